@@ -9,11 +9,12 @@ import hashlib
 import sys
 import time
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
 
-from experiments.claims.cases import Case, ce_like, families, simulation, weights_of
+from experiments.claims.cases import Case, ce_like, centred_of, families, simulation, weights_of
 from experiments.claims.figures import draw_figures
 from experiments.claims.measured import Measured, measure
 from experiments.claims.tables import at_equal_risk, tidy
@@ -23,6 +24,7 @@ from riskweighted.common.atomic import keep, recall
 from riskweighted.common.errors import RiskWeightedWarning
 from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.seeds import seed_for
+from riskweighted.contract.centring import CentredWeights
 from riskweighted.intruder.world import make_world
 
 SEED = 13
@@ -30,18 +32,19 @@ CASES = {"simulation": simulation, "ce-like": ce_like}
 LEVELS = {"of pairwise": "pairwise", "of scaled pairwise": "pairwise, total of marginal", "of marginal": "marginal"}
 
 
-def measured_fits(case: Case, folder: Path) -> dict[str, Measured]:
+def measured_fits(case: Case, folder: Path, weightings: Mapping[str, pd.Series | CentredWeights]) -> dict[str, Measured]:
     """Every fit of a case, measured; those that the folder holds are not made again."""
     world, found, model = make_world(case.data, case.scenario), {}, None
     about = f"{fingerprint(case.data)} {case.scenario} {case.synthesizer} {case.sampling} {SEED}"
-    for label, alpha in weights_of(case).items():
+    for label, weights in weightings.items():
+        alpha = weights.alpha if isinstance(weights, CentredWeights) else weights
         path = folder / f"{case.name}-{label.replace(' ', '_')}.npz"
-        made_for = hashlib.sha256(about.encode() + alpha.to_numpy().tobytes()).hexdigest()
+        made_for = hashlib.sha256(f"{about} {label.endswith('+')}".encode() + alpha.to_numpy().tobytes()).hexdigest()
         content = recall(path, made_for)
         if content is None:
             started = time.perf_counter()
             model = model or compile_model(case.synthesizer, case.data)
-            fit = model.sample(alpha, random_seed=seed_for(SEED, case.name, label) % 2**32, sampling=case.sampling)
+            fit = model.sample(weights, random_seed=seed_for(SEED, case.name, label) % 2**32, sampling=case.sampling)
             sampled = time.perf_counter()
             content = measure(fit, world, random_seed=SEED).to_bytes()
             keep(path, content, made_for)
@@ -57,23 +60,42 @@ def main() -> None:
         prog="python -m experiments.claims", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--out", type=Path, required=True, help="folder of the results")
+    parser.add_argument(
+        "--centred", action="store_true", help="the centred weights alone, beside the results of the others that FOLDER holds"
+    )
     parser.add_argument("--resume", action="store_true", help="keep the fits that FOLDER/fits holds")
     given = parser.parse_args()
     fits = given.out / "fits"
     fits.mkdir(parents=True, exist_ok=True)
     for path in [] if given.resume else fits.glob("*.npz*"):
         path.unlink()
+    if not given.centred:
+        plain(given.out, fits)
+    centred(given.out, fits)
+    print(write_results(given.out))
+
+
+def plain(out: Path, fits: Path) -> None:
+    """The weights of the paper, and the families about them: results.csv, equal_risk.csv and the figures."""
     rows, equal = [], []
     for make in CASES.values():
         case = make()
-        world, found = make_world(case.data, case.scenario), measured_fits(case, fits)
+        world, found = make_world(case.data, case.scenario), measured_fits(case, fits, weights_of(case))
         rows.append(tidy(found, world, case.name))
         equal.append(at_equal_risk(found, world, families(case), LEVELS).assign(case=case.name))
-        draw_figures(found, world, families(case), case.name, given.out)
-    results, equal_risk = pd.concat(rows, ignore_index=True), pd.concat(equal, ignore_index=True)
-    results.to_csv(given.out / "results.csv", index=False, float_format="%.6g")
-    equal_risk.to_csv(given.out / "equal_risk.csv", index=False, float_format="%.6g")
-    print(write_results(results, equal_risk, given.out / "RESULTS.md"))
+        draw_figures(found, world, families(case), case.name, out)
+    pd.concat(rows, ignore_index=True).to_csv(out / "results.csv", index=False, float_format="%.6g")
+    pd.concat(equal, ignore_index=True).to_csv(out / "equal_risk.csv", index=False, float_format="%.6g")
+
+
+def centred(out: Path, fits: Path) -> None:
+    """Centred weights beside the unweighted fit: centred.csv."""
+    rows = []
+    for make in CASES.values():
+        case = make()
+        weightings = {"unweighted": pd.Series(1.0, case.data.index, name="alpha"), **centred_of(case)}
+        rows.append(tidy(measured_fits(case, fits, weightings), make_world(case.data, case.scenario), case.name))
+    pd.concat(rows, ignore_index=True).to_csv(out / "centred.csv", index=False, float_format="%.6g")
 
 
 if __name__ == "__main__":

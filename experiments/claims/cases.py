@@ -7,10 +7,11 @@ from pathlib import Path
 import pandas as pd
 
 from experiments.ce.population import simulate_ce
-from riskweighted import Sampling, Scenario, equalize_weights, load_study, load_synthesizer, scheme_weights
+from riskweighted import Sampling, Scenario, centred_weights, equalize_weights, load_study, load_synthesizer, scheme_weights
+from riskweighted.contract.centring import CentredWeights
 from riskweighted.contract.synthesizer import Synthesizer
 
-__all__ = ["Case", "ce_like", "delete_label", "families", "simulation", "weights_of"]
+__all__ = ["Case", "ce_like", "centred_of", "delete_label", "families", "simulation", "weights_of"]
 
 _HERE = Path(__file__).resolve().parents[1]
 _NB_DATA = _HERE / "simulation_data" / "nb_mixture_n1000.csv"
@@ -28,6 +29,7 @@ class Case:
     deleted: tuple[float, ...] = (0.05, 0.1, 0.2)
     mixed: tuple[float, ...] = (0.9,)
     powers: tuple[int, ...] = ()
+    centred: tuple[str, ...] = ("marginal+", "pairwise+", "mix 0.5+")
 
 
 def simulation() -> Case:
@@ -35,7 +37,15 @@ def simulation() -> Case:
     synthesizer = load_synthesizer("negative-binomial")("outcome ~ 1", components=1)
     data, scenario = pd.read_csv(_NB_DATA), Scenario(synthetic="outcome", radius=0.2)
     return Case(
-        "simulation", data, scenario, synthesizer, Sampling(), (0.025, 0.05, 0.1, 0.15, 0.2, 0.3), (0.5, 0.75, 0.9, 0.95), (2, 4, 8)
+        "simulation",
+        data,
+        scenario,
+        synthesizer,
+        Sampling(),
+        (0.025, 0.05, 0.1, 0.15, 0.2, 0.3),
+        (0.5, 0.75, 0.9, 0.95),
+        (2, 4, 8),
+        ("marginal+", "pairwise+", "mix 0.5+", "pairwise+, total of marginal+", "mix 0.9+"),
     )
 
 
@@ -62,6 +72,23 @@ def weights_of(case: Case) -> dict[str, pd.Series]:
     found |= {f"mix {t:g}": alpha("mix", t=t) for t in case.mixed}
     found |= {f"pairwise ^ {g}": pairwise**g for g in case.powers}
     return found
+
+
+def centred_of(case: Case) -> dict[str, CentredWeights]:
+    """Centred weights by label: the schemes as used, marginal ones mixed in, and pairwise ones of the total of marginal ones."""
+    totals = [scheme_weights(name, case.data, case.scenario).sum() for name in ("marginal", "pairwise")]
+    made = {
+        "marginal+": ("marginal+", 1.0),
+        "pairwise+": ("pairwise+", 1.0),
+        "mix 0.5+": ("mix+(t=0.5)", 1.0),
+        "pairwise+, total of marginal+": ("pairwise+", float(totals[0] / totals[1])),
+        "mix 0.9+": ("mix+(t=0.9)", 1.0),
+    }
+    return {
+        label: centred_weights(scheme, case.data, case.scenario, scale=scale)
+        for label, (scheme, scale) in made.items()
+        if label in case.centred
+    }
 
 
 def delete_label(q: float) -> str:

@@ -17,7 +17,7 @@ from riskweighted.utility.ecdf import ecdf_distance
 
 __all__ = ["FEW", "INFLUENCE", "STATISTICS", "Measured", "measure"]
 
-INFLUENCE = ("lipschitz", "range")
+INFLUENCE = ("lipschitz", "range", "information")
 STATISTICS = ("U_m", "mean", "q90")
 FEW = 100  # draws
 _QUANTILE = 0.9
@@ -36,7 +36,7 @@ class Measured:
         Draws in each.
     own_mass, outside : array (n,)
         As in `riskweighted.risk.expected.ExpectedRisk`.
-    influence : array (1 + C, n, 2)
+    influence : array (1 + C, n, 3)
         `INFLUENCE` from all draws, then from each chain alone.
     attributable : array (1 + C, n)
         Attributable ball probability from some draws of all chains, then of each chain alone.

@@ -123,7 +123,7 @@ def mean_of(values: np.ndarray) -> Number:
 
 def _influence(found: Measured, groups: Groups) -> dict[str, Number]:
     """Maxima grow with the number of draws, so the least of a chain alone stands beside; the others have an error from chains."""
-    lipschitz, spread = np.moveaxis(found.influence, 2, 0)
+    lipschitz, spread, information = np.moveaxis(found.influence, 2, 0)
     chains = len(lipschitz) - 1
 
     def error(values: np.ndarray) -> float:
@@ -136,6 +136,10 @@ def _influence(found: Measured, groups: Groups) -> dict[str, Number]:
         "range": Number(float(spread[0].max())),
         "range, least chain": Number(float(spread[1:].max(axis=1).min())),
         "p_eff": Number(float(found.p_eff[0]), error(found.p_eff[1:])),
+        "information": Number(float(information[0].max()), error(information[1:].max(axis=1))),
+        "information, isolated": Number(
+            float(information[0, groups.isolated].mean()), error(information[1:, groups.isolated].mean(axis=1))
+        ),
     }
     for name, members in (("attributable", np.ones(len(found.alpha), dtype=bool)), ("attributable top 1 %", groups.largest)):
         means = found.attributable[:, members].mean(axis=1)

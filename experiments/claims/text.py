@@ -1,94 +1,31 @@
 """RESULTS.md: what each claim says, where it holds and where not, every number from the results with its error in brackets."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from experiments.ce.tables import as_markdown
+from experiments.claims.centred_text import centred_section
+from experiments.claims.results import CLEAR, NAMES, Results, digits_of, printed
+from experiments.claims.riddle import riddle_text
 from experiments.claims.tables import RISES, Number
 from riskweighted.sampling.convergence import ESS_LIMIT, R_HAT_LIMIT
 
-__all__ = ["Results", "write_results"]
+__all__ = ["USED", "write_results"]
 
 USED = ("unweighted", "marginal", "pairwise", "delete 5 %", "uniform 0.1")
-_DIGITS = {"U_m": 4, "mean weight": 3, "maximum risk": 3, "Delta": 2, "range": 2, "p_eff": 2, "r_hat": 3, "largest k-hat": 2}
-_NAMES = {"simulation": "the paper's simulation", "ce-like": "the CE-like population"}
-_CLEAR = 2  # standard errors
-_FAR = 1.1  # R-hat
 
 
-class Results:
-    """The tidy results, read cell by cell."""
-
-    def __init__(self, rows: pd.DataFrame) -> None:
-        self.rows = rows.set_index(["case", "label", "measure"])[["value", "error"]]
-        self.cases = list(dict.fromkeys(rows["case"]))
-
-    def labels(self, case: str) -> list[str]:
-        """Of a case, in order."""
-        return list(dict.fromkeys(self.rows.loc[case].index.get_level_values("label")))
-
-    def number(self, case: str, label: str, measure: str) -> Number:
-        """One number."""
-        return Number(*map(float, self.rows.loc[(case, label, measure)]))
-
-    def cell(self, case: str, label: str, measure: str) -> str:
-        """One number in print, with its error."""
-        return printed(self.number(case, label, measure), _digits(case, measure))
-
-    def change(self, case: str, label: str, measure: str, base: str = "unweighted") -> str:
-        """How a measure moves from `base` to `label`, in words."""
-        now, before = self.number(case, label, measure), self.number(case, base, measure)
-        error = np.hypot(np.nan_to_num(now.error), np.nan_to_num(before.error))
-        both = f"{self.cell(case, base, measure)} to {self.cell(case, label, measure)}"
-        if abs(now.value - before.value) <= _CLEAR * error:
-            return f"does not move beyond its error ({both})"
-        share = f"{100 * (now.value / before.value - 1):+.0f} %" if before.value else "from nothing"
-        return f"{'falls' if now.value < before.value else 'rises'} from {both}, {share}"
-
-    def table(self, case: str, labels: Sequence[str], measures: Sequence[str]) -> str:
-        """Schemes in rows, measures in columns."""
-        return as_markdown(
-            pd.DataFrame([{"weights": label} | {name: self.cell(case, label, name) for name in measures} for label in labels])
-        )
-
-
-def positional(error: float) -> str:
-    """An error with one significant digit."""
-    return np.format_float_positional(float(f"{error:.1g}"), trim="-")
-
-
-def printed(number: Number, digits: int) -> str:
-    """Value, and the error in brackets where there is one."""
-    if np.isnan(number.value):
-        return ""
-    value = f"{round(number.value, digits) + 0.0:,.{digits}f}"  # + 0.0: no minus before a zero
-    return value if np.isnan(number.error) else f"{value} ({positional(number.error)})"
-
-
-def _digits(case: str, measure: str) -> int:
-    if measure in ("mean", "q90"):
-        return 1 if case == "simulation" else 0
-    if measure.startswith("attributable"):
-        return 6
-    if measure.startswith(("rises", "falls", "records")):
-        return 1 if "in sets" in measure else 0
-    if measure in ("ess_bulk", "divergences"):
-        return 0
-    return next((digits for name, digits in _DIGITS.items() if measure.startswith(name)), 4)
-
-
-def write_results(rows: pd.DataFrame, equal: pd.DataFrame, path: Path) -> str:
-    """Write RESULTS.md; the riddle too where riddle.csv lies beside it."""
-    results = Results(rows)
-    riddle = path.with_name("riddle.csv")
-    parts = [_HEAD, _reduces(results), _efficient(results, equal), _whack(results), _influence(results), _all_fits(results)]
-    if riddle.exists():
-        parts.insert(-1, riddle_text(pd.read_csv(riddle)))
-    text = "\n".join(parts)
-    path.write_text(text, encoding="utf-8")
+def write_results(out: Path) -> str:
+    """Write RESULTS.md of the tables in a folder; the riddle too where its table lies there."""
+    results, equal = Results(pd.read_csv(out / "results.csv")), pd.read_csv(out / "equal_risk.csv")
+    parts = [_HEAD, _reduces(results), _efficient(results, equal), _whack(results), _influence(results)]
+    parts.append(centred_section(results, pd.read_csv(out / "centred.csv")))
+    if (out / "riddle.csv").exists():
+        parts.append(riddle_text(pd.read_csv(out / "riddle.csv")))
+    text = "\n".join([*parts, _all_fits(results)])
+    (out / "RESULTS.md").write_text(text, encoding="utf-8")
     return text
 
 
@@ -114,7 +51,7 @@ def _reduces(results: Results) -> str:
         "and for the pairwise ones.\n",
     ]
     for case in results.cases:
-        parts.append(f"**On {_NAMES[case]}:**\n")
+        parts.append(f"**On {NAMES[case]}:**\n")
         for label in USED[1:]:
             moves = "; ".join(
                 f"{name} {results.change(case, label, measure)}"
@@ -138,8 +75,8 @@ def _verdict_a(results: Results) -> str:
         for label in ("marginal", "pairwise")
     }
     isolated = all(results.change(case, label, "isolated risk").startswith("falls") for case, label in falls)
-    where = [f"{label} weights on {_NAMES[case]}" for (case, label), fell in falls.items() if fell]
-    not_where = [f"{label} weights on {_NAMES[case]}" for (case, label), fell in falls.items() if not fell]
+    where = [f"{label} weights on {NAMES[case]}" for (case, label), fell in falls.items() if fell]
+    not_where = [f"{label} weights on {NAMES[case]}" for (case, label), fell in falls.items() if not fell]
     clauses = [
         f"Of isolated records the claim {'holds everywhere' if isolated else 'does not hold everywhere'}.",
         f"Of mean risk it holds under {', '.join(where) or 'none'},",
@@ -163,13 +100,13 @@ def _efficient(results: Results, equal: pd.DataFrame) -> str:
             f"{label}: U_m {results.cell(case, label, 'U_m')}, isolated risk {results.cell(case, label, 'isolated risk')}"
             for label in ("pairwise", "marginal")
         )
-        parts.append(f"**On {_NAMES[case]}**, as used, {used}.\n")
+        parts.append(f"**On {NAMES[case]}**, as used, {used}.\n")
         part = equal[equal["case"] == case]
         for level, rows in part.groupby("level", sort=False):
             parts.append(f"- At the isolated risk {level} weights ({rows['isolated risk'].iloc[0]:.4f}): {_compare(rows)}")
         shown = [
             {"level": row["level"], "isolated risk": f"{row['isolated risk']:.4f}", "family": row["family"], "fits": row["fits"]}
-            | {name: printed(Number(row[name], row[f"{name} error"]), _digits(case, name)) for name in ("U_m", "mean", "q90")}
+            | {name: printed(Number(row[name], row[f"{name} error"]), digits_of(case, name)) for name in ("U_m", "mean", "q90")}
             for _, row in part.iterrows()
         ]
         parts.append("\n" + as_markdown(pd.DataFrame(shown)))
@@ -187,7 +124,7 @@ def _compare(rows: pd.DataFrame) -> str:
     """U_m of the families at one level: which is least, and what does not differ from it."""
     order = rows.sort_values("U_m")
     best = order.iloc[0]
-    near = order.iloc[1:][(order["U_m"].iloc[1:] - best["U_m"]) <= _CLEAR * np.hypot(order["U_m error"].iloc[1:], best["U_m error"])]
+    near = order.iloc[1:][(order["U_m"].iloc[1:] - best["U_m"]) <= CLEAR * np.hypot(order["U_m error"].iloc[1:], best["U_m error"])]
     worse = order.iloc[1:].drop(near.index)
     named = {at: f"{row['family']} {printed(Number(row['U_m'], row['U_m error']), 4)}" for at, row in order.iterrows()}
     text = f"least U_m for {named[best.name]}"
@@ -204,11 +141,11 @@ def _verdict_b(results: Results, equal: pd.DataFrame) -> str:
             pair, marg = by.loc[own], by.loc["marginal, mixed in"]
             gap = marg["U_m"] - pair["U_m"]
             error = np.hypot(pair["U_m error"], marg["U_m error"])
-            word = "no different from" if abs(gap) <= _CLEAR * error else "less than" if gap > 0 else "more than"
-            where = f"at that {level} weights, on {_NAMES[str(case)]},"
+            word = "no different from" if abs(gap) <= CLEAR * error else "less than" if gap > 0 else "more than"
+            where = f"at that {level} weights, on {NAMES[str(case)]},"
             wins.append(f"{where} their U_m is {word} that of marginal ones mixed in (by {printed(Number(gap, error), 4)})")
     weight = [
-        f"on {_NAMES[case]} U_m {results.change(case, 'pairwise, total of marginal', 'U_m', 'marginal')} and isolated risk "
+        f"on {NAMES[case]} U_m {results.change(case, 'pairwise, total of marginal', 'U_m', 'marginal')} and isolated risk "
         f"{results.change(case, 'pairwise, total of marginal', 'isolated risk', 'marginal')}"
         for case in results.cases
     ]
@@ -229,7 +166,7 @@ def _whack(results: Results) -> str:
     ]
     schemes = USED[1:]
     for case in results.cases:
-        parts.append(f"**On {_NAMES[case]}:** " + " ".join(_rises_in_words(results, case, least) for least in (RISES[0], RISES[-1])) + "\n")
+        parts.append(f"**On {NAMES[case]}:** " + " ".join(_rises_in_words(results, case, least) for least in (RISES[0], RISES[-1])) + "\n")
         expected = [f"{kind} >= {least:g}" for least in RISES for kind in ("rises", "falls")]
         parts.append("Expected:\n\n" + results.table(case, schemes, expected))
         parts.append("At L = 20:\n\n" + _sets(results, case))
@@ -262,12 +199,12 @@ def _verdict_c(results: Results) -> str:
     clauses = []
     for case in results.cases:
         marginal, pairwise = (results.number(case, label, least) for label in ("marginal", "pairwise"))
-        if marginal.value <= _CLEAR * marginal.error:
-            clauses.append(f"on {_NAMES[case]} there is none to mitigate")
+        if marginal.value <= CLEAR * marginal.error:
+            clauses.append(f"on {NAMES[case]} there is none to mitigate")
         else:
             word = "fewer" if pairwise.value < marginal.value else "not fewer"
             clauses.append(
-                f"on {_NAMES[case]} pairwise weights have {word} expected rises of {RISES[0]:g} "
+                f"on {NAMES[case]} pairwise weights have {word} expected rises of {RISES[0]:g} "
                 f"({results.cell(case, 'pairwise', least)} against {results.cell(case, 'marginal', least)}), as they protect isolated"
                 f" records less; deleting 5 %, at an isolated risk of {results.cell(case, 'delete 5 %', 'isolated risk')} beside pairwise "
                 f"{results.cell(case, 'pairwise', 'isolated risk')}, has {results.cell(case, 'delete 5 %', least)}"
@@ -292,7 +229,7 @@ def _influence(results: Results) -> str:
     measures = ["Delta", "Delta, least chain", "Delta, 100 draws", "range", "range, least chain", "p_eff", "attributable"]
     measures += ["attributable top 1 %", "largest k-hat"]
     for case in results.cases:
-        parts.append(f"On {_NAMES[case]}:\n\n" + results.table(case, USED, measures))
+        parts.append(f"On {NAMES[case]}:\n\n" + results.table(case, USED, measures))
     return "\n".join(parts)
 
 
@@ -311,14 +248,14 @@ def _all_fits(results: Results) -> str:
     ]
     measures += ["U_m", "mean", "q90", "r_hat", "ess_bulk", "divergences"]
     for case in results.cases:
-        parts.append(f"On {_NAMES[case]}:\n\n" + results.table(case, results.labels(case), measures))
+        parts.append(f"On {NAMES[case]}:\n\n" + results.table(case, results.labels(case), measures))
     return "\n".join(parts)
 
 
 def _missed(results: Results) -> str:
     """Which fits missed the limits of convergence."""
     missed = [
-        f"{label} on {_NAMES[case]} (R-hat {results.cell(case, label, 'r_hat')})"
+        f"{label} on {NAMES[case]} (R-hat {results.cell(case, label, 'r_hat')})"
         for case in results.cases
         for label in results.labels(case)
         if results.number(case, label, "r_hat").value > R_HAT_LIMIT
@@ -327,47 +264,4 @@ def _missed(results: Results) -> str:
     ]
     return (
         f"Missed the limits of convergence: {'; '.join(missed) or 'none'}. R-hat is the largest, ESS the smallest of what is monitored.\n"
-    )
-
-
-def riddle_text(rows: pd.DataFrame) -> str:
-    """The section on the mean that rises in the paper and falls here."""
-    table = rows.astype({"median": float, "q90": float})
-    table["interval"] = [f"{low:,.0f} to {high:,.0f}" for low, high in zip(table["lower"], table["upper"], strict=True)]
-    table["mean of all sets"] = [f"{m:,.0f} ({e:,.0f})" for m, e in zip(table["mean of all sets"], table["its error"], strict=True)]
-    columns = ["priors", "K", "weights", "mean", "interval", "mean of all sets", "least set", "median set", "largest set"]
-    columns += ["median", "q90", "largest value", "U_m", "r_hat", "divergences"]
-    return f"{_RIDDLE}\n{as_markdown(table[columns])}\n{_riddle_verdict(rows)}\n"
-
-
-_RIDDLE = """## The riddle: a mean that rises in the paper and falls here
-
-Hu et al. 2022, Table 4: under marginal weights the mean is 76,642 (68,431 to 88,069), unweighted 72,377 (69,639 to 75,284); median
-54,229 and 90 % quantile 134,582 under marginal weights. Our mixture gives 63.9K (`experiments/ce/RESULTS.md`). Tried here: slopes of each
-component of their own under wide priors (Dirichlet(a/K), a ~ Gamma(1, 1); beta_kj ~ N(0, s_j); s_j and sigma_k ~ half-t(3); Omega = I), the
-same under narrow ones (s_j = 1, sigma_k ~ half-N(0, 1), Dirichlet(5)), and wide ones on log(income + 10,000) without standard units.
-Mean and interval: pooled bootstrap of 20 datasets, as in Table 4; then the means of 100 datasets. Short fits (2 chains of 250 + 150 draws):
-an experiment, not a product.
-"""
-
-
-def _riddle_verdict(rows: pd.DataFrame) -> str:
-    published = 76_642
-    marginal = rows[rows["weights"] == "marginal"]
-    risen = marginal[marginal["mean"] > 72_122]
-    near = marginal[(marginal["lower"] < published) & (marginal["upper"] > published)]
-
-    def named(part: pd.DataFrame) -> str:
-        return ", ".join(f"{row['priors']} priors, K = {row['K']}" for _, row in part.iterrows()) or "none"
-
-    worst = marginal[marginal["r_hat"] > _FAR]
-    widest = marginal.assign(width=marginal["upper"] - marginal["lower"]).nlargest(1, "width")
-    return (
-        f"**Verdict.** Under marginal weights the mean rises above the data's 72,122 with: {named(risen)}. The published mean lies in the "
-        f"interval with: {named(near)}; the widest interval is that of {named(widest)}. The largest median is "
-        f"{marginal['median'].max():,.0f} and the largest 90 % quantile {marginal['q90'].max():,.0f} (published: 54,229 and 134,582). "
-        f"Far from convergence (R-hat above {_FAR}), so of little weight: {named(worst)}. Where the mean rises, "
-        "the 90 % quantile still lies below the data's 154,002: the far tail raises it (see the largest value), the explosion that "
-        "shrunk slopes and public bounds remove. "
-        f"{len(marginal)} sets of priors were tried under marginal weights, and Table 4 alone cannot tell which one the paper has.\n"
     )

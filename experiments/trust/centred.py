@@ -13,10 +13,8 @@ import numpy as np
 import pandas as pd
 
 import riskweighted as rw
-from riskweighted.contract.layout import layout_of
+from experiments.trust.pseudo import pseudo_posterior, weights_of
 from riskweighted.sampling.laplace import laplace_draws
-from riskweighted.sequence.prepare import prepare_sequence
-from riskweighted.sequence.tasks import alphas_of, block_tasks, functions_of
 from riskweighted.utility.intervals import combine_partially_synthetic
 
 __all__ = ["ERRORS", "SCHEMES", "replicate", "summarise"]
@@ -41,17 +39,10 @@ def replicate(errors: str, seed: int) -> pd.DataFrame:
 
 
 def _measured(data: pd.DataFrame, scheme: str, rng: np.random.Generator) -> dict[str, float]:
-    centred = scheme.partition("(")[0].endswith("+")
-    weights = rw.centred_weights(scheme, data, _SCENARIO) if centred else rw.scheme_weights(scheme, data, _SCENARIO)
-    prepared = prepare_sequence(_MODEL, data)
-    (task,) = block_tasks(prepared, alphas_of(prepared.variables, weights, data.index), functions=functions_of(weights))
-    blueprint = task.block.model.build()
-    assert blueprint is not None
-    density, layout = blueprint.weighted(task.alpha.to_numpy(), task.centring), layout_of(blueprint)
-    assert density is not None
-    draws = layout.parameters(laplace_draws(density, layout.size, 1000, rng))
+    fitted = pseudo_posterior(_MODEL, data, weights_of(scheme, data, _SCENARIO))
+    draws = fitted.layout.parameters(laplace_draws(fitted.density, fitted.layout.size, 1000, rng))
     thetas = [{name: values[place] for name, values in draws.items()} for place in range(0, 1000, 1000 // _L)]
-    copies = np.array([_MODEL.distribution(theta, task.block.model.prepared).draw(rng) for theta in thetas])
+    copies = np.array([_MODEL.distribution(theta, fitted.prepared).draw(rng) for theta in thetas])
     centre = draws["coefficient"].mean(axis=0)
     x = data["x"].to_numpy() - data["x"].mean()
     slopes, residual = copies @ x / (x @ x), x @ x

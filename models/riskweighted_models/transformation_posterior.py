@@ -12,7 +12,7 @@ from riskweighted.contract.synthesizer import Density, Draw, Tensor
 from riskweighted.sampling.laplace import Scaled
 from riskweighted_models.column_blocks import column_blocks
 from riskweighted_models.grid import Grid
-from riskweighted_models.kernels.bins import CUBIC, LINEAR, STEEPEST, STRAIGHT, weighted_sum
+from riskweighted_models.kernels.bins import CUBIC, LINEAR, STEEPEST, STRAIGHT, in_blocks, weighted_sum
 from riskweighted_models.kernels.heaps import heaped_sum
 from riskweighted_models.thinning import ROUGH_ABOVE, thinned
 
@@ -131,10 +131,10 @@ def density_of(cells: Cells, alpha: np.ndarray, expected: np.ndarray | None = No
     Less the centring term, sum of `expected` (m, K) times P(bin | design), if it is given.
     """
     weights, shapes, grid = cells.weigh(alpha), cells.shapes, cells.grid
-    used, taken = weights["design_weight"] > 0, np.zeros((0, 0))
+    used, taken = weights["design_weight"] > 0, np.zeros((0, 0, 0))
     if expected is not None:  # a weight of 0 says that this value, whatever it is, does not count: its term stays
         used |= (expected > 0).any(axis=1)
-        taken = np.ascontiguousarray(expected[used].T)
+        taken = in_blocks(expected[used])
     rows = np.ascontiguousarray(cells.rows[used])
     kept = np.repeat(used, np.diff(cells.pair_start))
     start = np.concatenate([[0], np.cumsum(np.diff(cells.pair_start)[used])])

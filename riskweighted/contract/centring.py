@@ -20,7 +20,7 @@ from riskweighted.common.errors import InputError
 
 __all__ = ["CentredWeights", "Centring", "Intervals", "OwnFunction"]
 
-_ROOM = 4_000_000  # numbers at a time
+_ROOM = 1_000_000  # numbers at a time: what is made on the way is some thirty times as many
 
 
 class OwnFunction(Protocol):

@@ -41,12 +41,15 @@ class _Cut(NamedTuple):
     share: float
 
 
+_ANEW = ("uniform", "mix", "power", "delete")  # families
+
+
 def is_made_anew(weighting: Weighting) -> bool:
     """Whether weights of this kind can be made anew here; others are held as they are, which is said."""
     named = parse_scheme(weighting.scheme)
     if weighting.cluster is not None or named.centred:
         return False
-    return named.name not in FAMILIES or FAMILIES[named.name].fit is None
+    return named.name not in FAMILIES or named.name in _ANEW
 
 
 def depends_on_values(weighting: Weighting) -> bool:

@@ -27,6 +27,7 @@ from riskweighted.sampling.direct import draw_or_refuse, heights_of
 from riskweighted.sampling.graphs import Records, WeightedSum
 from riskweighted.sampling.laplace import mode_of
 from riskweighted.sampling.nuts import LOG_LIKELIHOOD, Progress, begun_near, graph_density, run_chains, run_density
+from riskweighted.sampling.second_mode import refuse_second_mode
 from riskweighted.sampling.settings import Sampling
 
 if TYPE_CHECKING:
@@ -143,7 +144,8 @@ class CompiledModel:
     ) -> Drawn:
         """Draws for these weights, this clip and this centring."""
         if censoring is None and (blueprint.of_vector if centring is None else blueprint.centred) is not None:
-            return _density_chains(blueprint, alpha, sampling, random_seed, progress, centring)
+            name = type(self.model.synthesizer).__name__
+            return _density_chains(name, blueprint, alpha, sampling, random_seed, progress, centring)
         values = blueprint.weigh(alpha) if censoring is None else censoring.values(alpha)
         if centring is not None:
             values |= {EXPECTED: graph_coefficients(self._term_of(centring))}
@@ -205,6 +207,7 @@ class CompiledModel:
 
 
 def _density_chains(
+    name: str,
     blueprint: Blueprint,
     alpha: np.ndarray,
     sampling: Sampling,
@@ -216,6 +219,12 @@ def _density_chains(
     density, prior, layout = blueprint.weighted(alpha, centring), blueprint.weighted(np.zeros(len(alpha))), layout_of(blueprint)
     assert density is not None
     assert prior is not None
+    if centring is not None:
+        unweighted, nothing = blueprint.weighted(centring.survey), blueprint.weighted(np.zeros(len(alpha)), centring)
+        assert unweighted is not None
+        assert nothing is not None
+        with threadpool_limits(1):
+            refuse_second_mode(name, density, unweighted, nothing, layout.size)
     vectors, heights, divergences = run_density(density, layout.size, sampling, random_seed, progress)
     drawn, off = vectors.reshape(-1, layout.size), np.nan
     log_likelihood = heights - heights_of(prior, drawn).reshape(heights.shape)

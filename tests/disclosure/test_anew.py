@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import riskweighted as rw
-from riskweighted.disclosure.anew import Weighting, change_of_weights, weights_without
+from riskweighted.disclosure.anew import Weighting, change_of_weights, is_made_anew, weights_without
 from riskweighted.intruder.world import make_world
 
 SCHEMES = ("unweighted", "uniform(c=0.3)", "marginal", "pairwise", "3-way", "power(g=2)", "mix(t=0.5)", "delete(q=0.1)")
@@ -54,3 +54,8 @@ def test_weights_of_another_scheme_are_refused():
     alpha = weights("marginal", DATA, world.scenario, 1.0)
     with pytest.raises(rw.InputError, match="not those of scheme 'pairwise'"):
         change_of_weights(world, Weighting("pairwise"), alpha, TERMS)
+
+
+def test_what_is_not_made_anew_here_is_held_and_not_made_wrongly():
+    assert is_made_anew(Weighting("delete(q=0.1)"))
+    assert not any(map(is_made_anew, (Weighting("others"), Weighting("marginal+"), Weighting("reweighted"))))

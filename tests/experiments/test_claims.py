@@ -16,7 +16,7 @@ from riskweighted.risk.expected import expected_risk
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))  # experiments are no part of the package
-from experiments.claims import cases, chance, figures, measured, riddle, tables, text  # noqa: E402
+from experiments.claims import cases, chance, figures, measured, results, riddle, tables, text  # noqa: E402
 from experiments.claims.recorded import measure as recorded  # noqa: E402
 
 COUNTS = pd.DataFrame({"jobs": np.random.default_rng(1).negative_binomial(5, 5 / 55, 120)})
@@ -58,7 +58,7 @@ def test_measured_holds_what_the_library_measures_and_comes_back(fits):
     found = fits["unweighted"]
     fit = given_fit(COUNTS)
     np.testing.assert_allclose(found.risk, expected_risk(fit, WORLD, 40, 1).risk)
-    np.testing.assert_allclose(found.influence[0], rw.influence(fit)[["lipschitz", "range"]])
+    np.testing.assert_allclose(found.influence[0], rw.influence(fit)[list(measured.INFLUENCE)])
     assert found.p_eff[0] == pytest.approx(rw.influence(fit).attrs["p_eff"])
     assert found.statistics.shape == (15, 3)
     again = measured.Measured.from_bytes(found.to_bytes())
@@ -110,22 +110,35 @@ def test_words_follow_the_numbers():
         ],
         columns=["case", "label", "measure", "value", "error"],
     )
-    results = text.Results(rows)
-    assert results.change("c", "marginal", "mean risk") == "falls from 0.2000 (0.001) to 0.1000 (0.001), -50 %"
-    assert results.change("c", "unweighted", "mean risk", "marginal").startswith("rises from")
-    assert results.change("c", "pairwise", "mean risk").startswith("does not move beyond its error")
+    found = results.Results(rows)
+    assert found.change("c", "marginal", "mean risk") == "falls from 0.2000 (0.001) to 0.1000 (0.001), -50 %"
+    assert found.change("c", "unweighted", "mean risk", "marginal").startswith("rises from")
+    assert found.change("c", "pairwise", "mean risk").startswith("does not move beyond its error")
 
 
 def test_page_and_figures_of_small_fits(fits, tmp_path, monkeypatch):
-    monkeypatch.setattr(text, "_NAMES", {"small": "small data"})
+    monkeypatch.setitem(results.NAMES, "small", "small data")
     extra = ["delete 5 %", "uniform 0.1", "pairwise, total of marginal", "uniform, total of marginal"]
     everything = fits | dict.fromkeys([*extra, "marginal, total of pairwise"], fits["pairwise"])
     families = {"marginal, mixed in": ["unweighted", "marginal"], "pairwise to a power": ["unweighted", "pairwise"]}
     rows = tables.tidy(everything, WORLD, "small", 5)
     equal = tables.at_equal_risk(everything, WORLD, families, {"of pairwise": "pairwise"}).assign(case="small")
-    page = text.write_results(rows, equal, tmp_path / "RESULTS.md")
+    rows.to_csv(tmp_path / "results.csv", index=False)
+    equal.to_csv(tmp_path / "equal_risk.csv", index=False)
+    again = {
+        "marginal+": "unweighted",
+        "pairwise+": "pairwise",
+        "pairwise+, total of marginal+": "pairwise",
+        "mix 0.5+": "marginal",
+        "mix 0.9+": "marginal",
+    }
+    centred = {"unweighted": fits["unweighted"]} | {label: fits[of] for label, of in again.items()}
+    tables.tidy(centred, WORLD, "small", 5).to_csv(tmp_path / "centred.csv", index=False)
+    page = text.write_results(tmp_path)
     assert page == (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
-    assert page.count("**Verdict.**") == 3
+    assert page.count("**Verdict.**") == 4
+    assert "0 % of the fall of isolated risk under marginal weights is left" in page  # marginal+ is the unweighted fit here
+    assert "(c) pairwise weights mitigate whack-a-mole | moot" in page
     assert "nan" not in page
     figures.draw_figures(everything, WORLD, families, "small", tmp_path)
     assert sorted(path.stem for path in (tmp_path / "figures").glob("*.png")) == ["changes_small", "frontier_small", "risk_by_value_small"]
@@ -208,5 +221,5 @@ def test_the_verdict_on_the_riddle_follows_its_numbers():
             {"priors": "narrow", "K": 3, "weights": "marginal", "mean": 64_000.0, "lower": 61_000.0, "upper": 67_000.0},
         ]
     ).assign(**columns, **{"mean of all sets": 1.0, "divergences": 0})
-    words = text.riddle_text(rows)
+    words = riddle.riddle_text(rows)
     assert "with: wide priors, K = 3. The published mean lies in the interval with: wide priors, K = 3;" in words

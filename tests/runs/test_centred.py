@@ -1,8 +1,13 @@
 """A study that names centred schemes: run, resumed from the fits that it kept, and released."""
 
+import warnings
+
+import numpy as np
+import pandas as pd
 import pytest
 
 import riskweighted as rw
+from riskweighted.runs.checked import check_study
 from riskweighted.runs.examples import STUDY, data
 from riskweighted.runs.study import load_study
 from riskweighted.runs.work import Work
@@ -39,3 +44,35 @@ def test_a_centred_scheme_is_released_and_its_pack_is_what_the_run_makes(study, 
         pack = tmp_path / scheme
         rw.release_run(tmp_path / "run", pack, schemes=[scheme])
         rw.check_release(pack, tmp_path / "run")
+
+
+def said(tmp_path, schemes):
+    """Of what check warns for a level of 15 among 915 records, by scheme."""
+    levels = pd.DataFrame({"region": "one", "age": np.tile(np.arange(61), 15), "level": np.repeat(["often", "rare"], [900, 15])})
+    text = f'''
+data = {{ path = "levels.csv" }}
+scenario = {{ known = ["region"], synthetic = ["level"] }}
+synthesizer = {{ name = "sequential", predictors = ["age"] }}
+weights = {{ schemes = ["unweighted", "{schemes}"] }}
+'''
+    (tmp_path / "levels.toml").write_text(text)
+    levels.to_csv(tmp_path / "levels.csv", index=False)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        check_study(load_study(tmp_path / "levels.toml"), levels)
+    return {warning.category for warning in caught}
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    ("scheme", "warns"),
+    [
+        ("marginal", {rw.MarginShiftWarning}),
+        ("marginal+", {rw.OverfillWarning}),
+        ("others+", {rw.OverfillWarning}),
+        ("mix+(t=0.5)", set()),
+        ("mix(t=0.5)", set()),
+    ],
+)
+def test_a_level_that_plain_weights_erase_is_overfilled_by_centred_ones(tmp_path, scheme, warns):
+    assert said(tmp_path, scheme) & {rw.MarginShiftWarning, rw.OverfillWarning} == warns

@@ -9,9 +9,12 @@ from small_graph import PoissonGraph
 
 import riskweighted as rw
 from riskweighted.contract.layout import layout_of
+from riskweighted.runs.study import demo_study
 from riskweighted.sampling.centred import CentredTerm
 from riskweighted.sequence.prepare import prepare_sequence
 from riskweighted.sequence.tasks import alphas_of, block_tasks, functions_of
+from riskweighted.weights.margins import FLOOR, overfilling
+from riskweighted.weights.names import is_centred
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -163,29 +166,56 @@ def test_the_category_law(scheme):
     assert np.abs(released - shares).max() < 0.02
 
 
-@pytest.mark.long
-def test_a_slope_is_unbiased_and_a_spread_is_not_narrowed():
-    """40 patterns of 5: log sigma within .03 of the truth where plain weights narrow it by more than .08; slopes likewise."""
-    off = {True: [], False: []}
-    for seed in range(40):
-        rng = np.random.default_rng(seed)
-        x = rng.normal(size=200)
-        data = pd.DataFrame({"x": x, "known": np.repeat(np.arange(40), 5), "y": np.exp(1 + 0.4 * x + 0.5 * rng.normal(size=200))})
-        model = rw.load_synthesizer("linear-regression")("y ~ x", transform="log", location=1.0, scale=1.0)
-        weights = rw.centred_weights("marginal+", data, rw.Scenario(known="known", synthetic="y", radius=0.2))
-        for centred in off:
-            fit = rw.fit(model, data, weights if centred else weights.alpha["y"], draws=1, chains=1, random_seed=1)
-            (theta,) = plug_in_parameters(fit)
-            off[centred].append((np.log(theta["sigma"]) - np.log(0.5), theta["coefficient"][1] - 0.4 * x.std()))
-    centred, plain = np.mean(off[True], axis=0), np.mean(off[False], axis=0)
-    assert np.abs(centred).max() < 0.03
-    assert plain[0] < -0.08
+@pytest.fixture(scope="module")
+def rare():
+    """Of eight levels, one of .001: by scheme, its posterior mean, and its smallest weight."""
+    counts = [1400, 1000, 700, 450, 250, 136, 60, 4]
+    levels = pd.DataFrame({"level": np.repeat(list("abcdefgh"), counts), "all": "x"})
+    model, scenario = rw.load_synthesizer("multinomial")("level ~ 1"), rw.Scenario(known="all", synthetic="level")
+
+    def mean_of(scheme):
+        weights = None if scheme == "unweighted" else rw.centred_weights(scheme, levels, scenario)
+        (block,) = rw.fit(model, levels, weights, draws=400, chains=2, random_seed=1).blocks.values()
+        last, place = np.full(4000, 7.0), range(0, 400, 4)
+        mean = np.mean([block.distribution(block.draw(chain, draw)).mass(last, last)[0] for chain in range(2) for draw in place])
+        return mean, 1.0 if weights is None else weights.alpha["level"].min()
+
+    return mean_of
 
 
-def plug_in_parameters(fit):
-    from riskweighted.sampling.block_fit import plug_in
+OFFERED = [scheme for scheme in demo_study().weights.schemes if is_centred(scheme)]
 
-    return [plug_in(block) for block in fit.blocks.values()]
+
+@pytest.mark.parametrize("scheme", dict.fromkeys([*OFFERED, "mix+(t=0.5)", "marginal+", "power+(g=0.5)"]))
+def test_a_rare_level_is_overfilled_by_no_more_than_is_said(rare, scheme):
+    """Within a factor 1.5 of the unweighted posterior mean, or below the floor and warned of with a factor that is no less."""
+    (mean, least), (unweighted, _) = rare(scheme), rare("unweighted")
+    if least >= FLOOR:
+        assert mean / unweighted < 1.5
+    else:
+        assert 1.3 < mean / unweighted < 1.15 * overfilling(least)
+
+
+def window(rows, values):
+    """Weight in the middle alone."""
+    return np.tile(np.where(np.abs(values.to_numpy(dtype=float)) < 1, 1.0, 0.01), (len(rows), 1))
+
+
+@pytest.mark.parametrize("fits", [True, False])
+def test_a_second_mode_is_refused(fits):
+    """Records left and right of where the weight is, under one normal distribution: it flees to one side or the other, and chains at one of
+    these agree with each other."""
+    rng = np.random.default_rng(1)
+    y = rng.normal(size=200) if fits else rng.choice([-1.5, 1.5], 200) + 0.3 * rng.normal(size=200)
+    frame = pd.DataFrame({"y": y})
+    model = rw.load_synthesizer("linear-regression")("y ~ 1", location=0.0, scale=1.0)
+    weights = rw.centred_weights(window, frame, rw.Scenario(synthetic="y", radius=0.2))
+    settings = {"draws": 40, "tune": 40, "chains": 2, "random_seed": 1}
+    if fits:
+        assert abs(float(next(iter(rw.fit(model, frame, weights, **settings).blocks.values())).posterior["coefficient"].mean())) < 0.5
+    else:
+        with pytest.raises(rw.InputError, match="two modes"):
+            rw.fit(model, frame, weights, **settings)
 
 
 @pytest.mark.quick

@@ -20,7 +20,7 @@ import numpy as np
 
 from riskweighted_models.kernels.vectors import BLOCK, fast_kernel, inlined
 
-__all__ = ["CUBIC", "LINEAR", "STEEPEST", "STRAIGHT", "Hats", "bin_probabilities", "weighted_sum"]
+__all__ = ["CUBIC", "LINEAR", "STEEPEST", "STRAIGHT", "Hats", "bin_probabilities", "in_blocks", "weighted_sum"]
 
 LINEAR, CUBIC = 1.5976, 0.070566  # A and B: the logistic function of this cubic is nearest to the normal distribution function
 STRAIGHT = 5.0  # beyond it, s has the slope that it has there
@@ -265,19 +265,23 @@ def _sloped(row, scale, tilt_step):  # type: ignore[no-untyped-def]
 
 @inlined
 def _expected(rows, tilt, total, weight, scale, expected, by_bin):  # type: ignore[no-untyped-def]
-    """sum over the bins of a weight (K, size) in each times its probability, of a block of designs, into ``expected``.
+    """sum over the bins of a weight (K, block) in each times its probability, of a block of designs, into ``expected``.
 
     What the normaliser's derivative has of bin k is then scale + (weight_k - that) over the total, into ``by_bin`` (K, block).
     """
     expected[:] = 0.0
     for k in range(tilt.shape[0]):
-        for i in range(weight.shape[1]):
-            expected[i] += weight[k, i] * tilt[k] * rows[k * _ROW + _MASS + i]
-    for i in range(weight.shape[1]):
+        mass, of_bin, at = rows[k * _ROW + _MASS : k * _ROW + _MASS + BLOCK], weight[k], tilt[k]
+        for i in range(BLOCK):
+            expected[i] += of_bin[i] * at * mass[i]
+    for i in range(BLOCK):
         expected[i] /= total[i]
+        scale[i] -= expected[i] / total[i]
+        total[i] = 1.0 / total[i]
     for k in range(tilt.shape[0]):
-        for i in range(weight.shape[1]):
-            by_bin[k, i] = scale[i] + (weight[k, i] - expected[i]) / total[i]
+        of_bin, by = weight[k], by_bin[k]
+        for i in range(BLOCK):
+            by[i] = scale[i] + of_bin[i] * total[i]
 
 
 @inlined
@@ -346,6 +350,16 @@ def _gathered(row, run, by_slope, hats, k, sign):  # type: ignore[no-untyped-def
             by[i] += c * run[i]
 
 
+def in_blocks(expected: np.ndarray) -> np.ndarray:
+    """Numbers by design and bin (m, K) as `weighted_sum` reads them: by block of designs, the last filled up with 0, (blocks, K, block)."""
+    m, bins = expected.shape
+    blocks = np.zeros((-(-m // BLOCK), bins, BLOCK))
+    for number, block in enumerate(blocks):
+        part = expected[number * BLOCK : (number + 1) * BLOCK]
+        block[:, : len(part)] = part.T
+    return blocks
+
+
 @fast_kernel
 def weighted_sum(
     eta: np.ndarray,
@@ -360,7 +374,7 @@ def weighted_sum(
 ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
     """sum of weight log P(bin | x) over the pairs of a design and a bin, and its derivatives in eta (3, m), gamma (J,) and delta (K,).
 
-    Less sum of ``expected`` times P(bin | x) over bins and designs, (K, m), or (0, 0) for nothing.
+    Less sum of ``expected`` times P(bin | x) over bins and designs, of `in_blocks`, or (0, 0, 0) for nothing.
 
     ``eta``, ``gamma``, ``delta``: see `bin_probabilities`; ``pair_weight`` and ``pair_bin`` of the pairs, sorted by design, ``pair_start``
     (m + 1,): where those of each design begin, ``design_weight`` (m,): their sums.
@@ -372,7 +386,7 @@ def weighted_sum(
     filled, slope, rows = np.zeros((3, BLOCK)), np.empty((knots, BLOCK)), np.zeros(bins * _ROW)
     by_slope, scale, total = np.empty((knots, BLOCK)), np.zeros(BLOCK), np.empty(BLOCK)
     work, spare = np.empty(BLOCK), np.empty(BLOCK)
-    centred, by_bin, taken = expected.shape[0] > 0, np.zeros((bins, BLOCK)), np.zeros(BLOCK)
+    centred, by_bin, taken = expected.shape[0] > 0, np.empty((bins, BLOCK)), np.empty(BLOCK)
     for start in range(0, m, BLOCK):
         size = min(BLOCK, m - start)
         if not centred and design_weight[start : start + size].sum() == 0.0:
@@ -386,8 +400,7 @@ def weighted_sum(
                 scale[i] = w / total[i]
         last = rows[edges * _ROW :]
         if centred:
-            by_bin[:] = 0.0
-            _expected(rows, tilt, total, expected[:, start : start + size], scale, taken, by_bin)
+            _expected(rows, tilt, total, expected[start // BLOCK], scale, taken, by_bin)
             value -= taken[:size].sum()
             for k in range(edges):
                 _sloped_by_bin(rows[k * _ROW : (k + 1) * _ROW], by_bin[k], by_bin[k + 1], tilt[k], tilt[k + 1])
