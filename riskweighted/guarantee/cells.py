@@ -1,4 +1,4 @@
-"""The public cells over which a centred clip is summed, and what the reference gives each: nothing of them is confidential (METHODS 9.3)."""
+"""The public cells over which a centred clip is summed, and what the reference gives each; none of it is confidential (METHODS 9.3)."""
 
 import hashlib
 from typing import Any, NamedTuple

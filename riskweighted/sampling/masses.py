@@ -43,7 +43,7 @@ def _columns(synthesizer: Synthesizer, frame: pd.DataFrame) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class DesignMasses:
-    """P(lower_g <= Y <= upper_g | x, theta) of intervals (G,) in every different design of the data, without public bounds. Confidential."""
+    """P(lower_g <= Y <= upper_g | x, theta) of intervals (G,) in every different design, without public bounds. Confidential."""
 
     synthesizer: Synthesizer
     prepared: Any = field(repr=False)
@@ -86,7 +86,8 @@ class DesignMasses:
 
         name, (_, first) = type(self.synthesizer).__name__, self.designs
         if len(first) * len(self.lower) > _MOST:
-            raise ContractError(f"{name} has too many different predictors ({len(first)}) to be {what} in its graph: it takes {instead} alone")
+            many = f"too many different predictors ({len(first)})"
+            raise ContractError(f"{name} has {many} to be {what} in its graph: it takes {instead} alone")
         theta: Any = {str(variable.name): variable for variable in (*blueprint.model.free_RVs, *blueprint.model.deterministics)}
         lower, upper = (np.tile(end, len(first)) for end in (self.lower, self.upper))
         try:
