@@ -11,14 +11,14 @@ import warnings
 import numpy as np
 import pandas as pd
 import xarray as xr
-from scipy import optimize
+from scipy import optimize, stats
 
 import riskweighted as rw
 from riskweighted.contract.layout import layout_of
 from riskweighted.sampling.block_fit import prepare_model
 from riskweighted.sampling.graphs import compile_log_prior
 
-__all__ = ["CASES", "replicate", "summarise"]
+__all__ = ["CASES", "exactness", "replicate", "summarise"]
 
 _N = 400
 _MODEL = rw.load_synthesizer("linear-regression")("y ~ x", location=0.0, scale=1.0)
@@ -71,9 +71,33 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
     return table.assign(se=groups["log sigma"].std() / np.sqrt(groups.size())).round(4)
 
 
+def exactness(cells: int) -> pd.DataFrame:
+    """By how much the mode of a population N(m, s) beside the reference N(0, 1) is off where the term is summed over so many cells."""
+    ends, shares = rw.Reference("norm").cut(cells)
+    ends, rows = np.concatenate([[-np.inf], ends, [np.inf]]), []
+    for bound in (0.1, 0.5, 1.0):
+        for mean, sd in ((0.3, 0.8), (0.3, 0.5), (1.0, 0.5), (0.3, 0.2), (1.5, 0.2), (0.3, 0.1), (0.3, 0.05)):
+            z = stats.norm(mean, sd).ppf((np.arange(20_000) + 0.5) / 20_000)
+
+            def height(at: np.ndarray, z: np.ndarray = z, bound: float = bound) -> float:
+                model = stats.norm(at[0], np.exp(at[1]))
+                term = np.clip(np.diff(model.cdf(ends)), np.exp(-bound) * shares, np.exp(bound) * shares).sum()
+                return float(term - np.clip(model.logpdf(z) - stats.norm.logpdf(z), -bound, bound).mean())
+
+            simplex = np.array([mean, np.log(sd)]) + 0.3 * sd * np.array([[0, 0], [1, 0], [0, 1]])
+            options = {"initial_simplex": simplex, "xatol": 1e-6, "fatol": 1e-10}
+            found = optimize.minimize(height, simplex[0], method="Nelder-Mead", options=options).x
+            rows.append({"cells": cells, "M": bound, "m": mean, "s": sd, "mean": found[0] - mean, "log s": found[1] - np.log(sd)})
+    return pd.DataFrame(rows).round(4)
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cells", action="store_true", help="how exact the sum over cells is, instead")
     parser.add_argument("--samples", type=int, default=60)
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
-    print(summarise(pd.concat([replicate(seed) for seed in range(asked.samples)])).to_csv())
+    if asked.cells:
+        print(pd.concat([exactness(cells) for cells in (64, 128, 256)]).to_csv(index=False))
+    else:
+        print(summarise(pd.concat([replicate(seed) for seed in range(asked.samples)])).to_csv())

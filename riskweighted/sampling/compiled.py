@@ -187,7 +187,7 @@ class CompiledModel:
                 check_density(synthesizer, self.blueprint, sums + [self.log_prior(theta, alpha) for theta in thetas], alpha, thetas)
             if fitted.censoring is not None and self.censored is not None:
                 check_censored(name, terms, fitted.contributions, fitted.censoring.values(alpha), thetas, *self.censored)
-                refuse_dependence(synthesizer, fitted.prepared, fitted.confidential, thetas)
+                refuse_dependence(synthesizer, fitted.prepared, fitted.confidential, thetas, fitted.censoring.cells)
         check_draws(synthesizer, fitted.prepared, thetas, fitted.confidential)
         if is_strange(synthesizer):
             guaranteed = fitted.censoring is not None

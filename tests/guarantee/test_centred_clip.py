@@ -19,6 +19,7 @@ from riskweighted.contract.distribution import fixed
 from riskweighted.guarantee.cells import cells_of
 from riskweighted.guarantee.clip import DATA
 from riskweighted.sampling import fitting
+from riskweighted.sampling.blind import refuse_dependence
 from riskweighted.sampling.block_fit import prepare_model
 from riskweighted.sampling.graphs import compile_log_prior
 from riskweighted.sampling.laplace import modes_from
@@ -336,6 +337,41 @@ def test_what_cannot_be_centred_is_refused_in_a_line(attempt, named):
     with pytest.raises(rw.InputError) as caught:
         attempt()
     assert_clear(caught, *named)
+
+
+class Peeking(type(MODELS["linear"][0])):
+    """Its masses look at the value of the first record of the data that it was prepared with last."""
+
+    seen = 0.0
+
+    def prepare(self, data):
+        type(self).seen = float(data[self.target].iloc[0])
+        return super().prepare(data)
+
+    def distribution(self, theta, prepared):
+        return PeekingRecords(super().distribution(theta, prepared), self.seen)
+
+
+class PeekingRecords:
+    def __init__(self, held, seen):
+        self.held, self.seen = held, seen
+
+    def __getattr__(self, name):
+        return getattr(self.held, name)
+
+    def mass(self, lower, upper):
+        return self.held.mass(lower + 1e-3 * self.seen, upper + 1e-3 * self.seen)
+
+
+@pytest.mark.quick
+def test_masses_that_see_the_values_are_refused():
+    model = Peeking("rent ~ age", **UNITS)
+    thetas = [{"coefficient": np.array([0.1, 0.2]), "sigma": np.array(0.9)}]
+    prepared = model.prepare(frame())
+    refuse_dependence(model, prepared, frame(), thetas)
+    cells = cells_of(model, prepared, guarantee_of(NORMAL))
+    with pytest.raises(rw.ContractError, match="what a centred clip takes off changes"):
+        refuse_dependence(model, prepared, frame(), thetas, cells)
 
 
 def test_a_model_without_masses_of_expressions_is_never_fitted_uncentred():
