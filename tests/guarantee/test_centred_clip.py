@@ -287,7 +287,7 @@ def test_no_record_moves_the_exact_posterior_by_more_than_epsilon(name, bound, a
     found, statement = largest_ratios(BRUTE[name], bound, alpha)
     for relation, largest in found.items():
         assert largest <= statement.epsilon(relation, draws=1) + 1e-9
-    assert found["replace"] > 0.5 * statement.epsilon("replace", draws=1)
+    assert found["replace"] > 0.4 * statement.epsilon("replace", draws=1)
 
 
 def test_without_the_term_counted_the_bound_would_not_hold():
