@@ -131,7 +131,7 @@ class Guarantee:
     >>> round(rw.Guarantee(epsilon=8.0).statement(L=20).M, 4)
     0.1
     >>> round(rw.Guarantee(epsilon=8.0, neighbours="add-drop", centred=True).statement(L=20).M, 4)
-    0.1055
+    0.1052
     """
 
     epsilon: float | None = None
