@@ -160,6 +160,10 @@ class Hierarchical(OfFormula):
         """The transformed response, (n,)."""
         return prepared.z
 
+    def from_response(self, responses: np.ndarray, prepared: GroupedResponse) -> np.ndarray:
+        """The values on the original scale that stand at these on the transformed one, (m,)."""
+        return prepared.transform.inverse(responses)
+
     def distribution(self, theta: Draw, prepared: GroupedResponse) -> "GroupedRecords":
         """One normal distribution a record."""
         mean: Any = theta["intercept"][prepared.group]

@@ -163,6 +163,10 @@ class NegativeBinomial(OfFormula):
     def response(self, prepared: DistinctCounts) -> np.ndarray:
         return np.asarray(prepared.counts[prepared.which])
 
+    def from_response(self, responses: np.ndarray, prepared: DistinctCounts) -> np.ndarray:
+        """Counts are modelled as they are, (m,)."""
+        return responses
+
     def distribution(self, theta: Draw, prepared: DistinctCounts) -> Any:
         """A mixture for each record: `CountRecords`, or `CountGraph` of expressions."""
         if is_symbolic(theta):

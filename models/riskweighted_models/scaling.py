@@ -150,6 +150,10 @@ class StandardUnits(OfFormula):
         """The transformed response in standard units, (n,)."""
         return prepared.z
 
+    def from_response(self, responses: np.ndarray, prepared: ScaledResponse) -> np.ndarray:
+        """The values on the original scale that stand at these in standard units, (m,)."""
+        return np.asarray(prepared.transform.inverse(prepared.location + prepared.scale * responses))
+
     @property
     def _transform(self) -> Transform:
         return Transform(self.transform, self.transform_constant)

@@ -83,7 +83,7 @@ def _lines(study: "Study", named: "Study", candidates: str, plan: "Plan", out: P
         "memory": f"about {size(needs.memory)} at the peak, {size(memory_free())} free",
         "disk": f"about {size(needs.disk)}, {size(disk_free(out or Path()))} free",
         "randomness": "the seed alone (for study, not for release)" if study.reproducible else "seed and secret entropy",
-        **({"guarantee": " ".join(proved(named)[:2])} if named.guarantee is not None else {}),
+        **({"guarantee": " ".join(proved(named)[: 3 if named.reproducible else 2])} if named.guarantee is not None else {}),
         **({} if out is None else {"results": f"{out}" + (" (exists)" if out.exists() else "")}),
     }
 

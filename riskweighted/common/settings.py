@@ -18,6 +18,7 @@ from riskweighted.common.errors import InputError, listing
 
 __all__ = [
     "APART",
+    "UNSAID",
     "as_table",
     "as_toml",
     "as_tuples",
@@ -32,6 +33,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+UNSAID = {"unsaid": True}  # metadata of a field that came later, and is in no key while it has its default
 APART = {"apart": True}  # metadata of a field that stands in no file under its own name
 
 

@@ -13,6 +13,7 @@ from riskweighted.common.native import as_pandas
 from riskweighted.conformance import clauses, refusals
 from riskweighted.conformance.centring import centring_agrees
 from riskweighted.conformance.clauses import Skipped, Trial
+from riskweighted.conformance.clipping import clip_agrees
 from riskweighted.contract.synthesizer import Blueprint, ContractError, Draw, Synthesizer
 from riskweighted.sampling.graphs import compile_weighted_sum, parameters_at
 
@@ -41,6 +42,7 @@ _CLAUSES: dict[str, Callable[[Trial], str | None]] = {
     "mass of neighbouring intervals adds up": clauses.mass_adds_up,
     "inverse inverts mass": clauses.inverse_inverts,
     "what centred weights take off is what mass says": centring_agrees,
+    "what a centred clip takes off is what mass says": clip_agrees,
     "what is taken from the data is declared": clauses.dependence_declared,
     "other sensitive values move no draw": clauses.others_move_nothing,
 }

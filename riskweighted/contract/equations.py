@@ -108,6 +108,10 @@ class Regression(ABC):
         """The values, (n,)."""
         return prepared.y
 
+    def from_response(self, responses: np.ndarray, prepared: _Prepared) -> np.ndarray:
+        """Values are modelled as they are, (m,)."""
+        return responses
+
     def prepare(self, data: pd.DataFrame) -> _Prepared:
         """Check the values and build the design."""
         y = response_values(self.formula, data)

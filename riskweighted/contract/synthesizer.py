@@ -171,7 +171,8 @@ class Synthesizer(Protocol):
 
     A guarantee (`riskweighted.guarantee.statement`) needs ``data_dependent``: names of all that priors, likelihood or draws take from the
     sensitive values besides the record's own likelihood, as the settings stand; () for nothing. It asks for ``response(prepared)``, the
-    values on the model's scale (n,), where a reference is given. ``probability_mass = True`` says that the likelihood is a probability,
+    values on the model's scale (n,), where a reference is given, and for ``from_response(responses, prepared)``, the way back of any such
+    numbers (m,), where its clip is centred. ``probability_mass = True`` says that the likelihood is a probability,
     whose logarithm is never positive.
 
     Examples

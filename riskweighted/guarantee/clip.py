@@ -20,6 +20,7 @@ from riskweighted.contract.synthesizer import (
     keeps_true_values,
     probability_mass,
 )
+from riskweighted.guarantee.cells import Cells, cells_of
 from riskweighted.guarantee.statement import Guarantee, Statement
 
 if TYPE_CHECKING:
@@ -35,12 +36,14 @@ DATA = ("guarantee_alpha", "guarantee_reference", LOWER, UPPER)  # the pm.Data o
 class Censoring:
     """How the contributions of a fit's records are clipped: the statement that follows, and the reference log density r, (n,).
 
-    ``guarantee``: what r is of, to be asked for other values (`at`); None where r is 0.
+    ``guarantee``: what r is of, to be asked for other values (`at`); None where r is 0. ``cells``: over which the term is summed that a
+    centred clip takes off; None where it is not centred.
     """
 
     statement: Statement
     reference: np.ndarray = field(repr=False)
     guarantee: Guarantee | None = field(default=None, repr=False)
+    cells: Cells | None = field(default=None, repr=False)
 
     def at(self, synthesizer: Synthesizer, prepared: Any, frame: pd.DataFrame) -> "Censoring":
         """The same clip of other values of the same records: only the reference looks at them."""
@@ -49,7 +52,7 @@ class Censoring:
         return replace(self, reference=_reference(synthesizer, prepared.at(frame), frame, self.guarantee))
 
     def contributions(self, alpha: np.ndarray, terms: np.ndarray) -> np.ndarray:
-        """g_i = clip(alpha_i (l_i - r_i), a, b), (n,), of terms l (n,)."""
+        """g_i = clip(alpha_i (l_i - r_i), a, b), (n,), of terms l (n,): what of a record's contribution depends on its value."""
         weighted = alpha * (terms - self.reference)
         return np.clip(np.where(np.isnan(weighted), self.statement.lower, weighted), self.statement.lower, self.statement.upper)
 
@@ -61,6 +64,8 @@ class Censoring:
         """Of all that decides the mechanism but alpha; the reference to one millionth."""
         statement = self.statement
         text = f"{statement.lower!r} {statement.upper!r} {statement.L} {statement.neighbours}"
+        if self.cells is not None:
+            text += f" centred {self.cells.label}"
         return hashlib.sha256(text.encode() + np.rint(self.reference * 1e6).astype("<i8").tobytes()).hexdigest()
 
 
@@ -135,7 +140,8 @@ def censor(
     ------
     InputError
         Naming all that is taken from the data: settings that the synthesizer says are, or weights that are not all the same; or if the
-        synthesizer's log_density is of numbers alone, or the reference is not finite somewhere or looks at more than each record.
+        synthesizer's log_density is of numbers alone, the reference is not finite somewhere or looks at more than each record, or a clip
+        is to be centred and there is no rule for it (`riskweighted.guarantee.cells`).
     """
     hindering = [*obstacles(synthesizer, prepared, confidential), *besides]
     if alpha.nunique() > 1:
@@ -143,7 +149,8 @@ def censor(
     if hindering:
         raise refusal(hindering)
     statement = guarantee.statement(L, probability_mass(synthesizer))
-    return Censoring(statement, _reference(synthesizer, prepared, confidential, guarantee), guarantee)
+    cells = cells_of(synthesizer, prepared, guarantee) if guarantee.centred else None
+    return Censoring(statement, _reference(synthesizer, prepared, confidential, guarantee), guarantee, cells)
 
 
 def _reference(synthesizer: Synthesizer, prepared: Any, confidential: pd.DataFrame, guarantee: Guarantee) -> np.ndarray:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from riskweighted.common.checks import check_choice, check_count, check_names, check_share, check_text, is_number
 from riskweighted.common.errors import InputError
+from riskweighted.common.settings import UNSAID
 
 __all__ = ["ADD_DROP", "NEIGHBOURS", "REPLACE", "Guarantee", "Reference", "Statement", "epsilon_at"]
 
@@ -17,6 +18,7 @@ ADD_DROP, REPLACE = "add-drop", "replace"
 NEIGHBOURS = (REPLACE, ADD_DROP)
 _LEAST, _MOST = 1e-6, 1e6  # of epsilon and M: less is nothing learnt, more nothing proved
 _STEPS = {ADD_DROP: 1, REPLACE: 2}  # widths of the clip by which one record can move the log posterior
+_TERMS = {ADD_DROP: 1, REPLACE: 0}  # the same of the centring term, in which no value stands
 _IN_WORDS = {ADD_DROP: "leaving out any one record's contribution", REPLACE: "replacing any one record's value by any other"}
 
 LogDensity = Callable[[np.ndarray, pd.DataFrame], np.ndarray]
@@ -75,6 +77,22 @@ class Reference:
         made = self._made()
         return np.asarray(made.logpmf(values) if isinstance(made.dist, stats.rv_discrete) else made.logpdf(values), dtype=float)
 
+    @property
+    def discrete(self) -> bool:
+        """Whether it has a probability mass, rather than a density."""
+        from scipy import stats
+
+        return isinstance(self._made().dist, stats.rv_discrete)
+
+    def cut(self, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Ends (G - 1,) between at most so many cells of about equal probability, at halves of whole numbers, and the probability of each
+        of these cells, (G,)."""
+        made = self._made()
+        ends = np.unique(made.ppf(np.arange(1, count) / count))
+        below = made.cdf(ends)
+        ends, below = ends[below < 1], below[below < 1]
+        return ends + 0.5 if self.discrete else ends, np.diff(np.concatenate([[0.0], below, [1.0]]))
+
 
 @dataclass(frozen=True)
 class Guarantee:
@@ -83,6 +101,10 @@ class Guarantee:
     Every record contributes g_i = clip(alpha_i (l_i - r_i), a, b) to the log posterior, with l_i = log p(y_i | x_i, theta) and [a, b] =
     [-M, M]; or [-M, 0] where l_i is the logarithm of a probability and r = 0. With w = b - a one released draw of the posterior is
     w-differentially private where a contribution is left out, and 2w where a value is replaced.
+
+    The clip is a weight that bends the model. Where it is centred (METHODS section 9.3) each record's contribution is less
+    alpha E_i(theta), the integral of clip(p(y | x_i, theta) / r(y), exp(a / alpha), exp(b / alpha)) r(y) over y, in which its value does
+    not stand: 2w holds as before, and where a contribution is left out w + 1 - exp(-w).
 
     Parameters
     ----------
@@ -101,11 +123,15 @@ class Guarantee:
         What may be known to anyone, so that nothing is proved of it: every column that the model reads but the synthesized ones, and the
         name of every synthesized variable of levels, whose levels were known beforehand. What is not declared is refused, and so is a
         declared column that gives the sensitive values away (`riskweighted.derived`), for which no reason helps.
+    centred : bool, default False
+        Whether the clip is centred. Of numbers it needs a `Reference`; of levels none.
 
     Examples
     --------
     >>> round(rw.Guarantee(epsilon=8.0).statement(L=20).M, 4)
     0.1
+    >>> round(rw.Guarantee(epsilon=8.0, neighbours="add-drop", centred=True).statement(L=20).M, 4)
+    0.1052
     """
 
     epsilon: float | None = None
@@ -114,6 +140,7 @@ class Guarantee:
     reference: Reference | LogDensity | None = None
     delta: float = 1e-6
     public: Sequence[str] = ()
+    centred: bool = field(default=False, metadata=UNSAID)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "public", check_names(self.public, "public"))
@@ -124,6 +151,8 @@ class Guarantee:
                 raise InputError(f"{name} must be a finite number > 0, from {_LEAST:g} to {_MOST:g}, got {value!r}")
         check_choice(self.neighbours, NEIGHBOURS, "neighbours")
         check_share(self.delta, "delta")
+        if not isinstance(self.centred, bool):
+            raise InputError(f"centred must be true or false, got {self.centred!r}")
         if self.reference is not None and not callable(self.reference):
             raise InputError("reference must be a distribution with its parameters, or a function of values and frame")
 
@@ -137,8 +166,23 @@ class Guarantee:
         check_count(L)
         below = probability_mass and self.reference is None
         sides = 1 if below else 2
-        bound = float(self.M) if self.M is not None else float(self.epsilon or 0) / (L * _STEPS[self.neighbours] * sides)
-        return Statement(-bound, 0.0 if below else bound, L, self.neighbours, self.delta)
+        bound = float(self.M) if self.M is not None else self._bound(float(self.epsilon or 0), L, sides)
+        term = _widest_term(sides * bound) if self.centred else 0.0
+        return Statement(-bound, 0.0 if below else bound, L, self.neighbours, self.delta, term)
+
+    def _bound(self, epsilon: float, draws: int, sides: int) -> float:
+        """The clip, of which so many draws have this epsilon: 2w a draw; or w; or w + 1 - exp(-w), whose inverse is by Lambert's W."""
+        if self.centred and self.neighbours == ADD_DROP:
+            from scipy.special import lambertw
+
+            each = epsilon / draws
+            return (each - 1 + float(lambertw(math.exp(1 - each)).real)) / sides
+        return epsilon / (draws * _STEPS[self.neighbours] * sides)
+
+
+def _widest_term(width: float) -> float:
+    """1 - exp(-w): the range of the centring term of one record, of weights up to 1 (METHODS section 9.3)."""
+    return -math.expm1(-width)
 
 
 def epsilon_at(rho: float, delta: float) -> float:
@@ -158,6 +202,8 @@ class Statement:
     neighbours : {"replace", "add-drop"}
         The relation that the study states; `table` has both.
     delta : float
+    term : float
+        The range of a record's centring term where the clip is centred; 0 where it is not.
 
     Examples
     --------
@@ -171,13 +217,19 @@ class Statement:
     L: int
     neighbours: str = REPLACE
     delta: float = 1e-6
+    term: float = 0.0
 
     @classmethod
     def together(cls, statements: "Sequence[Statement]") -> "Statement":
         """What holds of datasets drawn with the parameters of all blocks: a record adds no more than the sum of their clips."""
         first = statements[0]
         lower, upper = sum(statement.lower for statement in statements), sum(statement.upper for statement in statements)
-        return cls(lower, upper, first.L, first.neighbours, first.delta)
+        return cls(lower, upper, first.L, first.neighbours, first.delta, sum(statement.term for statement in statements))
+
+    @property
+    def centred(self) -> bool:
+        """Whether the clip is centred."""
+        return self.term > 0
 
     @property
     def M(self) -> float:  # noqa: N802
@@ -191,11 +243,16 @@ class Statement:
 
     def epsilon(self, neighbours: str | None = None, draws: int | None = None) -> float:
         """Pure epsilon of that many released draws (default: all L) under a relation (default: the stated one)."""
-        return self._draws(draws) * _STEPS[neighbours or self.neighbours] * self.width
+        return self._draws(draws) * self._range(neighbours)
 
     def rho(self, neighbours: str | None = None, draws: int | None = None) -> float:
         """The same in zero-concentrated differential privacy: a bounded range of s gives s^2 / 8 a draw."""
-        return self._draws(draws) * (_STEPS[neighbours or self.neighbours] * self.width) ** 2 / 8
+        return self._draws(draws) * self._range(neighbours) ** 2 / 8
+
+    def _range(self, neighbours: str | None) -> float:
+        """By how much, end to end, one record can move the log posterior."""
+        relation = neighbours or self.neighbours
+        return _STEPS[relation] * self.width + _TERMS[relation] * self.term
 
     def _draws(self, draws: int | None) -> int:
         return self.L if draws is None else draws
@@ -207,7 +264,8 @@ class Statement:
         -------
         DataFrame
             ``neighbours``; ``stated``: whether the study states this relation; ``datasets``; ``epsilon`` (pure); ``rho`` (zCDP); ``delta``;
-            ``epsilon_delta``: epsilon at that delta, from rho or pure, the smaller; ``lower``, ``upper``: the clip.
+            ``epsilon_delta``: epsilon at that delta, from rho or pure, the smaller; ``lower``, ``upper``: the clip; where it is centred
+            ``term``: the range of the centring term.
         """
         rows = []
         for neighbours in NEIGHBOURS:
@@ -217,7 +275,8 @@ class Statement:
                 stated = neighbours == self.neighbours
                 rows.append((neighbours, stated, draws, epsilon, rho, self.delta, best, self.lower, self.upper))
         columns = ("neighbours", "stated", "datasets", "epsilon", "rho", "delta", "epsilon_delta", "lower", "upper")
-        return pd.DataFrame(rows, columns=list(columns))
+        table = pd.DataFrame(rows, columns=list(columns))
+        return table.assign(term=self.term) if self.centred else table
 
     def sentences(self, target: str = "the sensitive variable") -> tuple[str, ...]:
         """What holds, first, and on what conditions."""
@@ -227,11 +286,20 @@ class Statement:
             f"factor exp(epsilon), epsilon = {self.epsilon():.4g} ({self.epsilon(draws=1):.4g} a dataset); zCDP rho = {self.rho():.4g}, "
             f"epsilon({self.delta:g}) = {min(self.epsilon(), epsilon_at(self.rho(), self.delta)):.4g}. "
             f"Under {_IN_WORDS[other]} epsilon = {self.epsilon(other):.4g}, rho = {self.rho(other):.4g}.",
-            f"How: each record adds to the log posterior a number clipped to [{self.lower:.4g}, {self.upper:.4g}].",
+            f"How: each record adds to the log posterior a number clipped to [{self.lower:.4g}, {self.upper:.4g}]; {self._centring()}.",
             "It holds for exact, independent posterior draws, whose randomness stays secret: the error of MCMC is outside the proof. "
             "A person or household with m records has m times this epsilon.",
             "It takes the number of records, what public declares, all unaltered columns and L as public, and formula, priors, weights, "
             "clip, reference, transform, location, scale, bounds and precision as chosen without looking at the data.",
             "Outside epsilon: tuning on the data, fits made again (after one that failed, too), and every table, figure or verdict made "
             "of the confidential data. Epsilons of several schemes, variables or years of the same persons add up (accountant).",
+        )
+
+    def _centring(self) -> str:
+        """Whether the clip is centred, in words."""
+        if not self.centred:
+            return "the clip is not centred, and bends the model"
+        return (
+            "the clip is centred: less a term in which the record's value does not stand, and which spans at most "
+            f"{self.term:.4g}, counted where a contribution is left out"
         )

@@ -31,17 +31,20 @@ class Release:
     lipschitz : float, optional
         Delta of a pseudo posterior that is not censored (`riskweighted.influence`), the largest over records. Nothing is proved; what is
         added up is 2 Delta a dataset. Give width or lipschitz.
+    term : float, default 0
+        Beside width, where the clip is centred: the range of a record's centring term, which counts where a contribution is left out.
 
     Examples
     --------
     >>> rw.Release("income 2025", L=20, width=0.05)
-    Release(name='income 2025', L=20, width=0.05, lipschitz=None)
+    Release(name='income 2025', L=20, width=0.05, lipschitz=None, term=0.0)
     """
 
     name: str
     L: int
     width: float | None = None
     lipschitz: float | None = None
+    term: float = 0.0
 
     def __post_init__(self) -> None:
         check_text(self.name, "name")
@@ -51,6 +54,8 @@ class Release:
         for what, value in (("width", self.width), ("lipschitz", self.lipschitz)):
             if value is not None and not (is_number(value) and value > 0):
                 raise InputError(f"{what} of release {self.name!r} must be a finite number > 0, got {value!r}")
+        if not (is_number(self.term) and self.term >= 0) or (self.term and self.width is None):
+            raise InputError(f"term of release {self.name!r} must be a finite number >= 0, beside a width, got {self.term!r}")
 
     @classmethod
     def of(cls, name: str, made: "Statement | Fit", L: int | None = None) -> "Release":  # noqa: N803
@@ -61,14 +66,14 @@ class Release:
         if statement is not None:
             if L is not None and L != statement.L:
                 raise InputError(f"L of release {name!r} must be {statement.L}, for which its guarantee is stated: all count; got {L}")
-            return cls(name, statement.L, width=statement.width)
+            return cls(name, statement.L, width=statement.width, term=statement.term)
         if L is None or not isinstance(made, Fit):
             raise InputError(f"L of release {name!r} must be given: its fit has no guarantee that states how many datasets leave")
         return cls(name, L, lipschitz=float(influence(made)["lipschitz"].max()))
 
     def statement(self) -> Statement | None:
         """What is proved of it."""
-        return None if self.width is None else Statement(-self.width, 0.0, self.L)
+        return None if self.width is None else Statement(-self.width, 0.0, self.L, term=self.term)
 
 
 def accountant(releases: Sequence[Release] | Mapping[str, "Statement | Fit"], delta: float = 1e-6) -> pd.DataFrame:

@@ -155,7 +155,9 @@ def settings_of(study: Study, stage: str) -> dict[str, Any]:
     settings = {}
     for name, section in _sections(study, stage).items():
         values = {
-            part.name: _plain(getattr(section, part.name)) for part in dataclasses.fields(section) if is_read(stage, type(section), part)
+            part.name: _plain(getattr(section, part.name))
+            for part in dataclasses.fields(section)
+            if is_read(stage, type(section), part) and not (part.metadata.get("unsaid") and getattr(section, part.name) == part.default)
         }
         if values:
             settings[name] = values

@@ -207,7 +207,7 @@ class Work:
         began = time.perf_counter()
         with self.reporter.step(f"compiling {self.study.synthesizer.name}"):
             for task in waiting:
-                compile_prepared(task.block.model, task.censoring is not None, task.centring)
+                compile_prepared(task.block.model, task.censoring is not None, task.centring, task.cells)
         self.compiled.append(time.perf_counter() - began)
 
     # -- datasets and what they come to

@@ -16,7 +16,6 @@ from riskweighted.contract.distribution import draw_values
 from riskweighted.contract.drawing import check_codes, levels_at
 from riskweighted.contract.layout import layout_of
 from riskweighted.contract.synthesizer import Blueprint, ContractError, Draw, Synthesizer, keeps_true_values
-from riskweighted.guarantee.clip import Censoring
 from riskweighted.sampling.direct import heights_of
 from riskweighted.sampling.graphs import Records, WeightedSum
 
@@ -107,17 +106,21 @@ def check_records(name: str, terms: Terms, records: Records, thetas: Sequence[Dr
 def check_censored(
     name: str,
     terms: Terms,
-    censoring: Censoring,
-    alpha: np.ndarray,
+    contributions: Callable[[Draw], np.ndarray],
+    values: Mapping[str, Any],
     thetas: Sequence[Draw],
     records: Records,
     clipped: Callable[[Draw, Mapping[str, Any]], float],
 ) -> None:
-    """What a fit under a guarantee is asked besides: what was sampled is the sum of clipped contributions of log_density."""
-    check_records(name, terms, records, thetas, len(alpha))
+    """What a fit under a guarantee is asked besides: what was sampled is the sum of clipped contributions of log_density.
+
+    `contributions`: of the records at a draw, (n,), less the term of a centred clip by mass(); `values` of the ``pm.Data`` of `clipped`.
+    """
+    n = len(contributions(thetas[0]))
+    check_records(name, terms, records, thetas, n)
     for theta in thetas:
-        parts = censoring.contributions(alpha, terms(theta))
-        if not abs(clipped(theta, censoring.values(alpha)) - parts.sum()) <= _TOLERANCE * (np.abs(parts).sum() + 1e-3):
+        parts = contributions(theta)
+        if not abs(clipped(theta, values) - parts.sum()) <= _TOLERANCE * (np.abs(parts).sum() + 1e-3):
             raise ContractError(f"{name}: the censored sum that is sampled is not that of log_density, clipped")
 
 

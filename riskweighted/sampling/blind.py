@@ -10,7 +10,9 @@ from riskweighted.common.errors import InputError
 from riskweighted.contract.categories import target_numbers
 from riskweighted.contract.distribution import draw_values, log_densities
 from riskweighted.contract.synthesizer import ContractError, Draw, Synthesizer, data_dependent, keeps_true_values
+from riskweighted.guarantee.cells import Cells
 from riskweighted.sampling.blind_process import FEW_SEEDS, WHOLE, Shown, Task, draws_of, each_draw, log_priors, show, shown_elsewhere
+from riskweighted.sampling.masses import DesignMasses
 from riskweighted.sampling.moves import KEPT, PERMUTED, moved_targets, some_rows
 
 __all__ = ["check_independent", "refuse_dependence"]
@@ -64,11 +66,13 @@ def check_independent(
         _compare_whole(synthesizer, prepared, places, confidential, whole)
 
 
-def refuse_dependence(synthesizer: Synthesizer, prepared: Any, confidential: pd.DataFrame, thetas: Sequence[Draw]) -> None:
+def refuse_dependence(
+    synthesizer: Synthesizer, prepared: Any, confidential: pd.DataFrame, thetas: Sequence[Draw], cells: Cells | None = None
+) -> None:
     """Refuse, by ContractError, a synthesizer that says that nothing is taken from the data, and takes something.
 
     It is prepared anew with the sensitive values moved (`moved_targets`): the log density of the true ones, all draws and the log prior
-    must stay what they are. To refuse to be prepared is to depend on the data.
+    must stay what they are, and so must the masses of the `cells` of a centred clip. To refuse to be prepared is to depend on the data.
     """
     name, n, places = type(synthesizer).__name__, len(confidential), None
     truth, prior = dict[str, list[np.ndarray]](), np.zeros(0)
@@ -79,6 +83,9 @@ def refuse_dependence(synthesizer: Synthesizer, prepared: Any, confidential: pd.
             find = log_densities(synthesizer, arrays, target_numbers(synthesizer, arrays, confidential))
             drawn = [draw_values(synthesizer, theta, arrays, np.random.default_rng(0), n) for theta in thetas]
             shown = {"the log density": [find(theta) for theta in thetas], "the draws": drawn}
+            if cells is not None:
+                masses = DesignMasses(synthesizer, arrays, frame, cells.lower, cells.upper)
+                shown["what a centred clip takes off"] = [masses.at(theta) for theta in thetas]
             moved, places = log_priors(synthesizer, arrays, n, places)
         except InputError:
             raise ContractError(

@@ -26,6 +26,7 @@ from riskweighted.guarantee.clip import Censoring, censor
 from riskweighted.guarantee.ledger import CHANGED, LEDGER, entropy_of, opened
 from riskweighted.guarantee.statement import Guarantee, Statement
 from riskweighted.sampling.centred import CentredTerm
+from riskweighted.sampling.clipped import ClipTerm
 from riskweighted.sampling.convergence import no_diagnostics
 from riskweighted.sampling.laplace import mode_of
 from riskweighted.sampling.saving import data_hash, read_sealed, sealed, weights_hash
@@ -171,15 +172,24 @@ class BlockFit:
         """What centring takes off, as a function of a draw; None of an uncentred fit."""
         return None if self.centring is None else CentredTerm(self.synthesizer, self.prepared, self.confidential, self.centring)
 
+    @cached_property
+    def clip_term(self) -> ClipTerm | None:
+        """What a centred clip takes off, as a function of a draw; None of any other fit."""
+        cells = None if self.censoring is None else self.censoring.cells
+        return None if cells is None else ClipTerm.of(self.synthesizer, self.prepared, self.confidential, cells)
+
     def contributions(self, theta: Draw) -> np.ndarray:
         """What each record adds to the log posterior, on the scale of the model, (n,): alpha_i log p(y_i | theta), alpha_i times the survey
-        weight if there is one; or that clipped; or that less what its own value was expected to add, where weights are centred."""
+        weight if there is one; or that clipped; or that less what its own value was expected to add, where weights or the clip are
+        centred."""
         alpha = self.weights.to_numpy()
         terms = self.terms(theta)
         if self.centred is not None:
             return self.centred.contributions(theta, alpha, terms)
         if self.censoring is not None:
-            return self.censoring.contributions(alpha, terms)
+            clipped = self.censoring.contributions(alpha, terms)
+            term = self.clip_term
+            return clipped if term is None else clipped - term.each(theta, float(alpha[0]), self.censoring.statement)
         return np.asarray(alpha * np.where(alpha > 0, terms, 0.0))
 
     def rounded(self, values: np.ndarray, precision: float | None = None) -> np.ndarray:

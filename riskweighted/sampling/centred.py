@@ -8,40 +8,13 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.contract.centring import Centring
-from riskweighted.contract.distribution import fixed
 from riskweighted.contract.synthesizer import Blueprint, ContractError, Draw, Synthesizer, Tensor
-from riskweighted.design.formulas import split_formula
-from riskweighted.intruder.patterns import cells
+from riskweighted.sampling.masses import DesignMasses
 
-__all__ = ["EXPECTED", "CentredTerm", "designs_of", "graph_coefficients", "term_graph", "unbounded"]
+__all__ = ["EXPECTED", "CentredTerm", "graph_coefficients", "term_graph"]
 
 EXPECTED = "expected_weight"  # the pm.Data of a centred graph
-_ROWS = 200_000  # of a frame at a time
-_MOST = 2_000_000  # masses of a graph
 _KEPT = 30_000_000  # weights that are held rather than made for every draw
-
-
-def unbounded(synthesizer: Synthesizer) -> Synthesizer:
-    """The same model whose distribution is that of its likelihood, where draws are truncated to public bounds and that is not."""
-    make = getattr(synthesizer, "unbounded", None)
-    made: Synthesizer = make() if callable(make) else synthesizer
-    return made
-
-
-def designs_of(synthesizer: Synthesizer, frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Which records have the same predictors, numbered (n,), and a record of each."""
-    which = cells((frame[name] for name in _columns(synthesizer, frame)), np.zeros(len(frame), dtype=np.int64))
-    return which, np.unique(which, return_index=True)[1]
-
-
-def _columns(synthesizer: Synthesizer, frame: pd.DataFrame) -> list[str]:
-    """Those that a synthesizer may look at: of its formula and named in its settings, or all where it has no formula."""
-    formula, columns = getattr(synthesizer, "formula", None), [str(name) for name in frame.columns if name != synthesizer.target]
-    if not isinstance(formula, str):
-        return columns
-    settings = [value for value in getattr(synthesizer, "__dict__", {}).values() if isinstance(value, str | tuple)]
-    named = {*split_formula(formula).names, *(name for value in settings for name in ([value] if isinstance(value, str) else value))}
-    return [name for name in columns if name in named]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,30 +27,19 @@ class CentredTerm:
     centring: Centring = field(repr=False)
 
     @cached_property
+    def of_designs(self) -> DesignMasses:
+        """The masses of the intervals, each kind among all."""
+        intervals = self.centring.intervals
+        return DesignMasses(self.synthesizer, self.prepared, self.confidential, intervals.lower, intervals.upper)
+
+    @property
     def designs(self) -> tuple[np.ndarray, np.ndarray]:
-        """See `designs_of`."""
-        return designs_of(self.synthesizer, self.confidential)
-
-    @cached_property
-    def _parts(self) -> list[tuple[Any, np.ndarray, np.ndarray]]:
-        """Prepared rows, each design once for every interval, and the ends, some designs at a time."""
-        intervals, (_, first) = self.centring.intervals, self.designs
-        step, parts = max(1, _ROWS // len(intervals.lower)), []
-        for begin in range(0, len(first), step):
-            some = first[begin : begin + step]
-            ends = (fixed(np.tile(end, len(some))) for end in (intervals.lower, intervals.upper))
-            parts.append((self._rows(some), *ends))
-        return parts
-
-    def _rows(self, records: np.ndarray) -> Any:
-        frame = self.confidential.iloc[np.repeat(records, len(self.centring.intervals.lower))].reset_index(drop=True)
-        return self.prepared.at(frame.drop(columns=self.synthesizer.target))
+        """See `riskweighted.sampling.masses.designs_of`."""
+        return self.of_designs.designs
 
     def masses(self, theta: Draw) -> np.ndarray:
         """P(interval) of every design, (m, G)."""
-        model = unbounded(self.synthesizer)
-        each = [np.asarray(model.distribution(theta, prepared).mass(lower, upper)) for prepared, lower, upper in self._parts]
-        masses = np.concatenate(each).reshape(-1, len(self.centring.intervals.lower))
+        masses = self.of_designs.at(theta)
         return np.asarray(masses - masses @ self._also)
 
     @cached_property
@@ -131,25 +93,11 @@ def term_graph(term: CentredTerm, blueprint: Blueprint) -> Tensor:
     ContractError where the synthesizer cannot be centred.
     """
     import pymc as pm
-    from pytensor.tensor import TensorVariable
 
-    name, (_, first), intervals = type(term.synthesizer).__name__, term.designs, term.centring.intervals
     if term.centring.kinds is not None:
+        name = type(term.synthesizer).__name__
         raise ContractError(f"{name} tells kinds of value first and has no centred density: it takes uncentred weights alone")
-    if len(first) * len(intervals.lower) > _MOST:
-        raise ContractError(
-            f"{name} has too many different predictors ({len(first)}) to be centred in its graph: it takes uncentred weights alone"
-        )
-    theta: Any = {str(variable.name): variable for variable in (*blueprint.model.free_RVs, *blueprint.model.deterministics)}
-    lower, upper = (np.tile(end, len(first)) for end in (intervals.lower, intervals.upper))
-    try:
-        mass = unbounded(term.synthesizer).distribution(theta, term._rows(first)).mass(lower, upper)
-    except Exception:  # whatever NumPy, SciPy or a stranger's code says to an expression
-        mass = None
-    if not isinstance(mass, TensorVariable):
-        raise ContractError(
-            f"{name} cannot be centred: mass() of its distribution gives no expression of PyTensor; it takes uncentred weights alone"
-        )
+    mass = term.of_designs.graph(blueprint, "centred", "uncentred weights")
     with blueprint.model:
-        data = pm.Data(EXPECTED, np.zeros(len(lower)))
+        data = pm.Data(EXPECTED, np.zeros(len(term.designs[1]) * len(term.centring.intervals.lower)))
     return (data * mass).sum()

@@ -10,9 +10,11 @@ from typing import Any
 
 from riskweighted.contract.centring import Centring
 from riskweighted.contract.synthesizer import Blueprint
+from riskweighted.guarantee.cells import Cells
 from riskweighted.guarantee.clip import clipped_sum, obstacles, record_graph, refusal
 from riskweighted.sampling.block_fit import PreparedModel
 from riskweighted.sampling.centred import CentredTerm, term_graph
+from riskweighted.sampling.clipped import ClipTerm, clip_term_graph
 from riskweighted.sampling.compiled import Censored, CompiledModel, Sampler
 from riskweighted.sampling.graphs import compile_clipped_sum, compile_log_prior, compile_records, compile_term, compile_weighted_sum
 from riskweighted.sampling.nuts import LOG_LIKELIHOOD
@@ -38,12 +40,15 @@ _KEPT = 32  # as many as a chain of many variables has blocks
 _recent: OrderedDict[tuple[Any, ...], CompiledModel] = OrderedDict()
 
 
-def compile_prepared(model: PreparedModel, censored: bool = False, centring: Centring | None = None) -> CompiledModel:
+def compile_prepared(
+    model: PreparedModel, censored: bool = False, centring: Centring | None = None, cells: Cells | None = None
+) -> CompiledModel:
     """The model compiled, for a guarantee if `censored`; the last few are kept, since compiling takes seconds.
 
-    `centring`: of the weights that it is to be sampled under; another one of the same intervals serves as well.
+    `centring`: of the weights that it is to be sampled under; another one of the same intervals serves as well. `cells`: of a clip that is
+    centred.
     """
-    key = (model.synthesizer, model.fingerprint, censored, centring is not None)
+    key = (model.synthesizer, model.fingerprint, censored, centring is not None, None if cells is None else cells.label)
     if key in _recent:
         _recent.move_to_end(key)
         return replace(_recent[key], model=model)
@@ -53,7 +58,7 @@ def compile_prepared(model: PreparedModel, censored: bool = False, centring: Cen
         weighted_sum, total = compile_weighted_sum(model.synthesizer, blueprint, len(model.confidential)), blueprint.weighted_log_likelihood
         log_prior = compile_log_prior(blueprint) if blueprint.of_vector is not None else None
         if censored:
-            clipped, total = _censored(model, blueprint)
+            clipped, total = _censored(model, blueprint, cells)
         in_graph = centring is not None and blueprint.centred is None
         if centring is not None and in_graph:
             off = term_graph(CentredTerm(model.synthesizer, model.prepared, model.confidential, centring), blueprint)
@@ -70,11 +75,13 @@ def compile_prepared(model: PreparedModel, censored: bool = False, centring: Cen
     return _recent[key]
 
 
-def _censored(model: PreparedModel, blueprint: Blueprint) -> tuple[Censored, Any]:
-    """What a censored model is checked by, and its sum of clipped contributions."""
+def _censored(model: PreparedModel, blueprint: Blueprint, cells: Cells | None) -> tuple[Censored, Any]:
+    """What a censored model is checked by, and its sum of clipped contributions, less the term where the clip is centred."""
     hindering = obstacles(model.synthesizer, model.prepared, model.confidential)
     records = record_graph(model.synthesizer, model.prepared, blueprint, model.confidential)
     if hindering or records is None:
         raise refusal(hindering)
     total = clipped_sum(blueprint.model, records, len(model.confidential))
+    if cells is not None:
+        total = total - clip_term_graph(ClipTerm.of(model.synthesizer, model.prepared, model.confidential, cells), blueprint)
     return Censored(compile_records(blueprint, records), compile_clipped_sum(blueprint, total)), total

@@ -7,7 +7,7 @@ of s has a share c of the precision and the data the rest, from where y stands a
 parametrisation, Papaspiliopoulos, Roberts & Skold 2007, along the eigenvectors); c follows alpha.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -26,6 +26,7 @@ __all__ = [
     "curvature_at",
     "laplace_draws",
     "mode_of",
+    "modes_from",
     "root_of_inverse",
     "round_coordinates",
 ]
@@ -285,11 +286,25 @@ def begun_at_modes(density: Density, size: int) -> tuple[Coordinates | Following
     find = getattr(density, "starts", None)
     if find is None:
         return round_coordinates(density, size), np.zeros((1, size))
-    modes = [_found(density, start) for start in find()]
-    shares = np.array([_log_share(density, *mode) for mode in modes])
+    modes, shares = _modes_from(density, find())
     coordinates = _round(density, *modes[int(shares.argmax())])
-    kept = [mode for (mode, _), share in zip(modes, shares, strict=True) if share >= shares.max() - _NEGLIGIBLE]
-    return coordinates, np.array([coordinates.place(mode) for mode in kept])
+    return coordinates, np.array([coordinates.place(mode) for mode in _counting(modes, shares)])
+
+
+def modes_from(density: Density, starts: Sequence[np.ndarray]) -> np.ndarray:
+    """Of the modes to which starts (d,) lead, those that count in `begun_at_modes`, (S, d)."""
+    return np.array(_counting(*_modes_from(density, starts)))
+
+
+def _modes_from(density: Density, starts: Iterable[np.ndarray]) -> tuple[list[tuple[np.ndarray, np.ndarray]], np.ndarray]:
+    """The mode to which each start leads with its curvature, and the log of its share of the posterior."""
+    modes = [_found(density, start) for start in starts]
+    return modes, np.array([_log_share(density, *mode) for mode in modes])
+
+
+def _counting(modes: Sequence[tuple[np.ndarray, np.ndarray]], shares: np.ndarray) -> list[np.ndarray]:
+    """Those whose share is not negligible."""
+    return [mode for (mode, _), share in zip(modes, shares, strict=True) if share >= shares.max() - _NEGLIGIBLE]
 
 
 def _log_share(density: Density, mode: np.ndarray, curvature: np.ndarray) -> float:

@@ -204,9 +204,15 @@ def graph_density(compiled: Any) -> Density:
     return density
 
 
-def begun_near(compiled: Any, place: np.ndarray) -> Any:
-    """The same compiled PyMC model, its chains begun about a place of its unconstrained vector (d,)."""
-    return replace(compiled, initial_point_func=lambda seed: place + _JITTER * np.random.default_rng(seed).standard_normal(len(place)))
+def begun_near(compiled: Any, places: np.ndarray) -> Any:
+    """The same compiled PyMC model, its chains begun each about one of the places (S, d) of its unconstrained vector."""
+
+    def begin(seed: int) -> np.ndarray:
+        rng = np.random.default_rng(seed)
+        place = places[rng.integers(len(places)) if len(places) > 1 else 0]
+        return np.asarray(place + _JITTER * rng.standard_normal(len(place)))
+
+    return replace(compiled, initial_point_func=begin)
 
 
 def graph_parameters(compiled: Any) -> Callable[[np.ndarray], dict[str, np.ndarray]]:

@@ -7,9 +7,10 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.contract.synthesizer import Synthesizer, probability_mass
+from riskweighted.guarantee.cells import cells_of
 from riskweighted.guarantee.clip import Censoring, obstacles, refusal
 from riskweighted.guarantee.statement import Guarantee, Statement
-from riskweighted.sampling.block_fit import refuse_survey
+from riskweighted.sampling.block_fit import PreparedModel, refuse_survey
 from riskweighted.sequence.blocks import Link, PreparedSequence
 from riskweighted.sequence.declared import Chain
 from riskweighted.sequence.public import not_public
@@ -44,10 +45,14 @@ def censor_blocks(
     if guarantee.reference is not None:
         raise InputError("a reference is a density of one variable, and a chain has one of each; leave it out")
     share = guarantee.shared(len(blocks))
-    return {
-        block.name: Censoring(share.statement(L, probability_mass(block.model.synthesizer)), np.zeros(len(block.model.confidential)))
-        for block in blocks
-    }
+    return {block.name: _clip_of(block.model, share, L) for block in blocks}
+
+
+def _clip_of(model: PreparedModel, share: Guarantee, L: int) -> Censoring:  # noqa: N803
+    """The clip of one block of several, by its share of the guarantee."""
+    statement = share.statement(L, probability_mass(model.synthesizer))
+    cells = cells_of(model.synthesizer, model.prepared, share) if share.centred else None
+    return Censoring(statement, np.zeros(len(model.confidential)), cells=cells)
 
 
 def statement_of(declared: Synthesizer | Chain, guarantee: Guarantee, L: int) -> Statement:  # noqa: N803

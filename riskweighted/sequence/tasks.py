@@ -12,6 +12,7 @@ import pandas as pd
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import check_weights
 from riskweighted.contract.centring import CentredWeights, Centring, OwnFunction
+from riskweighted.guarantee.cells import Cells
 from riskweighted.guarantee.clip import Censoring
 from riskweighted.guarantee.statement import Guarantee
 from riskweighted.sampling.block_fit import BlockFit
@@ -76,6 +77,11 @@ class BlockTask(NamedTuple):
     @property
     def name(self) -> str:
         return self.block.name
+
+    @property
+    def cells(self) -> Cells | None:
+        """Over which the term of a centred clip is summed."""
+        return None if self.censoring is None else self.censoring.cells
 
     def is_done_by(self, fit: BlockFit, sampling: Sampling) -> bool:
         """Whether a fit is what would be sampled again."""
@@ -149,7 +155,7 @@ def fit_tasks(tasks: Sequence[BlockTask], sampling: Sampling, progress: Progress
     The direct engine draws for as many blocks at once as there are cores; chains, which use the cores themselves, run block by block.
     No result depends on the number of cores.
     """
-    models = [compile_prepared(task.block.model, task.censoring is not None, task.centring) for task in tasks]
+    models = [compile_prepared(task.block.model, task.censoring is not None, task.centring, task.cells) for task in tasks]
     for place, (task, model, drawn) in enumerate(zip(tasks, models, _attempts(tasks, models, sampling), strict=True)):
         report = progress if progress is None or len(tasks) == 1 else share_of(progress, place, len(tasks))
         with warnings.catch_warnings(record=True) as caught:

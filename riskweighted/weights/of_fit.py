@@ -20,8 +20,8 @@ from riskweighted.contract.layout import layout_of
 from riskweighted.contract.synthesizer import Layout
 from riskweighted.intruder.world import World
 from riskweighted.sampling.block_fit import BlockFit
-from riskweighted.sampling.centred import designs_of
 from riskweighted.sampling.laplace import curvature_at, mode_of, root_of_inverse
+from riskweighted.sampling.masses import designs_of
 from riskweighted.sequence.fit import Fit
 
 __all__ = ["FitWeights", "block_of", "scores"]

@@ -113,6 +113,9 @@ class Clippable(Exponential):
     def response(self, prepared):
         return prepared.y
 
+    def from_response(self, responses, prepared):
+        return responses
+
 
 class IgnoresAlpha(Exponential):
     def weigh(self, alpha):
@@ -151,6 +154,7 @@ def test_what_does_not_apply_is_skipped_with_the_reason():
         "inverse inverts mass": "its distribution has no mass, which is optional",
         "mass is the share of draws": "its distribution has no mass, which is optional",
         "what centred weights take off is what mass says": "its distribution has no mass(): it takes uncentred weights alone",
+        "what a centred clip takes off is what mass says": "its distribution has no mass(): under a guarantee its clip cannot be centred",
         "mass of neighbouring intervals adds up": "its distribution has no mass, which is optional",
         "log_density of expressions is that of numbers": "no log_density of expressions, which is optional; a guarantee needs it",
         "what is taken from the data is declared": "no data_dependent, which is optional; a guarantee needs it",

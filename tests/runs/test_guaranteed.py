@@ -18,10 +18,10 @@ from riskweighted.evaluation.tables import Statistic, by_label
 from riskweighted.release.leak_check import gather_secrets
 from riskweighted.runs.checked import check_study
 from riskweighted.runs.finished import load_run
-from riskweighted.runs.guaranteed import releases_of
+from riskweighted.runs.guaranteed import proved, releases_of
 from riskweighted.runs.randomness import read_entropy
 from riskweighted.runs.run import run_study
-from riskweighted.runs.stages import fit_key
+from riskweighted.runs.stages import Stages, fit_key, settings_of
 from riskweighted.runs.study import load_study, make_study
 from riskweighted.sampling import fitting
 
@@ -309,3 +309,32 @@ def test_no_chain_is_left_where_every_contribution_is_clipped(whole):
             fitted = rw.fit(synthesizer, firms(), random_seed=seed, chains=2, draws=150, tune=200, guarantee=study().guarantee, L=4)
         assert fitted.diagnostics["ess_bulk"].min() > 30
         assert fitted.diagnostics["r_hat"].max() < 1.1
+
+
+# A clip that is centred
+
+
+@pytest.mark.quick
+def test_a_study_says_whether_its_clip_is_centred_and_keeps_its_keys_where_it_does_not_ask():
+    asked = {**SETTINGS["guarantee"], "centred": True}
+    plain, silent, centred = study(), study(guarantee={**asked, "centred": False}), study(guarantee=asked)
+    assert "the clip is not centred" in " ".join(proved(plain))
+    assert "the clip is centred" in " ".join(proved(centred))
+    assert "centred" not in settings_of(plain, "fit")["guarantee"]
+    assert settings_of(centred, "fit")["guarantee"]["centred"] is True
+    keys = [Stages(one, "data").key("fit") for one in (plain, silent, centred)]
+    assert keys[0] == keys[1] != keys[2]
+    assert centred.statement().epsilon() == pytest.approx(plain.statement().epsilon())
+    assert centred.statement().M < plain.statement().M
+    assert make_study(to_table(centred)) == centred
+
+
+@pytest.mark.quick
+def test_a_study_whose_clip_cannot_be_centred_is_refused_before_any_fit():
+    asked = {"epsilon": 2, "public": ["region"], "centred": True}
+    with pytest.raises(InputError) as caught:
+        check_study(study(guarantee=asked), firms())
+    assert_clear(caught, "centred of NegativeBinomial needs a reference")
+    with pytest.raises(InputError) as caught:
+        study(guarantee={**asked, "centred": 1})
+    assert_clear(caught, "'guarantee.centred'", "true or false")

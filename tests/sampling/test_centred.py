@@ -249,5 +249,5 @@ def test_weights_without_their_function_are_refused(data):
             rw.fit(model, data, broken, random_seed=1)
     with pytest.raises(rw.InputError, match="got NoneType"):
         rw.CentredWeights(weights.alpha, None)
-    with pytest.raises(rw.InputError, match="1 of 1 are not"):
+    with pytest.raises(rw.InputError, match="2 of 2 are not"):
         rw.centred_weights(lambda rows, values: np.full((len(rows), len(values)), 2.0), data, scenario_of("income"))
