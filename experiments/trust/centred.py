@@ -91,7 +91,7 @@ class Sample:
         return Fit(self.prepared, alphas, {task.name: block})
 
     def ratios(self, fit: Fit) -> dict[str, float]:
-        """The variance ratio of every estimand in the list; 1 of constant weights. The study's share above 2 has that of the .9 quantile."""
+        """The variance ratio of every estimand in the list; 1 of constant weights. The share above 2 has that of the .9 quantile."""
         held, (block,) = fit.block, fit.prepared.blocks
         if held.centring is None:
             return dict.fromkeys(_IN_LIST.values(), 1.0)
