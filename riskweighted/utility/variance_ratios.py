@@ -249,7 +249,7 @@ def mode_variances(
 
     def slope(of: Callable[[Draw], np.ndarray], direction: np.ndarray) -> np.ndarray:
         high, low = (of(_theta(layout, peak.vector(peak.place + sign * _STEP * direction))) for sign in (1.0, -1.0))
-        return (high - low) / (2 * _STEP)
+        return np.asarray((high - low) / (2 * _STEP))
 
     columns = [_moved(sums, slope(term.masses, direction), which) for direction in peak.root.T]
     gradients = np.array(columns).T  # in the coordinates in which the curvature is 1

@@ -25,7 +25,7 @@ def study(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     data.to_csv("households.csv", index=False)
     text = STUDY.replace('"unweighted", "marginal"', SCHEMES)
-    text = text.replace("resamples = 50", 'resamples = 50, regression = "income ~ age", coefficient = "age"')
+    text = text.replace("resamples = 50", 'resamples = 50, regression = "income ~ smokes", coefficient = "smokes[T.yes]"')
     (tmp_path / "study.toml").write_text(text)
     return load_study("study.toml")
 
@@ -76,7 +76,15 @@ def test_where_the_model_misfits_the_centred_schemes_are_named():
 @pytest.mark.quick
 @pytest.mark.parametrize(("labels", "told"), [(["unweighted", "mix+(t=0.5)"], True), (["unweighted", "marginal"], False)])
 def test_the_terminal_says_of_a_misfit_that_centring_does_not_mend_it(labels, told):
-    row = {"check": "check-mean", "parameter": "", "confidential": 1.0, "synthetic": 2.0, "effect": 0.5, "threshold": 0.1, "verdict": "misfits"}
+    row = {
+        "check": "check-mean",
+        "parameter": "",
+        "confidential": 1.0,
+        "synthetic": 2.0,
+        "effect": 0.5,
+        "threshold": 0.1,
+        "verdict": "misfits",
+    }
     finished = SimpleNamespace(fits=False, fit_check=pd.DataFrame([row]), summary=pd.DataFrame(index=labels))
     (line,) = _verdict(finished)
     assert "MISFITS" in line

@@ -61,9 +61,9 @@ def hand_worked(data, held):
         def height(theta, each=each):
             return each(theta).sum() + prior(theta)
 
-        mode = optimize.minimize(lambda theta: -height(theta), np.array([1.0, 0.5, 0.0]), method="BFGS", options={"gtol": 1e-6}).x  # noqa: B023
+        mode = optimize.minimize(lambda theta: -height(theta), np.array([1.0, 0.5, 0.0]), method="BFGS", options={"gtol": 1e-6}).x
         gradients = slopes_of(each, mode)
-        bread = np.linalg.inv(-slopes_of(lambda theta: slopes_of(height, theta, 1e-4), mode, 1e-4))  # noqa: B023
+        bread = np.linalg.inv(-slopes_of(lambda theta: slopes_of(height, theta, 1e-4), mode, 1e-4))
         sandwiches.append((mode, bread @ (gradients @ gradients.T) @ bread))
     return sandwiches
 
