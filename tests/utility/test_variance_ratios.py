@@ -136,3 +136,41 @@ def test_levels_and_conditions_have_their_ratios():
     assert table["ratio"].between(0.9, 2.0).all()
     of_all, of_some = table[table["estimand"].str.contains("coefficient")]["ratio"]
     assert of_all == pytest.approx(of_some, rel=0.1)  # the same two designs, in other numbers
+
+
+@pytest.mark.parametrize(("name", "target"), [("transformation", "income"), ("two-part", "mixed"), ("counts", "count")])
+def test_models_in_other_coordinates_have_ratios_near_those_of_a_regression(name, target):
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"group": rng.choice(["a", "b"], 240), "age": rng.integers(0, 4, 240)})
+    income = np.exp(3 + 0.2 * (frame["group"] == "a") + 0.1 * frame["age"] + 0.5 * rng.normal(size=240)).round(1)
+    mixed = np.where(rng.random(240) < 0.1, 0.0, np.where(rng.random(240) < 0.1, -income, income))
+    frame = frame.assign(income=income, mixed=mixed, count=(income // 4).astype(int))
+    scenario = rw.Scenario(known="group", synthetic=target, radius=0.3)
+    model = rw.load_synthesizer(name)(f"{target} ~ group + age")
+    table = rw.variance_ratios(laplace_fit(model, frame, rw.centred_weights("marginal+", frame, scenario)), [f"{target} ~ age"])
+    assert table["estimand"].tolist() == ["mean", "0.5 quantile", "0.9 quantile", f"coefficient age in {target} ~ age"]
+    assert table["ratio"].between(0.7, 3).all()
+
+
+def test_of_a_chain_each_variable_is_judged_given_those_before_it():
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=240)
+    b = np.where(rng.random(240) < 0.4, "yes", "no")
+    frame = pd.DataFrame({"x": x, "b": b, "y": np.where(rng.random(240) < 0.15, -8.0, 10 + x + (b == "yes") + rng.normal(size=240))})
+    codes = {"y": [-8]}
+    settings = {"y": {"model": "linear-regression", "codes": [-8]}}
+    chain = rw.load_synthesizer("sequential")(["b", "y"], predictors=["x"], settings=settings)
+    scenario = rw.Scenario(synthetic=["b", "y"], radius=0.1, codes=codes)
+    fit = laplace_fit(chain, frame, rw.centred_weights("mix+(t=0.5)", frame, scenario))
+    table = rw.variance_ratios(fit, ["y ~ x + b", "b ~ x", "b ~ y"], codes=codes).set_index("estimand")
+    judged = [
+        "share of yes",
+        "share of -8",
+        "mean",
+        "coefficient x in y ~ x + b",
+        "coefficient b[T.yes] in y ~ x + b",
+        "coefficient x in b ~ x",
+    ]
+    assert table.loc[judged, "ratio"].between(0.7, 2).all()
+    assert "'y'" in table.loc["coefficients of b ~ y", "why"]
+    assert np.isnan(table.loc["coefficients of b ~ y", "ratio"])
