@@ -165,7 +165,7 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--replications", type=int, default=400)
+    parser.add_argument("--replications", type=int, default=200)
     parser.add_argument("--errors", nargs="*", default=list(ERRORS), choices=list(ERRORS))
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
