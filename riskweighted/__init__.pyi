@@ -185,6 +185,7 @@ from .utility.survey import (
     weighted_ecdf_distance as weighted_ecdf_distance,
 )
 from .utility.tables import table_utility as table_utility
+from .utility.variance_ratios import variance_ratios as variance_ratios
 from .weights.adjust import (
     adjust_weights as adjust_weights,
     cluster_weights as cluster_weights,

@@ -212,15 +212,17 @@ def _verdict(finished: "Run") -> list[str]:
     if finished.fits is None:
         return ["Model: not judged, since no fit of the study is unweighted (alpha 1, no survey weights)."]
     from riskweighted.evaluation.judgement import COST, MISFITS, MODEL
+    from riskweighted.reports.wording import not_mended
 
     rows = finished.fit_check[(finished.fit_check["verdict"] != COST) & (finished.fit_check["check"] != MODEL)]
     missed = rows[rows["verdict"] == MISFITS]
     if missed.empty:
         return [f"Model: fits the data in all {len(rows)} checks of its unweighted fit (tables/fit_check.csv)."]
     worst = missed.assign(ratio=missed["effect"] / missed["threshold"]).sort_values("ratio", ascending=False).head(3)
-    told = [together(row.confidential, row.synthetic) for row in worst.itertuples()]
+    pairs = [together(row.confidential, row.synthetic) for row in worst.itertuples()]
     named = "; ".join(
         f"{row.check.removeprefix('check-')}{f' {row.parameter}' if row.parameter else ''}: {true} in the data, {synthetic} synthetic"
-        for row, (true, synthetic) in zip(worst.itertuples(), told, strict=True)
+        for row, (true, synthetic) in zip(worst.itertuples(), pairs, strict=True)
     )
-    return [f"Model: MISFITS in {len(missed)} of {len(rows)} checks of its unweighted fit (tables/fit_check.csv); worst are {named}."]
+    told = f"Model: MISFITS in {len(missed)} of {len(rows)} checks of its unweighted fit (tables/fit_check.csv); worst are {named}."
+    return [f"{told} {not_mended(finished.summary.index)}".strip()]

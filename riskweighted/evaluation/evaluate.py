@@ -19,7 +19,7 @@ from riskweighted.evaluation.tables import CONFIDENTIAL, as_row, as_table
 from riskweighted.intruder.pairing import as_frames
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import Paired, World, make_world
-from riskweighted.measures.context import Context, Mechanism, Rival, Subject
+from riskweighted.measures.context import Context, Mechanism, Ratios, Rival, Subject
 from riskweighted.measures.regressions import mean_overlaps
 from riskweighted.measures.settings import EvaluationSettings
 from riskweighted.measures.survey import checked_design
@@ -218,6 +218,7 @@ def evaluate_world(
             risk=scored[label],
             matches=matches,
             baseline=_rival(label, baseline, against, mechanisms or {}),
+            ratios=Ratios.of((fits or {}).get(label), subject),
         )
         ordered = [*world.numeric, *(name for name in world.scenario.synthetic if name not in world.numeric)]
         for table, rows, names in (("utility", utility, ordered), ("risk", risk, world.scenario.synthetic)):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # the summary of a finished run must not wait for what these 
     from riskweighted.utility.regressions import Analysis
     from riskweighted.utility.survey import SurveyDesign
 
-__all__ = ["CONFIDENTIAL", "Context", "Mechanism", "Rival", "Subject"]
+__all__ = ["CONFIDENTIAL", "Context", "Mechanism", "Ratios", "Rival", "Subject"]
 
 CONFIDENTIAL = "confidential"  # label of the confidential data's own rows
 
@@ -100,6 +100,37 @@ class Rival:
 
 
 @dataclass(frozen=True, eq=False)
+class Ratios:
+    """By how much the centred weights of a fit enlarge the variance of estimates (`riskweighted.variance_ratios`), found when asked for."""
+
+    fit: Any = field(repr=False)
+    subject: Subject = field(repr=False)
+
+    @classmethod
+    def of(cls, fit: Any, subject: Subject) -> "Ratios | None":
+        """Those of a fit; None where it is not centred."""
+        centred = fit is not None and any(block.centring is not None for block in fit.blocks.values())
+        return cls(fit, subject) if centred else None
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """What `variance_ratios` returns, for the regressions of the settings."""
+        from riskweighted.utility.variance_ratios import ratios_of
+
+        subject, scenario = self.subject, self.subject.world.scenario
+        analyses = [*([] if subject.analysis is None else [subject.analysis]), *subject.analyses]
+        codes = {name: scenario.codes_of(name) for name in scenario.codes}
+        return ratios_of(self.fit, analyses, subject.settings.quantiles, codes).drop_duplicates(["variable", "estimand"])
+
+    @cached_property
+    def stated(self) -> float:
+        """Kappa, the one that a release states; NaN where none is known."""
+        from riskweighted.utility.variance_ratios import stated_ratio
+
+        return stated_ratio(self.table)
+
+
+@dataclass(frozen=True, eq=False)
 class Context:
     """A context is what a measure is computed from: the datasets of one label beside the confidential data.
 
@@ -124,6 +155,8 @@ class Context:
         The unweighted synthesizer, of a label that is held against it.
     size_ratio : float, optional
         Of fully synthetic data, n_syn / n; ``sampled``: whether the datasets are another sample of the population, and not synthetic.
+    ratios : Ratios, optional
+        Of a fit under centred weights, what they cost the variance of estimates.
 
     Examples
     --------
@@ -144,6 +177,12 @@ class Context:
     baseline: Rival | None = field(default=None, repr=False)
     size_ratio: float | None = None
     sampled: bool = False
+    ratios: Ratios | None = field(default=None, repr=False)
+
+    @property
+    def kappa(self) -> float:
+        """What vbar is multiplied by in combining rules: 1 but of centred weights whose cost is known."""
+        return 1.0 if self.ratios is None or np.isnan(self.ratios.stated) else self.ratios.stated
 
     @property
     def confidential(self) -> pd.DataFrame:

@@ -23,7 +23,7 @@ _PARTS = 5  # into which the datasets are split for the error of an overlap, whi
 
 
 def estimated(context: Context) -> Iterator[Value]:
-    """The coefficient that the settings name, with Reiter's combining rule."""
+    """The coefficient that the settings name, with Reiter's combining rule, kappa vbar in the place of vbar where weights are centred."""
     if context.subject.analysis is not None:
         yield from _intervals(context, COEFFICIENT, context.subject.analysis)
 
@@ -42,7 +42,7 @@ def _intervals(context: Context, measure: Measure, analysis: "Analysis", design:
 
     level, ratio = context.settings.level, context.size_ratio
     intervals = coefficient_intervals(
-        analysis, context.synthetic, synthetic=not context.of_data, design=design, level=level, size_ratio=ratio
+        analysis, context.synthetic, synthetic=not context.of_data, design=design, level=level, size_ratio=ratio, kappa=context.kappa
     )
     for name, interval in intervals.items():
         term = f"{name} in {analysis.formula}" if measure.many else name

@@ -97,7 +97,8 @@ def _value(
     described = context.subject.design.described  # type: ignore[union-attr]
     if len(estimates) > 1:
         variances = [estimate.variance for estimate in estimates]
-        combined = combine_partially_synthetic([estimate.value for estimate in estimates], variances, level=context.settings.level)
+        values, level = [estimate.value for estimate in estimates], context.settings.level
+        combined = combine_partially_synthetic(values, variances, level=level, kappa=context.kappa)
         combined = combined._replace(rule=f"{combined.rule}, vbar {described}")
         return Value.of(measure, combined, context.variable, parameter=parameter, term=term)
     rule = f"one dataset: {described}{'' if context.of_data else TOO_SHORT}"

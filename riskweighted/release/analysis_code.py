@@ -6,18 +6,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from riskweighted.common.text import escape_markdown, plain
 from riskweighted.design.design import build_design
 from riskweighted.design.formulas import response_name, split_formula
-from riskweighted.evaluation.tables import Statistic, rows_of
+from riskweighted.evaluation.tables import Statistic, by_label, rows_of
 from riskweighted.measures.estimates import MEAN
 from riskweighted.measures.regressions import COEFFICIENT
+from riskweighted.measures.variance_ratio import KAPPA
 from riskweighted.runs.finished import FinishedRun
 
-__all__ = ["Predictor", "PublishedAnalysis", "combining_code", "find_analysis", "render", "special_codes"]
+__all__ = ["Predictor", "PublishedAnalysis", "combining_code", "find_analysis", "kappa_of", "render", "special_codes"]
 
 _READS = {  # in the order in which a language takes what is there
     "Python": ("py", ("csv", "parquet", "dta", "sav", "xpt")),
@@ -46,7 +48,7 @@ class PublishedAnalysis:
     reported.
 
     ``column``: the reported one, 0 is the intercept; ``published``: estimate, lower and upper bound, as the tables hold them;
-    ``exact``: whether the published interval follows Reiter's rule, so that the code gives its digits.
+    ``exact``: whether the published interval follows Reiter's rule, so that the code gives its digits; ``kappa``: the factor of vbar.
     """
 
     what: str
@@ -56,6 +58,14 @@ class PublishedAnalysis:
     level: float
     published: tuple[float, float, float]
     exact: bool
+    kappa: float = 1.0
+
+
+def kappa_of(run: FinishedRun, scheme: str) -> float | None:
+    """What vbar is multiplied by under the centred weights of a scheme: 1 of others, None where it is not known."""
+    stated = by_label(run.tables["utility"], Statistic(KAPPA.key))
+    kappa = float(stated.get(scheme, 1.0))
+    return None if np.isnan(kappa) else kappa
 
 
 def find_analysis(run: FinishedRun, scheme: str) -> PublishedAnalysis | None:
@@ -68,7 +78,7 @@ def find_analysis(run: FinishedRun, scheme: str) -> PublishedAnalysis | None:
     settings, variables = run.study.evaluation, run.study.variables
     if run.study.release.L < 2:
         return None
-    table = run.tables["utility"]
+    table, kappa = run.tables["utility"], kappa_of(run, scheme) or 1.0
     rows = table[table["label"] == scheme]
     design = None if settings.regression is None else _main_effects(settings.regression, run.synthetic[scheme], special_codes(run))
     if design is None:
@@ -78,12 +88,12 @@ def find_analysis(run: FinishedRun, scheme: str) -> PublishedAnalysis | None:
         ):  # of levels, or of some
             return None
         row = means.iloc[0]
-        return PublishedAnalysis(f"mean of {variables[0]}", variables[0], (), 0, settings.level, _published(row), False)
+        return PublishedAnalysis(f"mean of {variables[0]}", variables[0], (), 0, settings.level, _published(row), False, kappa)
     names, predictors = design
     row = rows[(rows["key"] == COEFFICIENT.key) & (rows["term"] == settings.coefficient)].iloc[0]
     what = f"coefficient {settings.coefficient} of the least-squares regression {settings.regression}"
     return PublishedAnalysis(
-        plain(what), row["variable"], predictors, names.index(settings.coefficient) + 1, settings.level, _published(row), True
+        plain(what), row["variable"], predictors, names.index(settings.coefficient) + 1, settings.level, _published(row), True, kappa
     )
 
 
@@ -174,6 +184,7 @@ def _code_settings(analysis: PublishedAnalysis, frame: pd.DataFrame, ending: str
         "response": analysis.response,
         "predictors": analysis.predictors,
         "place": analysis.column,
+        "kappa": "" if analysis.kappa == 1 else f"{analysis.kappa:.12g}",
         "upper": f"{0.5 + analysis.level / 2:.12g}",
         "lower": f"{0.5 - analysis.level / 2:.12g}",
         "text_columns": repr(dict.fromkeys(text, "str")).replace("'str'", "str") if text else "None",

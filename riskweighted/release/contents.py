@@ -18,12 +18,13 @@ from riskweighted.data.io import DatasetWriter, write_table
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label
 from riskweighted.evaluation.verdicts import PASS, overall
 from riskweighted.measures.released import UNIQUES
-from riskweighted.release.analysis_code import combining_code, find_analysis, render, special_codes
+from riskweighted.release.analysis_code import combining_code, find_analysis, kappa_of, render, special_codes
 from riskweighted.release.codebook import codebook, codebook_markdown, ddi_codebook, own_value_for_each
 from riskweighted.release.record import disclosure_record, record_schema
 from riskweighted.reports.disclosure import outside
 from riskweighted.reports.verdicts import in_brief, verdict_records
 from riskweighted.runs.finished import FinishedRun
+from riskweighted.weights.names import is_centred
 
 __all__ = ["Contents", "Dataset", "dataset_files", "failing_schemes", "refuse_failing", "share_of_uniques", "write_pack"]
 
@@ -65,7 +66,13 @@ class Contents:
             "count": self.run.study.release.L,
             "records": f"{self.run.manifest['input']['records']:,}",
             "demonstration": self.run.study.reproducible,
+            "kappas": {scheme: self._kappa(scheme) for scheme in self.schemes if is_centred(scheme)},
         }
+
+    def _kappa(self, scheme: str) -> str:
+        """What is stated of the centred weights of a scheme; nothing where it is not known."""
+        kappa = kappa_of(self.run, scheme)
+        return "" if kappa is None else f"{kappa:.12g}"
 
 
 def write_pack(contents: Contents, folder: Path, hashes: Mapping[str, str] | None = None) -> None:

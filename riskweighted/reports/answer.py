@@ -19,7 +19,7 @@ from riskweighted.measures.tables import TWO_WAY_MEAN
 from riskweighted.reports.blocks import Term
 from riskweighted.reports.source import Source
 from riskweighted.reports.verdicts import PASS_BUT_UTILITY, bounds_of, decimals_of, in_a_word, in_brief, not_to_be_trusted, shown_verdict
-from riskweighted.reports.wording import capital, in_words, symbol_of
+from riskweighted.reports.wording import capital, in_words, not_mended, symbol_of
 
 __all__ = ["Answer", "find_answer"]
 
@@ -149,7 +149,7 @@ def _alarms(source: Source) -> Iterator[str]:
     if fits.FITS.key in untrusted:
         yield (
             "The model does not suit the data: synthetic values differ from the confidential ones in kind, so risk and cost of its schemes "
-            "mean little. The diagnosis follows below."
+            f"mean little. {not_mended(source.run.schemes)}The diagnosis follows below."
         )
 
 

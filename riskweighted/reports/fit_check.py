@@ -13,7 +13,7 @@ from riskweighted.measures.measure import Disclosure
 from riskweighted.reports.blocks import Column, DataTable, Figure, Group, Section
 from riskweighted.reports.source import Source
 from riskweighted.reports.variables import quantiles_figure
-from riskweighted.reports.wording import capital, in_words, symbol_of
+from riskweighted.reports.wording import capital, in_words, not_mended, symbol_of
 
 __all__ = ["fit_check_section"]
 
@@ -26,6 +26,7 @@ def fit_check_section(source: Source) -> Section:
     verdicts = {str(label): fit_verdict(rows) for label, rows in source.checks.groupby("label", sort=False)}
     judged = {label: verdict for label, verdict in verdicts.items() if verdict in JUDGED}
     lines = [f"{label}: the model {'fits' if verdict == FITS else 'MISFITS'}." for label, verdict in judged.items()]
+    lines += [not_mended(source.run.schemes).strip()] if MISFITS in judged.values() else []
     lines += ["No fit of the study is unweighted (alpha 1, no survey weights), so the model is not judged."] if not judged else []
     if COST in verdicts.values():
         lines += ["The distance of a weighted fit from the data is what its weights cost; it is shown beside, without a verdict."]
@@ -38,7 +39,9 @@ def fit_check_section(source: Source) -> Section:
         "Predictive datasets of each fit are compared with the confidential data, statistic by statistic. A row misfits where the "
         "difference is larger than an analyst would accept and chance does not explain it."
     )
-    return Section("fit-check", "Does the model suit the data?", (" ".join(lines), text), (*blocks, _table(source, list(judged))))
+    return Section(
+        "fit-check", "Does the model suit the data?", (" ".join(filter(None, lines)), text), (*blocks, _table(source, list(judged)))
+    )
 
 
 def _bounds(source: Source) -> list[str]:

@@ -8,14 +8,17 @@ from riskweighted.common.errors import InputError
 from riskweighted.common.text import plain
 from riskweighted.evaluation.tables import Statistic, distinct, rows_of, statistics_of
 from riskweighted.measures.measure import Measure
+from riskweighted.measures.variance_ratio import RATIO
 from riskweighted.plots.utility import plot_intervals
 from riskweighted.reports.blocks import DataTable, Figure, Group, Section, make_table
 from riskweighted.reports.disclosure import View, withheld_note
 from riskweighted.reports.source import Source
 from riskweighted.reports.variables import drawn, variable_blocks
+from riskweighted.weights.names import is_centred
 
 __all__ = ["utility_section"]
 
+_CENTRED = "weights are centred, so they do not bias it where the model suits the data; where it does not, they still do."
 _MEASURE_TERMS = {"Estimate": "estimate", "Lower": "interval", "Upper": "interval", "Overlap": "overlap"}
 
 
@@ -24,7 +27,7 @@ def utility_section(source: Source) -> Section:
     table = source.run.tables["utility"]
     estimated = [each for each in distinct(table[table["lower"].notna()]) if not each.measure.many]
     figures = {each: _intervals(source, number, each) for number, each in enumerate(estimated, 1)}
-    blocks: list[DataTable | Figure | Group] = [*_regressions(source)]
+    blocks: list[DataTable | Figure | Group] = [*_regressions(source), *_ratios(source)]
     blocks += [figure for each, figure in figures.items() if each.variable not in source.variables]
     for number, variable in enumerate(source.variables, 1):
         estimates = [figure for each, figure in figures.items() if each.variable == variable]
@@ -62,7 +65,21 @@ def _share_intervals(source: Source, number: int, variable: str) -> list[DataTab
 def _regressions(source: Source) -> list[DataTable]:
     """All coefficients with their intervals; nothing without a list of regressions."""
     rows = _many(source.run.tables["utility"], "coefficient")
+    rows = rows[[each.measure.kind == "coefficient" for each in statistics_of(rows)]]
     return [] if rows.empty else [_interval_table(source, "coefficients", "Regressions: coefficients", rows, "Coefficient")]
+
+
+def _ratios(source: Source) -> list[DataTable]:
+    """What centred weights cost each estimate; nothing where no scheme is centred, or outside."""
+    table = source.run.tables["utility"]
+    rows = table[table["key"] == RATIO.key]
+    if rows.empty:
+        return []
+    estimands = [f"{each.term}, {each.variable}" for each in statistics_of(rows)]
+    ratios = [f"{value:.2f}" if np.isfinite(value) else "not judged" for value in rows["value"]]
+    cells = pd.DataFrame({"Label": rows["label"].tolist(), "Estimate of": estimands, "Variance ratio": ratios})
+    note = "Variance under the weights over that without. A release states the largest, rounded up to .1: its users multiply vbar by it."
+    return [make_table("variance-ratios", "What centred weights cost estimates", cells, source.glossary.columns(cells, {}), note)]
 
 
 def _intervals(source: Source, number: int, statistic: Statistic) -> Figure:
@@ -95,6 +112,8 @@ def _with_ends(view: View, rows: pd.DataFrame) -> dict[str, list[str]]:
 
 def _weighted_note(source: Source, statistic: Statistic) -> str:
     """What the weights do to the interval, for the schemes that have any below 1."""
-    below = [scheme for scheme in source.run.schemes if (source.least_weight(scheme) < 1).any()]
     sentence = statistic.measure.weighted
-    return f"{', '.join(below)}: {sentence[:1].lower()}{sentence[1:]}" if below and sentence else ""
+    below = [scheme for scheme in source.run.schemes if (source.least_weight(scheme) < 1).any()] if sentence else []
+    plainly, centred = ([scheme for scheme in below if is_centred(scheme) == asked] for asked in (False, True))
+    told = [f"{', '.join(plainly)}: {sentence[:1].lower()}{sentence[1:]}"] if plainly else []
+    return " ".join([*told, *([f"{', '.join(centred)}: {_CENTRED}"] if centred else [])])

@@ -1,14 +1,27 @@
 """What the measures of a run are called and mean, for the reports and for the main table."""
 
+from collections.abc import Iterable
+
 import pandas as pd
 
 from riskweighted.evaluation.summary import FIT_COLUMNS, SummaryColumn, build_summary, summary_columns
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, rows_of
 from riskweighted.measures.measure import Kind
 from riskweighted.runs.finished import FinishedRun
-from riskweighted.weights.names import UNWEIGHTED
+from riskweighted.weights.names import UNWEIGHTED, is_centred
 
-__all__ = ["capital", "define", "define_confidential", "in_words", "main_columns", "main_table", "rules", "scale", "symbol_of"]
+__all__ = [
+    "capital",
+    "define",
+    "define_confidential",
+    "in_words",
+    "main_columns",
+    "main_table",
+    "not_mended",
+    "rules",
+    "scale",
+    "symbol_of",
+]
 
 _UNIT_INTERVAL: tuple[Kind, ...] = ("mean", "quantile", "extreme", "share", "distance", "overlap")
 
@@ -68,6 +81,14 @@ def in_words(statistic: Statistic, *, alone: bool = False) -> str:
 def symbol_of(statistic: Statistic) -> str:
     """The symbol beside it, or nothing."""
     return "" if statistic.unregistered is not None else statistic.measure.symbol
+
+
+def not_mended(labels: Iterable[str]) -> str:
+    """What is to be said, where a model misfits, of the labels whose weights are centred; nothing where none is."""
+    centred = [label for label in labels if is_centred(label)]
+    if not centred:
+        return ""
+    return f"Centring does not mend that ({', '.join(centred)}): weights that are centred still fit the model where they are large. "
 
 
 def capital(text: str) -> str:

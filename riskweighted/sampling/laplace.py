@@ -21,12 +21,14 @@ __all__ = [
     "Following",
     "Independent",
     "Offering",
+    "Peak",
     "Scaled",
     "begun_at_modes",
     "curvature_at",
     "laplace_draws",
     "mode_of",
     "modes_from",
+    "peak_of",
     "root_of_inverse",
     "round_coordinates",
 ]
@@ -203,6 +205,41 @@ def mode_of(density: Density, size: int, start: np.ndarray | None = None) -> np.
         parts = zip(density.parts, _starts_of(density, place), strict=True)
         return np.concatenate([mode_of(part, width, begin) for (width, part), begin in parts])
     return _found(density, place)[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Peak:
+    """The mode of a log density and its width there, in coordinates v (d,) of its own: those of a `Scaled` density are over their scale.
+
+    ``place`` (d,): the mode; ``root`` (d, d): R with R R' = inverse of minus the second derivatives there.
+    """
+
+    density: Density
+    place: np.ndarray
+    root: np.ndarray
+
+    def vector(self, v: np.ndarray) -> np.ndarray:
+        """The parameters (d,) of v."""
+        if isinstance(self.density, Independent):
+            return np.concatenate(
+                [_vector_of(part, each) for (_, part), each in zip(self.density.parts, _starts_of(self.density, v), strict=True)]
+            )
+        return _vector_of(self.density, v)
+
+
+def _vector_of(density: Density, v: np.ndarray) -> np.ndarray:
+    return _OverScale(density).vector(v) if isinstance(density, Scaled) else v
+
+
+def peak_of(density: Density, start: np.ndarray) -> Peak:
+    """The mode of a log density, searched from parameters (d,), with its width; of `Independent` parts, part by part."""
+    if isinstance(density, Independent):
+        parts = zip(density.parts, _starts_of(density, start), strict=True)
+        peaks = [peak_of(part, begin) for (_, part), begin in parts]
+        return Peak(density, np.concatenate([peak.place for peak in peaks]), linalg.block_diag(*(peak.root for peak in peaks)))
+    mode, curvature = _found(density, start)
+    place = _OverScale(density).over(mode) if isinstance(density, Scaled) else mode
+    return Peak(density, place, root_of_inverse(curvature))
 
 
 def _starts_of(density: Independent, place: np.ndarray) -> list[np.ndarray]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from riskweighted.common.checks import check_share
+from riskweighted.common.checks import check_number, check_share
 from riskweighted.common.errors import InputError
 
 __all__ = [
@@ -67,8 +67,12 @@ def t_interval(estimate: float, variance: float, df: float, level: float, rule: 
     return Interval(float(estimate), float(estimate - half), float(estimate + half), float(variance), float(df), rule)
 
 
-def combine_partially_synthetic(estimates: Sequence[float], variances: Sequence[float], *, level: float = 0.95) -> Interval:
+def combine_partially_synthetic(
+    estimates: Sequence[float], variances: Sequence[float], *, level: float = 0.95, kappa: float = 1.0
+) -> Interval:
     """Return an interval from partially synthetic data (Reiter 2003): T_p = vbar + b/L, nu = (L - 1)(1 + vbar/(b/L))^2.
+
+    With kappa, which a release under centred weights states, kappa vbar takes the place of vbar (METHODS section 15).
 
     Parameters
     ----------
@@ -76,6 +80,8 @@ def combine_partially_synthetic(estimates: Sequence[float], variances: Sequence[
         Point estimate and its variance in each synthetic dataset. L = 1 is refused.
     level : float
         Probability of the interval.
+    kappa : float
+        How many times as large the weights make the variance of an estimate, 1 or more: see `variance_ratios`.
 
     Examples
     --------
@@ -84,9 +90,11 @@ def combine_partially_synthetic(estimates: Sequence[float], variances: Sequence[
     (9.76, 11.04)
     """
     q, v = _estimates(estimates, variances, level, 2, "partially synthetic")
-    between, within = q.var(ddof=1) / len(q), v.mean()
+    check_number(kappa, "kappa", least=1)
+    between, within = q.var(ddof=1) / len(q), kappa * v.mean()
     df = (len(q) - 1) * (1 + within / between) ** 2 if between > 0 else np.inf
-    return t_interval(q.mean(), within + between, df, level, "partially synthetic: vbar + b/L (Reiter 2003)")
+    factor = "" if kappa == 1 else f"{kappa:.12g} "
+    return t_interval(q.mean(), within + between, df, level, f"partially synthetic: {factor}vbar + b/L (Reiter 2003)")
 
 
 def combine_fully_synthetic(

@@ -23,7 +23,16 @@ from riskweighted.sequence.conditions import Condition
 from riskweighted.utility.intervals import TOO_SHORT, Interval, combine_fully_synthetic, combine_partially_synthetic, t_interval
 from riskweighted.utility.survey import SurveyDesign
 
-__all__ = ["Analysis", "Estimates", "analyse", "checked_analyses", "checked_analysis", "checked_regression", "coefficient_intervals"]
+__all__ = [
+    "Analysis",
+    "Estimates",
+    "analyse",
+    "checked_analyses",
+    "checked_analysis",
+    "checked_regression",
+    "coefficient_intervals",
+    "pulls",
+]
 
 _SCALES = {"log": np.log, "log1p": np.log1p, "sqrt": np.sqrt, "exp": np.exp}
 _FEWEST = 10  # records on the smaller side of a dummy whose coefficient is reported, so that it tells of no single record
@@ -214,27 +223,44 @@ def _rare(design: Design) -> np.ndarray:
     return rare
 
 
-def analyse(analysis: Analysis, frame: pd.DataFrame, design: SurveyDesign | None = None) -> Estimates:
-    """The coefficients in one dataset, the intercept first, or under a survey design of its records; NaN where they are not determined."""
+class _Solved(NamedTuple):
+    """Of the complete cases (m,) of a dataset: their rows on the columns that are ``free`` (k,), what `_solve` gives, and their number."""
+
+    complete: np.ndarray
+    columns: Distinct
+    free: np.ndarray
+    coefficients: np.ndarray
+    bread: np.ndarray
+    residuals: np.ndarray
+    target: np.ndarray
+
+
+def _solved(analysis: Analysis, frame: pd.DataFrame, weights: np.ndarray) -> tuple[int, _Solved | None]:
+    """How many complete cases a dataset has, and the regression of them; None where the coefficients are not determined."""
     names = split_formula(analysis.design.formula).names
     require_columns(frame, analysis.columns, "synthetic data (regressions)")
     target, frame = analysis.target(frame), _uncoded(frame, analysis.codes)
     complete = _complete(frame, names) & np.isfinite(target)
-    weights = np.ones(len(frame)) if design is None else design.weights
-    size, records = len(analysis.design.centre) + 1, int(complete.sum())
-    nothing = Estimates(np.full(size, np.nan), np.full(size, np.nan), np.nan, records)
+    records = int(complete.sum())
     if records == 0:
-        return nothing
+        return records, None
     try:
         centred = analysis.design.at(frame[complete]).distinct
     except InputError:  # a level that the confidential complete cases lack, or a scale that has no value there
-        return nothing
+        return records, None
     free = np.concatenate([[True], np.ptp(centred.rows, axis=0) > 1e-12 * np.abs(centred.rows).max(axis=0)])
     columns = Distinct(np.column_stack([np.ones(len(centred.rows)), centred.rows])[:, free], centred.which)
     solved = _solve(columns, target[complete], weights[complete], analysis.logistic)
+    return records, None if solved is None else _Solved(complete, columns, free, *solved, target[complete])
+
+
+def analyse(analysis: Analysis, frame: pd.DataFrame, design: SurveyDesign | None = None) -> Estimates:
+    """The coefficients in one dataset, the intercept first, or under a survey design of its records; NaN where they are not determined."""
+    weights, size = np.ones(len(frame)) if design is None else design.weights, len(analysis.design.centre) + 1
+    records, solved = _solved(analysis, frame, weights)
     if solved is None:
-        return nothing
-    coefficients, bread, residuals = solved
+        return Estimates(np.full(size, np.nan), np.full(size, np.nan), np.nan, records)
+    complete, columns, free, coefficients, bread, residuals, _ = solved
     if design is not None:
         scores = np.zeros((len(frame), free.sum()))  # records outside the domain add nothing but count in their stratum
         scores[complete] = columns.spread(columns.rows) * residuals[:, None]
@@ -245,6 +271,23 @@ def analyse(analysis: Analysis, frame: pd.DataFrame, design: SurveyDesign | None
         df = float(records - free.sum())
         covariance = bread * (residuals @ residuals / df if df > 0 else np.nan)
     return Estimates(*_uncentred(coefficients, covariance, free, analysis.design.centre), df, records)
+
+
+def pulls(analysis: Analysis, frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """How each record's response pulls at the coefficients that are reported, (n, terms), and where it would not, the fitted one, (n,).
+
+    To first order a response y_i adds pull_i (y_i - fitted_i). Zeros of records that are not complete, NaN where nothing is determined.
+    """
+    size = len(analysis.design.centre) + 1
+    pull, fitted = np.zeros((len(frame), size)), np.zeros(len(frame))
+    solved = _solved(analysis, frame, np.ones(len(frame)))[1]
+    if solved is None:
+        return np.full((len(frame), len(analysis.terms)), np.nan), fitted
+    turned = solved.bread.copy()
+    turned[0] -= analysis.design.centre[solved.free[1:]] @ solved.bread[1:]
+    pull[np.ix_(solved.complete, solved.free)] = solved.columns.spread(solved.columns.rows @ turned.T)
+    fitted[solved.complete] = solved.target - solved.residuals
+    return pull[:, [place for _, place in analysis.terms]], fitted
 
 
 def _solve(columns: Distinct, target: np.ndarray, weights: np.ndarray, logistic: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
@@ -301,12 +344,13 @@ def coefficient_intervals(
     design: SurveyDesign | None = None,
     level: float = 0.95,
     size_ratio: float | None = None,
+    kappa: float = 1.0,
 ) -> dict[str, Interval]:
     """By name every reported coefficient with its interval: by a combining rule from L >= 2 datasets, else that of the one dataset.
 
     NaN where some dataset does not determine the coefficient; the rule says in how many. `synthetic`: whether the datasets are, so that the
     interval of one is too short; `size_ratio`: n_syn / n of fully synthetic data, whose rule is that of Raghunathan, Reiter & Rubin (2003),
-    else Reiter's (2003).
+    else Reiter's (2003), vbar `kappa` times (`riskweighted.utility.variance_ratios`).
     """
     check_share(level, "level")
     estimates = [analyse(analysis, frame, design) for frame in frames]
@@ -319,7 +363,7 @@ def coefficient_intervals(
             intervals[name] = Interval(np.nan, np.nan, np.nan, np.nan, np.nan, rule)
         elif len(frames) > 1:
             if size_ratio is None:
-                combined = combine_partially_synthetic(values, variances, level=level)
+                combined = combine_partially_synthetic(values, variances, level=level, kappa=kappa)
             else:
                 combined = combine_fully_synthetic(values, variances, size_ratio=size_ratio, level=level)
             within = "" if design is None else f", vbar {design.described}"

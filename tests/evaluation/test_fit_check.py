@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from laplace_fit import laplace_fit
 from records import Asked
 from scipy.stats import kstest, norm
 
@@ -318,3 +319,21 @@ def test_without_any_check_nothing_is_said_to_fit():
     table = rw.check_fit(fit, random_seed=1)
     assert len(table) == 1
     assert rw.fit_verdict(table) == UNJUDGED
+
+
+def test_a_model_that_centring_does_not_mend_is_flagged():
+    """Skewed errors under a normal model: centred weights leave the mean off by a quarter, and the unweighted fit says why."""
+    rng = np.random.default_rng(3)
+    x, wrong = rng.normal(size=400), rng.exponential(size=400) - 1
+    scenario = rw.Scenario(synthetic="y", radius=0.5, radius_kind="absolute")
+    model = rw.load_synthesizer("linear-regression")("y ~ x", location=0.0, scale=1.0)
+    off, verdicts = {}, {}
+    for name, errors in (("skewed", wrong), ("normal", rng.normal(size=400))):
+        data = pd.DataFrame({"x": x, "y": 1 + x / 2 + errors})
+        centred = laplace_fit(model, data, rw.centred_weights("marginal+", data, scenario))
+        off[name] = float(centred.posterior["coefficient"][..., 0].mean()) - data["y"].mean()  # predictors are centred
+        verdicts[name] = rw.fit_verdict(rw.check_fit(laplace_fit(model, data), random_seed=1))
+        assert rw.fit_verdict(rw.check_fit(centred, random_seed=1)) == COST
+    assert verdicts == {"skewed": MISFITS, "normal": FITS}
+    assert off["skewed"] < -0.15
+    assert abs(off["normal"]) < 0.1

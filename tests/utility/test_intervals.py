@@ -118,3 +118,14 @@ def test_mean_interval_hand_worked():
 def test_a_level_is_a_number_between_0_and_1(interval, level):
     with pytest.raises(InputError, match=r"^level must lie between 0 and 1, got "):
         interval(level)
+
+
+def test_kappa_multiplies_vbar_in_the_variance_and_in_the_degrees_of_freedom():
+    # q = 1, 2, 3; v = 3; kappa 1.5: T = 4.5 + 1/3, nu = 2 (1 + 4.5 / (1/3))^2
+    interval = combine_partially_synthetic([1, 2, 3], [3, 3, 3], kappa=1.5)
+    assert interval.variance == pytest.approx(4.5 + 1 / 3)
+    assert interval.df == pytest.approx(2 * 14.5**2)
+    assert "1.5 vbar" in interval.rule
+    assert combine_partially_synthetic([1, 2, 3], [3, 3, 3], kappa=1) == combine_partially_synthetic([1, 2, 3], [3, 3, 3])
+    with pytest.raises(InputError, match="kappa"):
+        combine_partially_synthetic([1, 2, 3], [3, 3, 3], kappa=0.9)
