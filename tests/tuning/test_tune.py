@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from handmade import given_fit
-from small_graph import PoissonGraph
 from scipy import integrate, stats
+from small_graph import PoissonGraph
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError
