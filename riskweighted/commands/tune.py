@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 _REMARK = "The weights were chosen by a search that looks at the confidential data: confidential."
 _GUIDE = """What lies here
 
-families.csv    what each family of weights comes to at the target
-frontier.csv    every setting that was scored: the target, the loss, their Monte Carlo errors
-frontier.png    the same as a figure
-confidential/   study.toml, the study with the chosen weights: run it next; never leaves the agency
+families.csv         what each family of weights comes to at the target
+frontier.csv         every setting that was scored: the target, the loss, their Monte Carlo errors, what records teach the fit
+frontier.png         the same as a figure, by what an isolated record's own value teaches the fit
+frontier-target.png  by the target
+confidential/        study.toml, the study with the chosen weights: run it next; never leaves the agency
 
-The three files hold aggregates of the confidential data: review them before they leave. The choice looks at the data, so it lies outside
+These files hold aggregates of the confidential data: review them before they leave. The choice looks at the data, so it lies outside
 any epsilon of a guarantee.
 """
 
@@ -35,11 +36,12 @@ def tune(
         str,
         typer.Option(
             "--target",
-            help="isolated-risk, top-1-percent-risk, lipschitz, range, information, or a measure's key; isolated-risk(income).",
+            help="isolated-information-mean, largest-information, information, isolated-risk, top-1-percent-risk, lipschitz, range, or a "
+            "measure's key; isolated-risk(income).",
         ),
     ],
     at_most: Annotated[float, typer.Option("--at-most", help="What the target shall not exceed.")],
-    family: Annotated[str | None, typer.Option("--family", help="Along this family only: mix, power, delete, uniform, ...")] = None,
+    family: Annotated[str | None, typer.Option("--family", help="Along this family only: mix+, bounded+, mix, delete, ...")] = None,
     loss: Annotated[
         str,
         typer.Option(
@@ -140,7 +142,9 @@ def _write(tuning: "Tuning", study: "Study", working: "WorkingFolder") -> None:
     secret = working.result / "confidential" / "study.toml"
     write_table(tuning.families, working.result / "families.csv")
     write_table(tuning.frontier, working.result / "frontier.csv")
-    with whole_file(working.result / "frontier.png") as unfinished:
-        plot_frontier(tuning).figure.savefig(unfinished, format="png", dpi=120, metadata={"Software": None})  # type: ignore[union-attr]
+    for name, axis in (("frontier.png", "isolated"), ("frontier-target.png", "target")):
+        with whole_file(working.result / name) as unfinished:
+            drawn = plot_frontier(tuning, axis=axis).figure  # type: ignore[arg-type]
+            drawn.savefig(unfinished, format="png", dpi=120, metadata={"Software": None})  # type: ignore[union-attr]
     write_file(secret, study_text(tuned_study(study, tuning), working.out / "confidential", _REMARK), private=True)
     write_file(working.result / "README.txt", _GUIDE)

@@ -11,7 +11,7 @@ from riskweighted.measures.context import Context, Subject
 from riskweighted.measures.expected import ISOLATED_RECORDS
 from riskweighted.measures.measure import Aim, Disclosure, Estimate, Measure, Value
 
-__all__ = ["DELTA", "MEASURES"]
+__all__ = ["ATTRIBUTABLE_ISOLATED", "DELTA", "ISOLATED", "LARGEST", "MEASURES", "by_chain"]
 
 
 def of_records(context: Context) -> Iterator[Value]:
@@ -22,11 +22,14 @@ def of_records(context: Context) -> Iterator[Value]:
 
     records, clusters, top = context.mechanism.influence, context.mechanism.clusters, context.subject.top
     values = {DELTA: records["lipschitz"].max(), _RANGE: records["range"].max(), _INFORMATION: records["information"].sum()}
-    values[_INFORMATION_ISOLATED] = records["information"].to_numpy()[context.subject.isolated].sum()
+    isolated = context.subject.isolated
+    of_isolated = records["information"].to_numpy()[isolated]
+    values |= {_INFORMATION_ISOLATED: of_isolated.sum(), ISOLATED: of_isolated.mean(), LARGEST: records["information"].max()}
     values[_P_EFF] = records.attrs["p_eff"]
     if "attributable" in records:
         attributable = records["attributable"].to_numpy()
-        values[_ATTRIBUTABLE] = attributable.mean()
+        values |= {_ATTRIBUTABLE: attributable.mean(), ATTRIBUTABLE_ISOLATED: attributable[isolated].mean()}
+        values[_ATTRIBUTABLE_LARGEST] = attributable.max()
         if top is not None:
             values[_TOP] = attributable[top].mean()
         values[_UNRELIABLE] = (records["pareto_k"] > K_LIMIT).sum()
@@ -43,7 +46,7 @@ def _from_draws(
     """A figure of the influence of all records, or of isolated ones, from all draws; its error from what each chain alone would give."""
 
     def measure(fit: Any, subject: Subject, draws: int, seed: int) -> Estimate:
-        every, each = _by_chain(fit, subject.world.scenario.synthetic)
+        every, each = by_chain(fit, subject.world.scenario.synthetic)
         rows = subject.isolated if isolated else slice(None)
         value = float(over(every[column].to_numpy()[rows]))
         alone = [over(chain[column].to_numpy()[rows]) for chain in each]
@@ -52,7 +55,16 @@ def _from_draws(
     return measure
 
 
-def _by_chain(fit: Any, variables: Sequence[str]) -> tuple[pd.DataFrame, list[pd.DataFrame]]:
+def _information(name: str, label: str, of: str, over: Callable[[np.ndarray], float], *, isolated: bool = False) -> Aim:
+    """A figure of the information of all records, or of isolated ones, as a target."""
+
+    def of_information(each: np.ndarray, subject: Subject) -> float:
+        return float(over(each[subject.isolated] if isolated else each))
+
+    return Aim(name, label, of, _from_draws("information", over, isolated=isolated), of_information=of_information)
+
+
+def by_chain(fit: Any, variables: Sequence[str]) -> tuple[pd.DataFrame, list[pd.DataFrame]]:
     """The influence of the records on the posterior of these variables, from all draws, and from those of each chain."""
     from riskweighted.contract.drawing import spread_draws
     from riskweighted.risk.expected import variable_terms
@@ -69,7 +81,7 @@ def _by_chain(fit: Any, variables: Sequence[str]) -> tuple[pd.DataFrame, list[pd
     return every.table(), [sums.table() for sums in each]
 
 
-_TERM = "alpha_i log p(y_i | theta_s), s over {draws} posterior draws, log density on the scale of the model"
+_TERM = "alpha_i log p(y_i | theta_s), less its own term if centred, s over {draws} posterior draws, log density on the scale of the model"
 _SUMMED = "of a cluster of records with the same {cluster}, whose contributions are summed,"
 _NO_GUARANTEE = "alpha held fixed; empirical, no guarantee"
 _D = Disclosure
@@ -99,7 +111,7 @@ _INFORMATION = _sum(
     "information",
     f"sum over records of half the variance over s of {_TERM}",
     words="information that records give",
-    aim=Aim("information", "sum of the records' information", "information", _from_draws("information", np.sum)),
+    aim=_information("information", "sum of the records' information", "information", np.sum),
 )
 _INFORMATION_ISOLATED = _sum(
     "influence-information-isolated",
@@ -107,12 +119,24 @@ _INFORMATION_ISOLATED = _sum(
     f"sum over the {ISOLATED_RECORDS}, of half the variance over s of {_TERM}",
     words="information that isolated records give",
     share=0.05,
-    aim=Aim(
-        "isolated-information",
-        "sum of the isolated records' information",
-        "information",
-        _from_draws("information", np.sum, isolated=True),
-    ),
+    aim=_information("isolated-information", "sum of the isolated records' information", "information", np.sum, isolated=True),
+)
+ISOLATED = _estimate(
+    "influence-information-isolated-mean",
+    "information of an isolated record",
+    f"mean over the {ISOLATED_RECORDS}, of half the variance over s of {_TERM}",
+    words="information that an isolated record gives, on average",
+    share=0.05,
+    main=62,
+    aim=_information("isolated-information-mean", "information of an isolated record", "information", np.mean, isolated=True),
+)
+LARGEST = _extreme(
+    "influence-information-largest",
+    "largest information of a record",
+    f"largest half variance over s, over records, of {_TERM}; {_NO_GUARANTEE}",
+    words="largest information that a record gives",
+    main=64,
+    aim=_information("largest-information", "largest information of a record", "influence", np.max),
 )
 _P_EFF = _sum(
     "p-eff",
@@ -134,6 +158,19 @@ _TOP = _estimate(
     "attributable ball probability of the top 1 %",
     "the same, mean over the records of the largest 1 % of values; importance weights of {draws} posterior draws",
     share=0.01,
+)
+ATTRIBUTABLE_ISOLATED = _estimate(
+    "attributable-isolated",
+    "attributable ball probability of isolated records",
+    f"the same, mean over the {ISOLATED_RECORDS}; importance weights of {{draws}} posterior draws",
+    words="attributable ball probability of isolated records",
+    share=0.05,
+    main=66,
+)
+_ATTRIBUTABLE_LARGEST = _extreme(
+    "attributable-largest",
+    "largest attributable ball probability",
+    "the same, largest over records; importance weights of {draws} posterior draws",
 )
 _UNRELIABLE = _influence(
     "attributable-unreliable",
@@ -157,6 +194,7 @@ _CLUSTER_INFORMATION = _sum(
     "cluster-information", "information of clusters", f"sum over clusters of half the variance, {_SUMMED} over s of {_TERM}"
 )
 MEASURES = (
-    *(DELTA, _RANGE, _INFORMATION, _INFORMATION_ISOLATED, _P_EFF, _ATTRIBUTABLE, _TOP, _UNRELIABLE),
+    *(ISOLATED, LARGEST, ATTRIBUTABLE_ISOLATED, DELTA, _RANGE, _INFORMATION, _INFORMATION_ISOLATED, _P_EFF),
+    *(_ATTRIBUTABLE, _TOP, _ATTRIBUTABLE_LARGEST, _UNRELIABLE),
     *(_CLUSTER_DELTA, _CLUSTER_RANGE, _CLUSTER_INFORMATION),
 )

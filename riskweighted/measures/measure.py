@@ -132,7 +132,8 @@ class Aim(NamedTuple):
     ``name``: its short name in study files, where its key is understood too; ``of``: what it is a measure of, "risk", "influence" (the
     largest one of a record) or "information", as it falls along the families of weights that lower that, or "disclosure", which no family
     is sure to lower, so that it is a constraint alone; ``measure``: from a fit, the `Subject` whose risk it is, a number of draws and a
-    seed to its `Estimate`; ``numeric``: whether it is one of numbers alone.
+    seed to its `Estimate`; ``numeric``: whether it is one of numbers alone; ``of_information``: from the information of each record (n,)
+    and the `Subject`, of a figure that needs no more of a fit.
     """
 
     name: str
@@ -140,11 +141,12 @@ class Aim(NamedTuple):
     of: str
     measure: Callable[[Any, Any, int, int], Estimate]
     numeric: bool = False
+    of_information: Callable[[np.ndarray, Any], float] | None = None
 
     @property
     def influence(self) -> bool:
         """Whether it is one of the fit's draws, of which a mode alone says nothing."""
-        return self.of != "risk"
+        return self.of != "risk" and self.of_information is None
 
 
 class Loss(NamedTuple):

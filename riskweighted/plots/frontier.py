@@ -1,6 +1,6 @@
-"""The frontier of `tune`: every family as a curve of what is to be lowered against what it costs."""
+"""The frontier of `tune`: every family as a curve of what records teach the fit, or of the target, against what it costs."""
 
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 import pandas as pd
@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator
 
 from riskweighted.common.checks import check_number
-from riskweighted.common.errors import InputError
+from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
 from riskweighted.plots.style import LABEL_SIZE, OnAxes, dress, new_axes, numbers, scheme_styles, short_names, title
 
@@ -18,12 +18,24 @@ if TYPE_CHECKING:
 __all__ = ["plot_frontier"]
 
 _COLUMNS = ["scheme", "family", "target", "target_error", "loss", "loss_error", "kind", "reference", "chosen"]
+_AXES = {
+    "isolated": ("isolated_information", "information of an isolated record"),
+    "largest": ("largest_information", "largest information of a record"),
+}
 _FAR = 5.0  # times the line: where targets lie beyond, their axis is logarithmic
+_SPAN = 1000.0  # times the smallest one: beyond, powers of ten alone are marked
+_WIDE = 20.0  # times the smallest information the largest one: likewise
 _BELOW = 10.0  # and ends at that share of the line
 
 
-def plot_frontier(tuning: "Tuning | pd.DataFrame", *, at_most: float | None = None, **axes: Unpack[OnAxes]) -> Axes:
-    """Draw the target against the loss along the families that were scanned, both better when lower, and return the axes.
+def plot_frontier(
+    tuning: "Tuning | pd.DataFrame",
+    *,
+    axis: Literal["isolated", "largest", "target"] = "isolated",
+    at_most: float | None = None,
+    **axes: Unpack[OnAxes],
+) -> Axes:
+    """Draw what records teach the fit against the loss along the families that were scanned, both better when lower; return the axes.
 
     A curve a family at the mode of the posterior, references as hollow points, sampled fits as large ones, the chosen one ringed.
 
@@ -31,6 +43,9 @@ def plot_frontier(tuning: "Tuning | pd.DataFrame", *, at_most: float | None = No
     ----------
     tuning : Tuning or DataFrame
         Of `tune`, or its ``frontier``.
+    axis : {"isolated", "largest", "target"}
+        What lies on the x axis: the information of isolated records, mean over them, or the largest one of a record, own terms of centred
+        weights within (METHODS section 9.1); or the target that was searched, with its line.
     at_most : float, optional
         The target's line, where the table does not say it (as one read from a file).
     **axes
@@ -39,7 +54,7 @@ def plot_frontier(tuning: "Tuning | pd.DataFrame", *, at_most: float | None = No
     Raises
     ------
     InputError
-        If the table lacks a column, is empty, or holds what is not finite.
+        If the axis is none of these, or the table lacks a column, is empty, or holds what is not finite.
 
     Examples
     --------
@@ -50,24 +65,24 @@ def plot_frontier(tuning: "Tuning | pd.DataFrame", *, at_most: float | None = No
     frame = tuning if isinstance(tuning, pd.DataFrame) else getattr(tuning, "frontier", None)
     if not isinstance(frame, pd.DataFrame):
         raise InputError(f"tuning must be a Tuning or its frontier, got {type(tuning).__name__}")
-    require_columns(frame, _COLUMNS, "frontier")
-    table = frame.assign(target=numbers(frame["target"], "target"), loss=numbers(frame["loss"], "loss"))
+    if axis not in ("target", *_AXES):
+        raise InputError(f"axis must be one of {listing(('target', *_AXES))}, got {axis!r}")
+    column, name = _AXES.get(axis, ("target", "target"))
+    require_columns(frame, [*_COLUMNS, column], "frontier")
+    frame = frame if axis == "target" else frame[frame[column].notna()]  # that of a mode may be no number
+    table = frame.assign(x=numbers(frame[column], column), loss=numbers(frame["loss"], "loss"))
+    table["x_error"] = frame["target_error"] if axis == "target" else np.nan
     limit = frame.attrs.get("at_most") if at_most is None else check_number(at_most, "at_most", least=0)
+    limit = limit if axis == "target" else None
     ax = new_axes((9.5, 5.0), **axes)
     for order, draw in enumerate((_draw_curves, _draw_references, _draw_sampled)):
         draw(ax, table, order + 2)
-    if limit is not None and limit > 0 and table["target"].max() > _FAR * limit:
-        ax.set_xscale("log")
-        ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        ax.set_xlim(left=max(table["target"].min(), limit / _BELOW) / 1.1)
-        ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        ax.xaxis.set_minor_formatter(lambda value, _: "")
-    else:
-        ax.set_xlim(left=0)
+    _scale(ax, table["x"], limit)
     if limit is not None:
         ax.axvline(limit, color="black", linewidth=1.2, linestyle=(0, (4, 2)), zorder=1)
         ax.annotate(f" at most {limit:g}", (limit, 1.0), xycoords=("data", "axes fraction"), va="top", ha="left", fontsize=LABEL_SIZE - 2)
-    target, loss = (f"{title(frame.attrs.get(name, name))} (lower is better)" for name in ("target", "loss"))
+    shown = (frame.attrs.get("target", name) if axis == "target" else name, frame.attrs.get("loss", "loss"))
+    target, loss = (f"{title(each)} (lower is better)" for each in shown)
     note = "Curves and hollow points: at the mode of the posterior. Large filled points: sampled fits; the chosen one is ringed."
     dress(ax, target, loss, note, legend="beside", labelspacing=0.7)
     ax.grid(axis="x", color="#eeeeee", linewidth=0.6)
@@ -75,13 +90,30 @@ def plot_frontier(tuning: "Tuning | pd.DataFrame", *, at_most: float | None = No
     return ax
 
 
+def _scale(ax: Axes, x: pd.Series, limit: float | None) -> None:
+    """The x axis from 0, or logarithmic where that would press most of the points together."""
+    least = x[x > 0].min()
+    if limit is None:
+        logarithmic = x.max() > _WIDE * least
+    else:
+        logarithmic, least = limit > 0 and x.max() > _FAR * limit, max(least, limit / _BELOW)
+    if not logarithmic:
+        ax.set_xlim(left=0)
+        return
+    ax.set_xscale("log")
+    ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if x.max() < _SPAN * least else (1,)))
+    ax.set_xlim(left=least / 1.1)
+    ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    ax.xaxis.set_minor_formatter(lambda value, _: "")
+
+
 def _draw_curves(ax: Axes, table: pd.DataFrame, order: int) -> None:
     styles = scheme_styles(table["family"])
     curves = table[(table["kind"] == "plug-in") & ~table["reference"].astype(bool)]
     for family, rows in curves.groupby("family", sort=False):  # in order of strength
         style = styles[family]
-        ax.plot(rows["target"], rows["loss"], **style.curve(linewidth=1.8, zorder=order, label=str(family)))
-        ax.scatter(rows["target"], rows["loss"], color=style.colour, s=12, zorder=order)
+        ax.plot(rows["x"], rows["loss"], **style.curve(linewidth=1.8, zorder=order, label=str(family)))
+        ax.scatter(rows["x"], rows["loss"], color=style.colour, s=12, zorder=order)
 
 
 def _draw_references(ax: Axes, table: pd.DataFrame, order: int) -> None:
@@ -90,7 +122,7 @@ def _draw_references(ax: Axes, table: pd.DataFrame, order: int) -> None:
     for row in rows.itertuples():
         style = styles[row.family]
         look: dict[str, Any] = {"facecolor": "white", "edgecolor": style.colour, "marker": style.marker, "s": 70, "linewidth": 1.8}
-        ax.scatter(row.target, row.loss, label=names[row.scheme], zorder=order, **look)
+        ax.scatter(row.x, row.loss, label=names[row.scheme], zorder=order, **look)
 
 
 def _draw_sampled(ax: Axes, table: pd.DataFrame, order: int) -> None:
@@ -98,9 +130,9 @@ def _draw_sampled(ax: Axes, table: pd.DataFrame, order: int) -> None:
     names, styles = short_names(rows["scheme"]), scheme_styles(table["family"])
     for row in rows.itertuples():
         style = styles[row.family]
-        errors: dict[str, Any] = {"xerr": np.nan_to_num(row.target_error), "yerr": np.nan_to_num(row.loss_error)}
-        ax.errorbar(row.target, row.loss, **errors, color="black", linewidth=1, zorder=order)
+        errors: dict[str, Any] = {"xerr": np.nan_to_num(row.x_error), "yerr": np.nan_to_num(row.loss_error)}
+        ax.errorbar(row.x, row.loss, **errors, color="black", linewidth=1, zorder=order)
         look: dict[str, Any] = {"color": style.colour, "edgecolor": "black", "marker": style.marker, "s": 110, "zorder": order}
-        ax.scatter(row.target, row.loss, label=f"{names[row.scheme]}, sampled", **look)
+        ax.scatter(row.x, row.loss, label=f"{names[row.scheme]}, sampled", **look)
         if row.chosen:
-            ax.scatter(row.target, row.loss, facecolor="none", edgecolor="black", s=420, linewidth=1.6, zorder=order)
+            ax.scatter(row.x, row.loss, facecolor="none", edgecolor="black", s=420, linewidth=1.6, zorder=order)

@@ -12,15 +12,23 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
 from riskweighted.evaluation.summary import direction_of
 from riskweighted.evaluation.tables import CONFIDENTIAL
-from riskweighted.measures import beyond, expected, identification
+from riskweighted.measures import beyond, expected, identification, influence
 from riskweighted.plots.style import LABEL_SIZE, OnAxes, Panel, SchemeStyle, dress, numbers, panel, title
 
 __all__ = ["pareto_front", "plot_risk_utility"]
 
 Better = Literal["lower", "higher"]
 _REFERENCE, _REFERENCE_MARKERS = SchemeStyle("#bbbbbb", "s", "-", ""), ("s", "d", "p")
-_RISKS = (beyond.MEAN, expected.ISOLATED, expected.MEAN, identification.MEAN, identification.IDENTIFICATION)  # the first that was measured
-_NOT_JUDGED = "not judged"
+_RISKS = (  # of a map where none is named, the first that was measured
+    influence.ISOLATED,
+    beyond.MEAN,
+    expected.ISOLATED,
+    expected.MEAN,
+    identification.MEAN,
+    identification.IDENTIFICATION,
+)
+_LACKING = {measure.label: "not judged" for measure in beyond.MEASURES}  # what it means that a label lacks the risk
+_LACKING |= {measure.label: "no fit" for measure in (influence.ISOLATED, influence.LARGEST)}
 _BETTER: dict[str, Better] = {"more useful": "higher", "less useful": "lower"}  # by what a higher value is
 
 
@@ -44,16 +52,17 @@ def plot_risk_utility(
     """Draw a map of the labels by a risk and a utility measure, with the Pareto front, and return the axes.
 
     The better corner is named; labels on the front are enlarged and joined. Labels that lack a measure are left out, and so are the
-    confidential data. Where the risk is disclosure beyond inference, labels that lack it are not judged, which is no pass: they stand
-    hollow in a strip at the right, off the front.
+    confidential data. Labels that lack information have no fit, and those that lack disclosure beyond inference are not judged, which is no
+    pass: where one of these is the risk, they stand hollow in a strip at the right, off the front.
 
     Parameters
     ----------
     summary : DataFrame
         `Evaluation.summary()`, `Run.summary`, or ``tables/summary.csv`` with its column "label".
     risk : str or None
-        Measure on the x axis, for example "mean risk"; lower is better. None: "disclosure beyond inference" where it was measured, else
-        the expected risk of isolated records, or of all, or the mean risk.
+        Measure on the x axis, for example "mean risk"; lower is better. None: what an isolated record's own value teaches the fit
+        ("information of an isolated record") where fits were measured, else "disclosure beyond inference", the expected risk of isolated
+        records, or of all, or the mean risk, the first that was.
     utility : str
         Measure on the y axis, for example "U_m of income" or "mean of income: overlap".
     better : {"lower", "higher"}, optional
@@ -105,8 +114,8 @@ def plot_risk_utility(
     ax.locator_params(axis="x", nbins=6)
     ax.margins(0.12)
     if len(unjudged):
-        _draw_unjudged(drawn, unjudged)
-        notes.append("Hollow, in the strip: not judged, which is no pass.")
+        _draw_unjudged(drawn, unjudged, _LACKING[risk])
+        notes.append(f"Hollow, in the strip: {_LACKING[risk]}, which is no pass.")
     absent = len(table) - len(points) - len(unjudged)
     notes += [f"{absent} labels lack a measure and are not shown."] if absent else []
     x_name, y_name = f"{title(risk)} (lower is better)", f"{title(utility)} ({direction} is better)"
@@ -133,14 +142,14 @@ def _measured_risk(table: pd.DataFrame) -> str:
 
 
 def _unjudged(table: pd.DataFrame, risk: str, utility: str, references: Sequence[str]) -> pd.Series:
-    """Utility of the labels whose disclosure is not judged, none where the risk is another one."""
-    if risk not in {measure.label for measure in beyond.MEASURES}:
+    """Utility of the labels that lack the risk, where that says something; else none."""
+    if risk not in _LACKING:
         return pd.Series(dtype=float)
     lacks = table[risk].isna() & table[utility].notna() & ~table.index.isin(list(references))
     return table.loc[lacks, utility].astype(float)
 
 
-def _draw_unjudged(drawn: Panel, unjudged: pd.Series) -> None:
+def _draw_unjudged(drawn: Panel, unjudged: pd.Series, why: str) -> None:
     """Hollow points in a strip of their own, right of all that was judged."""
     ax = drawn.ax
     low, high = ax.get_xlim()
@@ -149,8 +158,8 @@ def _draw_unjudged(drawn: Panel, unjudged: pd.Series) -> None:
     for label, value in unjudged.items():
         style = drawn.styles[label]
         look: dict[str, Any] = {"facecolor": "white", "edgecolor": style.colour, "marker": style.marker, "linewidth": 1.8}
-        ax.scatter((high + end) / 2, value, s=80, label=f"{drawn.names[label]} ({_NOT_JUDGED})", zorder=2, **look)
+        ax.scatter((high + end) / 2, value, s=80, label=f"{drawn.names[label]} ({why})", zorder=2, **look)
     ax.set_xlim(low, end)
     ax.set_xticks([tick for tick in ax.get_xticks() if low <= tick <= high])
     place = ((high + end) / 2, 0.01)
-    ax.annotate(_NOT_JUDGED, place, xycoords=ax.get_xaxis_transform(), ha="center", fontsize=LABEL_SIZE - 2, color="#555555")
+    ax.annotate(why, place, xycoords=ax.get_xaxis_transform(), ha="center", fontsize=LABEL_SIZE - 2, color="#555555")

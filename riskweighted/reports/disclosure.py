@@ -33,6 +33,7 @@ WITHHELD = "not shown"
 _DIGITS, _HALF = 5, 0.5
 _PLAIN = re.compile(r"-?\d+(\.\d*)?(e[-+]\d+)?")
 _UNIT: tuple[Kind, ...] = ("mean", "quantile", "extreme", "share", "distance")  # measures between 0 and 1
+_INFLUENCE: tuple[Kind, ...] = ("sum", "extreme", "estimate")  # without a bound: of any size
 _SIGNIFICANT = {Disclosure.THREE_DIGITS: 3, Disclosure.FIVE_DIGITS: _DIGITS}
 _DECIMALS = {Disclosure.SHARE: 2, Disclosure.TWO_DECIMALS: 2, Disclosure.THREE_DECIMALS: 3}
 
@@ -228,6 +229,8 @@ class View:
         if measure.kind == "count":
             return min(1, by_digits(numbers, 3))
         places = by_digits(numbers) if self.internal or not digits else by_digits(numbers, digits)
+        if measure.unbounded and measure.kind in _INFLUENCE:  # information and what is attributable are small where weights do their work
+            return places
         if measure.kind not in ("estimate", "coefficient") or statistic.variable is None:
             return min(SHARE, places)
         return max(places, self.decimals.get(statistic.variable, 0)) if self.internal and measure.kind == "estimate" else places

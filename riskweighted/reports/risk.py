@@ -1,5 +1,7 @@
 """Risk of the records by label, which records a scheme made riskier, and risk against utility."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pandas as pd
 
@@ -8,7 +10,7 @@ from riskweighted.common.text import plain
 from riskweighted.evaluation.summary import SummaryColumn
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, distinct
 from riskweighted.evaluation.verdicts import NOT_MEASURED
-from riskweighted.measures import beyond, expected, holes
+from riskweighted.measures import beyond, expected, holes, influence
 from riskweighted.measures.distributions import U_M
 from riskweighted.measures.tables import TWO_WAY_MEAN
 from riskweighted.plots.binning import binned_scatter, merged_histogram
@@ -23,10 +25,7 @@ from riskweighted.risk.chance import risk_rise, whacked
 __all__ = ["map_section", "risk_section"]
 
 _UNIT = (0.0, 1.0)
-_RISK_AXIS = (
-    "Risk"  # disclosure beyond inference where it was judged, else the expected one of isolated records, of all where these are few
-)
-_NOT_JUDGED = "not judged"
+_RISK_AXIS, _ATTRIBUTABLE = "Risk", "Attributable probability"
 _RISKIEST = 20  # records listed per label
 _RISES = 50  # records listed per whack-a-mole figure
 _TERMS = {"Records": "bin-records", "Risk": "risk", "Rise": "rise", "Weight": "weight", "Least weight": "weight"}
@@ -153,53 +152,70 @@ def _riskiest(source: Source) -> DataTable:
 
 
 def map_section(source: Source) -> Section:
-    """Risk against utility of the labels, in two measures of utility."""
+    """Risk against utility of the labels, in up to two measures of each."""
     values, columns = main_table(source.run).drop(index=CONFIDENTIAL), main_columns(source.run)
     shown = U_M if len(source.variables) == 1 else TWO_WAY_MEAN
     distances = [column for column in columns if column.statistic.measure is shown]
     overlaps = [column for column in columns if column.overlap]
     chosen = [column for column in (*distances[:1], *overlaps[:1]) if values[column.name].notna().any()]
     text = (
-        "Left is safer. A label is on the Pareto front when no other is as good in both measures and better in one. The risk is disclosure "
-        "beyond inference where it was judged; a label whose disclosure is not judged stands apart, off the front."
+        "Left is safer. A label is on the Pareto front when no other is as good in both measures and better in one. The risk of the first "
+        "maps is what an isolated record's own value teaches the fit, where there are fits; that of the next ones is disclosure beyond "
+        "inference, where it was judged. A label that has no fit, or whose disclosure is not judged, stands apart, off the front."
     )
-    return Section("map", "Risk against utility", (text,), tuple(_map(source, number, each) for number, each in enumerate(chosen, 1)))
+    pairs = [(axis, each) for axis in _axes_of_maps(source, main_table(source.run)) for each in chosen]
+    return Section("map", "Risk against utility", (text,), tuple(_map(source, number, *pair) for number, pair in enumerate(pairs, 1)))
 
 
-def _risk_of_map(source: Source, exact: pd.DataFrame) -> tuple[SummaryColumn, pd.Series]:
-    """The measure on the risk axis, and its values by label; NaN where a label is not judged."""
-    disclosure = SummaryColumn(Statistic(beyond.MEAN.key))
+class _Axis(NamedTuple):
+    """A risk axis: the measure, its values by label, NaN where a label lacks it, and what that means, "" where nothing."""
+
+    column: SummaryColumn
+    values: pd.Series
+    lacking: str = ""
+
+
+def _axes_of_maps(source: Source, exact: pd.DataFrame) -> list[_Axis]:
+    """Information and disclosure beyond inference, each where some label has it; else expected risk."""
+    information, disclosure = SummaryColumn(Statistic(influence.ISOLATED.key)), SummaryColumn(Statistic(beyond.MEAN.key))
+    found, few = [], not source.view.internal and source.view.few(Statistic(expected.ISOLATED.key))
+    if information.name in exact and not few:
+        found.append(_Axis(information, exact[information.name], "no fit"))
     if disclosure.name in exact:
         unjudged = [each.label for each in source.verdicts if each.statistic == disclosure.statistic and each.verdict == NOT_MEASURED]
-        values = exact[disclosure.name].mask(exact.index.isin(unjudged))
-        if values.drop(index=CONFIDENTIAL).notna().any():
-            return disclosure, values
-    few = not source.view.internal and source.view.few(Statistic(expected.ISOLATED.key))
+        found.append(_Axis(disclosure, exact[disclosure.name].mask(exact.index.isin(unjudged)), "not judged"))
+    found = [axis for axis in found if axis.values.drop(index=CONFIDENTIAL).notna().any()]
     column = SummaryColumn(Statistic((expected.MEAN if few else expected.ISOLATED).key))
-    return column, exact[column.name]
+    return found or [_Axis(column, exact[column.name])]
 
 
-def _map(source: Source, number: int, column: SummaryColumn) -> Figure:
+def _map(source: Source, number: int, axis: _Axis, column: SummaryColumn) -> Figure:
     view, exact = source.view, main_table(source.run)
     utility = f"overlap of intervals, {in_words(column.statistic)}" if column.overlap else in_words(column.statistic)
-    axis, values = _risk_of_map(source, exact)
-    risk, higher, outside = axis.name, column.overlap, not view.internal
-    of_disclosure = axis.measure is beyond.MEAN
+    risk, values, higher, outside = axis.column.name, axis.values, column.overlap, not view.internal
+    of_information, of_disclosure = axis.column.measure is influence.ISOLATED, axis.column.measure is beyond.MEAN
     shown = pd.DataFrame(
         {
-            risk: values.round(2 if of_disclosure and outside else 3),
+            risk: values.map(_three_digits) if of_information else values.round(2 if of_disclosure and outside else 3),
             utility: exact[column.name].round((2 if outside else 3) if higher else 4),
         }
     )
-    points = shown.drop(index=CONFIDENTIAL).dropna(subset=[utility] if of_disclosure else None)
+    points = shown.drop(index=CONFIDENTIAL).dropna(subset=[utility] if axis.lacking else None)
     judged = points[risk].notna()
     front = judged.copy()
     front[judged] = pareto_front(points.loc[judged, risk].to_numpy(), points.loc[judged, utility].to_numpy() * (-1 if higher else 1))
     measured = exact.loc[points.index]
+    terms: dict[str, Term] = {_RISK_AXIS: source.glossary.summary(axis.column), utility: source.glossary.summary(column)}
+    beside = SummaryColumn(Statistic(influence.ATTRIBUTABLE_ISOLATED.key))
+    attributable = {}
+    if of_information and beside.name in measured:
+        attributable[_ATTRIBUTABLE] = view.row(beside.statistic, measured[beside.name], missing=axis.lacking)
+        terms[_ATTRIBUTABLE] = source.glossary.summary(beside)
     cells = pd.DataFrame(
         {
             "Label": points.index,
-            _RISK_AXIS: view.row(axis.statistic, values[points.index], missing=_NOT_JUDGED),
+            _RISK_AXIS: view.row(axis.column.statistic, values[points.index], missing=axis.lacking),
+            **attributable,
             utility: view.overlaps(measured[column.name]) if higher else view.row(column.statistic, measured[column.name]),
             "On the front": np.where(front, "yes", "no"),
         }
@@ -208,10 +224,14 @@ def _map(source: Source, number: int, column: SummaryColumn) -> Figure:
     listed = "; ".join(f"{row['Label']}: risk {row[_RISK_AXIS]}, utility {row[utility]}" for _, row in cells.iterrows())
     alternative = f"Map of labels by {risk} (lower is better) and {utility} ({better} is better). {listed}. "
     alternative += f"On the Pareto front: {', '.join(map(str, points.index[front]))}."
-    terms: dict[str, Term] = {_RISK_AXIS: source.glossary.summary(axis), utility: source.glossary.summary(column)}
     table = make_table(f"map-{number}-table", f"{capital(risk)} and {utility}", cells, terms)
     error = None if outside or not of_disclosure else "standard error"
     if error is not None:
-        shown[error] = by_label(source.run.tables["risk"], axis.statistic, "error").reindex(shown.index)
+        shown[error] = by_label(source.run.tables["risk"], axis.column.statistic, "error").reindex(shown.index)
     axes = plot_risk_utility(shown, risk, utility, better=better, error=error)
-    return Figure(f"map-{number}", plain(f"Risk-utility map: {utility}"), axes, plain(alternative), (table,), tuple(terms.values()))
+    called = plain(f"Risk-utility map: {in_words(axis.column.statistic)}, {utility}")
+    return Figure(f"map-{number}", called, axes, plain(alternative), (table,), tuple(terms.values()))
+
+
+def _three_digits(value: float) -> float:
+    return float(f"{value:.3g}")

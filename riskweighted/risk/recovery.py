@@ -53,6 +53,10 @@ def recovery_probability(
     Under a guarantee the intruder, like the fit, knows the clipped likelihood (METHODS section 9.3): log w_h(y') is g_i(y', theta_h) -
     g_i(y_i, theta_h), up to a constant. Datasets are drawn from the model itself, so p(Z_l | theta_h) is not clipped.
 
+    Of a fit with centred weights (METHODS section 15) log w_h(y') is what record i adds with y' less what it adds with y_i, the term that
+    centring takes off within: of later variables it follows their predictors, of models that tell kinds of value first the kind, else it is
+    the same for all candidates. Alpha is held there too.
+
     Importance sampling can be useless. ``ess`` is the smallest effective number of draws, 1 / sum w_h^2, over the
     candidates; ``release_ess`` that of the terms w_h p(Z_l | theta_h), far smaller where there are many parameters. Do
     not believe a record that is not ``trusted`` (either is below 10): take more draws, or candidates nearer to the
@@ -114,12 +118,14 @@ def recovery_probability(
             f"{impossible} of {len(release)} synthetic datasets have probability zero under every draw: they are not from this fit"
         )
     terms = np.empty((len(fit.variables), len(candidates), len(thetas), len(places)))
+    centred = any(block.centring is not None for block in fit.blocks.values())
     for c, guess in enumerate(candidates):
         altered = _altered(fit.confidential, name, places, guess)
         clip = _clip(fit, altered)
-        for h, each in enumerate(_terms(fit, altered, thetas)):
+        for h, each in enumerate(map(fit.drawing.contributions(altered), thetas) if centred else _terms(fit, altered, thetas)):
             terms[:, c, h] = [values[places] for values in (each if clip is None else clip(each)).values()]
-    alpha = np.asarray(fit.weights).reshape(len(column), -1)[places] if fit.statement is None else np.ones((len(places), len(terms)))
+    weighed = centred or fit.statement is not None  # terms that hold their weights
+    alpha = np.ones((len(places), len(terms))) if weighed else np.asarray(fit.weights).reshape(len(column), -1)[places]
     near = _near(candidates, scenario.only(name))
     rows = [_recover(_moved(alpha[i], terms[..., i]), release, log_prior[:, i], near[:, i]) for i in range(len(places))]
     return pd.DataFrame(rows, index=fit.confidential.index[places])

@@ -2,8 +2,8 @@
 
 import warnings
 import zipfile
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from riskweighted.common.frames import as_floats
 from riskweighted.common.survey import checked_survey
 from riskweighted.contract.categories import categories_of, target_numbers
 from riskweighted.contract.centring import Centring
-from riskweighted.contract.distribution import Records, draw_values, fixed
+from riskweighted.contract.distribution import Records, draw_values, fixed, log_densities
 from riskweighted.contract.layout import layout_of
 from riskweighted.contract.synthesizer import Blueprint, Draw, Synthesizer, keeps_true_values
 from riskweighted.design.precision import find_precision, round_within
@@ -191,6 +191,20 @@ class BlockFit:
             term = self.clip_term
             return clipped if term is None else clipped - term.each(theta, float(alpha[0]), self.censoring.statement)
         return np.asarray(alpha * np.where(alpha > 0, terms, 0.0))
+
+    def adding(self, prepared: Any, columns: pd.DataFrame, values: np.ndarray) -> Callable[[Draw], np.ndarray]:
+        """From a draw to what each record would add to the log posterior, (n,), with other values and predictors.
+
+        `prepared`: the arrays of these predictors, which stand in `columns` (n rows). Alpha is held, and so is what centring takes off, a
+        function of the predictors and of the kind of value.
+        """
+        alpha, terms = self.weights.to_numpy(), log_densities(self.synthesizer, prepared, values)
+        if self.centring is None:
+            return lambda theta: np.where(alpha > 0, alpha * np.where(alpha > 0, terms(theta), 0.0), 0.0)
+        intervals, frame = self.centring.intervals, columns.assign(**{self.synthesizer.target: values})
+        held = replace(self.centring, own=np.maximum(intervals.kind[intervals.of(values)], 0))
+        term = CentredTerm(self.synthesizer, prepared, frame, held)
+        return lambda theta: term.contributions(theta, alpha, terms(theta))
 
     def rounded(self, values: np.ndarray, precision: float | None = None) -> np.ndarray:
         """Drawn values (n,) as they are released: rounded within the bounds, special codes and codes of levels as they are."""

@@ -26,6 +26,7 @@ __all__ = [
     "begun_at_modes",
     "curvature_at",
     "laplace_draws",
+    "laplace_steps",
     "mode_of",
     "modes_from",
     "peak_of",
@@ -283,6 +284,21 @@ def laplace_draws(density: Density, size: int, count: int, rng: np.random.Genera
         return np.concatenate([laplace_draws(part, width, count, rng, begin) for (width, part), begin in parts], axis=1)
     coordinates = round_coordinates(density, size, place)
     return np.array([coordinates.vector(w) for w in rng.standard_normal((count, size))])
+
+
+def laplace_steps(density: Density, size: int, step: float, start: np.ndarray | None = None) -> np.ndarray:
+    """Vectors (d, 2, d) that lie a step to either side of the mode along each of the `round_coordinates`, in which it is about N(0, I)."""
+    place = np.zeros(size) if start is None else start
+    if not isinstance(density, Independent):
+        coordinates = round_coordinates(density, size, place)
+        return np.array([[coordinates.vector(sign * step * along) for sign in (1.0, -1.0)] for along in np.eye(size)])
+    parts = list(zip(density.parts, _starts_of(density, place), strict=True))
+    steps = np.tile(np.concatenate([mode_of(part, width, begin) for (width, part), begin in parts]), (size, 2, 1))
+    first = 0
+    for (width, part), begin in parts:
+        own = slice(first, first + width)
+        steps[own, :, own], first = laplace_steps(part, width, step, begin), first + width
+    return steps
 
 
 def round_coordinates(density: Density, size: int, start: np.ndarray | None = None) -> Coordinates | Following:

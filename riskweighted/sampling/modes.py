@@ -23,12 +23,13 @@ from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sampling.convergence import no_diagnostics
 from riskweighted.sampling.fitting import CompiledModel
 from riskweighted.sampling.graphs import PLAIN, unconstrained
-from riskweighted.sampling.laplace import laplace_draws, mode_of
+from riskweighted.sampling.laplace import laplace_draws, laplace_steps, mode_of
 from riskweighted.sampling.nuts import graph_density, graph_parameters
 
 __all__ = ["BlockModes", "block_modes"]
 
 _STARTS = 20  # draws of the fit, of which the highest is where the first search begins
+_STEP = 0.1  # standard deviations from the mode, of the differences that information is made of
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +65,23 @@ class BlockModes:
         """A fit of `count` draws from the normal approximation at the mode."""
         vectors = laplace_draws(self._density(alpha, centring), len(mode), count, rng, mode)
         return self._fit(alpha, centring, self.parameters(vectors))
+
+    def information(self, alpha: np.ndarray, mode: np.ndarray, centring: Centring | None = None) -> np.ndarray:
+        """The information of each record (n,), half the variance of what it adds to the log posterior, which counts as straight in the
+        normal approximation at the mode. NaN where that is no number.
+
+        Draws of the approximation lie far from the mode in many dimensions, where the log density of a record that stands out is not
+        straight, and one such draw decides a variance: over 200 draws of 131 parameters the largest information was .26, .51 and .72 by
+        three seeds, where chains give .23.
+        """
+        steps = laplace_steps(self._density(alpha, centring), len(mode), _STEP, mode)
+        fit = self._fit(alpha, centring, self.parameters(steps.reshape(-1, len(mode))))
+        squares = np.zeros(len(alpha))
+        for place in range(0, 2 * len(mode), 2):
+            with np.errstate(invalid="ignore"):
+                change = fit.contributions(fit.draw(0, place)) - fit.contributions(fit.draw(0, place + 1))
+            squares += (change / (2 * _STEP)) ** 2
+        return np.where(np.isfinite(squares), squares / 2, np.nan)
 
     def _density(self, alpha: np.ndarray, centring: Centring | None) -> Density:
         density = self.density(self._weights(alpha), centring)

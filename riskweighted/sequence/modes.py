@@ -42,6 +42,14 @@ class Modes:
         """A fit of `count` draws from the normal approximations at the modes."""
         return self._fit(alphas, lambda name, modes, weights: modes.laplace(weights[0], vectors[name], count, rng, weights[1]))
 
+    def information(self, alphas: Alpha, vectors: Vectors) -> dict[str, np.ndarray]:
+        """The information of each record by variable, (n,) each, summed over its blocks; see `BlockModes.information`."""
+        weights, of_block = self._weights(alphas), {block.name: block for block in self.fit.prepared.blocks}
+        found = {variable: np.zeros(len(self.fit.confidential)) for variable in self.fit.variables}
+        for name, modes in self.blocks.items():
+            found[of_block[name].variable][of_block[name].member] += modes.information(weights[name][0], vectors[name], weights[name][1])
+        return found
+
     def _weights(self, alphas: Alpha) -> dict[str, tuple[np.ndarray, Centring | None]]:
         """Alpha of the records of every block, and what centring takes off."""
         tasks = block_tasks(self.fit.prepared, self._table(alphas), functions=functions_of(alphas))

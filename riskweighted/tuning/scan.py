@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from riskweighted.sequence.modes import Modes, Vectors
 from riskweighted.tuning.constraints import Constraint, load
 from riskweighted.tuning.datasets import DATASETS
 from riskweighted.tuning.settings import Loss
+from riskweighted.tuning.taught import Taught, information_of, taught_at_mode
 from riskweighted.weights.families import family_of
 from riskweighted.weights.names import scheme_text
 
@@ -65,7 +67,7 @@ def _rounded(value: float) -> float:
 
 
 class Point(NamedTuple):
-    """A setting of weights scored at the mode: ``target``, ``loss`` and the constraints ``kept`` as found there.
+    """A setting of weights scored at the mode: ``target``, ``loss``, the constraints ``kept`` and what records ``taught`` as found there.
 
     ``mode`` of every block is confidential.
     """
@@ -75,6 +77,7 @@ class Point(NamedTuple):
     loss: Estimate
     mode: Vectors
     kept: tuple[Estimate, ...] = ()
+    taught: Taught = Taught()
 
     def load(self, aim: float, limits: Sequence[float]) -> float:
         """At most 1 where the target is at most `aim` and every constraint its limit."""
@@ -123,13 +126,21 @@ class Scorer:
             fixed = self.modes.plug_in(alphas, mode, _RISK_DRAWS)
             of_draws = self.target.influence or any(constraint.of_draws for constraint in self.constraints)
             around = self.modes.laplace(alphas, mode, _LAPLACE_DRAWS, self._rng()) if of_draws else fixed
-            target = self.target.measure(around if self.target.influence else fixed, self.subject, _RISK_DRAWS, self.seed)
+            information = self.modes.information(alphas, mode)
+
+            def measured(aim: Aim, subject: Subject, otherwise: Callable[[Fit], Estimate]) -> Estimate:
+                if aim.of_information is not None:
+                    return Estimate(aim.of_information(information_of(information, subject), subject), 0.0)
+                return otherwise(around if aim.influence else fixed)
+
+            target = measured(self.target, self.subject, lambda fit: self.target.measure(fit, self.subject, _RISK_DRAWS, self.seed))
             kept = tuple(
-                constraint.measure(around if constraint.of_draws else fixed, scheme, _RISK_DRAWS, self.seed, at_mode=True)
-                for constraint in self.constraints
+                measured(one.asked.aim, one.subject, partial(one.measure, scheme=scheme, draws=_RISK_DRAWS, seed=self.seed, at_mode=True))
+                for one in self.constraints
             )
+            taught = taught_at_mode(information, self.subject)
             rng, theta = self._rng(), fixed.thetas(0, 0)
-            return Point(setting, target, self.loss.measure([fixed.released(theta, rng) for _ in range(DATASETS)]), mode, kept)
+            return Point(setting, target, self.loss.measure([fixed.released(theta, rng) for _ in range(DATASETS)]), mode, kept, taught)
 
     def _rng(self) -> np.random.Generator:
         return np.random.default_rng(self.seed)

@@ -29,7 +29,9 @@ from riskweighted.tuning.datasets import DATASETS
 from riskweighted.tuning.scan import Path, Point, Scan, Scorer, Weigh, path_of, scan_path
 from riskweighted.tuning.settings import Loss, TuningSettings, check_measurable, loss_of
 from riskweighted.tuning.tables import Sampled, Tuning, explained, families_table, frontier_table, unreachable
+from riskweighted.tuning.taught import Taught, taught_by_fit
 from riskweighted.utility.regressions import Analysis
+from riskweighted.weights.families import family_of
 from riskweighted.weights.names import UNWEIGHTED
 
 __all__ = ["tune_model"]
@@ -131,10 +133,11 @@ class _Search:
             mode = scorer.score(UNWEIGHTED, np.nan)
         # of what is found at the mode, from the fit that is there
         scales = [_ratio(fitted, found) for fitted, found in zip((start.target, *start.kept), (mode.target, *mode.kept), strict=True)]
-        scans = self._scan([path_of(family, self.unweighted) for family in self.settings.tried], scorer, mode)
+        taught = start.taught.over(mode.taught)
+        scans = self._scan(self.settings.tried, scorer, mode)
         references = self._references(scorer, mode)
         if start.load(self.settings) <= 1:
-            return self._tuning(None, start, [start], scans, {}, scales, references)
+            return self._tuning(None, start, [start], scans, {}, scales, taught, references)
         aim, *limits = (most * _AIM / scale for most, scale in zip((self.settings.at_most, *self._limits), scales, strict=True))
         with self.reporter.step("finding where each family meets the target"):
             met = {scan.path.family: scan.meet(aim, limits) for scan in scans}
@@ -143,7 +146,7 @@ class _Search:
             raise InputError(unreachable(self.settings, scans, scales))
         sampled = self._sampled({scan.path.family: scan for scan in scans}, points)
         path, best = min(sampled, key=lambda fitted: self._worth(fitted[1]))
-        return self._tuning(path, best, [start, *(fitted for _, fitted in sampled)], scans, points, scales, references)
+        return self._tuning(path, best, [start, *(fitted for _, fitted in sampled)], scans, points, scales, taught, references)
 
     @property
     def _limits(self) -> tuple[float, ...]:
@@ -171,20 +174,31 @@ class _Search:
         target = self.settings.asked.aim.measure(fit, self.subject, draws, self._seed("measure"))
         frames = fit.synthesize(min(DATASETS, available), random_seed=self._seed("synthesize"))
         kept = tuple(constraint.measure(fit, scheme, draws, self._seed("measure")) for constraint in self.constraints)
-        return Sampled(scheme, setting, fit, target, self.loss.measure(frames), kept)
+        taught = taught_by_fit(fit, self.subject, draws, self._seed("measure"))
+        return Sampled(scheme, setting, fit, target, self.loss.measure(frames), kept, taught)
 
-    def _scan(self, paths: list[Path], scorer: Scorer, start: Point) -> list[Scan]:
-        """Every path at its points."""
-        total, done, scans = sum(len(path.points) for path in paths), 0, []
-        with self.reporter.step(f"scanning {', '.join(path.family for path in paths)}") as advance:
+    def _scan(self, families: Sequence[str], scorer: Scorer, start: Point) -> list[Scan]:
+        """Every family's path at its points; of families that were not named those that the model and the weights allow."""
+        declared = [family_of(name) for name in families]
+        total, done, scans = sum(len(family.path) for family in declared if family is not None), 0, list[Scan]()
+        with self.reporter.step(f"scanning {', '.join(families)}") as advance:
 
             def count() -> None:
                 nonlocal done
                 done += 1
-                advance(done, total)
+                advance(min(done, total), total)
 
-            for path in paths:
-                scans.append(scan_path(path, scorer, start.mode, count))
+            for family in families:
+                for name in dict.fromkeys((family, family.removesuffix("+"))):  # uncentred where it cannot be centred here
+                    try:
+                        scans.append(scan_path(path_of(name, self.unweighted), scorer, start.mode, count))
+                        break
+                    except InputError as error:
+                        refused = error
+                        if self.settings.family is not None:
+                            raise
+        if not scans:
+            raise refused
         return scans
 
     def _references(self, scorer: Scorer, start: Point) -> dict[str, Point]:
@@ -233,11 +247,12 @@ class _Search:
         scans: list[Scan],
         points: Mapping[str, Point],
         scales: Sequence[float],
+        taught: Taught,
         references: Mapping[str, Point],
     ) -> Tuning:
         """The result of a search; `path` None where nothing needs to be weighted."""
         families = families_table(scans, points, scales, self.settings, None if path is None else best)
-        frontier = frontier_table(scans, points, scales, references, sampled, best, self.settings)
+        frontier = frontier_table(scans, points, scales, references, sampled, best, self.settings, taught)
         frontier.attrs = {"target": self.settings.asked.label, "loss": self.loss.label, "at_most": self.settings.at_most}
         return Tuning(
             target=self.settings.target,

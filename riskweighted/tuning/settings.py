@@ -23,6 +23,7 @@ from riskweighted.weights.names import UNWEIGHTED
 __all__ = ["Loss", "Target", "TuningSettings", "check_measurable", "find_constraint", "find_target", "loss_of"]
 
 _WITHOUT = (UNWEIGHTED, "marginal", "pairwise")  # a parameter
+_MOVING = ("delete",)  # families whose weights move with other records' values by a jump
 _NAME = re.compile(r"(?P<measure>[a-z0-9-]+)(\((?P<variable>.+)\))?")
 _SHRINKING = (
     "shrinking all weights lets the prior take over, which raises the risk of isolated records again, so the target is not monotone there"
@@ -50,6 +51,19 @@ class Target(NamedTuple):
         """The families of centred weights along which it falls."""
         named = ((f"{name}+", family_of(f"{name}+")) for name in FAMILIES)
         return tuple(name for name, family in named if family is not None and self.aim.of in family.lowers)
+
+    @property
+    def walked(self) -> tuple[str, ...]:
+        """The families that are searched where none is named.
+
+        What an intruder guesses (risk) the paper's weights alone lower, by bending the model. What a record's own value teaches centred
+        ones lower as well, and leave the model straight; equal weights have nothing to centre. A cut at a quantile of the data moves with
+        each record and shows the next one to it, so that `delete` is walked by name alone.
+        """
+        if self.aim.of == "risk":
+            return self.families
+        centred = [name for name in self.centred if name.removesuffix("+") not in _MOVING]
+        return (*centred, *(name for name in self.families if f"{name}+" not in self.centred))
 
 
 class Loss(NamedTuple):
@@ -98,7 +112,7 @@ class TuningSettings:
     @property
     def tried(self) -> tuple[str, ...]:
         """The families that are searched."""
-        return self.asked.families if self.family is None else (self.family,)
+        return self.asked.walked if self.family is None else (self.family,)
 
     def _check_family(self, family: object) -> None:
         """Refuse a family along which the target cannot be tuned."""
@@ -110,7 +124,7 @@ class TuningSettings:
             raise InputError(f"family {family!r} has no parameter to tune; {hint}")
         if not isinstance(family, str) or family_of(family) is None:
             raise InputError(f"unknown family {family!r}; {hint}")
-        why = "nothing bounds it there as the setting changes" if self.asked.aim.influence else _SHRINKING
+        why = "nothing bounds it there as the setting changes" if self.asked.aim.of != "risk" else _SHRINKING
         why = "a straight model finds whoever stands out as it would find a stranger" if family.endswith("+") else why
         raise InputError(f"{self.target!r} cannot be tuned along {family!r}: {why}; {hint}")
 

@@ -7,19 +7,21 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from riskweighted.common.errors import listing
 from riskweighted.common.numbers import by_digits, exactly, in_column, together
 from riskweighted.measures.measure import Estimate
 from riskweighted.sequence.fit import Fit
 from riskweighted.tuning.constraints import load, meets
 from riskweighted.tuning.scan import Point, Scan
 from riskweighted.tuning.settings import Loss, TuningSettings
+from riskweighted.tuning.taught import Taught
 from riskweighted.weights.names import UNWEIGHTED, parse_scheme
 
 __all__ = ["Sampled", "Tuning", "explained", "families_table", "frontier_table", "unreachable"]
 
 
 class Sampled(NamedTuple):
-    """A setting that was sampled, and what was measured on it; ``kept``: the constraints, in order."""
+    """A setting that was sampled, and what was measured on it; ``kept``: the constraints, in order; ``taught``: by its records."""
 
     scheme: str
     setting: float
@@ -27,6 +29,7 @@ class Sampled(NamedTuple):
     target: Estimate
     loss: Estimate
     kept: tuple[Estimate, ...] = ()
+    taught: Taught = Taught()
 
     def meets(self, settings: TuningSettings) -> bool:
         """Whether it meets the target and keeps every constraint, but for their Monte Carlo errors."""
@@ -60,7 +63,9 @@ class Tuning:
     frontier : DataFrame
         One row a scored setting: ``scheme``, ``family``, ``setting``, ``target`` and ``loss`` with their errors ``target_error`` and
         ``loss_error``, ``kind`` ("plug-in" at the mode, or "sampled"), ``feasible``, ``reference`` (a scheme to compare with),
-        ``chosen``, and each constraint by its name. Targets and constraints of kind "plug-in" are scaled to agree with the unweighted fit.
+        ``chosen``, each constraint by its name, and beside them what records teach by their own values: ``isolated_information`` (mean
+        over isolated records), ``largest_information``, and of sampled fits ``attributable``, the attributable ball probability of
+        isolated records. Targets, constraints and information of kind "plug-in" are scaled to agree with the unweighted fit.
     families : DataFrame
         One row a family: the ``scheme`` that meets the target, its plug-in ``loss`` and ``loss_error``, the ``least`` and the ``largest``
         target along it, whether the target falls all along it (``monotone``), and the ``result``: chosen, or why not.
@@ -176,14 +181,16 @@ def frontier_table(
     sampled: list[Sampled],
     best: Sampled,
     settings: TuningSettings,
+    taught: Taught,
 ) -> pd.DataFrame:
-    """See `Tuning.frontier`."""
+    """See `Tuning.frontier`; `scales` and `taught`: by what figures at a mode are multiplied."""
     rows: list[dict[str, Any]] = []
 
     def add(scheme: str, family: str, setting: float, scored: Point | Sampled, met: bool, kind: str, **flags: bool) -> None:
         (target, *kept), loss = (scored.target, *scored.kept), scored.loss
         numbers = {"target": target.value, "target_error": target.error, "loss": loss.value, "loss_error": loss.error}
-        of = {"scheme": scheme, "family": family, "setting": setting}
+        of, taught = {"scheme": scheme, "family": family, "setting": setting}, scored.taught
+        numbers |= {"isolated_information": taught.isolated, "largest_information": taught.largest, "attributable": taught.attributable}
         beside = {name: figure.value for name, figure in zip(settings.keep, kept, strict=True)}
         rows.append({**of, **numbers, "kind": kind, "feasible": met, "reference": False, "chosen": False, **flags, **beside})
 
@@ -191,7 +198,7 @@ def frontier_table(
         target, *kept = (
             Estimate(scale * figure.value, scale * figure.error) for scale, figure in zip(scales, (point.target, *point.kept), strict=True)
         )
-        point = point._replace(target=target, kept=tuple(kept))
+        point = point._replace(target=target, kept=tuple(kept), taught=point.taught.scaled(taught))
         add(scheme, family, setting, point, point.load(settings.at_most, [*settings.keep.values()]) <= 1, "plug-in", **flags)
 
     for scan in scans:
@@ -230,8 +237,20 @@ def explained(settings: TuningSettings, best: Sampled, families: pd.DataFrame, l
         f"Measured on its fit: {measured}.",
         "" if meets(best.target, settings.at_most) else f"That exceeds {exactly(settings.at_most)} by more than its error.",
         *_kept(settings, best),
+        _left_out(settings, families),
     ]
     return " ".join(sentence for sentence in sentences if sentence)
+
+
+def _left_out(settings: TuningSettings, families: pd.DataFrame) -> str:
+    """Which families were not walked as they are by default, since the model or the weights do not allow it."""
+    walked = set(families["family"])
+    changed = [name for name in settings.tried if name not in walked]
+    plain = [name for name in changed if name.removesuffix("+") in walked]
+    lost = [name for name in changed if name not in plain]
+    told = [f"{listing(plain)} cannot be centred here and went uncentred"] if plain else []
+    told += [f"{listing(lost)} cannot be made of this fit"] if lost else []
+    return f"Of the families, {', and '.join(told)}." if told else ""
 
 
 def _kept(settings: TuningSettings, best: Sampled) -> list[str]:

@@ -68,13 +68,16 @@ def tune(
     scenario : Scenario
     target : str
         "isolated-risk" (mean expected identification risk of the 5 % of the records with the largest IR^c) or "top-1-percent-risk" (of the
-        largest 1 % of the values), along "mix", "power" and "delete"; "lipschitz" (Delta), "range" (largest) or "information" (sum), along
-        these and "uniform", the first two along "lipschitz-target" too; or the key of another measure of datasets. Where several variables
-        are synthesized it is that of all of them together, or of the one that is named: "isolated-risk(income)".
+        largest 1 % of the values), along "mix", "power" and "delete"; what records teach by their own values, "isolated-information-mean"
+        (of isolated records), "largest-information" (of a record) or "information" (sum), and "lipschitz" (Delta) and "range" (largest),
+        along these, "uniform", "bounded" and "budget", those of one record along "lipschitz-target" too; or the key of another measure of
+        datasets. Where several variables are synthesized it is that of all of them together, or of the one that is named:
+        "isolated-risk(income)".
     at_most : float
         What the target shall not exceed.
     family : str, optional
-        One family instead of all.
+        One family instead of all, a centred one by its plus, "mix+". All are "mix", "power" and "delete" of expected risk, else the centred
+        ones and "uniform"; "delete+" is walked where it is named.
     loss : str
         "U_m": the largest ECDF distance, mean over the numbers that are synthesized; "overlap": 1 less the overlap of the intervals of a
         regression coefficient; or the key of a measure of utility, such as "two-way-mean".

@@ -173,8 +173,21 @@ def _largest_of_all(fit: "Fit") -> float:
     return max(float(block.largest_terms.max()) for block in fit.blocks.values() if block.estimates)
 
 
+def _largest_score(fit: "Fit") -> float:
+    """The largest length of a score of all variables, those that are no number left out."""
+    from riskweighted.weights.of_fit import scores
+
+    found = []
+    for block in fit.blocks.values():
+        if block.estimates:
+            lengths = scores(block, block.terms) * (1.0 if block.survey is None else block.survey.to_numpy())
+            found.append(lengths[np.isfinite(lengths)].max())
+    return float(max(found))
+
+
 _ANY = (0.0, np.inf)
 _SHARES = (1, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02)
+_LOOSE = 100  # times the largest length of a score: a bound that falls with risk, and yet binds next to nobody
 _ALL = ("risk", "influence", "information")
 FAMILIES: Mapping[str, Family] = {
     "mix": Family(_shaped(_mix), {"t": None}, {"t": (0, 1)}, shape=_mix, path=(0, 0.2, 0.4, 0.6, 0.8, 0.9, 1), lowers=_ALL),
@@ -201,7 +214,17 @@ FAMILIES: Mapping[str, Family] = {
         unit=_largest_of_all,
     ),
     "reweighted": Family(_reweighted, {"c": 0.95}, {"c": _ANY}, "weighted", lambda given: given["c"] == 0, of_fit=_reweighted_of),
-    "bounded": Family(_of_own_values(_bounded), {"b": None}, {"b": _ANY}, "unweighted", lambda given: given["b"] == 0, of_fit=_bounded),
+    "bounded": Family(
+        _of_own_values(_bounded),
+        {"b": None},
+        {"b": _ANY},
+        "unweighted",
+        lambda given: given["b"] == 0,
+        of_fit=_bounded,
+        path=_SHARES,
+        lowers=("influence", "information"),
+        unit=_largest_score,
+    ),
     "budget": Family(
         _of_own_values(_budget, True),
         {"b": None},
@@ -210,6 +233,9 @@ FAMILIES: Mapping[str, Family] = {
         lambda given: given["b"] == 0,
         of_fit=_budget,
         reads_risk=True,
+        path=(_LOOSE, *_SHARES),
+        lowers=("influence", "information"),
+        unit=_largest_score,
     ),
     "others": Family(_shaped(_others), {}, {}, shape=_others),
 }
@@ -223,7 +249,7 @@ def family_of(name: str) -> Family | None:
     family = FAMILIES.get(name.removesuffix("+"))
     if family is None or not name.endswith("+"):
         return family
-    if family.shape is None:
+    if family.shape is None and family.of_fit is None:
         return None
     return family._replace(lowers=tuple(of for of in family.lowers if of != "risk"))
 

@@ -41,13 +41,14 @@ def test_tables_figure_and_a_study_that_names_the_scheme(folder):
         assert text in done.stdout, text
     out = folder / "tuned"
     names = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
-    assert names == {"README.txt", "confidential/study.toml", "families.csv", "frontier.csv", "frontier.png"}
+    assert names == {"README.txt", "confidential/study.toml", "families.csv", "frontier.csv", "frontier.png", "frontier-target.png"}
     assert (out / "confidential").stat().st_mode & 0o077 == 0
     assert (out / "frontier.png").read_bytes().startswith(b"\x89PNG")
     frontier, families = pd.read_csv(out / "frontier.csv"), pd.read_csv(out / "families.csv")
     (chosen,) = frontier[frontier["chosen"]].itertuples()
     assert chosen.target == pytest.approx(0.02, abs=0.0015)
     assert {"isolated-information", "disclosure-largest"} <= set(frontier)
+    assert frontier[["isolated_information", "largest_information"]].gt(0).all(axis=None)
     assert list(families["scheme"]) == [chosen.scheme]
     study = load_study(out / "confidential" / "study.toml")
     assert study.weights.schemes == ("unweighted", chosen.scheme)

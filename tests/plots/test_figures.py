@@ -270,8 +270,18 @@ def test_disclosure_is_the_risk_of_a_map_where_it_was_measured():
     np.testing.assert_allclose(bars.get_segments()[0], [[-0.001, 0.01], [0.007, 0.01]])
     unmeasured = disclosed().assign(**{"disclosure beyond inference": np.nan})
     assert rw.plot_risk_utility(unmeasured, None, "U_m of income").get_xlabel() == "mean risk (lower is better)"
-    with pytest.raises(InputError, match=r"none of 'disclosure beyond inference', .*: name the risk"):
+    with pytest.raises(InputError, match=r"none of 'information of an isolated record', 'disclosure beyond inference', .*: name the risk"):
         rw.plot_risk_utility(unmeasured.drop(columns="mean risk"), None, "U_m of income")
+
+
+def test_information_is_the_risk_of_a_map_of_fits_and_another_can_be_named():
+    told = disclosed().assign(**{"information of an isolated record": [np.nan, 0.02, 0.0003, 0.004, np.nan]})
+    ax = rw.plot_risk_utility(told, None, "U_m of income")
+    assert ax.get_xlabel() == "information of an isolated record (lower is better)"
+    np.testing.assert_array_equal(ax.lines[0].get_xydata(), [[0.0003, 0.05], [0.02, 0.01]])
+    assert legend_of(ax) == ["Pareto front", *SCHEMES[:3], "top-coding (no fit)"]  # which is no pass
+    named = rw.plot_risk_utility(told, "disclosure beyond inference", "U_m of income")
+    assert "top-coding (not judged)" in legend_of(named)
 
 
 def test_sweep_bands():

@@ -21,6 +21,7 @@ def frontier():
     rows += [("unweighted", "unweighted", 0.06, 0.005, "sampled", True, False), ("mix(t=0.5)", "mix", 0.031, 0.03, "sampled", False, True)]
     table = pd.DataFrame(rows, columns=["scheme", "family", "target", "loss", "kind", "reference", "chosen"])
     table = table.assign(target_error=0.001, loss_error=[*[np.nan] * 10, 0.001, 0.001])
+    table = table.assign(isolated_information=table["target"] ** 2, largest_information=3 * table["target"], attributable=np.nan)
     table.attrs = {"target": "isolated risk", "loss": "U_m of $income$", "at_most": 0.03}
     return table
 
@@ -31,7 +32,7 @@ def texts(ax):
 
 def test_a_curve_a_family_and_every_point_where_it_belongs():
     table = frontier()
-    ax = rw.plot_frontier(table)
+    ax = rw.plot_frontier(table, axis="target")
     curves = {line.get_label(): line for line in ax.get_lines()}
     for family in ("mix", "delete"):
         rows = table[(table["family"] == family) & (table["kind"] == "plug-in")]
@@ -52,11 +53,32 @@ def test_a_curve_a_family_and_every_point_where_it_belongs():
 
 def test_a_far_target_has_a_logarithmic_axis_and_a_file_needs_no_attributes():
     table = frontier()
-    assert rw.plot_frontier(table, at_most=0.011).get_xscale() == "log"
+    assert rw.plot_frontier(table, axis="target", at_most=0.011).get_xscale() == "log"
     table.attrs = {}
-    ax = rw.plot_frontier(table)
+    ax = rw.plot_frontier(table, axis="target")
     assert ax.get_xlabel().startswith("target")
     ax.figure.canvas.draw()
+
+
+@pytest.mark.parametrize(
+    ("options", "column", "words"),
+    [
+        ({}, "isolated_information", "information of an isolated record"),
+        ({"axis": "largest"}, "largest_information", "largest information of a record"),
+    ],
+)
+def test_what_records_teach_is_the_axis_unless_the_target_is_asked_for(options, column, words):
+    table = frontier()
+    table.loc[1, column] = np.nan  # a mode where it is no number is left out
+    ax = rw.plot_frontier(table, **options)
+    (curve,) = (line for line in ax.get_lines() if line.get_label() == "mix")
+    np.testing.assert_allclose(curve.get_xydata(), table.loc[[0, 2, 3], [column, "loss"]])
+    assert ax.get_xlabel() == f"{words} (lower is better)"
+    assert not any(np.allclose(line.get_xdata(), 0.03) for line in ax.get_lines())  # the line is that of a target
+    assert ax.get_xscale() == ("log" if column == "isolated_information" else "linear")
+    ax.figure.canvas.draw()
+    with pytest.raises(InputError, match="axis must be one of 'target', 'isolated', 'largest', got 'risk'"):
+        rw.plot_frontier(table, axis="risk")
 
 
 @pytest.mark.parametrize(

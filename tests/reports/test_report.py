@@ -78,8 +78,21 @@ def test_no_row_stands_twice(internal, releasable):
         assert "Largest distance of distribution functions" in named
 
 
-def test_the_map_is_one_of_disclosure_where_that_was_judged(run, internal):
-    shown = tables_of(internal)["map-1-table"]
+def test_the_first_maps_are_of_what_isolated_records_teach(internal, releasable):
+    main = {row[0]: row[1:] for row in tables_of(internal)["main"]}
+    for key, row in (("Risk", "Information that an isolated record gives, on average"), ("Attributable probability", None)):
+        shown = tables_of(internal)["map-1-table"]
+        place = shown[0].index(key)
+        row = row or next(name for name in main if name.startswith("Attributable ball probability of isolated records"))
+        told = {cells[0]: cells[place] for cells in shown[1:]}
+        assert told == {label: main[row][main["Measure"].index(label)] for label in told}
+        assert len(told) > 1
+    assert "Attributable probability" not in tables_of(releasable)["map-1-table"][0]  # of fewer than ten isolated records
+
+
+def test_the_next_maps_are_of_disclosure_where_that_was_judged(run, internal):
+    maps = [rows for key, rows in tables_of(internal).items() if re.fullmatch(r"map-\d+-table", key)]
+    shown = maps[len(maps) // 2]
     assert shown[0][1] == "Risk"
     told = {row[0]: row[1] for row in shown[1:]}
     main = {row[0]: row[1:] for row in tables_of(internal)["main"]}

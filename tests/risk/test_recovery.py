@@ -1,4 +1,5 @@
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -11,13 +12,17 @@ from records import Asked, terms
 from scipy import stats
 
 from riskweighted.common.errors import InputError
+from riskweighted.contract.centring import Centring, Intervals
 from riskweighted.contract.synthesizer import load_synthesizer
 from riskweighted.guarantee.clip import Censoring
 from riskweighted.guarantee.statement import Guarantee, Reference
 from riskweighted.intruder.scenario import Scenario
+from riskweighted.intruder.world import make_world
 from riskweighted.risk.recovery import _near, recovery_probability
 from riskweighted.sampling.block_fit import BlockFit
+from riskweighted.sequence.centring import centring_of
 from riskweighted.sequence.fit import Fit
+from riskweighted.weights.functions import OwnWeights
 
 
 class Values(NamedTuple):
@@ -325,6 +330,76 @@ def test_of_several_variables_a_candidate_moves_its_own_likelihood_and_that_of_l
         assert row["probability"] == pytest.approx(p[0] / p.sum(), rel=1e-9)
         assert row["rank"] == 1 + (p > p[0] * (1 + 1e-12)).sum()
     assert found["probability"].nunique() == 3
+
+
+EDGES = np.array([-np.inf, -0.2, 0.6, 1.4, np.inf])
+
+
+def centred_pairs():
+    """The same fit, weights centred by hand: a_i of four intervals, by record and variable, not constant in any."""
+    fit, rng, weights, blocks = pairs_fit(), np.random.default_rng(8), {}, {}
+    for name, block in fit.blocks.items():
+        weights[name] = rng.uniform(0.1, 1.0, (len(PAIRS), 4))
+        intervals = Intervals(EDGES[:-1], EDGES[1:], np.zeros(4, dtype=int))
+        inside = partial(lambda table, records: table[records], weights[name])
+        centring = Centring(intervals, inside, np.zeros(len(PAIRS), dtype=int), None, np.ones(len(PAIRS)), name)
+        blocks[name] = replace(block, alpha=fit.alphas[name].rename("alpha"), centring=centring)
+    return replace(fit, blocks=blocks), weights
+
+
+def expected_of_pairs(theta, a, weights):
+    """E[a_i(A)] and E[a_i(B) given a], (2, n), by normal probabilities of the intervals."""
+    (c0,), (d0, d1) = theta["a"]["coefficient"], theta["b"]["coefficient"]
+    x = (a - PAIRS["a"].mean()) / PAIRS["a"].std(ddof=0)
+    means = {"a": np.full(len(a), c0), "b": d0 + d1 * x.to_numpy()}
+    masses = {name: np.diff(stats.norm.cdf((EDGES - mean[:, None]) / float(theta[name]["sigma"])), axis=1) for name, mean in means.items()}
+    return np.array([(weights[name] * masses[name]).sum(axis=1) for name in ("a", "b")])
+
+
+@pytest.mark.parametrize("attacked", ["a", "b"])
+def test_of_a_centred_fit_a_candidate_moves_the_term_of_later_variables_too(attacked):
+    """Brute force: what the record adds with each candidate, terms within, less what it adds with the truth."""
+    (fit, weights), rng = centred_pairs(), np.random.default_rng(4)
+    releases = [PAIRS + rng.normal(0, 0.6, PAIRS.shape) for _ in range(2)]
+    found = recovery_probability(fit, releases, TWO, list("uwx"), GUESSES, variable=attacked)
+    thetas = [fit.thetas(chain, draw) for chain in range(2) for draw in range(40)]
+    of_release = np.array([[log_p_of_pairs(theta, one["a"], one["b"]).sum() for theta in thetas] for one in releases])
+
+    def adds(frame, label, term):
+        place = PAIRS.index.get_loc(label)
+        terms = np.array([log_p_of_pairs(theta, frame["a"], frame["b"])[:, place] for theta in thetas]) @ fit.alphas.loc[label].to_numpy()
+        return terms - term * np.array([expected_of_pairs(theta, frame["a"], weights)[:, place].sum() for theta in thetas])
+
+    def recovered(label, term):
+        log_p = []
+        for guess in [PAIRS.loc[label, attacked], *GUESSES]:
+            changed = PAIRS.copy()
+            changed.loc[label, attacked] = guess
+            weight = np.exp(adds(changed, label, term) - adds(PAIRS, label, term))
+            log_p.append(sum(np.log((weight / weight.sum() * np.exp(each)).sum()) for each in of_release))
+        p = np.exp(np.array(log_p) - max(log_p))
+        return p[0] / p.sum()
+
+    for label, row in found.iterrows():
+        assert row["probability"] == pytest.approx(recovered(label, 1), rel=1e-9)
+        without = row["probability"] == pytest.approx(recovered(label, 0), rel=1e-6)
+        assert without == (attacked == "b")  # the last variable's own term is the same for every candidate
+
+
+def test_a_candidate_of_another_kind_has_no_weight_in_a_centred_chain():
+    rng = np.random.default_rng(3)
+    data = pd.DataFrame({"y": np.where(rng.random(60) < 0.3, -8.0, np.round(rng.normal(5, 1, 60), 2))})
+    scenario = Scenario(synthetic="y", radius=0.5, codes={"y": [-8.0]})
+    chain = load_synthesizer("sequential")(["y"], settings={"y": {"model": "linear-regression", "codes": [-8]}})
+    fit = given_chain_fit(chain, data)
+    function = OwnWeights(make_world(data, scenario), 1, lambda risk, size: 1 - risk)
+    blocks = {b.name: replace(fit.blocks[b.name], centring=centring_of(fit.prepared, b, function)) for b in fit.prepared.blocks}
+    fit = replace(fit, blocks=blocks)
+    place = int(np.flatnonzero(data["y"] > 0)[0])
+    found = recovery_probability(fit, [data], scenario, [place], [data["y"].max()])
+    assert found["probability"].between(0, 1).all()
+    with pytest.raises(InputError, match="would reach other models of 'y'"):
+        recovery_probability(fit, [data], scenario, [place], [-8.0])
 
 
 def test_of_several_variables_the_one_attacked_is_named_and_no_rule_cuts_draws():

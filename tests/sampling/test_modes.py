@@ -61,6 +61,23 @@ def test_the_mode_of_a_regression_is_its_weighted_ridge(linear, confidential):
     np.testing.assert_allclose(draws.std(axis=0), np.sqrt(np.diag(np.linalg.inv(precision))), rtol=0.06)
 
 
+def test_information_at_the_mode_is_half_the_variance_of_what_a_record_adds(linear):
+    """By hand: gradients of alpha_i log N(z_i | x_i'b, sigma), and the covariance of b and log sigma, which is the posterior's."""
+    alpha = np.random.default_rng(1).uniform(0.1, 1, N)
+    mode = linear.find(alpha)
+    theta, prepared = one(linear.parameters, mode), linear.fit.prepared
+    columns = np.column_stack([np.ones(N), prepared.raw.columns])
+    residual = (prepared.z - columns @ theta["coefficient"]) / theta["sigma"]
+    gradient = alpha[:, None] * np.column_stack([columns * residual[:, None] / theta["sigma"], residual**2 - 1])
+    drawn = linear.laplace(alpha, mode, 20000, np.random.default_rng(2)).posterior
+    covariance = np.cov(np.column_stack([drawn["coefficient"].values[0], np.log(drawn["sigma"].values[0])]).T)
+    by_hand = np.einsum("ij,jk,ik->i", gradient, covariance, gradient) / 2
+    found = linear.information(alpha, mode)
+    np.testing.assert_allclose(found, by_hand, rtol=0.06, atol=1e-3 * by_hand.max())
+    assert found.argmax() == by_hand.argmax()
+    assert linear.information(np.where(np.arange(N) == 0, 0.0, alpha), mode)[0] == 0.0
+
+
 def test_plug_in_fits_hold_the_mode_and_draw_values(linear, confidential):
     alpha = np.full(N, 0.5)
     fixed = linear.plug_in(alpha, linear.find(alpha), 4)

@@ -1,9 +1,16 @@
 """`tune` on the demo's households, with the demo's model."""
 
+import numpy as np
 import pytest
 
 import riskweighted as rw
+from riskweighted.intruder.world import make_world
+from riskweighted.measures.context import Subject
+from riskweighted.measures.settings import EvaluationSettings
 from riskweighted.runs.study import demo_study
+from riskweighted.sequence.modes import modes_of
+from riskweighted.tuning.taught import taught_at_mode, taught_by_fit
+from riskweighted.weights.match import world_weighting
 
 
 @pytest.mark.long
@@ -29,3 +36,25 @@ def test_the_isolated_households_are_brought_to_three_hundredths():
     assert named.loc["uniform(c=0.1)", "target"] == pytest.approx(named.loc["mix(t=0)", "target"], rel=0.03)  # shrinking protects nobody
     deleted = found.families.set_index("family").loc["delete", "loss"]
     assert deleted < found.families["loss"].max()  # deletion costs no more at equal risk (METHODS section 2.7)
+
+
+@pytest.mark.long
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["delete+(q=0.1)", "mix+(t=0.5)"])
+def test_what_records_teach_at_the_mode_is_what_chains_say(scheme):
+    """Where draws of the normal approximation about the mode, of 131 parameters, give the largest record two and three times over."""
+    study = demo_study()
+    data, synthesizer = study.read_data(), study.make_synthesizer()
+    world = make_world(data, study.scenario)
+    subject, model = Subject(world, EvaluationSettings()), rw.compile_model(synthesizer, data)
+    sampling = rw.Sampling(draws=300, tune=200, chains=2)
+    modes, weights = modes_of(model.sample(random_seed=5, sampling=sampling)), world_weighting(world, scheme)
+    vectors = modes.find(weights)
+    told = taught_at_mode(modes.information(weights, vectors), subject)
+    chains = taught_by_fit(model.sample(weights, random_seed=5, sampling=sampling), subject, 200, 1)
+    assert told.isolated == pytest.approx(chains.isolated, rel=0.15)
+    assert told.largest == pytest.approx(chains.largest, rel=0.35)
+    assert 0 < chains.attributable < chains.isolated
+    if scheme.startswith("delete"):
+        drawn = [rw.influence(modes.laplace(weights, vectors, 200, np.random.default_rng(seed)))["information"].max() for seed in (1, 2, 3)]
+        assert max(drawn) > 2 * chains.largest

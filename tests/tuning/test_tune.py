@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from handmade import given_fit
 from scipy import integrate, stats
+from small_graph import PoissonGraph
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError
@@ -223,6 +224,44 @@ def test_ties_at_the_cut_are_all_isolated():
     assert top_values(np.arange(101.0)).sum() == 2
     assert top_values(np.ones(50)).all()
     assert set(find_target("isolated-risk").families) == {"mix", "power", "delete"}
+
+
+def test_what_is_walked_where_no_family_is_named():
+    """Bent models lower what is guessed; centred ones limit what a record teaches, by no cut that moves with the data."""
+    assert set(find_target("isolated-risk").walked) == {"mix", "power", "delete"}
+    assert set(find_target("isolated-information-mean").walked) == {"mix+", "power+", "bounded+", "budget+", "uniform"}
+    assert set(find_target("largest-information").walked) == {"mix+", "power+", "bounded+", "budget+", "lipschitz-target+", "uniform"}
+
+
+@pytest.mark.long
+def test_a_search_of_information_walks_centred_families(counts, synthesizer, unweighted):
+    found = rw.tune(synthesizer, counts, SCENARIO, target="largest-information", at_most=0.02, fit=unweighted, random_seed=3)
+    assert found.met
+    assert set(found.families["family"]) == set(find_target("largest-information").walked)
+    information = rw.influence(found.fit)["information"].to_numpy()
+    assert information.max() == pytest.approx(found.reached)
+    (chosen,) = found.frontier[found.frontier["chosen"]].itertuples()
+    isolated = isolated_records(confidential_risk(make_world(counts, SCENARIO)).to_numpy())
+    assert chosen.largest_information == pytest.approx(information.max())
+    assert chosen.isolated_information == pytest.approx(information[isolated].mean())
+    assert 0 < chosen.attributable < 0.05
+    curves = found.frontier[(found.frontier["kind"] == "plug-in") & ~found.frontier["reference"]]
+    for _, rows in curves.groupby("family"):
+        assert rows["largest_information"].to_numpy() == pytest.approx(rows["target"].to_numpy(), rel=1e-6)
+
+
+@pytest.mark.long
+def test_a_model_that_cannot_be_centred_at_a_mode_is_searched_uncentred(counts):
+    model = PoissonGraph("outcome ~ 1", components=1)
+    unweighted = rw.fit(model, counts, draws=200, tune=200, random_seed=1)
+    half = rw.influence(unweighted)["information"].sum() / 2
+    asked = {"target": "information", "at_most": half, "fit": unweighted, "draws": 200, "tune": 200, "random_seed": 1}
+    found = rw.tune(model, counts, SCENARIO, **asked)
+    assert set(found.families["family"]) == {"mix", "power", "uniform"}
+    assert "'mix+', 'power+' cannot be centred here and went uncentred, and 'bounded+', 'budget+' cannot be made of this fit" in found.why
+    assert found.frontier["attributable"].isna().all()  # it has no mass()
+    with pytest.raises(InputError, match="centred in its graph alone"):
+        rw.tune(model, counts, SCENARIO, family="mix+", **asked)
 
 
 def test_centred_families_limit_what_is_learned_and_leave_the_model_straight(counts, synthesizer, unweighted):
