@@ -33,6 +33,7 @@ from riskweighted_models.transformation_posterior import (
 )
 from riskweighted_models.transformation_records import (
     Binned,
+    interval_table,
     inverse_masses,
     masses_of,
     pick_record_bins,
@@ -189,6 +190,11 @@ class BinnedRecords(NamedTuple):
 
     def mass(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
         return _masses(self.prepared, lower, upper)(self.theta)
+
+    def masses_of(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+        """The masses of the same intervals (G,) for every record, (n, G), where each of them would be asked of all."""
+        prepared = self.prepared
+        return interval_table(self.theta, prepared.designs, prepared.grid, find_ends(prepared.grid, lower, upper), self._point_weight)
 
     def inverse(self, lower: np.ndarray, upper: np.ndarray, share: np.ndarray) -> np.ndarray:
         """The value inside each interval up to which it has this share of its mass; NaN where it has none."""

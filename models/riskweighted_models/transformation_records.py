@@ -21,7 +21,7 @@ from riskweighted_models.kernels.points import by_design, masses_between, pick_b
 from riskweighted_models.raw_columns import RawColumns
 from riskweighted_models.transformation_posterior import Cells, gamma_of, point_weight, predictor_of
 
-__all__ = ["Binned", "Designs", "inverse_masses", "masses_of", "pick_record_bins", "place_values", "record_probabilities"]
+__all__ = ["Binned", "Designs", "interval_table", "inverse_masses", "masses_of", "pick_record_bins", "place_values", "record_probabilities"]
 
 _CHUNK = 1024  # designs at a time
 _MOST = 0.5  # of the records, above which it is as fast to take all
@@ -156,6 +156,17 @@ def masses_of(designs: Designs, grid: Grid, ends: Ends, heap_of: np.ndarray) -> 
         return out
 
     return masses
+
+
+def interval_table(theta: Draw, designs: Designs, grid: Grid, ends: Ends, weight: np.ndarray) -> np.ndarray:
+    """The probability of each of some intervals (G,) for every record, (n, G)."""
+    shares, table = shares_below(ends.bins, ends.counts, weight), np.empty((len(designs.order), ends.of.shape[1]))
+    for probabilities, start in designs.probabilities(theta, grid):
+        below = np.cumsum(probabilities, axis=1) - probabilities
+        at = below[:, ends.bins] + probabilities[:, ends.bins] * shares
+        masses = np.maximum(at[:, ends.of[1]] - at[:, ends.of[0]], 0.0)
+        table[designs.order[start[0] : start[-1]]] = np.repeat(masses, np.diff(start), axis=0)
+    return table
 
 
 def inverse_masses(theta: Draw, designs: Designs, grid: Grid, ends: Ends, heap_of: np.ndarray, share: np.ndarray) -> np.ndarray:

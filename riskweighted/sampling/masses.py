@@ -57,6 +57,11 @@ class DesignMasses:
         return designs_of(self.synthesizer, self.confidential)
 
     @cached_property
+    def _once_each(self) -> Any:
+        """Prepared rows, a record of each design."""
+        return self._rows(self.designs[1])
+
+    @cached_property
     def _parts(self) -> list[tuple[Any, np.ndarray, np.ndarray]]:
         """Prepared rows, each design once for every interval, and the ends, some designs at a time."""
         _, first = self.designs
@@ -64,16 +69,19 @@ class DesignMasses:
         for begin in range(0, len(first), step):
             some = first[begin : begin + step]
             ends = (fixed(np.tile(end, len(some))) for end in (self.lower, self.upper))
-            parts.append((self._rows(some), *ends))
+            parts.append((self._rows(np.repeat(some, len(self.lower))), *ends))
         return parts
 
     def _rows(self, records: np.ndarray) -> Any:
-        frame = self.confidential.iloc[np.repeat(records, len(self.lower))].reset_index(drop=True)
+        frame = self.confidential.iloc[records].reset_index(drop=True)
         return self.prepared.at(frame.drop(columns=self.synthesizer.target))
 
     def at(self, theta: Draw) -> np.ndarray:
         """Given one draw, (m, G)."""
         model = unbounded(self.synthesizer)
+        of_all = getattr(model.distribution(theta, self._once_each), "masses_of", None)
+        if callable(of_all):
+            return np.asarray(of_all(self.lower, self.upper))
         each = [np.asarray(model.distribution(theta, prepared).mass(lower, upper)) for prepared, lower, upper in self._parts]
         return np.concatenate(each).reshape(-1, len(self.lower))
 
@@ -91,7 +99,7 @@ class DesignMasses:
         theta: Any = {str(variable.name): variable for variable in (*blueprint.model.free_RVs, *blueprint.model.deterministics)}
         lower, upper = (np.tile(end, len(first)) for end in (self.lower, self.upper))
         try:
-            mass = unbounded(self.synthesizer).distribution(theta, self._rows(first)).mass(lower, upper)
+            mass = unbounded(self.synthesizer).distribution(theta, self._rows(np.repeat(first, len(self.lower)))).mass(lower, upper)
         except Exception:  # whatever NumPy, SciPy or a stranger's code says to an expression
             mass = None
         if not isinstance(mass, TensorVariable):
