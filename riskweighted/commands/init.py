@@ -58,7 +58,7 @@ def init(
     with whole_file(out, private=private, replace=force) as unfinished:
         unfinished.write_text(starting_text(suggestion, data, out.absolute().parent), encoding="utf-8", newline="\n")
         _show(suggestion, refusal, out, private, {name: cells for name, (_, cells) in mended.items()})
-    show(f"Written to {out}{' (confidential: it holds codes or units found in the data)' if private else ''}")
+    show(f"Written to {out}{' (confidential: it holds codes, bounds or units found in the data)' if private else ''}")
     say(f"Edit it, then: riskweighted check {shlex.quote(str(out))}")
 
 

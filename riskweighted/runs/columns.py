@@ -12,6 +12,7 @@ import pandas as pd
 
 from riskweighted.common.frames import as_floats, holds_numbers, kind_of_values
 from riskweighted.common.groups import most_categories
+from riskweighted.design.bends import FEWEST_FOR_BENDS, columns_of
 from riskweighted.design.precision import find_precision
 from riskweighted.evaluation.fit_statistics import comparisons
 from riskweighted.intruder.disguise import disguise_of
@@ -89,6 +90,13 @@ class Column:
     def enters_as_levels(self) -> bool:
         """Whether it enters a formula as levels; many whole numbers enter as a number."""
         return self.use == LEVELS and not (self.is_number and self.distinct > _MOST_CODES)
+
+    @property
+    def width(self) -> int:
+        """How many columns of a model matrix it becomes, at most: dummies, or bends and an indicator of zeros."""
+        if self.enters_as_levels or not self.is_number:
+            return self.distinct - 1
+        return 1 if self.distinct < FEWEST_FOR_BENDS else columns_of(len(self.amounts)) + (self.zero > 0)
 
     @property
     def usable(self) -> bool:

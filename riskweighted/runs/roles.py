@@ -146,7 +146,7 @@ def predictors_of(data: pd.DataFrame, columns: Sequence[Column], targets: Sequen
     most = min(_MOST_COLUMNS, len(data) // _RECORDS_PER_COLUMN)
     predictors: list[Column] = []
     for column in ordered:
-        width = 1 if column.is_number and not column.enters_as_levels else column.distinct - 1
+        width = column.width
         suits = column.missing <= _MOST_MISSING * column.records and (column.use != LEVELS or column.distinct <= _MOST_LEVELS)
         if suits and (column.name in known or told[column.name] > 0) and width <= most and not _twin(data, column, predictors):
             predictors.append(column)

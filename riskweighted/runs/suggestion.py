@@ -13,6 +13,7 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.contract.synthesizer import chain_names, load_synthesizer, synthesizer_names
+from riskweighted.runs.bounds import FoundBounds, default_bounds
 from riskweighted.runs.columns import AMOUNT, LEVELS, Column, skewness
 from riskweighted.runs.mixtures import Mixture, suggest_mixture
 from riskweighted.runs.roles import giving_away, known_of, likely_target, patterns_of, predictors_of
@@ -58,6 +59,16 @@ class Suggestion:
         """Whether the model of a target has a setting."""
         kind: Any = load_synthesizer(self.models[target]) if self.models[target] else None
         return kind is not None and setting in {setting_field.name for setting_field in fields(kind)}
+
+    def found_bounds(self, target: str) -> FoundBounds | None:
+        """Bounds for the draws of a target, as long as nobody has given public ones."""
+        return default_bounds(self.column(target).amounts)
+
+    @property
+    def recodes(self) -> bool:
+        """Whether the chain says how predictors become numeric columns."""
+        kind: Any = load_synthesizer(self.chain)
+        return "recoding" in {setting.name for setting in fields(kind)}
 
     @property
     def crowd(self) -> str:
@@ -137,7 +148,7 @@ def quoted(name: str) -> str:
 
 def _is_word(name: str) -> bool:
     """Whether a name means something else in a formula."""
-    return name in keyword.kwlist or name in ("C", "log", "log1p", "sqrt", "exp", "bs", "cs", "poly")
+    return name in keyword.kwlist or name in ("C", "log", "log1p", "sqrt", "exp", "bs", "cs", "poly", "spline")
 
 
 def _can_be_written(name: str) -> bool:
@@ -174,7 +185,7 @@ def _with_models(suggestion: Suggestion, data: pd.DataFrame) -> Suggestion:
     if len(suggestion.targets) > 1 or not target.complete or target.use == LEVELS:
         return replace(suggestion, chain=name, models=models, formula="", mixture=None)
     complete = tuple(predictor for predictor in predictors if suggestion.column(predictor).complete)
-    formula = f"{quoted(target.name)} ~ {' + '.join(_term(suggestion.column(predictor)) for predictor in complete) or '1'}"
+    formula = f"{quoted(target.name)} ~ {' + '.join(_predictor(suggestion.column(predictor)) for predictor in complete) or '1'}"
     mixture = suggest_mixture(target.amounts, _is_count(target))
     return replace(suggestion, predictors=complete, chain="", models=models, formula=formula, mixture=mixture)
 
@@ -202,8 +213,13 @@ def _named(synthesizer: object) -> str:
         return next((name for name in synthesizer_names() if load_synthesizer(name) is type(synthesizer)), type(synthesizer).__name__)
 
 
+def _predictor(column: Column) -> str:
+    """A column on the right of a model's formula: a number bends."""
+    return f"spline({quoted(column.name)})" if column.width > 1 and column.is_number and not column.enters_as_levels else _term(column)
+
+
 def _term(column: Column) -> str:
-    """A column on the right of a formula."""
+    """A column on the right of an analysis."""
     if (
         column.enters_as_levels and column.type != "truth value" and column.name not in keyword.kwlist
     ):  # formulaic reads C(`class`) without its quotes

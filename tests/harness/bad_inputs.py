@@ -435,6 +435,8 @@ DATA = {
 BOUNDS = (
     ("[0]", "two numbers"),
     ("[0, 1e6, 2e6]", "two numbers"),
+    ('[0, 1e6, "guessed"]', "two numbers"),
+    ('[0, 1, "found"]', "excludes 60 of 60 .*may exclude 10"),
     ("[]", "two numbers"),
     ("7", "two numbers"),
     ("true", "two numbers"),
@@ -728,6 +730,7 @@ CHAIN_EDITS = (  # of a study of several variables: what is changed, and what mu
     ),
     ('predictors = ["group"]', 'predictors = ["group"]\nforbidden = ["__import__(\'os\')"]', "forbidden"),
     ('predictors = ["group"]', 'predictors = ["group"]\non_broken = "ignore"', "on_broken"),
+    ('predictors = ["group"]', 'predictors = ["group"]\nrecoding = "fancy"', "recoding"),
     ('predictors = ["group"]', 'predictors = ["group", "income"]', "both a predictor and synthesized"),
     ('predictors = ["group"]', 'predictors = ["nope"]', "'nope'"),
     ('predictors = ["group"]', 'predictors = ["group", "group"]', "predictors"),
