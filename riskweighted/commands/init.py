@@ -110,6 +110,9 @@ def _show(suggestion: "Suggestion", refusal: str, out: Path, private: bool, no_n
     say(f"Known to an intruder: {_names(suggestion.known)}{f' ({suggestion.crowd})' if suggestion.known else ''}.")
     models = ", ".join(f"{model} for {plain(name)}" for name, model in suggestion.models.items() if model)
     say(f"Model: {models}. Predictors: {_names(suggestion.predictors)}.")
+    if suggestion.beyond:
+        counts = ", ".join(f"{plain(name)} ({count:,} beyond)" for name, count in suggestion.beyond.items())
+        say(f"Draws have round bounds that were found in the data: {counts}. Public ones are better: edit support.")
     for name, cells in no_numbers.items():
         told = "1 cell that is no number" if cells == 1 else f"{cells:,} cells that are no numbers"
         tell(
@@ -181,5 +184,6 @@ def _as_json(suggestion: "Suggestion") -> dict[str, Any]:
         "alone": suggestion.alone,
         "models": suggestion.models,
         "predictors": suggestion.predictors,
+        "beyond": suggestion.beyond,
         "schemes": suggestion.schemes,
     }

@@ -35,8 +35,7 @@ def carries_values(suggestion: Suggestion) -> bool:
     """Whether the text holds anything that was read off the values of the data: then the file is its owner's only."""
     targets = [suggestion.column(name) for name in suggestion.targets]
     measured = any(column.is_number and radius_of(column)[1] == "absolute" for column in targets)
-    bounded = any(suggestion.takes(column.name, "support") and suggestion.found_bounds(column.name) for column in targets)
-    return bool(measured or bounded or min_radius_of(targets) > 0 or any(column.codes for column in targets))
+    return bool(measured or suggestion.beyond or min_radius_of(targets) > 0 or any(column.codes for column in targets))
 
 
 _THRESHOLDS = [
@@ -221,11 +220,11 @@ def _bounds(suggestion: Suggestion, column: Column) -> list[str]:
     if found is None:
         remark = "# TO FILL IN: public bounds, which no synthetic value exceeds. Never the data's own smallest and largest value"
         return [remark, "# support = [LOW, HIGH]"]
-    beyond = {0: "no record lies", 1: "1 record lies"}.get(found.beyond, f"{found.beyond} records lie")
+    beyond = "1 record lies beyond it" if found.beyond == 1 else f"{found.beyond or 'no'} records lie beyond it"
     remark = (
-        f"bounds that no draw exceeds: the round number beyond the value that ranks {found.rank} from the end, so that no single record "
-        f"decides it; {beyond} beyond and count{'s' * (found.beyond == 1)} as the bound. They were found in the data and tell its order of "
-        "magnitude: public ones are better, support = [LOW, HIGH], and a guarantee needs them"
+        f"bounds that no draw exceeds, found in the data: a round number beyond the value that ranks {found.rank} from the end, so that no "
+        f"single record decides it ({beyond}). They tell the order of magnitude of the largest values: public ones are better, "
+        "support = [LOW, HIGH], and a guarantee needs them"
     )
     return [*_remark(remark), *_set("support", list(found.support))]
 

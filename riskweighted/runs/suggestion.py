@@ -61,8 +61,13 @@ class Suggestion:
         return kind is not None and setting in {setting_field.name for setting_field in fields(kind)}
 
     def found_bounds(self, target: str) -> FoundBounds | None:
-        """Bounds for the draws of a target, as long as nobody has given public ones."""
-        return default_bounds(self.column(target).amounts)
+        """Bounds for the draws of a target whose model takes them, as long as nobody has given public ones."""
+        return default_bounds(self.column(target).amounts) if self.takes(target, "support") else None
+
+    @property
+    def beyond(self) -> dict[str, int]:
+        """How many records lie beyond the bounds that were found, by target."""
+        return {name: bounds.beyond for name in self.targets if (bounds := self.found_bounds(name)) is not None}
 
     @property
     def recodes(self) -> bool:

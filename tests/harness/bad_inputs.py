@@ -350,6 +350,7 @@ STUDY_EDITS = (
     ('coefficient = "group[T.b]"', 'coefficient = "group[T.b]"\nsurvey = "income"'),
     ('coefficient = "group[T.b]"', 'coefficient = "group[T.b]"\nstrata = "group"'),
     ('coefficient = "group[T.b]"', 'coefficient = "group[T.b]"\nregressions = "income ~ group"'),
+    ('coefficient = "group[T.b]"', 'coefficient = "group[T.b]"\nregressions = ["income ~ spline(age)"]'),
     ('coefficient = "group[T.b]"', 'coefficient = "group[T.b]"\nregressions = ["income ~ nope"]'),
     ('coefficient = "group[T.b]"', 'coefficient = "group[T.b]"\nregressions = ["income ~ group", "income ~ group"]'),
     ('coefficient = "group[T.b]"', 'coefficient = "group[T.b]"\nrisk_draws = 0'),

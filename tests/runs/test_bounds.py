@@ -91,5 +91,5 @@ def test_no_draw_leaves_found_bounds_and_whole_numbers_stay_whole():
         risk = rw.expected_identification_risk(fit, rw.Scenario(known="age", synthetic="income"), draws=10, random_seed=1)
     assert found.beyond == 2
     assert all(values.between(0, found.high).all() and values.dtype == data["income"].dtype for values in drawn)
-    assert risk["expected_risk"].iloc[-2:].tolist() == [0.0, 0.0]  # no draw comes near what lies beyond
+    assert risk["risk"].iloc[-2:].tolist() == [0.0, 0.0]  # no draw comes near what lies beyond
     assert np.isfinite(rw.influence(fit)["range"]).all()
