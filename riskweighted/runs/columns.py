@@ -93,10 +93,14 @@ class Column:
 
     @property
     def width(self) -> int:
-        """How many columns of a model matrix it becomes, at most: dummies, or bends and an indicator of zeros."""
-        if self.enters_as_levels or not self.is_number:
-            return self.distinct - 1
-        return 1 if self.distinct < FEWEST_FOR_BENDS else columns_of(len(self.amounts)) + (self.zero > 0)
+        """How many columns of a model matrix it becomes: dummies, or a straight line."""
+        return 1 if self.is_number and not self.enters_as_levels else self.distinct - 1
+
+    @property
+    def bends(self) -> int:
+        """How many more a number becomes by a spline, at most: bends, and an indicator of zeros."""
+        bent = self.is_number and not self.enters_as_levels and self.distinct >= FEWEST_FOR_BENDS
+        return columns_of(len(self.amounts)) - 1 + (self.zero > 0) if bent else 0
 
     @property
     def usable(self) -> bool:

@@ -4,7 +4,7 @@ import keyword
 import math
 import re
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from riskweighted.contract.synthesizer import chain_names, load_synthesizer, syn
 from riskweighted.runs.bounds import FoundBounds, default_bounds
 from riskweighted.runs.columns import AMOUNT, LEVELS, Column, skewness
 from riskweighted.runs.mixtures import Mixture, suggest_mixture
-from riskweighted.runs.roles import giving_away, known_of, likely_target, patterns_of, predictors_of
+from riskweighted.runs.roles import giving_away, known_of, likely_target, most_columns, patterns_of, predictors_of
 from riskweighted.sequence.declared import Chain
 from riskweighted.weights.names import UNWEIGHTED
 
@@ -190,7 +190,7 @@ def _with_models(suggestion: Suggestion, data: pd.DataFrame) -> Suggestion:
     if len(suggestion.targets) > 1 or not target.complete or target.use == LEVELS:
         return replace(suggestion, chain=name, models=models, formula="", mixture=None)
     complete = tuple(predictor for predictor in predictors if suggestion.column(predictor).complete)
-    formula = f"{quoted(target.name)} ~ {' + '.join(_predictor(suggestion.column(predictor)) for predictor in complete) or '1'}"
+    formula = f"{quoted(target.name)} ~ {' + '.join(_predictors([suggestion.column(name) for name in complete], len(data))) or '1'}"
     mixture = suggest_mixture(target.amounts, _is_count(target))
     return replace(suggestion, predictors=complete, chain="", models=models, formula=formula, mixture=mixture)
 
@@ -218,9 +218,13 @@ def _named(synthesizer: object) -> str:
         return next((name for name in synthesizer_names() if load_synthesizer(name) is type(synthesizer)), type(synthesizer).__name__)
 
 
-def _predictor(column: Column) -> str:
-    """A column on the right of a model's formula: a number bends."""
-    return f"spline({quoted(column.name)})" if column.width > 1 and column.is_number and not column.enters_as_levels else _term(column)
+def _predictors(columns: Sequence[Column], records: int) -> Iterator[str]:
+    """Columns on the right of a model's formula: numbers bend as long as the records can carry it."""
+    left = most_columns(records) - sum(column.width for column in columns)
+    for column in columns:
+        bends = 0 < column.bends <= left
+        left -= column.bends if bends else 0
+        yield f"spline({quoted(column.name)})" if bends else _term(column)
 
 
 def _term(column: Column) -> str:
