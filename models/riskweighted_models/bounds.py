@@ -1,4 +1,4 @@
-"""Public bounds of a variable: draws are truncated to them, never clipped."""
+"""Bounds of a variable, public or found in the data: draws are truncated to them, never clipped."""
 
 import math
 from typing import Any, NamedTuple
@@ -8,7 +8,10 @@ import numpy as np
 from riskweighted.common.checks import is_number
 from riskweighted.common.errors import InputError
 
-__all__ = ["Bounds", "check_within", "checked_bounds", "interval_ends", "largest_of"]
+__all__ = ["FOUND", "Bounds", "Found", "as_setting", "check_within", "checked_bounds", "interval_ends", "largest_of"]
+
+FOUND = "found"  # after the two numbers of the setting
+_MOST, _MOST_SHARE = 10, 0.01  # records that may lie beyond bounds that were found
 
 
 class Bounds(NamedTuple):
@@ -18,23 +21,43 @@ class Bounds(NamedTuple):
     high: float
 
 
+class Found(Bounds):
+    """Bounds that were found in the data, so that they are not public, and a few records lie beyond them."""
+
+
 def checked_bounds(support: Any) -> Bounds | None:
-    """The setting ``support``: two numbers, of which None and infinite ones bound nothing; None for no bounds."""
+    """The setting ``support``: two numbers, of which None and infinite ones bound nothing, and "found" after those found in the data.
+
+    None for no bounds.
+    """
     if support is None:
         return None
     ends = tuple(support) if isinstance(support, (tuple, list, np.ndarray)) else ()
+    found = isinstance(support, Found) or (len(ends) == 3 and isinstance(ends[2], str) and ends[2] == FOUND)
+    ends = ends[:2] if found else ends
     if len(ends) != 2 or not all(end is None or is_number(end) or (isinstance(end, float) and math.isinf(end)) for end in ends):
         raise InputError(f"support must be two numbers, the lowest and the highest value possible, got {support!r}")
     low, high = (default if end is None else float(end) for end, default in zip(ends, (-math.inf, math.inf), strict=True))
     if not low < high:
         raise InputError(f"support must be two numbers, the lower one first, got {support!r}")
-    return Bounds(low, high)
+    return (Found if found else Bounds)(low, high)
+
+
+def as_setting(bounds: Bounds) -> tuple[float | str | None, ...]:
+    """Bounds as the setting ``support``."""
+    ends = (bounds.low, bounds.high if np.isfinite(bounds.high) else None)
+    return (*ends, FOUND) if isinstance(bounds, Found) else ends
 
 
 def check_within(values: np.ndarray, bounds: Bounds, name: str) -> None:
-    """Refuse bounds that exclude recorded values (n,), counting them."""
+    """Refuse bounds that exclude recorded values (n,), counting them; of found ones, if these are more than 10 and than a hundredth."""
     outside = int(((values < bounds.low) | (values > bounds.high)).sum())
-    if outside:
+    if isinstance(bounds, Found) and outside > max(_MOST, _MOST_SHARE * len(values)):
+        raise InputError(
+            f"support excludes {outside} of {len(values)} confidential values of {name!r}, and bounds that were found may exclude {_MOST} "
+            "or a hundredth: these are of other data; widen them, or let `init` find them again"
+        )
+    if outside and not isinstance(bounds, Found):
         raise InputError(f"support excludes {outside} of {len(values)} confidential values of {name!r}; widen it or correct the data")
 
 

@@ -14,7 +14,7 @@ from riskweighted.design.design import Design, build_design, response_values
 from riskweighted.design.formulas import response_name
 from riskweighted.design.tables import Tables
 from riskweighted.design.transforms import Transform
-from riskweighted_models.bounds import Bounds, check_within, checked_bounds
+from riskweighted_models.bounds import Bounds, Found, check_within, checked_bounds
 from riskweighted_models.graphs import GraphParts
 from riskweighted_models.normal_parts import NormalParts
 from riskweighted_models.of_formula import OfFormula
@@ -106,7 +106,8 @@ class StandardUnits(OfFormula):
         transformed confidential response, unweighted. Give both for priors that do not look at the data.
     support : (low, high), optional
         Public bounds of the response on its original scale; each may be infinite or None. Draws are truncated to them, never clipped, and
-        ``mass`` is that of truncated draws. The likelihood, and so the posterior, is the untruncated one.
+        ``mass`` is that of truncated draws. The likelihood, and so the posterior, is the untruncated one. ``(low, high, "found")``:
+        bounds found in the data, beyond which a few values lie.
     """
 
     transform: str = "identity"
@@ -139,8 +140,8 @@ class StandardUnits(OfFormula):
 
     @property
     def data_dependent(self) -> tuple[str, ...]:
-        """Location and scale where they are left to the data."""
-        return ("location", "scale") if self.location is None else ()
+        """Location and scale where they are left to the data, and bounds that were found there."""
+        return (*(("location", "scale") if self.location is None else ()), *(("support",) if isinstance(self.support, Found) else ()))
 
     def unbounded(self) -> Self:
         """The same model without public bounds, as its likelihood is."""

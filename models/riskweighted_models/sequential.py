@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.checks import check_names, check_text
+from riskweighted.common.checks import check_choice, check_names, check_text
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import holds_numbers
 from riskweighted.common.groups import most_categories
@@ -17,6 +17,7 @@ from riskweighted.common.settings import as_tuples
 from riskweighted.contract.special_codes import stated_codes
 from riskweighted.contract.synthesizer import Synthesizer, load_synthesizer
 from riskweighted.design.formulas import split_formula
+from riskweighted.sequence.recoding import RECODINGS
 from riskweighted.sequence.rules import Rules, Structure
 
 __all__ = ["Sequential"]
@@ -43,7 +44,9 @@ class Sequential:
 
     Predictors enter as they suit: levels as dummies, numbers by a natural cubic spline with five knots, or seven from 2,000 amounts (of
     the signed log where the largest hundredth exceeds three medians), missing values and codes by indicators. Where a part has fewer
-    than 10 events per slope, it has none (3 for a level that is modelled by itself).
+    than 10 events per slope, it has none (3 for a level that is modelled by itself). With ``recoding = "statuses"`` a zero that is no
+    amount among amounts (10 records and 1 % are zero) has an indicator too, numbers and knots are rounded to a grid, and where events
+    are few, bends are left out before lines are.
 
     Parameters
     ----------
@@ -61,6 +64,9 @@ class Sequential:
         Conditions that hold for no record, such as ``"marital == 'MARRIED' and age < 16"``.
     on_broken : {"error", "leave-out"}
         What becomes of confidential records that break a rule: refused, or left out of the fit of the rule's variable.
+    recoding : {"plain", "statuses"}
+        How predictors and earlier variables become numeric columns. A study that `init` writes says "statuses"; "plain" is what studies
+        without the line have always had.
 
     Raises
     ------
@@ -74,10 +80,12 @@ class Sequential:
     order: Sequence[Sequence[str]] = ()
     forbidden: Sequence[str] = ()
     on_broken: str = "error"
+    recoding: str = RECODINGS[0]
 
     def __post_init__(self) -> None:
         for what in ("variables", "predictors"):
             object.__setattr__(self, what, check_names(getattr(self, what), what))
+        check_choice(self.recoding, RECODINGS, "recoding")
         if not self.variables:
             raise InputError("variables names none; name at least one that is synthesized")
         both = [name for name in self.predictors if name in self.variables]

@@ -19,7 +19,7 @@ from riskweighted.contract.synthesizer import Blueprint, Density, Draw
 from riskweighted.design.design import build_design, response_values
 from riskweighted.design.formulas import response_name
 from riskweighted.design.precision import find_precision
-from riskweighted_models.bounds import Bounds, check_within, checked_bounds, interval_ends, largest_of
+from riskweighted_models.bounds import Bounds, Found, check_within, checked_bounds, interval_ends, largest_of
 from riskweighted_models.grid import Heaping, bin_ends, default_knots, draw_point, find_ends, make_grid, straight
 from riskweighted_models.of_formula import OfFormula
 from riskweighted_models.raw_columns import raw_columns
@@ -73,7 +73,7 @@ class Transformation(OfFormula):
         ``"income ~ log(expenditure) + C(region)"``.
     support : (low, high), optional
         Public bounds of the values; a lower one below 0 counts as 0. Default: 0, and ten times the power of ten above the largest value,
-        which tells its order of magnitude.
+        which tells its order of magnitude. ``(low, high, "found")``: bounds found in the data; values beyond count as the bound.
     knots : sequence of numbers, optional
         In the units of the response, increasing, within the bounds. Default: twelve round numbers around the median, at distances that
         follow the interquartile range of log y; both are rounded first, to one digit unless the spread is small.
@@ -99,7 +99,7 @@ class Transformation(OfFormula):
     def data_dependent(self) -> tuple[str, ...]:
         """Bounds and knots where they are left to the data, and the unit of the grid, which always is."""
         bounds = checked_bounds(self.support)
-        open_above = bounds is None or np.isinf(bounds.high)
+        open_above = bounds is None or np.isinf(bounds.high) or isinstance(bounds, Found)
         return (*(("support",) if open_above else ()), *(("knots",) if self.knots is None else ()), "the unit of the grid (precision)")
 
     def prepare(self, data: pd.DataFrame) -> Binned:
@@ -140,10 +140,11 @@ class Transformation(OfFormula):
         return Binned(design, raw_columns(design), grid, *place_values(values, grid, bounds, self.target), bounds)
 
     def _bounds(self, values: np.ndarray, dtype: Any) -> Bounds:
-        low, high = checked_bounds(self.support) or Bounds(0.0, np.inf)
+        bounds = checked_bounds(self.support) or Bounds(0.0, np.inf)
+        low, high = bounds
         if np.isinf(high):
             high = min(10.0 ** min(np.ceil(np.log10(values.max())) + 1, 308), largest_of(dtype))
-        return Bounds(max(low, 0.0), high)
+        return bounds._replace(low=max(low, 0.0), high=high)
 
     def build(self, prepared: Binned) -> Blueprint:
         """Priors and weighted likelihood; the same as a compiled density, which is sampled."""

@@ -14,7 +14,7 @@ from riskweighted.design.design import Design
 from riskweighted.design.distinct import Distinct
 from riskweighted.design.formulas import response_name
 from riskweighted.design.tables import Tables
-from riskweighted_models.bounds import Bounds, check_within
+from riskweighted_models.bounds import Bounds, Found, check_within
 from riskweighted_models.grid import Ends, Grid, class_of
 from riskweighted_models.kernels.bins import bin_probabilities
 from riskweighted_models.kernels.points import by_design, masses_between, pick_bins, probabilities_of, shares_below, units_reaching
@@ -124,6 +124,8 @@ def place_values(values: np.ndarray, grid: Grid, bounds: Bounds, name: str) -> t
     there = ~np.isnan(values)
     check_within(values[there], bounds, name)
     filled = np.where(there, values, grid.edges[0] * grid.unit)
+    if isinstance(bounds, Found):
+        filled = np.clip(filled, *bounds)
     heap = class_of(grid.in_units(filled), grid.heaps) if grid.whole else np.zeros(len(values), dtype=np.int64)
     return np.where(there, grid.bin_of(filled), -1), np.where(there, heap, 0)
 

@@ -29,7 +29,7 @@ from riskweighted.contract.synthesizer import (
 )
 from riskweighted.design.design import build_design, response_values
 from riskweighted.sampling.laplace import Independent
-from riskweighted_models.bounds import Bounds, check_within, checked_bounds, largest_of
+from riskweighted_models.bounds import Bounds, Found, as_setting, check_within, checked_bounds, largest_of
 from riskweighted_models.of_formula import OfFormula
 from riskweighted_models.raw_columns import raw_columns
 from riskweighted_models.status import StatusCells, slopes_can_follow, status_density, status_priors, status_sum
@@ -79,7 +79,8 @@ class TwoPart(OfFormula):
     formula : str
         ``"income ~ log(expenditure) + C(region)"``.
     support : (low, high), optional
-        Public bounds of the values. Draws are truncated to them.
+        Public bounds of the values. Draws are truncated to them. ``(low, high, "found")``: bounds found in the data; values beyond count
+        as the bound.
     value : str, default "transformation"
         Name of the synthesizer of positive values, for example "normal-mixture". It keeps to its side of zero: by `support`, or by a
         transform that refuses zero ("log", which is set where there is one).
@@ -111,7 +112,7 @@ class TwoPart(OfFormula):
     def data_dependent(self) -> tuple[str, ...]:
         """Which statuses there are and which follow predictors is found in the data; so is what the model of amounts takes from them."""
         bounds = checked_bounds(self.support) or Bounds(-np.inf, np.inf)
-        of_value = data_dependent(self._value_model(Bounds(0.0, bounds.high), self.formula)) or ()
+        of_value = data_dependent(self._value_model(bounds._replace(low=0.0), self.formula)) or ()
         return ("the statuses and their predictors (counts of events)", *(f"{name} of value = {self.value!r}" for name in of_value))
 
     def _value_model(self, bounds: Bounds, formula: str, sign: str = POSITIVE) -> Synthesizer:
@@ -130,7 +131,7 @@ class TwoPart(OfFormula):
         if "transform" in known and "transform" not in settings:
             settings["transform"] = "log"
         if "support" in known:
-            settings["support"] = (bounds.low, bounds.high if np.isfinite(bounds.high) else None)
+            settings["support"] = as_setting(bounds)
         elif self.support is not None:
             raise InputError(f"value = {self.value!r} takes no support; leave support out, or use a synthesizer that does")
         made: Synthesizer = make(formula, **settings)
@@ -141,21 +142,23 @@ class TwoPart(OfFormula):
         values = response_values(self.formula, data)
         bounds = checked_bounds(self.support) or Bounds(-np.inf, np.inf)
         low, high = bounds
-        amounts = values[~np.isin(values, self.codes)]
-        check_within(amounts, Bounds(low, high), self.target)
+        amounts = ~np.isin(values, self.codes)
+        check_within(values[amounts], bounds, self.target)
+        if isinstance(bounds, Found):  # a loss where there should be none is a zero
+            values = np.where(amounts, np.clip(values, low, high), values)
         design = build_design(self.formula, data)
         statuses = self._statuses(values)
         status = status_of(values, statuses)
         raw = raw_columns(design)
         p = len(raw.unit)
         parts = {}
-        for sign, ends in ((POSITIVE, Bounds(max(low, 0.0), high)), (NEGATIVE, Bounds(max(-high, 0.0), -low))):
+        for sign, ends in ((POSITIVE, (max(low, 0.0), high)), (NEGATIVE, (max(-high, 0.0), -low))):
             if sign in statuses:
                 member = status == statuses.index(sign)
                 formula = self.formula if sign == POSITIVE or member.sum() >= 30 * max(p, 1) else f"`{self.target}` ~ 1"
-                parts[sign] = self._part(data, values, member, ends, formula, sign)
+                parts[sign] = self._part(data, values, member, bounds._replace(low=ends[0], high=ends[1]), formula, sign)
         sloped = slopes_can_follow(status, len(statuses), p)
-        wide = Bounds(min([low, *self.codes]), max([high, *self.codes]))
+        wide = bounds._replace(low=min([low, *self.codes]), high=max([high, *self.codes]))
         return TwoParts(design, raw, statuses, status, sloped, parts, wide)
 
     def _statuses(self, values: np.ndarray) -> tuple[float | str, ...]:

@@ -58,7 +58,7 @@ def init(
     with whole_file(out, private=private, replace=force) as unfinished:
         unfinished.write_text(starting_text(suggestion, data, out.absolute().parent), encoding="utf-8", newline="\n")
         _show(suggestion, refusal, out, private, {name: cells for name, (_, cells) in mended.items()})
-    show(f"Written to {out}{' (confidential: it holds codes or units found in the data)' if private else ''}")
+    show(f"Written to {out}{' (confidential: it holds codes, bounds or units found in the data)' if private else ''}")
     say(f"Edit it, then: riskweighted check {shlex.quote(str(out))}")
 
 
@@ -110,6 +110,9 @@ def _show(suggestion: "Suggestion", refusal: str, out: Path, private: bool, no_n
     say(f"Known to an intruder: {_names(suggestion.known)}{f' ({suggestion.crowd})' if suggestion.known else ''}.")
     models = ", ".join(f"{model} for {plain(name)}" for name, model in suggestion.models.items() if model)
     say(f"Model: {models}. Predictors: {_names(suggestion.predictors)}.")
+    if suggestion.beyond:
+        counts = ", ".join(f"{plain(name)} ({count:,} beyond)" for name, count in suggestion.beyond.items())
+        say(f"Draws have round bounds that were found in the data: {counts}. Public ones are better: edit support.")
     for name, cells in no_numbers.items():
         told = "1 cell that is no number" if cells == 1 else f"{cells:,} cells that are no numbers"
         tell(
@@ -181,5 +184,6 @@ def _as_json(suggestion: "Suggestion") -> dict[str, Any]:
         "alone": suggestion.alone,
         "models": suggestion.models,
         "predictors": suggestion.predictors,
+        "beyond": suggestion.beyond,
         "schemes": suggestion.schemes,
     }

@@ -21,14 +21,15 @@ from formulaic.errors import DataMismatchWarning, FormulaicError
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import holds_numbers, require_columns, require_finite, require_target
 from riskweighted.common.native import as_pandas
+from riskweighted.design.bends import spline
 from riskweighted.design.distinct import Distinct, distinct_records
-from riskweighted.design.formulas import ALLOWED, response_name, split_formula, uses_all_records
+from riskweighted.design.formulas import ALLOWED, on_grid, response_name, split_formula, uses_all_records
 from riskweighted.design.tables import Tables
 
 __all__ = ["Design", "build_design", "response_values"]
 
 _ANY = "response"
-_FUNCTIONS = {"log": np.log, "log1p": np.log1p, "sqrt": np.sqrt, "exp": np.exp}
+_FUNCTIONS = {"log": np.log, "log1p": np.log1p, "sqrt": np.sqrt, "exp": np.exp, "spline": spline}
 
 
 class Design(NamedTuple):
@@ -83,7 +84,8 @@ class Design(NamedTuple):
         changed = [name for name, (kind, _) in self.spec.encoder_state.items() if spec.encoder_state[name][0] is not kind]
         if changed:
             raise InputError(f"frame: predictor {listing(changed)} is of another kind (numbers, levels) than in the confidential data")
-        return self._replace(distinct=Distinct(_columns(self.formula, matrix) - self.centre, which))
+        distinct = _merged(self.formula, Distinct(_columns(self.formula, matrix), which))
+        return self._replace(distinct=distinct._replace(rows=distinct.rows - self.centre))
 
     def placed(self, columns: Tables) -> "Design":
         """The same design for records whose model matrix without its intercept is given, (m, p), rather than made of a frame."""
@@ -242,7 +244,15 @@ def _recorded(formula: str, parsed: Formula, data: pd.DataFrame) -> tuple[Distin
         matrix = _evaluate(formula, parsed, needed.iloc[first], data, "confidential data")
         return Distinct(_columns(formula, matrix), which), matrix
     matrix = _evaluate(formula, parsed, needed, data, "confidential data")
-    return Distinct(_columns(formula, matrix)[first], which), matrix
+    return _merged(formula, Distinct(_columns(formula, matrix)[first], which)), matrix
+
+
+def _merged(formula: str, distinct: Distinct) -> Distinct:
+    """The same with equal rows as one, where a grid makes rows equal that the file's columns tell apart."""
+    if not on_grid(formula):
+        return distinct
+    first, which = distinct_records((pd.Series(column) for column in distinct.rows.T), len(distinct.rows))
+    return Distinct(distinct.rows[first], which[distinct.which])
 
 
 def _whitening(centred: Distinct, names: list[str], formula: str) -> np.ndarray:

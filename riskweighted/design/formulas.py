@@ -10,12 +10,13 @@ from typing import NamedTuple
 
 from riskweighted.common.errors import InputError
 
-__all__ = ["ALLOWED", "Parts", "response_name", "split_formula", "uses_all_records"]
+__all__ = ["ALLOWED", "Parts", "on_grid", "response_name", "split_formula", "straightened", "uses_all_records"]
 
 _SPLINES = {
     "bs": ("df", "knots", "degree", "include_intercept", "lower_bound", "upper_bound", "extrapolation"),
     "cs": ("df", "knots", "lower_bound", "upper_bound", "constraints", "cyclic", "extrapolation"),
     "poly": ("degree", "raw"),
+    "spline": (),
 }
 _WORDS = {"constraints": ("center",), "extrapolation": ("raise", "clip", "zero", "extend")}
 _FUNCTIONS = ("C", "log", "log1p", "sqrt", "exp", *_SPLINES)
@@ -28,6 +29,7 @@ _LONGEST = 5_000  # characters
 _LARGEST_EXPONENT = 10
 _MOST_TERMS = 10_000
 _MOST_BASIS = 100  # columns, or knots, of a spline
+_ON_GRID = re.compile(r"\bspline\s*\(\s*(`[^`]+`|[^\W\d]\w*)\s*\)")
 
 
 class Parts(NamedTuple):
@@ -56,6 +58,16 @@ def response_name(formula: str) -> str:
 def uses_all_records(formula: str) -> bool:
     """Whether the columns of a formula depend on how many records have a value, as the knots of a spline do."""
     return re.search(rf"\b({'|'.join(_SPLINES)})\s*\(", split_formula(formula).right) is not None
+
+
+def on_grid(formula: str) -> bool:
+    """Whether a formula rounds a column to a grid, so that more records are alike in its columns than in those of the file."""
+    return _ON_GRID.search(split_formula(formula).right) is not None
+
+
+def straightened(formula: str) -> str:
+    """The formula with every spline() of a column as the column alone."""
+    return _ON_GRID.sub(r"\1", formula)
 
 
 def split_formula(formula: str) -> Parts:

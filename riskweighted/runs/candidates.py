@@ -12,28 +12,39 @@ from riskweighted.common.errors import InputError
 from riskweighted.contract.distribution import has_mass
 from riskweighted.contract.synthesizer import baseline_names, load_synthesizer, synthesizer_names
 from riskweighted.design.design import response_values
+from riskweighted.design.formulas import straightened
 from riskweighted.runs.models import build_synthesizer
 from riskweighted.sampling.block_fit import PreparedModel, prepare_model
 from riskweighted.sampling.graphs import start_of
 
 __all__ = ["Candidate", "find_candidates"]
 
+STRAIGHT = "straight lines"
+
 
 class Candidate(NamedTuple):
-    """A synthesizer with settings; ``model`` None and ``refusal`` a reason where it does not take the data."""
+    """A synthesizer with settings; ``model`` None and ``refusal`` a reason where it does not take the data.
+
+    ``formula``: where it is not the one that was asked for, but that with numbers as straight lines.
+    """
 
     name: str
     settings: Mapping[str, Any]
     model: PreparedModel | None
     refusal: str = ""
+    formula: str = ""
 
     @property
     def described(self) -> str:
-        return ", ".join(f"{name} = {value!r}" for name, value in self.settings.items())
+        told = [f"{name} = {value!r}" for name, value in self.settings.items()]
+        return ", ".join([*([STRAIGHT] if self.formula else []), *told])
 
 
 def find_candidates(formula: str, confidential: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[Candidate]:
-    """Every registered synthesizer that is no baseline, prepared for the data or refused with its reason; nothing is sampled."""
+    """Every registered synthesizer that is no baseline, prepared for the data or refused with its reason; nothing is sampled.
+
+    Where the formula has splines, each that takes the data is one with straight lines, too.
+    """
     for name in synthesizer_names():
         if name in baseline_names():
             continue
@@ -46,13 +57,15 @@ def find_candidates(formula: str, confidential: pd.DataFrame, settings: Mapping[
             yield Candidate(name, dict(settings), None, str(error))
             continue
         for variant in variants:
-            try:
-                model = prepare_model(build_synthesizer(name, formula, variant), confidential)
-                if not has_mass(model.synthesizer, start_of(model.build()), model.prepared):
-                    raise InputError("its distribution has no mass, so its likelihood cannot be compared with that of others")
-                yield Candidate(name, variant, model)
-            except InputError as error:
-                yield Candidate(name, variant, None, str(error))
+            for text in dict.fromkeys((formula, straightened(formula))):
+                straight = "" if text == formula else text
+                try:
+                    model = prepare_model(build_synthesizer(name, text, variant), confidential)
+                    if not has_mass(model.synthesizer, start_of(model.build()), model.prepared):
+                        raise InputError("its distribution has no mass, so its likelihood cannot be compared with that of others")
+                    yield Candidate(name, variant, model, formula=straight)
+                except InputError as error:
+                    yield Candidate(name, variant, None, str(error), straight)
 
 
 def _variants(name: str, formula: str, confidential: pd.DataFrame, settings: Mapping[str, Any]) -> list[dict[str, Any]]:

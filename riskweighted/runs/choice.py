@@ -76,6 +76,8 @@ class Choice:
     settings : mapping
     why : str
         One sentence.
+    formula : str
+        Of the model chosen: the one asked for, or where that has splines perhaps the one with straight lines in their place.
     table : DataFrame
         One row per candidate: ``result`` ("chosen", "compared", "refused"), ``why`` it was refused, ``elpd`` (sum over the records of
         the log probability that the others give to the record's value), its ``difference`` from the largest with ``difference_error``,
@@ -92,6 +94,7 @@ class Choice:
     settings: Mapping[str, Any]
     why: str
     table: pd.DataFrame = field(repr=False)
+    formula: str = ""
 
 
 def choose_synthesizer(
@@ -152,7 +155,8 @@ def choose_synthesizer(
                 fitted = fit_sequence(sequence_of(_model(candidate)), None, sampling or Sampling(), seed, advance)
             tried.append(_judge(candidate, fitted, scenario, seed))
     best, why = _best(tried)
-    return Choice(best.candidate.name, dict(best.candidate.settings), why, _table(candidates, tried, best))
+    chosen = best.candidate
+    return Choice(chosen.name, dict(chosen.settings), why, _table(candidates, tried, best), chosen.formula or formula)
 
 
 def _model(candidate: Candidate) -> PreparedModel:
@@ -251,13 +255,15 @@ def resolve_study(study: Study, confidential: pd.DataFrame, partial: Path, repor
             reporter=reporter,
         )
         keep(partial / f"{digest}.choice", _as_json(choice), digest)
-    named = SynthesizerSettings(choice.name, study.synthesizer.formula, dict(choice.settings))
+    named = SynthesizerSettings(choice.name, choice.formula or study.synthesizer.formula, dict(choice.settings))
     return replace(study, synthesizer=named), choice
 
 
 def _as_json(choice: Choice) -> bytes:
     table = choice.table.to_csv(index=False)
-    return json.dumps({"name": choice.name, "settings": to_table(choice.settings), "why": choice.why, "table": table}).encode()
+    return json.dumps(
+        {"name": choice.name, "settings": to_table(choice.settings), "why": choice.why, "table": table, "formula": choice.formula}
+    ).encode()
 
 
 def _from_json(content: bytes) -> Choice:

@@ -12,6 +12,7 @@ import pandas as pd
 
 from riskweighted.common.frames import as_floats, holds_numbers, kind_of_values
 from riskweighted.common.groups import most_categories
+from riskweighted.design.bends import FEWEST_FOR_BENDS, columns_of
 from riskweighted.design.precision import find_precision
 from riskweighted.evaluation.fit_statistics import comparisons
 from riskweighted.intruder.disguise import disguise_of
@@ -89,6 +90,17 @@ class Column:
     def enters_as_levels(self) -> bool:
         """Whether it enters a formula as levels; many whole numbers enter as a number."""
         return self.use == LEVELS and not (self.is_number and self.distinct > _MOST_CODES)
+
+    @property
+    def width(self) -> int:
+        """How many columns of a model matrix it becomes: dummies, or a straight line."""
+        return 1 if self.is_number and not self.enters_as_levels else self.distinct - 1
+
+    @property
+    def bends(self) -> int:
+        """How many more a number becomes by a spline, at most: bends, and an indicator of zeros."""
+        bent = self.is_number and not self.enters_as_levels and self.distinct >= FEWEST_FOR_BENDS
+        return columns_of(len(self.amounts)) - 1 + (self.zero > 0) if bent else 0
 
     @property
     def usable(self) -> bool:

@@ -19,7 +19,7 @@ from riskweighted.intruder.patterns import cells
 from riskweighted.runs.columns import AMOUNT, LEVELS, YEAR, Column, skewness
 from riskweighted.runs.derivation import how_told
 
-__all__ = ["amounts_with_text", "giving_away", "known_of", "likely_target", "patterns_of", "predictors_of"]
+__all__ = ["amounts_with_text", "giving_away", "known_of", "likely_target", "most_columns", "patterns_of", "predictors_of"]
 
 _SENSITIVE = (
     "income|inc|wage|salar|earn|turnover|revenue|sales|profit|expend|spend|wealth|asset|debt|loan|mortgage|rent|tax|benefit|pension|"
@@ -143,15 +143,20 @@ def predictors_of(data: pd.DataFrame, columns: Sequence[Column], targets: Sequen
     answers = [_grouped(data[name]) for name in targets]
     told = {column.name: sum(_told(_grouped(data[column.name]), answer) for answer in answers) for column in columns}
     ordered = sorted(columns, key=lambda column: (column.name not in known, -told[column.name]))
-    most = min(_MOST_COLUMNS, len(data) // _RECORDS_PER_COLUMN)
+    most = most_columns(len(data))
     predictors: list[Column] = []
     for column in ordered:
-        width = 1 if column.is_number and not column.enters_as_levels else column.distinct - 1
+        width = column.width
         suits = column.missing <= _MOST_MISSING * column.records and (column.use != LEVELS or column.distinct <= _MOST_LEVELS)
         if suits and (column.name in known or told[column.name] > 0) and width <= most and not _twin(data, column, predictors):
             predictors.append(column)
             most -= width
     return tuple(column.name for column in predictors)
+
+
+def most_columns(records: int) -> int:
+    """How many columns of a model matrix so many records can carry."""
+    return min(_MOST_COLUMNS, records // _RECORDS_PER_COLUMN)
 
 
 def _grouped(column: pd.Series) -> np.ndarray:

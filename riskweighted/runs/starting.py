@@ -35,7 +35,7 @@ def carries_values(suggestion: Suggestion) -> bool:
     """Whether the text holds anything that was read off the values of the data: then the file is its owner's only."""
     targets = [suggestion.column(name) for name in suggestion.targets]
     measured = any(column.is_number and radius_of(column)[1] == "absolute" for column in targets)
-    return measured or min_radius_of(targets) > 0 or any(column.codes for column in targets)
+    return bool(measured or suggestion.beyond or min_radius_of(targets) > 0 or any(column.codes for column in targets))
 
 
 _THRESHOLDS = [
@@ -72,7 +72,7 @@ def _head(suggestion: Suggestion, data: Path) -> list[str]:
         "# It was guessed from the columns. What an intruder knows, how close is close and what is public are yours to say.",
     ]
     if carries_values(suggestion):
-        lines.append("# Confidential: it holds codes, or units of the size of the values, that were found in the data.")
+        lines.append("# Confidential: it holds codes, bounds, or units of the size of the values, that were found in the data.")
     lines += ["# Next: riskweighted check FILE, then riskweighted run FILE --out results", "seed = 1"]
     return lines
 
@@ -166,6 +166,8 @@ def _single(suggestion: Suggestion) -> list[str]:
 def _chain(suggestion: Suggestion) -> list[str]:
     lines = ["[synthesizer]", *_set("name", suggestion.chain, _why_chain(suggestion))]
     lines += _set("predictors", list(suggestion.predictors), _why_predictors(suggestion))
+    if suggestion.recodes:
+        lines += _set("recoding", "statuses", "zeros predict by indicators, as codes and gaps do, numbers on a grid")
     for name in suggestion.targets:
         column = suggestion.column(name)
         header = as_toml({"variables": {name: {}}}, "synthesizer").strip().splitlines()[-1].replace("[variables", "[synthesizer.variables")
@@ -211,11 +213,20 @@ def _why_predictors(suggestion: Suggestion) -> str:
 
 
 def _bounds(suggestion: Suggestion, column: Column) -> list[str]:
-    """A place for public bounds, which no value of the data can stand in for."""
+    """Bounds that were found, or a place for public ones, which no value of the data can stand in for."""
     if not suggestion.takes(column.name, "support"):
         return []
-    remark = "# TO FILL IN: public bounds, which no synthetic value exceeds. Never the data's own smallest and largest value"
-    return [remark, "# support = [LOW, HIGH]"]
+    found = suggestion.found_bounds(column.name)
+    if found is None:
+        remark = "# TO FILL IN: public bounds, which no synthetic value exceeds. Never the data's own smallest and largest value"
+        return [remark, "# support = [LOW, HIGH]"]
+    beyond = "1 record lies beyond it" if found.beyond == 1 else f"{found.beyond or 'no'} records lie beyond it"
+    remark = (
+        f"bounds that no draw exceeds, found in the data: a round number beyond the value that ranks {found.rank} from the end, so that no "
+        f"single record decides it ({beyond}). They tell the order of magnitude of the largest values: public ones are better, "
+        "support = [LOW, HIGH], and a guarantee needs them"
+    )
+    return [*_remark(remark), *_set("support", list(found.support))]
 
 
 # -- the rest

@@ -4,7 +4,7 @@ import keyword
 import math
 import re
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -13,9 +13,10 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.contract.synthesizer import chain_names, load_synthesizer, synthesizer_names
+from riskweighted.runs.bounds import FoundBounds, default_bounds
 from riskweighted.runs.columns import AMOUNT, LEVELS, Column, skewness
 from riskweighted.runs.mixtures import Mixture, suggest_mixture
-from riskweighted.runs.roles import giving_away, known_of, likely_target, patterns_of, predictors_of
+from riskweighted.runs.roles import giving_away, known_of, likely_target, most_columns, patterns_of, predictors_of
 from riskweighted.sequence.declared import Chain
 from riskweighted.weights.names import UNWEIGHTED
 
@@ -58,6 +59,21 @@ class Suggestion:
         """Whether the model of a target has a setting."""
         kind: Any = load_synthesizer(self.models[target]) if self.models[target] else None
         return kind is not None and setting in {setting_field.name for setting_field in fields(kind)}
+
+    def found_bounds(self, target: str) -> FoundBounds | None:
+        """Bounds for the draws of a target whose model takes them, as long as nobody has given public ones."""
+        return default_bounds(self.column(target).amounts) if self.takes(target, "support") else None
+
+    @property
+    def beyond(self) -> dict[str, int]:
+        """How many records lie beyond the bounds that were found, by target."""
+        return {name: bounds.beyond for name in self.targets if (bounds := self.found_bounds(name)) is not None}
+
+    @property
+    def recodes(self) -> bool:
+        """Whether the chain says how predictors become numeric columns."""
+        kind: Any = load_synthesizer(self.chain)
+        return "recoding" in {setting.name for setting in fields(kind)}
 
     @property
     def crowd(self) -> str:
@@ -137,7 +153,7 @@ def quoted(name: str) -> str:
 
 def _is_word(name: str) -> bool:
     """Whether a name means something else in a formula."""
-    return name in keyword.kwlist or name in ("C", "log", "log1p", "sqrt", "exp", "bs", "cs", "poly")
+    return name in keyword.kwlist or name in ("C", "log", "log1p", "sqrt", "exp", "bs", "cs", "poly", "spline")
 
 
 def _can_be_written(name: str) -> bool:
@@ -174,7 +190,7 @@ def _with_models(suggestion: Suggestion, data: pd.DataFrame) -> Suggestion:
     if len(suggestion.targets) > 1 or not target.complete or target.use == LEVELS:
         return replace(suggestion, chain=name, models=models, formula="", mixture=None)
     complete = tuple(predictor for predictor in predictors if suggestion.column(predictor).complete)
-    formula = f"{quoted(target.name)} ~ {' + '.join(_term(suggestion.column(predictor)) for predictor in complete) or '1'}"
+    formula = f"{quoted(target.name)} ~ {' + '.join(_predictors([suggestion.column(name) for name in complete], len(data))) or '1'}"
     mixture = suggest_mixture(target.amounts, _is_count(target))
     return replace(suggestion, predictors=complete, chain="", models=models, formula=formula, mixture=mixture)
 
@@ -202,8 +218,17 @@ def _named(synthesizer: object) -> str:
         return next((name for name in synthesizer_names() if load_synthesizer(name) is type(synthesizer)), type(synthesizer).__name__)
 
 
+def _predictors(columns: Sequence[Column], records: int) -> Iterator[str]:
+    """Columns on the right of a model's formula: numbers bend as long as the records can carry it."""
+    left = most_columns(records) - sum(column.width for column in columns)
+    for column in columns:
+        bends = 0 < column.bends <= left
+        left -= column.bends if bends else 0
+        yield f"spline({quoted(column.name)})" if bends else _term(column)
+
+
 def _term(column: Column) -> str:
-    """A column on the right of a formula."""
+    """A column on the right of an analysis."""
     if (
         column.enters_as_levels and column.type != "truth value" and column.name not in keyword.kwlist
     ):  # formulaic reads C(`class`) without its quotes

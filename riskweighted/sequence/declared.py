@@ -7,9 +7,10 @@ from typing import Protocol, runtime_checkable
 import pandas as pd
 
 from riskweighted.contract.synthesizer import Synthesizer
+from riskweighted.sequence.recoding import RECODINGS
 from riskweighted.sequence.rules import Rules
 
-__all__ = ["Chain", "SideBySide", "is_chain"]
+__all__ = ["Chain", "SideBySide", "is_chain", "recoding_of"]
 
 
 @runtime_checkable
@@ -17,7 +18,8 @@ class Chain(Protocol):
     """A sequence of synthesizers: what the framework asks of one.
 
     It names no model itself: ``status_model`` and ``value_model`` of the chain choose them. A guarantee also asks for
-    ``data_dependent_choices(variable)``: in words what the chain takes from the sensitive values for a variable, () for nothing.
+    ``data_dependent_choices(variable)``: in words what the chain takes from the sensitive values for a variable, () for nothing. A chain
+    may say how predictors become numeric columns, ``recoding``: one of `riskweighted.sequence.recoding.RECODINGS`.
     """
 
     @property
@@ -67,3 +69,8 @@ class SideBySide:
 def is_chain(synthesizer: object) -> bool:
     """Whether it synthesizes several variables, one after the other."""
     return isinstance(synthesizer, Chain)
+
+
+def recoding_of(chain: Chain) -> str:
+    """How the predictors of a chain become numeric columns; "plain" where it does not say."""
+    return str(getattr(chain, "recoding", RECODINGS[0]))

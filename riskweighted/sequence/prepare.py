@@ -11,13 +11,14 @@ from riskweighted.common.frames import as_floats, holds_numbers, require_columns
 from riskweighted.common.survey import checked_survey
 from riskweighted.contract.categories import categories_of
 from riskweighted.contract.synthesizer import Synthesizer, keeps_true_values
+from riskweighted.design.bends import independent
 from riskweighted.design.distinct import Distinct
 from riskweighted.design.formulas import split_formula
 from riskweighted.design.tables import Tables
 from riskweighted.sampling.block_fit import PreparedModel, prepare_model
 from riskweighted.sequence.blocks import Block, Link, PreparedSequence, Status, numeric_names
-from riskweighted.sequence.declared import Chain, SideBySide
-from riskweighted.sequence.recoding import independent, make_recipes
+from riskweighted.sequence.declared import Chain, SideBySide, recoding_of
+from riskweighted.sequence.recoding import RECODINGS, make_recipes
 
 __all__ = ["prepare_sequence", "sequence_of", "side_by_side"]
 
@@ -65,7 +66,7 @@ def _of_chain(chain: Chain, confidential: pd.DataFrame, survey: str | pd.Series 
     chain.rules.check(confidential)
     chain.rules.refuse_broken(confidential)
     aside = {variable: chain.rules.left_out(confidential, variable) for variable in chain.variables}
-    recipes = make_recipes(confidential, _sources(chain, confidential), chain.codes, chain.variables)
+    recipes = make_recipes(confidential, _sources(chain, confidential), chain.codes, chain.variables, recoding_of(chain))
     encoded = {name: recipe.table(confidential[name]) for name, recipe in recipes.items()}
     prepared = PreparedSequence(chain, confidential, (), recipes, aside, weights)
     links = []
@@ -184,7 +185,10 @@ class _Linking:
             sources = self._sources()
             keep = independent(np.asarray(Tables((self.encoded[source].at(rows) for source in sources), len(rows))))
             of_level = status is not None and status.of_level
-            if events < (_LEVEL_EVENTS_PER_SLOPE if of_level else _EVENTS_PER_SLOPE) * keep.sum():
+            most = events // (_LEVEL_EVENTS_PER_SLOPE if of_level else _EVENTS_PER_SLOPE)
+            if keep.sum() > most and recoding_of(chain) != RECODINGS[0]:  # lines before none
+                keep &= np.concatenate([prepared.recipes[source].straight for source in sources])
+            if keep.sum() > most:
                 keep = np.zeros(len(keep), dtype=bool)
             names = [column for column, kept in zip(numeric_names(prepared.recipes, sources), keep, strict=True) if kept]
             formula = f"`{name}` ~ " + (" + ".join(f"`{column}`" for column in names) or "1")

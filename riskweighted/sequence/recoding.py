@@ -14,16 +14,12 @@ import pandas as pd
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import as_floats, holds_numbers, kind_of_values
 from riskweighted.common.groups import most_categories
+from riskweighted.design.bends import Bends, make_bends
 from riskweighted.design.distinct import Distinct, distinct_records
 
-__all__ = ["Recipe", "independent", "make_recipes"]
+__all__ = ["RECODINGS", "Recipe", "make_recipes"]
 
-_KNOTS = (0.05, 0.275, 0.5, 0.725, 0.95)  # quantiles, Harrell's places for five knots, and for seven
-_MORE_KNOTS = (0.025, 0.1833, 0.3417, 0.5, 0.6583, 0.8167, 0.975)
-_MANY = 2000  # amounts, from which there are seven
-_FEWEST_FOR_BENDS = 8  # different amounts; of fewer a straight line
-_STRETCHED = 3.0  # times their median that the largest hundredth of amounts must exceed for a signed log
-_DEPENDENT = 1e-7
+RECODINGS = ("plain", "statuses")
 _MISSING = "missing"
 
 
@@ -32,9 +28,8 @@ class Recipe:
     """How one source column becomes k numeric ones, called ``names``. Confidential: levels and quantiles are the data's.
 
     ``levels`` of a categorical source, the reference first, each other one with a dummy; None where the source holds numbers. Of these:
-    ``codes``, values that are no amounts; ``indicated``, the codes with an indicator, and None for a missing value; ``unit``, where
-    amounts y are taken as asinh(y / unit); ``knots`` of a natural cubic spline, empty for a straight line; ``onto`` (b, b), from the
-    spline's columns to orthogonal ones, and their ``centre`` (b,) over the amounts; ``mean`` of the amounts.
+    ``codes``, values that are no amounts; ``bends`` of the amounts, whose last column is an indicator where zero is apart; ``indicated``,
+    the codes with an indicator, and None for a missing value; ``mean`` of the amounts.
     """
 
     source: str
@@ -42,11 +37,14 @@ class Recipe:
     levels: tuple[object, ...] | None = field(default=None, repr=False)
     codes: tuple[float, ...] = ()
     indicated: tuple[float | None, ...] = ()
-    unit: float | None = None
-    knots: np.ndarray = field(default_factory=lambda: np.empty(0), repr=False)
-    onto: np.ndarray = field(default_factory=lambda: np.eye(1), repr=False)
-    centre: np.ndarray = field(default_factory=lambda: np.zeros(1), repr=False)
+    bends: Bends = field(default_factory=Bends, repr=False)
     mean: float = field(default=0.0, repr=False)
+
+    @property
+    def straight(self) -> np.ndarray:
+        """Which of the columns are no bends, booleans (k,)."""
+        bends = 0 if self.levels is not None else len(self.bends.centre)
+        return (np.arange(len(self.names)) < 1) | (np.arange(len(self.names)) >= bends)
 
     def columns(self, values: pd.Series) -> np.ndarray:
         """The numeric columns of m values, (m, k); InputError where one is a level, or missing, that the confidential data lack."""
@@ -93,31 +91,24 @@ class Recipe:
         if missing.any() and None not in self.indicated:
             raise InputError(f"predictor {self.source!r} is missing in {int(missing.sum())} of {len(numbers)} records, and never before")
         amount = ~missing & ~np.isin(numbers, self.codes)
-        bent = np.zeros((len(numbers), len(self.centre)))
-        bent[amount] = bent_columns(stretched(numbers[amount], self.unit), self.knots) @ self.onto - self.centre
+        of_amounts = self.bends.columns(numbers[amount])
+        bent = np.zeros((len(numbers), of_amounts.shape[1]))
+        bent[amount] = of_amounts
         flags = [missing if code is None else numbers == code for code in self.indicated]
         return np.column_stack([bent, *flags]).astype(float)
 
 
-def stretched(amounts: np.ndarray, unit: float | None) -> np.ndarray:
-    """Amounts on the scale of the predictor."""
-    return amounts if unit is None else np.arcsinh(amounts / unit)
-
-
-def bent_columns(z: np.ndarray, knots: np.ndarray) -> np.ndarray:
-    """z (m,) and the bends of a natural cubic spline, straight beyond the end knots, (m, 1) or (m, knots - 1)."""
-    if len(knots) == 0:
-        return z[:, None]
-    scale = knots[-1] - knots[0]
-    cubes = np.maximum((z[:, None] - knots) / scale, 0.0) ** 3
-    slopes = (cubes[:, :-1] - cubes[:, -1:]) / ((knots[-1] - knots[:-1]) / scale)
-    return np.column_stack([z, slopes[:, :-1] - slopes[:, -1:]])
-
-
 def make_recipes(
-    confidential: pd.DataFrame, sources: Iterable[str], codes: Mapping[str, Sequence[float]], targets: Sequence[str] = ()
+    confidential: pd.DataFrame,
+    sources: Iterable[str],
+    codes: Mapping[str, Sequence[float]],
+    targets: Sequence[str] = (),
+    recoding: str = RECODINGS[0],
 ) -> dict[str, Recipe]:
-    """A recipe for each source column; ``codes``: values that are no amounts; no numeric column is called as one of the targets is."""
+    """A recipe for each source column; ``codes``: values that are no amounts; no numeric column is called as one of the targets is.
+
+    `recoding`: "statuses" gives zero an indicator where it is a status, and places amounts on a grid.
+    """
     taken: set[str] = set()
     recipes: dict[str, Recipe] = {}
     for source in sources:
@@ -125,7 +116,8 @@ def make_recipes(
         _check_source(column)
         stated = tuple(float(code) for code in codes.get(source, ()))
         others = taken | ({*targets} - {source})  # its own name is free: a column never predicts itself
-        recipes[source] = _number_recipe(column, stated, others) if holds_numbers(column) else _level_recipe(column, others)
+        numeric = holds_numbers(column)
+        recipes[source] = _number_recipe(column, stated, others, recoding != RECODINGS[0]) if numeric else _level_recipe(column, others)
         taken |= set(recipes[source].names)
     return recipes
 
@@ -156,45 +148,19 @@ def _level_recipe(column: pd.Series, taken: set[str]) -> Recipe:
     return Recipe(str(column.name), _names([f"{column.name}_{_text(level)}" for level in levels[1:]], taken), levels)
 
 
-def _number_recipe(column: pd.Series, codes: tuple[float, ...], taken: set[str]) -> Recipe:
-    """Bends of the amounts, and an indicator of every code and of missing values that occur."""
+def _number_recipe(column: pd.Series, codes: tuple[float, ...], taken: set[str], statuses: bool) -> Recipe:
+    """Bends of the amounts, and an indicator of every code and of missing values that occur; with statuses of zero too, if it is one."""
     numbers = as_floats(column)
     amounts = numbers[~np.isnan(numbers) & ~np.isin(numbers, codes)]
-    indicated = [code for code in codes if (numbers == code).any()] + ([None] if np.isnan(numbers).any() else [])
-    if len(amounts) == 0:
-        amounts = np.zeros(1)
-    unit = _unit(amounts)
-    z = stretched(amounts, unit)
-    places = _KNOTS if len(amounts) < _MANY else _MORE_KNOTS
-    knots = np.unique(np.quantile(z, places)) if len(np.unique(amounts)) >= _FEWEST_FOR_BENDS else np.empty(0)
-    knots = knots if len(knots) >= 3 else np.empty(0)
-    bent = bent_columns(z, knots)
-    onto = _orthogonal(bent - bent.mean(axis=0))
+    mean = float(amounts.mean()) if len(amounts) else 0.0
+    indicated: list[float | None] = [code for code in codes if (numbers == code).any()]
+    indicated += [None] * bool(np.isnan(numbers).any())
+    bends = make_bends(amounts if len(amounts) else np.zeros(1), on_grid=statuses)
     source = str(column.name)
-    wanted = [source, *(f"{source}_bend_{place}" for place in range(1, bent.shape[1]))]
-    wanted += [f"{source}_{_MISSING if code is None else f'is_{_code(code)}'}" for code in indicated]
-    centre, mean = (bent @ onto).mean(axis=0), float(amounts.mean())
-    return Recipe(source, _names(wanted, taken), None, codes, tuple(indicated), unit, knots, onto, centre, mean)
-
-
-def _unit(amounts: np.ndarray) -> float | None:
-    """The median size of amounts with a long tail, whose signed log is taken."""
-    sizes = np.abs(amounts[amounts != 0])
-    if len(sizes) == 0 or np.quantile(sizes, 0.99) <= _STRETCHED * np.median(sizes):
-        return None
-    return float(np.median(sizes))
-
-
-def _orthogonal(centred: np.ndarray) -> np.ndarray:
-    """(b, b) that makes each column uncorrelated with those before it, and of the first one's variance."""
-    spread = np.sqrt((centred**2).mean(axis=0))
-    if not (spread > 0).all():
-        return np.eye(centred.shape[1])
-    triangle = np.linalg.qr(centred / spread)[1]
-    if np.abs(np.diag(triangle)).min() <= 1e-8 * np.abs(np.diag(triangle)).max():
-        return np.eye(centred.shape[1])
-    turn = np.linalg.inv(triangle) * triangle[0, 0]
-    return np.asarray(turn / spread[:, None] * spread[0])
+    wanted = [source, *(f"{source}_bend_{place}" for place in range(1, len(bends.centre)))]
+    with_indicators = [0.0] * bends.zero_apart + indicated
+    wanted += [f"{source}_{_MISSING if code is None else f'is_{_code(code)}'}" for code in with_indicators]
+    return Recipe(source, _names(wanted, taken), None, codes, tuple(indicated), bends, mean)
 
 
 def _code(code: float) -> str:
@@ -224,22 +190,3 @@ def _level_codes(values: pd.Series, levels: Sequence[object]) -> np.ndarray:
     given = values.astype(object)
     given = given.where(given.notna(), None)
     return np.asarray(pd.Index(plain, dtype=object).get_indexer(pd.Index(given, dtype=object)))
-
-
-def independent(columns: np.ndarray) -> np.ndarray:
-    """Which columns (n, p) vary and are no combination of those before them; booleans (p,)."""
-    centred = columns - columns.mean(axis=0)
-    size = np.sqrt((centred**2).sum(axis=0))
-    keep = np.zeros(columns.shape[1], dtype=bool)
-    basis = np.empty((len(columns), 0))
-    for place in range(columns.shape[1]):
-        if size[place] <= 1e-12 * max(1.0, np.abs(columns[:, place]).max()) * np.sqrt(len(columns)):
-            continue
-        left = centred[:, place] / size[place]
-        for _ in range(2):  # twice is enough
-            left = left - basis @ (basis.T @ left)
-        remaining = np.linalg.norm(left)
-        if remaining > _DEPENDENT:
-            basis = np.column_stack([basis, left / remaining])
-            keep[place] = True
-    return keep

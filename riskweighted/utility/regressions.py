@@ -18,7 +18,7 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import holds_numbers, require_columns
 from riskweighted.design.design import Design, build_design, response_values
 from riskweighted.design.distinct import Distinct
-from riskweighted.design.formulas import response_name, split_formula
+from riskweighted.design.formulas import on_grid, response_name, split_formula
 from riskweighted.sequence.conditions import Condition
 from riskweighted.utility.intervals import TOO_SHORT, Interval, combine_fully_synthetic, combine_partially_synthetic, t_interval
 from riskweighted.utility.survey import SurveyDesign
@@ -103,6 +103,10 @@ def checked_analysis(confidential: pd.DataFrame, formula: str, codes: Mapping[st
     given, where = _split_where(formula)
     scale, plain = _split_response(given)
     parts = split_formula(plain)
+    if on_grid(plain):
+        raise InputError(
+            f"regression {formula!r} has spline(), which is of models: whoever has the release cannot make it; write cs(x, df=4)"
+        )
     require_columns(confidential, [parts.response, *parts.names], "confidential data (regressions)")
     inside = np.ones(len(confidential), dtype=bool) if where is None else _holds(where, confidential)
     uncoded = _uncoded(confidential, codes or {})

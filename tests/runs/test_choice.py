@@ -91,6 +91,20 @@ def test_every_registered_model_is_compared_or_refused_with_its_reason(confident
 
 
 @pytest.mark.slow
+def test_splines_are_compared_with_straight_lines_by_the_same_score(few):
+    rng = np.random.default_rng(3)
+    age = rng.uniform(20, 80, 300)
+    bent = pd.DataFrame({"group": "a", "age": age, "income": np.round(60 - ((age - 50) / 6) ** 2 + rng.normal(0, 3, 300), 2)})
+    straight = bent.assign(income=np.round(100 + age + rng.normal(0, 3, 300), 2))
+    for data, formula in ((bent, "income ~ spline(age)"), (straight, "income ~ age")):
+        chosen = choose_synthesizer("income ~ spline(age)", data, sampling=SAMPLING, random_seed=1)
+        compared = chosen.table[chosen.table["result"] != "refused"]
+        assert chosen.formula == formula
+        assert compared["settings"].str.startswith("straight lines").sum() == len(compared) / 2
+    assert choice._from_json(choice._as_json(chosen)).formula == "income ~ age"
+
+
+@pytest.mark.slow
 def test_the_right_scale_is_chosen_and_the_table_says_by_how_much(confidential, few):
     scenario = Scenario(known="group", synthetic="income")
     chosen = choose_synthesizer("income ~ group", confidential, scenario=scenario, sampling=SAMPLING, random_seed=2)

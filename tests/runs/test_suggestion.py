@@ -109,10 +109,17 @@ def test_what_is_suggested_of_the_demo_data(tmp_path):
     assert study.synthesizer.name == "transformation"
     assert study.weights.schemes == ("unweighted", "mix+(t=0.5)")
     assert (suggestion.mixture.name, suggestion.mixture.transform) == ("normal-mixture", "log")
-    assert not carries_values(suggestion)
+    assert carries_values(suggestion)  # bounds that were found
+    assert study.synthesizer.settings["support"] == [0, 200, "found"]
     text = (tmp_path / "study.toml").read_text()
-    assert "# support = [LOW, HIGH]" in text
     assert f"# components = {suggestion.mixture.components}\n" in text
+
+
+@pytest.mark.parametrize(("n", "expected"), [(400, "income ~ spline(age)"), (130, "income ~ spline(age)"), (90, "income ~ age")])
+def test_numbers_bend_as_long_as_the_records_carry_it(n, expected):
+    age = rng.integers(18, 80, n)
+    data = pd.DataFrame({"income": np.round(np.exp(7 + age / 40 + rng.normal(0, 0.1, n)), 2), "age": age})
+    assert suggest(data, look_at(data), ("income",)).formula == expected
 
 
 def test_variables_that_are_named_become_a_chain(tmp_path):
@@ -121,6 +128,9 @@ def test_variables_that_are_named_become_a_chain(tmp_path):
     assert study.variables == ("inc", "has_ira", "net_assets")
     assert (study.synthesizer.name, suggestion.chosen) == ("sequential", False)
     assert dict(suggestion.models) == {"inc": "transformation", "has_ira": "counts", "net_assets": "two-part"}
+    assert study.synthesizer.settings["recoding"] == "statuses"
+    bounded = [name for name, table in study.synthesizer.settings["variables"].items() if "support" in table]
+    assert bounded == ["inc", "net_assets"]  # amounts, not levels
     assert "marginal" not in study.weights.schemes  # has_ira has levels
 
 

@@ -415,3 +415,28 @@ def test_an_error_names_its_variable_once(data):
     with pytest.raises(InputError) as error:
         prepare_sequence(wrong, data)
     assert str(error.value).count("variable 'smoke'") == 1
+
+
+def test_with_statuses_bends_are_left_out_before_lines_are():
+    rng = np.random.default_rng(6)
+    n = 400
+    frame = pd.DataFrame({"age": rng.integers(18, 80, n), "hours": np.where(rng.random(n) < 0.4, 0.0, rng.integers(5, 60, n))})
+    frame["benefit"] = np.where(rng.random(n) < 0.1, 1, 0)
+    frame["benefit"] = frame["benefit"].map({1: "yes", 0: "no"})
+    frame.loc[rng.choice(n, 45, replace=False), "benefit"] = None
+
+    def kept(recoding):
+        made = rw.load_synthesizer("sequential")(["hours", "benefit"], predictors=["age"], recoding=recoding)
+        prepared = prepare_sequence(made, frame)
+        status = next(block for block in prepared.blocks if block.name == "benefit is missing")
+        names = [name for source in status.sources for name in prepared.recipes[source].names]
+        return [name for name, kept in zip(names, status.keep, strict=True) if kept]
+
+    assert kept("plain") == []
+    assert kept("statuses") == ["age", "hours", "hours_is_0"]
+
+
+def test_a_chain_that_does_not_say_how_it_recodes_is_plain(data):
+    assert chain() == chain(recoding="plain")
+    with pytest.raises(InputError, match="recoding"):
+        chain(recoding="fancy")

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from riskweighted.common.errors import InputError
-from riskweighted.sequence.recoding import independent, make_recipes
+from riskweighted.design.bends import independent
+from riskweighted.sequence.recoding import make_recipes
 
 pytestmark = pytest.mark.quick
 
@@ -74,9 +75,29 @@ def test_a_long_tail_is_taken_as_a_signed_log():
     rng = np.random.default_rng(2)
     values = pd.Series(np.exp(rng.normal(8, 1.2, 3_000)), name="income")
     recipe = make_recipes(values.to_frame(), ["income"], {})["income"]
-    assert recipe.unit == pytest.approx(values.median())
+    assert recipe.bends.unit == pytest.approx(values.median())
     at = recipe.columns(pd.Series([1e6, 1e7, 1e8]))[:, 0]
     assert at[2] - at[1] == pytest.approx(at[1] - at[0], rel=1e-3)
+
+
+def test_with_statuses_zero_has_an_indicator_and_a_formula_still_finds_its_zeros():
+    rng = np.random.default_rng(5)
+    hours = pd.Series(np.where(rng.random(500) < 0.3, 0.0, rng.integers(5, 60, 500)), name="hours")
+    hours[:20], hours[20:40] = np.nan, -8.0
+    plain, with_statuses = (
+        make_recipes(hours.to_frame(), ["hours"], {"hours": (-8,)}, recoding=recoding)["hours"] for recoding in ("plain", "statuses")
+    )
+    assert "hours_is_0" in set(with_statuses.names) - set(plain.names)
+    columns = pd.DataFrame(with_statuses.columns(hours), columns=with_statuses.names)
+    assert columns["hours_is_0"].tolist() == (hours == 0).tolist()
+    assert (columns.loc[hours.isin([-8]) | hours.isna(), ["hours", "hours_bend_1", "hours_is_0"]] == 0).all(axis=None)
+    assert [name for name, kept in zip(with_statuses.names, with_statuses.straight, strict=True) if kept] == [
+        "hours",
+        "hours_is_0",
+        "hours_is_minus_8",
+        "hours_missing",
+    ]
+    pd.testing.assert_series_equal(with_statuses.filled(hours), plain.filled(hours))
 
 
 def test_names_are_words_and_never_twice():

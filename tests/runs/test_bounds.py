@@ -1,0 +1,95 @@
+"""Bounds that are found: a round number that no record decides, beyond which a few lie; draws stay within, and a guarantee refuses them."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import riskweighted as rw
+from riskweighted.common.errors import InputError
+from riskweighted.contract.synthesizer import data_dependent
+from riskweighted.runs.bounds import default_bounds
+from riskweighted.runs.models import build_synthesizer
+
+N = 400
+
+
+def amounts(n: int = N) -> np.ndarray:
+    return np.round(np.exp(np.random.default_rng(1).normal(7, 0.6, n)))
+
+
+@pytest.mark.quick
+def test_the_bound_is_a_round_number_above_the_fifth_largest_whoever_is_larger():
+    values = amounts()
+    found = default_bounds(values)
+    fifth = np.sort(values)[-5]
+    assert fifth < found.high <= 2.5 * fifth
+    assert f"{found.high:.0e}"[0] in "125"
+    wild = default_bounds(np.append(values[1:], 1e9))
+    assert (wild.low, wild.high, wild.beyond) == (0.0, found.high, found.beyond + 1)
+    assert default_bounds(amounts(20_000)).rank == 20
+
+
+@pytest.mark.quick
+def test_what_is_never_negative_has_zero_for_its_lower_bound_and_losses_a_round_number():
+    values = amounts()
+    assert default_bounds(values).support == (0, int(default_bounds(values).high), "found")
+    losses = np.concatenate([values, -values[:100] / 10])
+    assert default_bounds(losses).low == -default_bounds(values[:100] / 10).high
+    few = default_bounds(np.concatenate([values, [-3.0, -2.0, -1.0]]))
+    assert (few.low, few.beyond) == (0.0, default_bounds(values).beyond + 3)
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("values", [np.arange(1.0, 40), np.zeros(100), -np.arange(1.0, 100)])
+def test_few_amounts_and_such_as_are_not_positive_have_none(values):
+    assert default_bounds(values) is None
+
+
+def household(values: np.ndarray) -> pd.DataFrame:
+    return pd.DataFrame({"age": np.arange(len(values)) % 50, "income": values})
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("name", ["transformation", "two-part", "linear-regression", "normal-mixture"])
+def test_a_few_values_may_lie_beyond_found_bounds_and_many_or_any_beyond_public_ones_not(name):
+    data = household(np.append(amounts(), [9e6, 8e6]))
+    if name == "two-part":
+        data = household(np.append(data["income"], np.zeros(40)))
+    build_synthesizer(name, "income ~ age", {"support": (0, 20_000, "found")}).prepare(data)
+    with pytest.raises(InputError, match=r"support excludes 2 of \d+ confidential values"):
+        build_synthesizer(name, "income ~ age", {"support": (0, 20_000)}).prepare(data)
+    with pytest.raises(InputError, match=r"support excludes 2\d\d of \d+ .*may exclude 10"):
+        build_synthesizer(name, "income ~ age", {"support": (0, 1_000, "found")}).prepare(data)
+    assert any("support" in taken for taken in data_dependent(build_synthesizer(name, "income ~ age", {"support": (0, 20_000, "found")})))
+
+
+@pytest.mark.quick
+def test_a_value_beyond_counts_as_the_bound():
+    values = amounts()
+    prepared = [
+        build_synthesizer("transformation", "income ~ age", {"support": (0, 20_000, "found")}).prepare(household(np.append(values, last)))
+        for last in (20_000.0, 7_654_321.0)
+    ]
+    assert prepared[0].bins[-1] == prepared[1].bins[-1] == prepared[0].bins.max()
+    assert prepared[0].heap[-1] == prepared[1].heap[-1]
+    one = build_synthesizer("two-part", "income ~ age", {"support": (0, 20_000, "found")})
+    parts = one.prepare(household(np.append(np.append(values, np.zeros(40)), [-5.0, -6.0, -7.0, -8.0])))
+    assert parts.statuses == ("zero", "positive")
+    assert (parts.status[-4:] == 0).all()
+
+
+def test_no_draw_leaves_found_bounds_and_whole_numbers_stay_whole():
+    data = household(np.append(amounts(), [9e6, 8e6]).astype(int))
+    found = default_bounds(data["income"].to_numpy(dtype=float))
+    model = rw.load_synthesizer("transformation")("income ~ age", support=found.support)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fit = rw.fit(model, data, draws=60, tune=100, chains=2, random_seed=1)
+        drawn = [frame["income"] for frame in fit.synthesize(5, random_seed=1)]
+        risk = rw.expected_identification_risk(fit, rw.Scenario(known="age", synthetic="income"), draws=10, random_seed=1)
+    assert found.beyond == 2
+    assert all(values.between(0, found.high).all() and values.dtype == data["income"].dtype for values in drawn)
+    assert risk["risk"].iloc[-2:].tolist() == [0.0, 0.0]  # no draw comes near what lies beyond
+    assert np.isfinite(rw.influence(fit)["range"]).all()
