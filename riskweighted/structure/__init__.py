@@ -1,1 +1,1 @@
-"""What holds together in a file: implications between statuses and levels, orders, sums, recodes and bands, found before anything is fitted."""
+"""What holds together in a file before anything is fitted: implications between statuses and levels, orders, sums, recodes, bands."""

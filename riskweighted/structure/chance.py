@@ -1,10 +1,10 @@
-"""What counts as a rule: enough records that could have broken it, and so few that did that chance does not explain it (METHODS section 16)."""
+"""What counts as a rule: enough records that could have broken it, and too few that did for chance (METHODS section 16)."""
 
 import math
 
 import numpy as np
 
-__all__ = ["LEAST", "CHANCE", "few_enough", "log_chance", "log_chance_of_order", "surprising"]
+__all__ = ["CHANCE", "LEAST", "few_enough", "log_chance", "log_chance_of_order", "surprising"]
 
 LEAST = 30  # records that could have broken a rule
 CHANCE = 1e-3  # of one rule or more among all that are looked at, had the columns nothing to do with each other

@@ -95,7 +95,7 @@ def _look(column: pd.Series, codes: tuple[float, ...]) -> Looked | None:
     numbers = as_floats(column)
     if np.isinf(numbers).any():
         return None
-    amounts = np.where(np.isin(numbers, codes), np.nan, numbers)
+    amounts = np.where(np.isin(numbers, [code for code in codes if code != 0]), np.nan, numbers)  # 0 adds up and has an order
     there = np.unique(amounts[~np.isnan(amounts)])
     few = len(there) <= _MOST_VALUES and bool((there == np.rint(there)).all())
     single = [*codes, *(there if few else [0.0] if (there == 0).any() else [])]
@@ -106,7 +106,9 @@ def _kind_of(column: pd.Series) -> str:
     """What a column that is no number holds: "text", "truth", "numbers in categories" or "other"."""
     plain = column.astype(object) if isinstance(column.dtype, pd.CategoricalDtype) else column
     kind = pd.api.types.infer_dtype(plain, skipna=True)
-    return {"string": "text", "boolean": "truth", "integer": "numbers in categories", "floating": "numbers in categories"}.get(kind, "other")
+    return {"string": "text", "boolean": "truth", "integer": "numbers in categories", "floating": "numbers in categories"}.get(
+        kind, "other"
+    )
 
 
 def _of_levels(column: pd.Series, kind: str) -> tuple[list[float | str | bool], np.ndarray]:
@@ -115,7 +117,7 @@ def _of_levels(column: pd.Series, kind: str) -> tuple[list[float | str | bool], 
     plain = column.astype(object)
     levels = [turn(level) for level in plain.dropna().unique()]
     plain = plain.map(turn, na_action="ignore").to_numpy(dtype=object)
-    return (sorted(levels) if len(levels) <= _MOST_STATES else []), plain  # type: ignore[type-var]
+    return (sorted(levels) if len(levels) <= _MOST_STATES else []), plain
 
 
 def _with_states(

@@ -10,7 +10,7 @@ import pandas as pd
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
 from riskweighted.common.native import as_pandas
-from riskweighted.structure.columns import look
+from riskweighted.structure.columns import Looked, look
 from riskweighted.structure.findings import Finding
 from riskweighted.structure.orders import orders, sums
 from riskweighted.structure.recodes import recodes
@@ -56,7 +56,7 @@ class FoundStructure:
     @property
     def recodes(self) -> dict[str, str]:
         """Columns that follow from another one without exception, and from which."""
-        told = {}
+        told: dict[str, str] = {}
         for found in self.findings:
             if found.kind in ("copy", "recode", "bands") and not found.exceptions:
                 told.setdefault(found.columns[1], found.columns[0])
@@ -64,9 +64,7 @@ class FoundStructure:
 
     def kept(self, variables: Sequence[str]) -> tuple[Finding, ...]:
         """The rules that a chain of these variables keeps: without exception, and with a variable that it draws."""
-        return tuple(
-            found for found in self.findings if found.declared and not found.exceptions and set(found.columns) & {*variables}
-        )
+        return tuple(found for found in self.findings if found.declared and not found.exceptions and set(found.columns) & {*variables})
 
     def settings(self, variables: Sequence[str]) -> dict[str, list[list[str]]]:
         """The rules as the settings ``order``, ``implied`` and ``sums`` of the chain "sequential"; those that are empty are left out."""
@@ -125,12 +123,12 @@ def find_structure(
     return FoundStructure(findings, len(data), tuple(column.name for column in looked))
 
 
-def _findings(looked: list) -> Iterator[Finding]:
+def _findings(looked: Sequence[Looked]) -> Iterator[Finding]:
     """Of columns that follow from each other all but the first are left out of what is looked for next."""
     found = list(recodes(looked))
     yield from found
     copies = {finding.columns[1] for finding in found if finding.kind == "copy" and not finding.exceptions}
-    told = {finding.columns for finding in found if not finding.exceptions and finding.kind != "bands"}
+    told = {(finding.columns[0], finding.columns[1]) for finding in found if not finding.exceptions and finding.declared}
     rest = [column for column in looked if column.name not in copies]
     yield from implications(rest, told | {(other, one) for one, other in told})
     yield from (finding for finding in orders(rest) if not {finding.columns, finding.columns[::-1]} & told)

@@ -38,9 +38,9 @@ def orders(columns: Sequence[Looked]) -> Iterator[Finding]:
 
 
 def _order(low: Looked, high: Looked, looked_at: int) -> Finding | None:
-    assert low.numbers is not None and high.numbers is not None
-    both = ~np.isnan(low.numbers) & ~np.isnan(high.numbers)
-    lows, highs = low.numbers[both], high.numbers[both]
+    low_amounts, high_amounts = np.asarray(low.numbers), np.asarray(high.numbers)
+    both = ~np.isnan(low_amounts) & ~np.isnan(high_amounts)
+    lows, highs = low_amounts[both], high_amounts[both]
     could, broken = int(min((lows > highs.min()).sum(), (highs < lows.max()).sum())), lows > highs
     exceptions = int(broken.sum())
     if not few_enough(np.array(exceptions), np.array(could)) or (lows == highs).all():
@@ -96,7 +96,7 @@ def _several(amounts: np.ndarray, rng: np.random.Generator) -> Iterator[tuple[in
     size = np.sqrt((design**2).mean(axis=0))
     kept: list[int] = []
     basis = np.empty((len(rows), 0))
-    for place in np.flatnonzero(size > 0):
+    for place in np.flatnonzero(size > 0).tolist():
         left = design[:, place] / size[place]
         for _ in range(2):
             left = left - basis @ (basis.T @ left)

@@ -33,7 +33,11 @@ def recodes(columns: Sequence[Looked]) -> Iterator[Finding]:
             if other == place:
                 continue
             column, finding = columns[other], None
-            if of.numbers is not None and distinct[other] <= min(_MOST_BANDS, distinct[place] / 2) and bands[other] < 4 * distinct[other] + 8:
+            if (
+                of.numbers is not None
+                and distinct[other] <= min(_MOST_BANDS, distinct[place] / 2)
+                and bands[other] < 4 * distinct[other] + 8
+            ):
                 finding = _bands(of, column, len(columns))
             if finding is None and distinct[other] <= distinct[place] and few_enough(broken[other] // 2, np.array(n)):
                 finding = _function(of, column, len(columns))
@@ -146,7 +150,7 @@ def _band_lines(
 
 def _round_between(below: float, above: float) -> float:
     """The number with fewest digits that is greater than one amount and at most another."""
-    for digits in range(int(math.floor(math.log10(max(abs(below), abs(above), 1e-300)))) + 1, -16, -1):
+    for digits in range(math.floor(math.log10(max(abs(below), abs(above), 1e-300))) + 1, -16, -1):
         unit = 10.0**digits
         candidate = round(math.floor(above / unit) * unit, max(-digits, 0))
         if below < candidate <= above:

@@ -90,7 +90,9 @@ def _flagged(table: np.ndarray, own: np.ndarray, sizes: np.ndarray, n: int, look
     for exceptions, trials, against in ways:
         could = np.broadcast_to(np.minimum(trials, against), table.shape)
         likely = few_enough(exceptions, could)
-        chance = log_chance(exceptions[likely], np.broadcast_to(trials, table.shape)[likely], np.broadcast_to(against / n, table.shape)[likely])
+        chance = log_chance(
+            exceptions[likely], np.broadcast_to(trials, table.shape)[likely], np.broadcast_to(against / n, table.shape)[likely]
+        )
         found[likely] |= surprising(chance, looked_at)
     return found
 
@@ -152,6 +154,7 @@ def _without_what_follows(found: Sequence[_Found], place: Mapping[str, int]) -> 
         last = max(place[one[0]], place[other[0]])
         if any(place[middle[0]] < last and other in onto.get(middle, ()) for middle in onto[one] - {other}):
             follows.add(id(each))
+            onto[one].remove(other)  # what follows is no reason to leave out another one
     return [each for each in found if id(each) not in follows]
 
 
