@@ -110,6 +110,10 @@ def _show(suggestion: "Suggestion", refusal: str, out: Path, private: bool, no_n
     say(f"Known to an intruder: {_names(suggestion.known)}{f' ({suggestion.crowd})' if suggestion.known else ''}.")
     models = ", ".join(f"{model} for {plain(name)}" for name, model in suggestion.models.items() if model)
     say(f"Model: {models}. Predictors: {_names(suggestion.predictors)}.")
+    if suggestion.told_by:
+        say("Left out: " + "; ".join(f"{plain(name)}, which follows from {plain(of)}" for name, of in suggestion.told_by.items()) + ".")
+    if suggestion.rules or suggestion.nearly:
+        say(f"Rules: {len(suggestion.rules)} that no record breaks, kept; {len(suggestion.nearly)} that a few break, not kept.")
     for name, cells in no_numbers.items():
         told = "1 cell that is no number" if cells == 1 else f"{cells:,} cells that are no numbers"
         tell(
@@ -181,5 +185,8 @@ def _as_json(suggestion: "Suggestion") -> dict[str, Any]:
         "alone": suggestion.alone,
         "models": suggestion.models,
         "predictors": suggestion.predictors,
+        "told_by": suggestion.told_by,
+        "rules": len(suggestion.rules),
+        "nearly": len(suggestion.nearly),
         "schemes": suggestion.schemes,
     }

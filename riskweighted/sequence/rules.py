@@ -30,8 +30,9 @@ class Rules:
     ``implied``: pairs of conditions, of which the second is met wherever the first is; ``sums``: columns of which the first is the sum of
     the others where all are amounts; ``structures``: at most one a variable; ``codes``: special codes by variable, which pass every order
     and, but for 0, every sum; ``on_broken``: whether confidential records that break a rule are refused ("error"), or left out of the
-    likelihood of the variable at which the rule is checked ("leave-out"); ``place``: dotted name of the section, for errors. InputError where a setting has another form, a rule names no
-    synthesized variable, orders lead in a circle, or a `when` names its own variable or one that is drawn later.
+    likelihood of the variable at which the rule is checked ("leave-out"); ``place``: dotted name of the section, for errors. InputError
+    where a setting has another form, a rule names no synthesized variable, orders lead in a circle, or a `when` names its own variable or
+    one that is drawn later.
     """
 
     variables: Sequence[str]
