@@ -126,8 +126,8 @@ def find_structure(
 def _findings(looked: Sequence[Looked]) -> Iterator[Finding]:
     """Of columns that follow from each other all but the first are left out of what is looked for next."""
     found = list(recodes(looked))
-    yield from found
     copies = {finding.columns[1] for finding in found if finding.kind == "copy" and not finding.exceptions}
+    yield from (finding for finding in found if finding.kind == "copy" or not copies & {*finding.columns})
     told = {(finding.columns[0], finding.columns[1]) for finding in found if not finding.exceptions and finding.declared}
     rest = [column for column in looked if column.name not in copies]
     yield from implications(rest, told | {(other, one) for one, other in told})

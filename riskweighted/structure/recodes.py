@@ -38,7 +38,7 @@ def recodes(columns: Sequence[Looked]) -> Iterator[Finding]:
                 and distinct[other] <= min(_MOST_BANDS, distinct[place] / 2)
                 and bands[other] < 4 * distinct[other] + 8
             ):
-                finding = _bands(of, column, len(columns))
+                finding = _bands(of, column, len(columns), place < other)
             if finding is None and distinct[other] <= distinct[place] and few_enough(broken[other] // 2, np.array(n)):
                 finding = _function(of, column, len(columns))
             if finding is not None and (column.name, of.name) not in found:
@@ -106,8 +106,9 @@ def _lines(of: Looked, column: Looked, mapped: Mapping[int, int]) -> tuple[Decla
     return tuple(("implied", (of.is_in(places), column.is_in([target]))) for target, places in sorted(into.items()))
 
 
-def _bands(of: Looked, column: Looked, count: int) -> Finding | None:
-    """A column whose levels are intervals of another one's amounts."""
+def _bands(of: Looked, column: Looked, count: int, later: bool) -> Finding | None:
+    """A column whose levels are intervals of another one's amounts; `later`: whether it is known later, and follows then: the other way
+    round nothing but draws again and again would find an amount in its band."""
     assert of.numbers is not None
     there = ~np.isnan(of.numbers)
     amounts, levels = of.numbers[there], column.values[there]
@@ -125,7 +126,7 @@ def _bands(of: Looked, column: Looked, count: int) -> Finding | None:
     if not few_enough(np.array(exceptions), np.array(could)) or not surprising(chance, count**2):
         return None
     cut = (amounts[begins[1:]] == amounts[begins[1:] - 1]).any()  # a value that lies in two bands
-    declared = () if exceptions or cut or len(runs) > kinds else _band_lines(of, column, amounts, begins, there, order)
+    declared = () if exceptions or cut or not later or len(runs) > kinds else _band_lines(of, column, amounts, begins, there, order)
     text = f"{quoted(column.name)} is bands of {quoted(of.name)}"
     return Finding("bands", (of.name, column.name), text, could, exceptions + int(cut), declared)
 
