@@ -88,7 +88,7 @@ class Decider:
         """Which outcomes values have, (C,)."""
         each = [column.isna() if is_missing(outcome) else column == outcome for outcome in self.outcomes]
         told = np.array([here.to_numpy(dtype=bool, na_value=False) for here in each]).reshape(len(each), len(column))
-        return np.append(told.any(axis=1), [bool((~told.any(axis=0)).any())] * self.rest)
+        return np.array([*told.any(axis=1), *[(~told.any(axis=0)).any()] * self.rest], dtype=bool)
 
     def computed(self, frame: pd.DataFrame) -> np.ndarray:
         """What the sum comes to, (m,); NaN where there is none."""
