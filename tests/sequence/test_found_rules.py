@@ -6,6 +6,8 @@ import pytest
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError
+from riskweighted.intruder.world import make_world
+from riskweighted.risk.masses import ball_masses
 from riskweighted.sequence.deciding import make_decider
 from riskweighted.sequence.prepare import prepare_sequence
 from riskweighted.sequence.rules import Rules
@@ -130,3 +132,19 @@ def test_rules_that_cannot_be_are_refused(settings, found):
 def test_data_that_break_a_declared_rule_are_refused(data):
     with pytest.raises(InputError, match="break the rule"):
         prepare_sequence(chain(sums=[["income", "wage", "cigarettes"]]), data)
+
+
+@pytest.mark.slow
+def test_masses_are_those_that_draws_have(data, fitted):
+    rng, theta = np.random.default_rng(4), fitted.thetas(0, 0)
+    names = ("work", "smoke", "cigarettes", "wage", "help", "income")
+    scenario = rw.Scenario(known=["age"], synthetic=names, radius=0.5, min_radius=1000, codes={"cigarettes": [-8]})
+    world = make_world(data, scenario)
+    masses = ball_masses(fitted, world)
+    told = np.mean([masses(theta, rng, fitted.drawing.made(theta, rng)) for _ in range(10)], axis=0)
+    counted = np.mean([world.find(fitted.drawing.made(theta, rng)).own_inside for _ in range(60)], axis=0)
+    error = np.sqrt((counted * (1 - counted)).sum() / 60) / N
+    assert 0.01 < counted.mean() < 0.9
+    assert told.mean() == pytest.approx(counted.mean(), abs=5 * error + 0.002)
+    by_work = [[each[(data["work"] == work).to_numpy()].mean() for each in (told, counted)] for work in data["work"].unique()]
+    assert np.corrcoef(np.transpose(by_work))[0, 1] > 0.9
