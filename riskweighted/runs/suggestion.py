@@ -128,9 +128,7 @@ def suggest(data: pd.DataFrame, columns: Sequence[Column], targets: Sequence[str
     predictors, told_by = predictors_of(some, others, chosen, known, _recodes(some, others))
     left_out |= copies
     patterns, alone = patterns_of(data, known)
-    first = Suggestion(
-        tuple(columns), chosen, not targets, known, predictors, patterns, alone, "", {}, left_out=left_out, told_by=told_by
-    )
+    first = Suggestion(tuple(columns), chosen, not targets, known, predictors, patterns, alone, "", {}, left_out=left_out, told_by=told_by)
     return _with_models(_with_rules(first, data), data)
 
 

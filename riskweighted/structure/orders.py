@@ -20,7 +20,9 @@ _ROUND_OFF = 1e-9
 def orders(columns: Sequence[Looked]) -> Iterator[Finding]:
     """Pairs of which the first is never greater than the second, where both are amounts and their ranges overlap."""
     named = [column for column in columns if column.numbers is not None]
-    amounts = np.array([column.numbers for column in named]).reshape(len(named), -1)
+    if len(named) < 2:
+        return
+    amounts = np.array([column.numbers for column in named])
     looked_at, found = len(named) ** 2, dict[tuple[int, int], Finding]()
     for place, high in enumerate(amounts):
         with np.errstate(invalid="ignore"):

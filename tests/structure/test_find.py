@@ -136,6 +136,13 @@ def test_rules_that_follow_are_left_out_in_the_order_in_which_columns_are_known(
         assert rules.at(column), "each is held to those before it"
 
 
+@pytest.mark.parametrize("columns", [["a"], ["a", "b"], ["x"], ["one"], ["a", "x"]])
+def test_files_without_numbers_or_of_one_column_have_no_rules(columns):
+    rng = np.random.default_rng(0)
+    data = pd.DataFrame({"a": rng.choice(list("pq"), 99), "b": rng.choice(list("rst"), 99), "x": rng.normal(size=99), "one": 1})
+    assert not len(rw.find_structure(data[columns]).table)
+
+
 def test_limits_and_wrong_names_are_refused():
     with pytest.raises(InputError, match=f"at most {MOST_COLUMNS}"):
         rw.find_structure(pd.DataFrame(np.zeros((2, MOST_COLUMNS + 1))).rename(columns=str))
