@@ -88,7 +88,8 @@ class Decider:
         """Which outcomes values have, (C,)."""
         each = [column.isna() if is_missing(outcome) else column == outcome for outcome in self.outcomes]
         told = np.array([here.to_numpy(dtype=bool, na_value=False) for here in each]).reshape(len(each), len(column))
-        return np.array([*told.any(axis=1), *[(~told.any(axis=0)).any()] * self.rest], dtype=bool)
+        other = np.array([(~told.any(axis=0)).any()] if self.rest else [], dtype=bool)
+        return np.concatenate([np.asarray(told.any(axis=1)), other])
 
     def computed(self, frame: pd.DataFrame) -> np.ndarray:
         """What the sum comes to, (m,); NaN where there is none."""
