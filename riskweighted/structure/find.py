@@ -36,7 +36,7 @@ class FoundStructure:
     --------
     >>> from riskweighted.runs.examples import data
     >>> rw.find_structure(data.assign(north=data["region"] == "north")).table["rule"].tolist()
-    ['north follows from region']
+    ['north follows from region and the other way round']
     """
 
     findings: tuple[Finding, ...] = field(repr=False)
