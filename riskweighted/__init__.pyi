@@ -157,6 +157,10 @@ from .sampling.settings import Sampling as Sampling
 from .sequence.fit import Fit as Fit
 from .sequence.fitting import compile_model as compile_model, fit as fit
 from .sequence.saved import load_fit as load_fit
+from .structure.find import (
+    FoundStructure as FoundStructure,
+    find_structure as find_structure,
+)
 from .sweeps.grid import (
     Sweep as Sweep,
     load_sweep as load_sweep,

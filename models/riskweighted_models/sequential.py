@@ -62,6 +62,11 @@ class Sequential:
         Pairs of variables of which the first is never greater.
     forbidden : sequence of str, optional
         Conditions that hold for no record, such as ``"marital == 'MARRIED' and age < 16"``.
+    implied : sequence of (condition, condition), optional
+        Where the first holds the second does, such as ``("smoke == 'NO'", "cigarettes == -8")``: a status or level that follows is set and
+        not drawn, one that is ruled out is not drawn.
+    sums : sequence of (total, part, ...), optional
+        Amounts that add up: whichever is drawn last is computed and not drawn. A difference is a sum: c = a - b is ``("a", "b", "c")``.
     on_broken : {"error", "leave-out"}
         What becomes of confidential records that break a rule: refused, or left out of the fit of the rule's variable.
     recoding : {"plain", "statuses"}
@@ -81,6 +86,8 @@ class Sequential:
     forbidden: Sequence[str] = ()
     on_broken: str = "error"
     recoding: str = RECODINGS[0]
+    implied: Sequence[Sequence[str]] = ()
+    sums: Sequence[Sequence[str]] = ()
 
     def __post_init__(self) -> None:
         for what in ("variables", "predictors"):
@@ -138,7 +145,7 @@ class Sequential:
             for name, given in self.settings.items()
         )
         stated = [structure for structure in structures if structure is not None]
-        return Rules(self.variables, self.order, self.forbidden, stated, self.codes, self.on_broken)
+        return Rules(self.variables, self.order, self.forbidden, stated, self.codes, self.on_broken, implied=self.implied, sums=self.sums)
 
     def data_dependent_choices(self, variable: str) -> tuple[str, ...]:
         """What it takes from the sensitive values for a variable, as the settings stand, beside what the variable's model does."""

@@ -10,7 +10,10 @@ from riskweighted.commands.terminal import Seed, loading, reporter, say_pairs, s
 from riskweighted.common.errors import InputError
 from riskweighted.common.numbers import exactly, together
 from riskweighted.common.progress import duration
+from riskweighted.common.text import plain
 from riskweighted.weights.names import UNWEIGHTED
+
+_MOST_RULES = 5  # that are named by their columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,6 +108,11 @@ def _models(plan: "Plan") -> dict[str, str]:
         lines["values of 1 or 2"] = (
             f"{counts}: levels or counts that only one or two records hold are drawn as they are; merge them, or state the list of "
             "levels or values, which is then public"
+        )
+    if plan.unstated:
+        shown = "; ".join(map(plain, plan.unstated[:_MOST_RULES])) + "; ..." * (len(plan.unstated) > _MOST_RULES)
+        lines["rules not stated"] = (
+            f"{len(plan.unstated)} that no record breaks ({shown}); `init` writes them, rw.find_structure tells them"
         )
     return lines
 

@@ -113,6 +113,10 @@ def _show(suggestion: "Suggestion", refusal: str, out: Path, private: bool, no_n
     if suggestion.beyond:
         counts = ", ".join(f"{plain(name)} ({count:,} beyond)" for name, count in suggestion.beyond.items())
         say(f"Draws have round bounds that were found in the data: {counts}. Public ones are better: edit support.")
+    if suggestion.told_by:
+        say("Left out: " + "; ".join(f"{plain(name)}, which follows from {plain(of)}" for name, of in suggestion.told_by.items()) + ".")
+    if suggestion.rules or suggestion.nearly:
+        say(f"Rules: {len(suggestion.rules)} that no record breaks, kept; {len(suggestion.nearly)} that a few break, not kept.")
     for name, cells in no_numbers.items():
         told = "1 cell that is no number" if cells == 1 else f"{cells:,} cells that are no numbers"
         tell(
@@ -185,5 +189,8 @@ def _as_json(suggestion: "Suggestion") -> dict[str, Any]:
         "models": suggestion.models,
         "predictors": suggestion.predictors,
         "beyond": suggestion.beyond,
+        "told_by": suggestion.told_by,
+        "rules": len(suggestion.rules),
+        "nearly": len(suggestion.nearly),
         "schemes": suggestion.schemes,
     }

@@ -21,6 +21,7 @@ from riskweighted.risk.masses import ball_masses
 from riskweighted.sampling.loo import K_LIMIT
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.fitting import fit as fit_anew
+from riskweighted.sequence.rules import any_broken
 from riskweighted.weights.match import world_functions
 from riskweighted.weights.names import is_centred
 from riskweighted.weights.schemes import scheme_source
@@ -158,7 +159,7 @@ def what_is_held(fit: Fit, weighting: Weighting | None, anew: bool = True) -> tu
         held += [fit.prepared.label_of(name, what) for what in (("whatever its preparation reads",) if told is None else told)]
         if is_strange(block.synthesizer):
             held.append(fit.prepared.label_of(name, _UNSEEING))
-    if any(link.structure is not None for link in fit.prepared.links):
+    if any(link.structure is not None or link.decider is not None for link in fit.prepared.links):
         held.append("rules of structure, if they were found in the data")
     held.append("the choice of the model, if it was made on these data")
     return tuple(held)
@@ -192,6 +193,19 @@ def can_refit(weighting: Weighting | None) -> bool:
     return weighting is None or not is_centred(weighting.scheme) or scheme_source(weighting.scheme) is None
 
 
+def _that_fit(fit: Fit, record: int, mates: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Of the records whose values may stand in another's row those that break no rule there, as long as a decided variable asks for it."""
+    if all(link.decider is None for link in fit.prepared.links):
+        return mates
+    for some in (mates, others):
+        row = fit.confidential.iloc[np.full(len(some), record)]
+        placed = row.assign(**{name: fit.confidential[name].array[some] for name in fit.variables})
+        fitting = some[~any_broken(fit.prepared.rules.rules, placed)]
+        if len(fitting):
+            return np.asarray(fitting)
+    return mates
+
+
 def refit_without(fit: Fit, world: World, gone: np.ndarray, weighting: Weighting | None, rng: np.random.Generator) -> Fit:
     """Return the fit without a record, or those of a unit: weights are 0, and rows hold values of other records of their known pattern.
 
@@ -203,7 +217,7 @@ def refit_without(fit: Fit, world: World, gone: np.ndarray, weighting: Weighting
     donors = np.arange(len(confidential))
     for record in gone:
         mates = others[codes[others] == codes[record]]
-        donors[record] = rng.choice(mates if len(mates) else others)
+        donors[record] = rng.choice(_that_fit(fit, record, mates if len(mates) else others, others))
     for name in names:
         confidential[name] = confidential[name].array[donors]
     alphas = {}

@@ -216,6 +216,8 @@ def _columns(names: Sequence[str]) -> str:
 def _write_manifest(contents: Contents, source: str, folder: Path, hashes: Mapping[str, str]) -> None:
     """SHA-256 of every other file, versions and settings; of the confidential data the file's name only."""
     settings = json.loads(json.dumps(contents.run.manifest["settings"]))
+    for rules in ("implied", "sums"):  # which `init` finds in the data, and which name levels and codes
+        settings.get("synthesizer", {}).pop(rules, None)
     if settings["data"].get("path") is not None:
         settings["data"]["path"] = re.split(r"[/\\]", settings["data"]["path"])[-1]
     files = {path.relative_to(folder): file_hash(path) for path in folder.rglob("*") if path.is_file()}

@@ -49,6 +49,8 @@ def about_section(source: Source) -> Section:
         )
     given = ((name, value) for name, value in flat(run.manifest["settings"]) if value is not None and value != [])
     told = [(name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)) for name, value in given]
+    if not view.internal:  # rules that `init` finds in the data name levels and codes
+        told = [(name, value) for name, value in told if not name.startswith(("synthesizer.implied", "synthesizer.sums"))]
     settings = pd.DataFrame(told, columns=["Setting", "Value"])
     versions = pd.DataFrame(run.manifest["versions"].items(), columns=["Software", "Version"])
     hashes = {"run manifest": file_hash(run.folder / "manifest.json")}

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.frames import as_floats
-from riskweighted.contract.categories import target_numbers
+from riskweighted.contract.categories import codes_in, target_numbers
 from riskweighted.contract.synthesizer import Draw
 from riskweighted.design.distinct import Distinct
 from riskweighted.design.precision import Precision, precision_of
@@ -26,7 +26,8 @@ from riskweighted.sequence.blocks import Block, Link
 from riskweighted.sequence.drawing import ROUNDS, Thetas
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.outcomes import is_missing
-from riskweighted.sequence.rules import Structure
+from riskweighted.sequence.rules import Structure, any_broken
+from riskweighted.sequence.ruling import Ruling
 
 __all__ = ["Masses", "ball_masses"]
 
@@ -67,15 +68,21 @@ class _Balls(NamedTuple):
     possible: np.ndarray
     confidential: np.ndarray
     fixed: Callable[[Draw], np.ndarray] | None = None  # their masses (n,), where no dataset changes the model's arrays
+    decided: tuple[np.ndarray, ...] = ()  # which records (n,) have each outcome that implications may decide in their ball
+    near: Callable[[np.ndarray], np.ndarray] | None = None  # which values (n,) that a sum gives lie in their balls
 
 
 def _balls(fit: Fit, link: Link, world: World, precision: Precision) -> _Balls:
     statuses = tuple(_holds(world, link, block.status.outcome) for block in link.statuses)  # type: ignore[union-attr]
     structural = None if link.structure is None else _holds(world, link, link.structure.value(fit.confidential[link.variable]))
     column, name = world.confidential[link.variable], link.variable
+    decided = () if link.decider is None else tuple(_holds(world, link, outcome) for outcome in link.decider.outcomes)
+    near = None if link.decider is None or link.decider.total is None else partial(_near, world, name)
     plain = fit.drawing.outcomes[name].numbers(column)
     if link.values is None:
-        return _Balls(statuses, _holds(world, link, link.constant), structural, None, np.zeros(len(column), dtype=bool), plain)
+        return _Balls(
+            statuses, _holds(world, link, link.constant), structural, None, np.zeros(len(column), dtype=bool), plain, None, decided, near
+        )
     block = fit.blocks[link.values.name]
     numbers = as_floats(column) if block.categories is None else target_numbers(block.synthesizer, block.prepared, world.confidential)
     balls = drawn_balls(world.scenario, name, numbers, name in world.numeric, precision_of(precision, name) or block.precision)
@@ -83,7 +90,14 @@ def _balls(fit: Fit, link: Link, world: World, precision: Precision) -> _Balls:
     fixed = None
     if fit.drawing.is_fixed(link.values) and gives_mass(block):
         fixed = masses_inside(block, block.prepared, balls)
-    return _Balls(statuses, None, structural, balls, possible, plain, fixed)
+    return _Balls(statuses, None, structural, balls, possible, plain, fixed, decided, near)
+
+
+def _near(world: World, name: str, values: np.ndarray) -> np.ndarray:
+    """Which amounts (n,) lie in the balls of the confidential ones."""
+    statuses = world.scenario.statuses(world.confidential[name])
+    lower, upper = world.scenario.balls(name, statuses.values)
+    return np.asarray((statuses.status == AMOUNT) & (lower <= values) & (values <= upper))
 
 
 def _holds(world: World, link: Link, value: object) -> np.ndarray:
@@ -135,7 +149,7 @@ class _Walk:
             self.truncated = True
         elif self.truncated and needed:
             rows = np.flatnonzero(self.mass > 0)
-            values = self.fit.drawing.drawn(link, self.frame, self.encoded, self.thetas, self.rng, self.precision, rows)
+            values = self.fit.drawing.drawn(link, self.frame, self.encoded, self.thetas, self.rng, self.precision, rows, [])
             self.fit.drawing.put(link, values, self.frame, self.encoded)
             drawn = True
         if needed and not drawn and name in self.fit.prepared.recipes:
@@ -150,7 +164,8 @@ class _Walk:
 
     def _truncate(self, link: Link, needed: bool) -> bool:
         """Multiply the mass of the balls in; draw inside them where the values matter, and tell whether any was drawn."""
-        rules = [rule for rule in self.fit.prepared.rules.at(link.variable) if not isinstance(rule, Structure)]
+        checked = self.fit.prepared.rules.redrawn(link.variable, not link.levels)
+        rules = [rule for rule in checked if not isinstance(rule, Structure)]
         rows = np.flatnonzero(self.mass > 0)
         pieces = self._pieces(link, rows)
         masses = np.array([piece.mass for piece in pieces]).reshape(len(pieces), len(rows))
@@ -184,7 +199,7 @@ class _Walk:
     def _tries(self, link: Link, frame: pd.DataFrame, rows: np.ndarray) -> np.ndarray:
         """Draws until one obeys the rules, (m,): on average one over the probability of obeying."""
         tries, again = np.zeros(len(rows)), np.arange(len(rows))
-        outcomes, rules = self.fit.drawing.outcomes[link.variable], self.fit.prepared.rules
+        outcomes, checked = self.fit.drawing.outcomes[link.variable], self.fit.prepared.rules.redrawn(link.variable, not link.levels)
         for _ in range(ROUNDS):
             if not len(again):
                 break
@@ -193,7 +208,7 @@ class _Walk:
             values = self.fit.drawing.values_at(link, frame, self.encoded, self.thetas, self.rng, at, precision)
             tries[again] += 1
             drawn = frame.iloc[at].assign(**{link.variable: outcomes.column(values, at)})
-            again = again[rules.broken_by(drawn, link.variable)]
+            again = again[any_broken(checked, drawn)]
         return tries
 
     def _pieces(self, link: Link, rows: np.ndarray) -> list[_Piece]:
@@ -207,18 +222,50 @@ class _Walk:
         if link.structure is not None and balls.structural is not None:
             left = link.structure.when.holds(self.frame.iloc[rows]).astype(float)
             single(link.structure.value(self.fit.confidential[link.variable]), (1 - left) * balls.structural[rows])
-        for block, inside in zip(link.statuses, balls.statuses, strict=True):
+        ruling = Ruling.of(link, self.frame.iloc[rows])
+        if ruling is not None:
+            for place in np.unique(ruling.left.only[ruling.left.only >= 0]):
+                here = ruling.left.only == place
+                single(ruling.decider.outcomes[place], left * here * balls.decided[place][rows])
+            left = left * (ruling.left.only < 0)
+        for number, (block, inside) in enumerate(zip(link.statuses, balls.statuses, strict=True)):
             hit = np.zeros(len(rows))
             reach = np.flatnonzero(left > 0)
+            if ruling is not None:
+                reach, sure = ruling.asked(block, link.coming[number], reach)
+                hit[sure] = 1.0
             if len(reach):
                 hit[reach] = self._status_mass(block, rows[reach])
             single(block.status.outcome, left * hit * inside[rows])  # type: ignore[union-attr]
             left = left * (1 - hit)
+        if ruling is not None and balls.near is not None:
+            computed = np.full(len(self.frame), np.nan)
+            computed[rows] = ruling.computed
+            there = ~np.isnan(ruling.computed)
+            pieces.append(_Piece(left * there * balls.near(computed)[rows], lambda: computed[rows]))
+            left = left * ~there
         if balls.constant is not None:
             single(link.constant, left * balls.constant[rows])
         elif link.values is not None and balls.values is not None:
-            pieces.append(self._value_piece(link, link.values, balls, rows, left))
+            pieces.append(
+                self._value_piece(link, link.values, balls, rows, left if ruling is None else left * self._allowed(link, ruling, rows))
+            )
         return pieces
+
+    def _allowed(self, link: Link, ruling: Ruling, rows: np.ndarray) -> np.ndarray:
+        """By what to multiply the mass of each record's own level, since one of those that are left to it is drawn, (m,)."""
+        block, factor = link.values, np.ones(len(rows))
+        levels = None if block is None else self.fit.blocks[block.name].categories
+        if block is None or levels is None or not link.levels:
+            return factor
+        allowed = ruling.levels(levels, np.arange(len(rows)))
+        some = np.flatnonzero(~allowed.all(axis=1))
+        if len(some):
+            masses = self.fit.drawing.level_masses(block, self.frame, self.encoded, self.thetas, rows[some])
+            own = codes_in(self.fit.confidential[link.variable].iloc[rows[some]], levels)
+            held = np.where(own >= 0, allowed[some, np.maximum(own, 0)], False)
+            factor[some] = held / (masses * allowed[some]).sum(axis=1)
+        return factor
 
     def _status_mass(self, block: Block, rows: np.ndarray) -> np.ndarray:
         """P(the status | those before it), (m,)."""

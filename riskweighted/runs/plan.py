@@ -1,7 +1,7 @@
 """What a study would do and what it would take, found without sampling: what a dry run tells."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pandas as pd
@@ -11,6 +11,8 @@ from riskweighted.runs.checked import check_study
 from riskweighted.runs.estimate import Estimate, estimate_run
 from riskweighted.runs.study import Study
 from riskweighted.sequence.blocks import Block, PreparedSequence
+from riskweighted.sequence.rule_kinds import Implied, Sum
+from riskweighted.structure.find import MOST_COLUMNS, find_structure
 from riskweighted.weights.margins import world_shift
 from riskweighted.weights.names import is_centred
 
@@ -28,6 +30,7 @@ class Plan:
     least and the largest product w_i alpha_i, the power of a record's likelihood. ``models``: of the blocks of a chain.
     ``estimate``: the time, memory and disk that it takes.
     ``rare``: how many levels or counted values of a variable are held by fewer than 3 records, and are drawn as they are all the same.
+    ``unstated``: rules that no record breaks and that a chain is not told of, by kind and columns.
     """
 
     records: int
@@ -43,6 +46,7 @@ class Plan:
     models: dict[str, str] = field(default_factory=dict)
     rare: dict[str, int] = field(default_factory=dict)
     survey: dict[str, tuple[float, float]] = field(default_factory=dict)
+    unstated: tuple[str, ...] = ()
 
 
 def plan_study(study: Study, confidential: pd.DataFrame | None = None, began: float | None = None) -> Plan:
@@ -73,6 +77,7 @@ def plan_study(study: Study, confidential: pd.DataFrame | None = None, began: fl
         models=prepared.chosen,
         survey=_ranges(prepared, weights),
         rare=_rare(prepared) if prepared.chosen else {},
+        unstated=_unstated(work.study, prepared) if prepared.chosen else (),
     )
 
 
@@ -96,6 +101,27 @@ def _rare(prepared: PreparedSequence) -> dict[str, int]:
         if drawn and not listed and rare:
             counts_of_rare[link.variable] = rare
     return counts_of_rare
+
+
+def _unstated(study: Study, prepared: PreparedSequence) -> tuple[str, ...]:
+    """Rules that no record breaks and that the study does not state, by kind and columns; under a guarantee nothing is looked for."""
+    if study.guarantee is not None:
+        return ()
+    data, rules = prepared.confidential, prepared.rules
+    beside = [*study.synthesizer.columns, *study.unaltered(data)]
+    names = [name for name in dict.fromkeys(beside) if name in data.columns and name not in prepared.variables]
+    found = find_structure(data, [*names, *prepared.variables][-MOST_COLUMNS:], codes=prepared.codes)
+    told = {rule.text for rule in rules.rules}
+    covered = [{*rule.names} for rule in rules.rules if not isinstance(rule, Implied | Sum)]
+    left = [rule for rule in found.kept(prepared.variables) if not all(_stated(*declared) in told for declared in rule.declared)]
+    return tuple(f"{rule.kind}: {', '.join(rule.columns)}" for rule in left if not any({*rule.columns} <= names for names in covered))
+
+
+def _stated(setting: str, parts: Sequence[str]) -> str:
+    """A rule as it is declared, in the words of the rule."""
+    if setting == "implied":
+        return f"{parts[1]} where {parts[0]}"
+    return f"{parts[0]} <= {parts[1]}" if setting == "order" else f"{parts[0]} = {' + '.join(parts[1:])}"
 
 
 def _ranges(prepared: PreparedSequence, weights: Mapping[str, pd.DataFrame]) -> dict[str, tuple[float, float]]:

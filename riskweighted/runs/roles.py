@@ -1,7 +1,7 @@
 """Which part each column of a file may play: what is sensitive, what an intruder knows, what predicts, what gives another away."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from riskweighted.common.ranks import order_alike
 from riskweighted.data.io import numbers_in_text
 from riskweighted.derivation.columns import as_numbers
 from riskweighted.derivation.derived import REFUSE, derived
+from riskweighted.design.bends import independent
 from riskweighted.intruder.disguise import disguise_of
 from riskweighted.intruder.patterns import cells
 from riskweighted.runs.columns import AMOUNT, LEVELS, YEAR, Column, skewness
@@ -138,20 +139,51 @@ def patterns_of(data: pd.DataFrame, known: Sequence[str]) -> tuple[int, int]:
     return int((sizes > 0).sum()), int((sizes == 1).sum())
 
 
-def predictors_of(data: pd.DataFrame, columns: Sequence[Column], targets: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
-    """What is known, then what tells most of the targets, as long as the records can carry the columns of the model matrix."""
+def predictors_of(
+    data: pd.DataFrame, columns: Sequence[Column], targets: Sequence[str], known: Sequence[str], recodes: Collection[tuple[str, str]] = ()
+) -> tuple[tuple[str, ...], dict[str, str]]:
+    """What is known, then what tells most of the targets, as long as the records can carry the columns of the model matrix.
+
+    `recodes`: pairs of a column and one that follows from it. Of these, and of columns that are a combination of others, the one that tells
+    less is left out: the second result says by name of what they are.
+    """
     answers = [_grouped(data[name]) for name in targets]
     told = {column.name: sum(_told(_grouped(data[column.name]), answer) for answer in answers) for column in columns}
     ordered = sorted(columns, key=lambda column: (column.name not in known, -told[column.name]))
     most = most_columns(len(data))
-    predictors: list[Column] = []
+    useful = [column.name for column in columns if _suits(column) and (column.name in known or told[column.name] > 0)]
+    predictors, told_by, design = list[Column](), dict[str, str](), np.empty((len(data), 0))
     for column in ordered:
         width = column.width
-        suits = column.missing <= _MOST_MISSING * column.records and (column.use != LEVELS or column.distinct <= _MOST_LEVELS)
-        if suits and (column.name in known or told[column.name] > 0) and width <= most and not _twin(data, column, predictors):
-            predictors.append(column)
-            most -= width
-    return tuple(column.name for column in predictors)
+        tells = column.name in known or told[column.name] > 0
+        if _suits(column) and tells and width <= most and not _twin(data, column, predictors):
+            finer = [name for name in useful if (name, column.name) in recodes and not any((other, name) in recodes for other in useful)]
+            own = _in_design(data[column.name], column)
+            adds = independent(np.column_stack([design, own]))[design.shape[1] :]
+            if finer or not adds[0 : 1 if column.is_number and not column.enters_as_levels else None].any():
+                told_by[column.name] = finer[0] if finer else "other predictors"
+            elif adds.all() or len(targets) > 1 or not column.complete:  # a chain leaves out single columns of the matrix
+                predictors.append(column)
+                design, most = np.column_stack([design, own]), most - width
+            else:
+                told_by[column.name] = "other predictors, in part"
+    return tuple(column.name for column in predictors), told_by
+
+
+def _suits(column: Column) -> bool:
+    """Whether a column has few gaps, and few levels if it has any."""
+    return column.missing <= _MOST_MISSING * column.records and (column.use != LEVELS or column.distinct <= _MOST_LEVELS)
+
+
+def _in_design(column: pd.Series, of: Column) -> np.ndarray:
+    """A column as a model matrix may hold it, (n, k): a number by itself and where it is missing, levels by indicators."""
+    if of.is_number and not of.enters_as_levels:
+        values = as_floats(column)
+        missing = np.isnan(values)
+        filled = np.where(missing, np.nanmean(values), values)
+        return np.column_stack([filled, missing])[:, : 1 + missing.any()]
+    codes = pd.factorize(column, use_na_sentinel=False)[0]
+    return np.asarray(codes[:, None] == np.arange(1, codes.max() + 1), dtype=float)
 
 
 def most_columns(records: int) -> int:

@@ -13,6 +13,7 @@ from riskweighted.runs.suggestion import Suggestion, min_radius_of, radius_of
 
 __all__ = ["carries_values", "starting_text"]
 
+_MOST_NEARLY = 10  # rules that a few records break, which are named
 _WIDTH = 108  # from which on a remark stands above its line
 
 
@@ -35,7 +36,8 @@ def carries_values(suggestion: Suggestion) -> bool:
     """Whether the text holds anything that was read off the values of the data: then the file is its owner's only."""
     targets = [suggestion.column(name) for name in suggestion.targets]
     measured = any(column.is_number and radius_of(column)[1] == "absolute" for column in targets)
-    return bool(measured or suggestion.beyond or min_radius_of(targets) > 0 or any(column.codes for column in targets))
+    measured = measured or min_radius_of(targets) > 0 or any(column.codes for column in targets)
+    return bool(measured or suggestion.beyond or suggestion.rules or suggestion.nearly)
 
 
 _THRESHOLDS = [
@@ -72,7 +74,7 @@ def _head(suggestion: Suggestion, data: Path) -> list[str]:
         "# It was guessed from the columns. What an intruder knows, how close is close and what is public are yours to say.",
     ]
     if carries_values(suggestion):
-        lines.append("# Confidential: it holds codes, bounds, or units of the size of the values, that were found in the data.")
+        lines.append("# Confidential: it holds codes, rules, bounds, or units of the size of the values, that were found in the data.")
     lines += ["# Next: riskweighted check FILE, then riskweighted run FILE --out results", "seed = 1"]
     return lines
 
@@ -168,13 +170,34 @@ def _chain(suggestion: Suggestion) -> list[str]:
     lines += _set("predictors", list(suggestion.predictors), _why_predictors(suggestion))
     if suggestion.recodes:
         lines += _set("recoding", "statuses", "zeros predict by indicators, as codes and gaps do, numbers on a grid")
+    lines += _rules(suggestion)
     for name in suggestion.targets:
         column = suggestion.column(name)
         header = as_toml({"variables": {name: {}}}, "synthesizer").strip().splitlines()[-1].replace("[variables", "[synthesizer.variables")
         lines += ["", header, *_remark(f"{suggestion.models[name] or 'a model by type'}: {_why_model(suggestion, column)}")]
-        if column.codes:
-            lines += _set("codes", [_whole(code) for code in column.codes], "found in the data; each has a share of its own")
+        if codes := suggestion.codes_of(name):
+            lines += _set("codes", [_whole(code) for code in codes], "found in the data; each has a share of its own")
         lines += _bounds(suggestion, column)
+    return lines
+
+
+def _rules(suggestion: Suggestion) -> list[str]:
+    """What holds in the data, a line a rule, with the share of the records that could have broken it."""
+    records, lines = suggestion.columns[0].records, list[str]()
+    told = {"order": "never greater than", "implied": "where the first holds, so does the second", "sums": "the sum of"}
+    if suggestion.rules:
+        why = "Found in the data: no record breaks these rules, and no draw will. Delete a line to strike a rule out."
+        lines += _remark(f"{why} Behind each: how many of the records could have broken it")
+    for setting, what in told.items():
+        listed = [(parts, rule.could / records) for rule in suggestion.rules for kind, parts in rule.declared if kind == setting]
+        if listed:
+            texts = [(as_toml({"a": list(parts)}).strip().removeprefix("a = "), _share(share)) for parts, share in listed]
+            lines += [f"{setting} = [  # {what}", *(f"  {text},  # {share}" for text, share in texts), "]"]
+    for rule in suggestion.nearly[:_MOST_NEARLY]:
+        some = "1 record breaks" if rule.exceptions == 1 else f"{rule.exceptions} records break"
+        lines += _remark(f"not kept, {some} it: {plain(rule.text)}")
+    if len(suggestion.nearly) > _MOST_NEARLY:
+        lines.append(f"# and {len(suggestion.nearly) - _MOST_NEARLY} more that a few records break: rw.find_structure lists them")
     return lines
 
 
@@ -186,6 +209,7 @@ def _why_chain(suggestion: Suggestion) -> str:
         *([f"{_share(column.missing / column.records)} are missing"] if column.missing else []),
         *([f"{_share(column.of_codes)} hold a code"] if column.codes else []),
         *(["it has levels"] if column.use == LEVELS else []),
+        *(["rules hold that only a chain keeps"] if suggestion.rules else []),
     ]
     return f"a chain also takes one variable; here since {' and '.join(because)}"
 
@@ -209,7 +233,10 @@ def _why_model(suggestion: Suggestion, column: Column) -> str:
 
 
 def _why_predictors(suggestion: Suggestion) -> str:
-    return "what is known, then what tells most" if suggestion.predictors else "no column of the file tells anything of it"
+    if not suggestion.predictors:
+        return "no column of the file tells anything of it"
+    apart = "; ".join(f"{plain(name)} is left out: it follows from {plain(of)}" for name, of in suggestion.told_by.items())
+    return "what is known, then what tells most" + (f"; {apart}" if apart else "")
 
 
 def _bounds(suggestion: Suggestion, column: Column) -> list[str]:

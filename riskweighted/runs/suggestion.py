@@ -18,6 +18,9 @@ from riskweighted.runs.columns import AMOUNT, LEVELS, Column, skewness
 from riskweighted.runs.mixtures import Mixture, suggest_mixture
 from riskweighted.runs.roles import giving_away, known_of, likely_target, most_columns, patterns_of, predictors_of
 from riskweighted.sequence.declared import Chain
+from riskweighted.structure.columns import quoted as written
+from riskweighted.structure.find import MOST_COLUMNS, find_structure
+from riskweighted.structure.findings import Finding
 from riskweighted.weights.names import UNWEIGHTED
 
 __all__ = ["Suggestion", "suggest", "with_fewer"]
@@ -35,7 +38,8 @@ class Suggestion:
     ``chosen``: whether the targets were chosen here rather than named. ``patterns``, ``alone``: known patterns, and records alone in
     theirs. ``chain``: the registered chain, of several variables or of one with gaps, codes or many levels; "" for a single model, whose
     ``formula`` and, for comparison, ``mixture`` stand here. ``models``: by target the registered synthesizer of its amounts or levels.
-    ``left_out``: by column why it takes no part.
+    ``left_out``: by column why it takes no part; ``told_by``: by column that does not predict the one that it follows from, or "other
+    predictors". ``rules``: what holds in the data between the variables and what predicts them or leaves; ``nearly``: what a few break.
     """
 
     columns: tuple[Column, ...] = field(repr=False)
@@ -50,10 +54,20 @@ class Suggestion:
     formula: str = ""
     mixture: Mixture | None = None
     left_out: Mapping[str, str] = field(default_factory=dict)
+    told_by: Mapping[str, str] = field(default_factory=dict)
+    rules: tuple[Finding, ...] = field(default=(), repr=False)
+    nearly: tuple[Finding, ...] = field(default=(), repr=False)
 
     def column(self, name: str) -> Column:
         """What was found of a column."""
         return next(column for column in self.columns if column.name == name)
+
+    def codes_of(self, target: str) -> tuple[float, ...]:
+        """Its special codes, and 0 where a rule asks for it, so that it has a share of its own."""
+        column, texts = self.column(target), " ".join(text for rule in self.rules for _, texts in rule.declared for text in texts)
+        name = re.escape(written(target))
+        asked = column.use == AMOUNT and re.search(rf"{name} (== 0(?![\w.])|in \[(0|[^\]]*, 0)[,\]])", texts)
+        return (*column.codes, 0.0) if asked and 0 < column.zero < 1 else column.codes
 
     def takes(self, target: str, setting: str) -> bool:
         """Whether the model of a target has a setting."""
@@ -127,20 +141,38 @@ def suggest(data: pd.DataFrame, columns: Sequence[Column], targets: Sequence[str
     copies = giving_away(some, others, [by_name[name] for name in chosen])
     others = [column for column in others if column.name not in copies]
     known = known_of(data, others)
-    predictors = predictors_of(some, others, chosen, known)
-    first = Suggestion(
-        tuple(columns), chosen, not targets, known, predictors, *patterns_of(data, known), "", {}, left_out={**left_out, **copies}
-    )
-    return _with_models(first, data)
+    predictors, told_by = predictors_of(some, others, chosen, known, _recodes(some, others))
+    left_out |= copies
+    patterns, alone = patterns_of(data, known)
+    first = Suggestion(tuple(columns), chosen, not targets, known, predictors, patterns, alone, "", {}, left_out=left_out, told_by=told_by)
+    return _with_models(_with_rules(first, data), data)
+
+
+def _recodes(data: pd.DataFrame, columns: Sequence[Column]) -> set[tuple[str, str]]:
+    """Pairs of a column and one that follows from it."""
+    names, codes = [column.name for column in columns][:MOST_COLUMNS], {column.name: column.codes for column in columns}
+    return {(of, name) for name, of in find_structure(data, names, codes=codes).recodes.items()}
+
+
+def _with_rules(suggestion: Suggestion, data: pd.DataFrame) -> Suggestion:
+    """With the rules that hold between the variables, and between them and what predicts them or leaves unaltered."""
+    beside = [*suggestion.predictors, *suggestion.known, *suggestion.released]
+    names = [*dict.fromkeys(beside), *suggestion.targets]
+    codes = {name: codes for name in names if (codes := suggestion.column(name).codes)}
+    found = find_structure(data, names[-MOST_COLUMNS:], codes=codes)
+    nearly = (rule for rule in found.findings if rule.exceptions and {*rule.columns} & {*suggestion.targets})
+    return replace(suggestion, rules=found.kept(suggestion.targets), nearly=tuple(nearly))
 
 
 def with_fewer(suggestion: Suggestion, data: pd.DataFrame) -> Iterable[Suggestion]:
     """Simpler and simpler studies, for data that does not suit the first one."""
     yield suggestion
+    if suggestion.rules:
+        yield _with_models(replace(suggestion, rules=(), nearly=()), data)
     for predictors, known in ((suggestion.known, suggestion.known), ((), suggestion.known), ((), ())):
         simpler = replace(suggestion, predictors=predictors, known=known)
         patterns, alone = patterns_of(data, known)
-        yield _with_models(replace(simpler, patterns=patterns, alone=alone), data)
+        yield _with_models(_with_rules(replace(simpler, patterns=patterns, alone=alone), data), data)
 
 
 # -- columns
@@ -181,13 +213,13 @@ def _why_left_out(column: Column) -> str:
 def _with_models(suggestion: Suggestion, data: pd.DataFrame) -> Suggestion:
     """The model of each target, as a registered chain chooses it by type; alone where one model does."""
     predictors = suggestion.predictors
-    settings = {name: {"codes": list(codes)} for name in suggestion.targets if (codes := suggestion.column(name).codes)}
+    settings = {name: {"codes": list(codes)} for name in suggestion.targets if (codes := suggestion.codes_of(name))}
     name = chain_names()[0]
     made: Any = load_synthesizer(name)
     chain = made(suggestion.targets, predictors=predictors, settings=settings)
-    models = {target: _model(chain, target, suggestion.column(target), data) for target in suggestion.targets}
+    models = {target: _model(chain, target, suggestion.codes_of(target), data) for target in suggestion.targets}
     target = suggestion.column(suggestion.targets[0])
-    if len(suggestion.targets) > 1 or not target.complete or target.use == LEVELS:
+    if len(suggestion.targets) > 1 or not target.complete or target.use == LEVELS or suggestion.rules:
         return replace(suggestion, chain=name, models=models, formula="", mixture=None)
     complete = tuple(predictor for predictor in predictors if suggestion.column(predictor).complete)
     formula = f"{quoted(target.name)} ~ {' + '.join(_predictors([suggestion.column(name) for name in complete], len(data))) or '1'}"
@@ -201,10 +233,10 @@ def _is_count(column: Column) -> bool:
     return whole and float(np.ptp(column.amounts)) < _APART * column.distinct
 
 
-def _model(chain: Chain, name: str, column: Column, data: pd.DataFrame) -> str:
+def _model(chain: Chain, name: str, codes: Sequence[float], data: pd.DataFrame) -> str:
     values = data[name].dropna()
-    if column.codes:
-        values = values[~values.isin(column.codes)]
+    if codes:
+        values = values[~values.isin(codes)]
     try:
         return _named(chain.value_model(name, values, f"`{name}` ~ 1"))
     except InputError:

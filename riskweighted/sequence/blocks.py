@@ -19,6 +19,7 @@ from riskweighted.contract.synthesizer import Synthesizer
 from riskweighted.design.distinct import Distinct
 from riskweighted.design.tables import Tables
 from riskweighted.sampling.block_fit import PreparedModel
+from riskweighted.sequence.deciding import Decider
 from riskweighted.sequence.declared import Chain, SideBySide
 from riskweighted.sequence.recoding import Recipe
 from riskweighted.sequence.rules import Rules, Structure
@@ -59,6 +60,11 @@ class Block:
     model: PreparedModel = field(repr=False)
 
     @property
+    def outcome(self) -> object:
+        """What its status is of: a code, a level, or None where it is missing."""
+        return None if self.status is None else self.status.outcome
+
+    @property
     def whole(self) -> bool:
         """Whether every record reaches it."""
         return len(self.model.confidential) == len(self.member)
@@ -69,7 +75,8 @@ class Link:
     """One variable of a sequence: its structural rule, its statuses in order, its values. Confidential.
 
     ``constant``: the one value of a variable that has statuses and no other value than this; it has no block of values then.
-    ``levels``: whether it is categorical, so that no precision is its.
+    ``levels``: whether it is categorical, so that no precision is its. ``decider``: what implications and sums leave to it; ``coming``: of
+    each status, which of the decider's outcomes (C,) the data have after it.
     """
 
     variable: str
@@ -78,6 +85,8 @@ class Link:
     values: Block | None
     constant: object = field(default=None, repr=False)
     levels: bool = False
+    decider: Decider | None = field(default=None, repr=False)
+    coming: tuple[np.ndarray, ...] = field(default=(), repr=False)
 
     @property
     def blocks(self) -> tuple[Block, ...]:

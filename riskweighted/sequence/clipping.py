@@ -98,6 +98,9 @@ def _of_link(prepared: PreparedSequence, chain: Chain, link: Link) -> Iterator[s
     asked = [] if link.structure is None else [source for source in link.structure.names if source in variables and source != name]
     if asked:
         yield f"which records the rule of {name!r} leaves by {listing(asked)}"
+    decided = [source for rule in prepared.rules.decided(name, not link.levels) for source in rule.names if source in variables]
+    if decided:
+        yield f"which records the rules implied and sums decide of {name!r} by {listing(dict.fromkeys(decided))}"
     if prepared.aside[name].any() or (prepared.rules.on_broken == "leave-out" and prepared.rules.at(name)):
         yield f"which records break a rule of {name!r} and are left out"
     earlier = [] if link.values is None else [source for source in link.values.sources if source in variables]

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,14 @@ from riskweighted.design.tables import Tables
 from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sequence.blocks import Block, Link, PreparedSequence
 from riskweighted.sequence.outcomes import Outcomes
+from riskweighted.sequence.rules import any_broken
+from riskweighted.sequence.ruling import Ruling, chosen
 
 __all__ = ["ROUNDS", "Drawing", "Thetas"]
 
 Thetas = Mapping[str, Draw]  # one posterior draw of every block
 ROUNDS = 100  # of redrawing what breaks a rule
+_FEWER_ROUNDS = 10  # where the whole record can be drawn again
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,10 +46,19 @@ class Drawing:
     def made(self, thetas: Thetas, rng: np.random.Generator, precision: Precision = None) -> pd.DataFrame:
         """The same of any fit: for the datasets that the ledger decides, and for those by which risk is measured, which do not leave."""
         frame, encoded = self.prepared.confidential.assign(), dict(self.prepared.encoded)
-        for link in self.prepared.links:
-            values = self.drawn(link, frame, encoded, thetas, rng, precision)
-            self.put(link, values, frame, encoded)
-        return frame
+        stuck, rows = list[np.ndarray](), None
+        for _ in range(ROUNDS):
+            for link in self.prepared.links:
+                values = self.drawn(link, frame, encoded, thetas, rng, precision, rows, stuck)
+                self.put(link, values, frame, encoded)
+            if not stuck:
+                return frame
+            rows = np.unique(np.concatenate(stuck))
+            stuck.clear()
+        raise InputError(
+            f"after {ROUNDS} rounds of draws implied, sums and other rules leave no value in {len(rows)} of {len(frame)} records: "  # type: ignore[arg-type]
+            "leave one of them out, or change the order of the variables"
+        )
 
     @cached_property
     def outcomes(self) -> dict[str, Outcomes]:
@@ -54,7 +67,7 @@ class Drawing:
 
     def _outcomes_of(self, link: Link) -> Outcomes:
         column = self.prepared.confidential[link.variable]
-        others = [block.status.outcome for block in link.statuses if block.status is not None]
+        others = [block.outcome for block in link.statuses if block.status is not None]
         others += [] if link.structure is None else [link.structure.value(column)]
         return Outcomes(column, None if link.values is None else self.blocks[link.values.name].categories, [*others, link.constant])
 
@@ -74,23 +87,31 @@ class Drawing:
         rng: np.random.Generator,
         precision: Precision = None,
         rows: np.ndarray | None = None,
+        stuck: list[np.ndarray] | None = None,
     ) -> np.ndarray:
         """A variable of a frame whose earlier variables are synthetic, as numbers (n,); what breaks a rule is drawn again.
 
         `rows`: for these alone; the others keep the value of the frame. `encoded`: numeric columns of predictors and earlier variables.
+        `stuck`: takes the records to which implications leave no value.
         """
         outcomes, rules = self.outcomes[link.variable], self.prepared.rules
+        checked = rules.redrawn(link.variable, not link.levels)
         values = outcomes.empty(len(frame)) if rows is None else outcomes.numbers(frame[link.variable])
         rows = np.arange(len(frame)) if rows is None else rows
-        for _ in range(ROUNDS):
-            values[rows] = self.values_at(link, frame, encoded, thetas, rng, rows, precision_of(precision, link.variable))
-            if not rules.at(link.variable):
+        for _ in range(ROUNDS if link.decider is None else _FEWER_ROUNDS):
+            values[rows] = self.values_at(link, frame, encoded, thetas, rng, rows, precision_of(precision, link.variable), stuck)
+            if not checked:
                 return values
             drawn = frame.assign(**{link.variable: outcomes.column(values)})
-            rows = rows[rules.broken_by(drawn, link.variable)[rows]]
+            rows = rows[any_broken(checked, drawn)[rows]]
+            if stuck:
+                rows = np.setdiff1d(rows, np.concatenate(stuck))
             if not len(rows):
                 return values
-        raise rules.unmet(drawn, link.variable, ROUNDS)
+        if link.decider is None or stuck is None:
+            raise rules.unmet(drawn, link.variable, ROUNDS)
+        stuck.append(rows)
+        return values
 
     def values_at(
         self,
@@ -101,26 +122,82 @@ class Drawing:
         rng: np.random.Generator,
         rows: np.ndarray,
         precision: float | None,
+        stuck: list[np.ndarray] | None = None,
     ) -> np.ndarray:
-        """New values of a variable for some rows, as numbers, without regard to rules: structure, statuses, then the value."""
+        """New values of a variable for some rows, as numbers: structure, what implications decide, statuses, then the value; without regard
+        to rules that only a check of the draws can keep."""
         outcomes = self.outcomes[link.variable]
         values, left = outcomes.empty(len(rows)), np.arange(len(rows))
         if link.structure is not None:
             holds = link.structure.when.holds(frame.iloc[rows])
             values[~holds] = outcomes.number(link.structure.value(self.prepared.confidential[link.variable]))
             left = np.flatnonzero(holds)
-        for block in link.statuses:
+        ruling = Ruling.of(link, frame.iloc[rows])
+        if ruling is not None:
+            left = ruling.set_decided(values, left, outcomes)
+            if stuck is not None and ruling.left.stuck[left].any():
+                stuck.append(rows[left[ruling.left.stuck[left]]])
+        for block, coming in zip_longest(link.statuses, link.coming):
             if len(left):
-                hit = self.numbers_at(block, frame, encoded, thetas, rng, rows[left]) == 1
-                values[left[hit]] = outcomes.number(block.status.outcome)  # type: ignore[union-attr]
-                left = left[~hit]
+                asked, hit = left, np.zeros(0, dtype=bool)
+                if ruling is not None:
+                    asked, sure = ruling.asked(block, coming, left)
+                    values[sure] = outcomes.number(block.outcome)
+                    left = np.setdiff1d(left, sure)
+                if ruling is None or len(asked):
+                    hit = self.numbers_at(block, frame, encoded, thetas, rng, rows[asked]) == 1
+                values[asked[hit]] = outcomes.number(block.outcome)
+                left = left[~hit] if ruling is None else np.setdiff1d(left, asked[hit])
+        if ruling is not None:
+            left = ruling.set_computed(values, left)
         if link.values is None:
             values[left] = outcomes.number(link.constant)
         elif len(left):
-            numbers = self.numbers_at(link.values, frame, encoded, thetas, rng, rows[left])
-            fit = self.blocks[link.values.name]
-            values[left] = numbers if fit.keeps_true_values else outcomes.drawn(fit.rounded(numbers, precision))
+            values[left] = self._new_values(link, link.values, ruling, frame, encoded, thetas, rng, rows, left, precision)
+            if ruling is not None and stuck is not None and len(landed := ruling.landed(values, left, outcomes)):
+                stuck.append(rows[landed])
         return values
+
+    def _new_values(
+        self,
+        link: Link,
+        block: Block,
+        ruling: "Ruling | None",
+        frame: pd.DataFrame,
+        encoded: Mapping[str, Distinct],
+        thetas: Thetas,
+        rng: np.random.Generator,
+        rows: np.ndarray,
+        left: np.ndarray,
+        precision: float | None,
+    ) -> np.ndarray:
+        """What the block of the values draws for those rows that are left; of levels of which some are ruled out, one of the others."""
+        fit = self.blocks[block.name]
+        numbers = self.numbers_at(block, frame, encoded, thetas, rng, rows[left])
+        if ruling is not None and link.levels and fit.categories is not None:
+            allowed = ruling.levels(fit.categories, left)
+            some = np.flatnonzero(~allowed.all(axis=1))
+            if len(some):
+                masses = self.level_masses(block, frame, encoded, thetas, rows[left[some]]) * allowed[some]
+                numbers = np.array(numbers, dtype=float)
+                numbers[some] = chosen(masses, rng)
+        return numbers if fit.keeps_true_values else self.outcomes[link.variable].drawn(fit.rounded(numbers, precision))
+
+    def level_masses(
+        self,
+        block: Block,
+        frame: pd.DataFrame,
+        encoded: Mapping[str, Distinct],
+        thetas: Thetas,
+        rows: np.ndarray,
+        *,
+        elsewhere: bool = False,
+    ) -> np.ndarray:
+        """The probability of each level of a model for some rows, (m, K)."""
+        fit, prepared = self.blocks[block.name], self.at(block, frame, encoded, rows, elsewhere=elsewhere)
+        codes = (np.full(len(rows), float(code)) for code in range(len(fit.categories or ())))
+        each = [log_densities(fit.synthesizer, prepared, code)(thetas[block.name]) for code in codes]
+        return np.asarray(np.exp(np.column_stack(each)))
 
     def numbers_at(
         self,
@@ -138,19 +215,25 @@ class Drawing:
     def log_densities(self, frame: pd.DataFrame, *, elsewhere: bool = False) -> Callable[[Thetas], dict[str, np.ndarray]]:
         """From one posterior draw of every block to log p(value_i | those before it) of each variable of a frame, (n,) by variable.
 
-        -inf where a structural rule gives another value. Other rules, which draws are cut to, play no part: no density knows their share.
+        -inf where a structural rule, or what implications and sums decide, gives another value. Other rules, which draws are cut to, play
+        no part: no density knows their share.
         `elsewhere`: whether the frame's rows and predictors are others than those of the data.
         """
         prepared, given, asked = self.prepared, {}, []
         encoded = {name: prepared.recipes[name].table(frame[name]) for name in prepared.encoded} if elsewhere else dict(prepared.encoded)
         for link in prepared.links:
             impossible = np.zeros(len(frame), dtype=bool) if link.structure is None else link.structure.broken(frame)
+            if link.decider is not None:
+                impossible |= any_broken(prepared.rules.decided(link.variable, not link.levels), frame)
             for block, rows, values in self._reached(link, frame):
                 if block is None:
                     impossible[rows] |= ~_same(values, self.outcomes[link.variable].number(link.constant))
                 elif len(rows):
                     synthesizer, arrays = self.blocks[block.name].synthesizer, self.at(block, frame, encoded, rows, elsewhere=elsewhere)
-                    asked.append((link.variable, block.name, rows, log_densities(synthesizer, arrays, values)))
+                    terms = log_densities(synthesizer, arrays, values)
+                    asked.append(
+                        (link.variable, block.name, rows, self._among_allowed(link, block, frame, encoded, rows, terms, elsewhere))
+                    )
             given[link.variable] = np.where(impossible, -np.inf, 0.0)
             recipe = prepared.recipes.get(link.variable)
             if recipe is not None:
@@ -195,16 +278,46 @@ class Drawing:
 
         return of_draw
 
+    def _among_allowed(
+        self,
+        link: Link,
+        block: Block,
+        frame: pd.DataFrame,
+        encoded: Mapping[str, Distinct],
+        rows: np.ndarray,
+        terms: Callable[[Draw], np.ndarray],
+        elsewhere: bool,
+    ) -> Callable[[Draw], np.ndarray]:
+        """The log densities of levels given that none of those is drawn that implications rule out; all others as they are."""
+        levels, ruling = self.blocks[block.name].categories, Ruling.of(link, frame)
+        if ruling is None or block is not link.values or not link.levels or levels is None:
+            return terms
+        allowed = ruling.levels(levels, rows)
+        some, held = np.flatnonzero(~allowed.all(axis=1)), dict(encoded)
+
+        def of_theta(theta: Draw) -> np.ndarray:
+            each = terms(theta).copy()
+            if len(some):
+                masses = self.level_masses(block, frame, held, {block.name: theta}, rows[some], elsewhere=elsewhere)
+                each[some] -= np.log((masses * allowed[some]).sum(axis=1))
+            return each
+
+        return of_theta
+
     def _reached(self, link: Link, frame: pd.DataFrame) -> Iterator[tuple[Block | None, np.ndarray, np.ndarray]]:
         """Every block of a link, the records of a frame that reach it, and their values as numbers; the one value there is has no block."""
         outcomes, column = self.outcomes[link.variable], frame[link.variable]
         numbers, left = outcomes.numbers(column), np.arange(len(frame))
         if link.structure is not None:
             left = np.flatnonzero(link.structure.when.holds(frame))
-        for block in link.statuses:
-            hit = _same(numbers[left], outcomes.number(block.status.outcome))  # type: ignore[union-attr]
-            yield block, left, hit.astype(float)
-            left = left[~hit]
+        ruling = Ruling.of(link, frame)
+        left = left if ruling is None else left[ruling.left.only[left] < 0]
+        for block, coming in zip_longest(link.statuses, link.coming):
+            asked = left if ruling is None else ruling.asked(block, coming, left)[0]
+            yield block, asked, _same(numbers[asked], outcomes.number(block.outcome)).astype(float)
+            left = left[~_same(numbers[left], outcomes.number(block.outcome))]
+        if ruling is not None:
+            left = left[np.isnan(ruling.computed[left])]
         levels = None if link.values is None else self.blocks[link.values.name].categories
         values = numbers if link.values is None else as_floats(column) if levels is None else codes_in(column, levels).astype(float)
         yield link.values, left, values[left]

@@ -17,6 +17,7 @@ from riskweighted.design.formulas import split_formula
 from riskweighted.design.tables import Tables
 from riskweighted.sampling.block_fit import PreparedModel, prepare_model
 from riskweighted.sequence.blocks import Block, Link, PreparedSequence, Status, numeric_names
+from riskweighted.sequence.deciding import Decider, Left, make_decider
 from riskweighted.sequence.declared import Chain, SideBySide, recoding_of
 from riskweighted.sequence.recoding import RECODINGS, make_recipes
 
@@ -71,12 +72,16 @@ def _of_chain(chain: Chain, confidential: pd.DataFrame, survey: str | pd.Series 
     prepared = PreparedSequence(chain, confidential, (), recipes, aside, weights)
     links = []
     for variable in chain.variables:
-        link = _Linking(chain, prepared, encoded, variable).link()
+        decider = make_decider(chain.rules, variable, confidential[variable], chain.codes.get(variable, ()))
+        linking = _Linking(chain, prepared, encoded, variable)
+        link = linking.link() if decider is None else linking.decided(decider)
         links.append(link)
         if variable in recipes and link.values is not None:  # a model may draw levels that no record has
             model, taken = link.values.model, {*chain.variables, *numeric_names(recipes, recipes)}
             recipes[variable] = recipes[variable].with_levels(categories_of(model.synthesizer, model.prepared) or (), taken)
             encoded[variable] = recipes[variable].table(confidential[variable])
+    if not any(link.blocks for link in links):
+        raise InputError(f"all values of {listing(chain.variables)} follow from implied and sums: there is nothing to synthesize")
     return replace(prepared, links=tuple(links))
 
 
@@ -137,6 +142,43 @@ class _Linking:
                 )
             return Link(self.variable, structure, tuple(statuses), None, column[left].iloc[0], not holds_numbers(column))
         return Link(self.variable, structure, tuple(statuses), self._value_block(column, left), None, not holds_numbers(column))
+
+    def decided(self, decider: Decider) -> Link:
+        """The same where implications or a sum decide some values: what is decided has no record in a fit, nor what is ruled out."""
+        data, column = self.prepared.confidential, self.prepared.confidential[self.variable]
+        structure, left = self.chain.rules.structure(self.variable), np.ones(len(data), dtype=bool)
+        if structure is not None:
+            left &= structure.when.holds(data)
+        ruled = decider.left(data)
+        left &= ~self.prepared.aside[self.variable] & (ruled.only < 0)
+        added = ~np.isnan(decider.computed(data))
+        statuses = list(self._statuses(column, left)) if left.any() else []
+        asked = [(status, hit) for status, having in statuses if (hit := having & left & ~(added & (status.outcome == 0))).any()]
+        held = decider.held(column[left])  # the outcomes that are still to come
+        link = Link(self.variable, structure, (), None, None, not holds_numbers(column), decider)
+        for status, hit in asked:
+            place = decider.place(status.outcome)
+            held[place] = False
+            if hit.sum() == left.sum():
+                return replace(link, constant=status.outcome)
+            may, must = ruled.status(place, held)
+            member = left & may & ~must
+            if not 0 < (hit & member).sum() < member.sum():
+                member = left
+            block = self._status_block(status, hit, member, link.statuses)
+            link = replace(link, statuses=(*link.statuses, block), coming=(*link.coming, held.copy()))
+            left = left & ~hit
+        return self._with_values(link, decider, ruled, left)
+
+    def _with_values(self, link: Link, decider: Decider, ruled: Left, left: np.ndarray) -> Link:
+        """The values of what is decided: computed by a sum, the one that there is, or drawn."""
+        column, computed = self.prepared.confidential[self.variable], ~np.isnan(decider.computed(self.prepared.confidential))
+        left = left & ~computed
+        if not left.any() or column[left].nunique() == 1:
+            held = column[left] if left.any() else column[~computed] if not computed.all() else column
+            return replace(link, constant=held.mode(dropna=False).iloc[0])
+        several = left & (ruled.allowed.sum(axis=1) > 1)
+        return replace(link, values=self._value_block(column, several if column[several].nunique() > 1 else left))
 
     def _statuses(self, column: pd.Series, reached: np.ndarray) -> Iterator[tuple[Status, np.ndarray]]:
         """Every status and which records have it, (n,): codes, missing, and the levels but the last where the chain asks for that."""

@@ -1,4 +1,4 @@
-"""Each kind of rule: a structural value, a pair with an order, a forbidden combination; which records break it."""
+"""Each kind of rule: a structural value, an order, a forbidden combination, an implication, a sum; which records break it."""
 
 from dataclasses import dataclass, field
 
@@ -9,8 +9,9 @@ from riskweighted.common.checks import is_number
 from riskweighted.common.errors import InputError
 from riskweighted.design.distinct import by_distinct
 from riskweighted.sequence.conditions import Condition, cells_of, shown
+from riskweighted.structure.orders import holds_sum
 
-__all__ = ["Forbidden", "Order", "Rule", "Structure"]
+__all__ = ["Forbidden", "Implied", "Order", "Rule", "Structure", "Sum"]
 
 MISSING = "missing"
 
@@ -115,15 +116,8 @@ class Order:
 
     def broken(self, frame: pd.DataFrame) -> np.ndarray:
         """Which records stand in the other order, bool (n,)."""
-        low, high = (self._amounts(frame[name], codes) for name, codes in zip(self.names, self.codes, strict=True))
+        low, high = (_amounts(frame[name], codes, self.place, "an order") for name, codes in zip(self.names, self.codes, strict=True))
         return np.asarray(low > high, dtype=bool)
-
-    def _amounts(self, column: pd.Series, codes: tuple[float, ...]) -> np.ndarray:
-        """Values (n,); NaN where missing or a code, which no comparison meets."""
-        cells = cells_of(column)
-        if cells.kind == "text":
-            raise InputError(f"{self.place} names {column.name!r}, which holds text; only numbers stand in an order")
-        return np.where(np.isin(cells.values, codes), np.nan, cells.values)
 
 
 @dataclass(frozen=True)
@@ -149,7 +143,73 @@ class Forbidden:
         return self.condition.holds(frame)
 
 
-Rule = Structure | Order | Forbidden
+@dataclass(frozen=True)
+class Implied:
+    """Every record that meets `when` meets `then`."""
+
+    when: Condition
+    then: Condition
+    place: str = field(default="implied", compare=False)
+
+    @property
+    def text(self) -> str:
+        return f"{self.then.text} where {self.when.text}"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*self.when.names, *self.then.names)))
+
+    @property
+    def conditions(self) -> tuple[Condition, Condition]:
+        return self.when, self.then
+
+    def broken(self, frame: pd.DataFrame) -> np.ndarray:
+        """Which records meet the first condition and not the second, bool (n,)."""
+        return np.asarray(self.when.holds(frame) & ~self.then.holds(frame), dtype=bool)
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Where all are amounts the first column is the sum of the others; ``codes``: special codes of each, which are no amounts."""
+
+    total: str
+    parts: tuple[str, ...]
+    codes: tuple[tuple[float, ...], ...] = ()
+    place: str = field(default="sums", compare=False)
+
+    @property
+    def text(self) -> str:
+        return f"{self.total} = {' + '.join(self.parts)}"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.total, *self.parts
+
+    def broken(self, frame: pd.DataFrame) -> np.ndarray:
+        """In which records they add up to something else, bool (n,)."""
+        total, *parts = self._columns(frame, self.names)
+        return ~holds_sum(total, parts)
+
+    def value(self, frame: pd.DataFrame, variable: str) -> np.ndarray:
+        """What one of the columns comes to, (n,); NaN where one of the others is no amount."""
+        others = [name for name in self.names if name != variable]
+        amounts = self._columns(frame, others)
+        return np.asarray(sum(amounts) if variable == self.total else amounts[0] - sum(amounts[1:]))
+
+    def _columns(self, frame: pd.DataFrame, names: tuple[str, ...] | list[str]) -> list[np.ndarray]:
+        codes = dict(zip(self.names, self.codes, strict=True)) if self.codes else {}
+        return [_amounts(frame[name], codes.get(name, ()), self.place, "a sum") for name in names]
+
+
+Rule = Structure | Order | Forbidden | Implied | Sum
+
+
+def _amounts(column: pd.Series, codes: tuple[float, ...], place: str, what: str) -> np.ndarray:
+    """Values (n,); NaN where missing or a code, which no comparison meets."""
+    cells = cells_of(column)
+    if cells.kind == "text":
+        raise InputError(f"{place} names {column.name!r}, which holds text; only numbers stand in {what}")
+    return np.where(np.isin(cells.values, codes), np.nan, cells.values)
 
 
 def _among(value: object, categories: pd.Index | None) -> bool:

@@ -1,9 +1,10 @@
-"""Rules that records of a file obey: structural values, pairs with an order, forbidden combinations (METHODS section 12).
+"""Rules that records of a file obey: structural values, orders, forbidden combinations, implications, sums (METHODS section 12).
 
-A rule acts on draws by truncation: a value that breaks it is drawn again, never moved. The confidential data are held to the same rules.
+What rules leave a variable is decided before it is drawn where they tell it by statuses and levels; otherwise a rule acts on draws by
+truncation: a value that breaks it is drawn again, never moved. The confidential data are held to the same rules.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 
@@ -13,9 +14,10 @@ import pandas as pd
 from riskweighted.common.checks import check_choice, check_names, check_sequence, is_number
 from riskweighted.common.errors import InputError, listing
 from riskweighted.sequence.conditions import Condition, shown
-from riskweighted.sequence.rule_kinds import Forbidden, Order, Rule, Structure
+from riskweighted.sequence.rule_kinds import Forbidden, Implied, Order, Rule, Structure, Sum
+from riskweighted.sequence.sides import is_decided
 
-__all__ = ["ON_BROKEN", "Rules", "Structure"]
+__all__ = ["ON_BROKEN", "Rules", "Structure", "any_broken"]
 
 ON_BROKEN = ("error", "leave-out")
 
@@ -25,10 +27,12 @@ class Rules:
     """All rules of a chain of synthesized variables, which are given in the order in which they are drawn.
 
     ``order``: pairs of columns, the first at most the second where both are amounts; ``forbidden``: conditions that no record meets;
-    ``structures``: at most one a variable; ``codes``: special codes by variable, which pass every order; ``on_broken``: whether
-    confidential records that break a rule are refused ("error"), or left out of the likelihood of the variable at which the rule is checked
-    ("leave-out"); ``place``: dotted name of the section, for errors. InputError where a setting has another form, a rule names no
-    synthesized variable, orders lead in a circle, or a `when` names its own variable or one that is drawn later.
+    ``implied``: pairs of conditions, of which the second is met wherever the first is; ``sums``: columns of which the first is the sum of
+    the others where all are amounts; ``structures``: at most one a variable; ``codes``: special codes by variable, which pass every order
+    and, but for 0, every sum; ``on_broken``: whether confidential records that break a rule are refused ("error"), or left out of the
+    likelihood of the variable at which the rule is checked ("leave-out"); ``place``: dotted name of the section, for errors. InputError
+    where a setting has another form, a rule names no synthesized variable, orders lead in a circle, or a `when` names its own variable or
+    one that is drawn later.
     """
 
     variables: Sequence[str]
@@ -38,6 +42,8 @@ class Rules:
     codes: Mapping[str, Sequence[float]] = field(default_factory=dict, hash=False)
     on_broken: str = "error"
     place: str = field(default="synthesizer", compare=False)
+    implied: Sequence[Sequence[str]] = ()
+    sums: Sequence[Sequence[str]] = ()
     rules: tuple[Rule, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -51,13 +57,29 @@ class Rules:
         for name, value in (("variables", variables), ("order", pairs), ("forbidden", texts), ("codes", codes)):
             object.__setattr__(self, name, value)
         object.__setattr__(self, "structures", tuple(self.structures))
-        object.__setattr__(self, "rules", (*self.structures, *orders, *forbidden))
+        implied = [Implied(*conditions, f"{self.place}.implied[{k}]") for k, conditions in enumerate(self._conditions())]
+        apart = {name: tuple(code for code in values if code != 0) for name, values in codes.items()}
+        sums = [Sum(names[0], names[1:], tuple(apart.get(name, ()) for name in names), f"{self.place}.sums") for names in self._sums()]
+        object.__setattr__(self, "rules", (*self.structures, *orders, *forbidden, *implied, *sums))
         self._check_circles()
         self._check_variables()
+        self._check_sums()
 
     def at(self, variable: str) -> tuple[Rule, ...]:
         """The rules that can be checked once this variable is drawn, and not before: it is the last of theirs."""
         return tuple(rule for rule in self.rules if self._last(rule) == variable)
+
+    def decided(self, variable: str, numbers: bool) -> tuple[Rule, ...]:
+        """Those of its rules that are obeyed by what is decided before it is drawn; `numbers`: whether it holds any."""
+        return tuple(rule for rule in self.at(variable) if is_decided(rule, variable, self.codes.get(variable, ()), numbers))
+
+    def redrawn(self, variable: str, numbers: bool) -> tuple[Rule, ...]:
+        """The others, which a draw may break."""
+        return tuple(rule for rule in self.at(variable) if not is_decided(rule, variable, self.codes.get(variable, ()), numbers))
+
+    def total(self, variable: str) -> Sum | None:
+        """The sum that a variable is computed by, since it is the last of its columns that is drawn."""
+        return next((rule for rule in self.at(variable) if isinstance(rule, Sum)), None)
 
     def structure(self, variable: str) -> Structure | None:
         """The structural rule of a variable, if it has one."""
@@ -65,11 +87,11 @@ class Rules:
 
     def broken_by(self, frame: pd.DataFrame, variable: str) -> np.ndarray:
         """Which records break a rule that can be checked once the variable is drawn, bool (n,)."""
-        return _any(self.at(variable), frame)
+        return any_broken(self.at(variable), frame)
 
     def left_out(self, confidential: pd.DataFrame, variable: str) -> np.ndarray:
         """Which records' likelihood of the variable is left out, bool (n,): under "leave-out" those that break a rule of it."""
-        return _any(self.at(variable) if self.on_broken == "leave-out" else (), confidential)
+        return any_broken(self.at(variable) if self.on_broken == "leave-out" else (), confidential)
 
     def check(self, confidential: pd.DataFrame) -> None:
         """Hold the settings to the data: names, kinds of values, texts that no record has; InputError at the first that does not fit."""
@@ -77,8 +99,7 @@ class Rules:
             unknown = [name for name in rule.names if name not in confidential.columns]
             if unknown:
                 raise InputError(f"{rule.place} names {listing(unknown)}, no column of the data; valid are {listing(confidential.columns)}")
-            condition = rule.when if isinstance(rule, Structure) else rule.condition if isinstance(rule, Forbidden) else None
-            for name, text in condition.unknown_texts(confidential) if condition else ():
+            for name, text in (pair for condition in _conditions_of(rule) for pair in condition.unknown_texts(confidential)):
                 raise InputError(f"{rule.place} compares {name!r} with {shown(text)}, which is a value of no record; is it misspelt?")
             rule.broken(confidential)
 
@@ -103,6 +124,31 @@ class Rules:
             f"after {rounds} rounds of draws of {variable!r}, {_counts(pair for pair in broken if pair[1])} of {len(frame)} records: "
             "the rule leaves the model too little room there; loosen it, or give the variable bounds or predictors that know of it"
         )
+
+    def _conditions(self) -> Iterator[tuple[Condition, Condition]]:
+        """The two conditions of every implication."""
+        for k, pair in enumerate(check_sequence(self.implied, f"{self.place}.implied")):
+            texts, place = check_sequence(pair, f"each pair of {self.place}.implied"), f"{self.place}.implied[{k}]"
+            if len(texts) != 2:
+                raise InputError(f"{place} must hold two conditions, the second of which follows from the first, got {len(texts)}")
+            yield Condition(texts[0], place), Condition(texts[1], place)  # type: ignore[arg-type]  # checked there
+
+    def _sums(self) -> Iterator[tuple[str, ...]]:
+        """The columns of every sum, the total first."""
+        for names in check_sequence(self.sums, f"{self.place}.sums"):
+            told = check_names(names, f"each list of {self.place}.sums")
+            if len(told) < 2:
+                raise InputError(f"{self.place}.sums must hold lists of a total and its parts, such as ['total', 'rent', 'heating']")
+            yield told
+
+    def _check_sums(self) -> None:
+        """At most one sum is computed at a variable."""
+        computed = [self._last(rule) for rule in self.rules if isinstance(rule, Sum)]
+        twice = [name for name in dict.fromkeys(computed) if computed.count(name) > 1]
+        if twice:
+            raise InputError(
+                f"{self.place}.sums: {listing(twice)} would be computed by two sums; leave one out, or change the order of 'synthetic'"
+            )
 
     def _last(self, rule: Rule) -> str:
         return max((name for name in rule.names if name in self.variables), key=self.variables.index)
@@ -143,6 +189,13 @@ class Rules:
                 raise InputError(f"{place}.when names {listing(later)}, drawn after {name!r}; put them before it in 'synthetic'")
 
 
+def _conditions_of(rule: Rule) -> tuple[Condition, ...]:
+    """The conditions that a rule states."""
+    if isinstance(rule, Implied):
+        return rule.conditions
+    return (rule.when,) if isinstance(rule, Structure) else (rule.condition,) if isinstance(rule, Forbidden) else ()
+
+
 def _pairs(order: object, place: str) -> tuple[tuple[str, str], ...]:
     pairs = []
     for pair in check_sequence(order, place):
@@ -169,7 +222,8 @@ def _circle(arrows: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
     return ()
 
 
-def _any(rules: Sequence[Rule], frame: pd.DataFrame) -> np.ndarray:
+def any_broken(rules: Sequence[Rule], frame: pd.DataFrame) -> np.ndarray:
+    """Which records break one of some rules, bool (n,)."""
     broken = np.zeros(len(frame), dtype=bool)
     for rule in rules:
         broken |= rule.broken(frame)

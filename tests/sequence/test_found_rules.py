@@ -1,0 +1,150 @@
+"""A chain keeps implications and sums: what follows is set or computed, what is ruled out is not drawn, and none of it is modelled."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import riskweighted as rw
+from riskweighted.common.errors import InputError
+from riskweighted.intruder.world import make_world
+from riskweighted.risk.masses import ball_masses
+from riskweighted.sequence.deciding import make_decider
+from riskweighted.sequence.prepare import prepare_sequence
+from riskweighted.sequence.rules import Rules
+
+N, L = 900, 5
+VARIABLES = ("work", "smoke", "cigarettes", "wage", "help", "income", "pay")
+CODES = {"cigarettes": [-8], "wage": [0], "help": [0]}
+LINEAR = {"model": "linear-regression"}
+SETTINGS = {name: LINEAR | ({"codes": CODES[name]} if name in CODES else {}) for name in VARIABLES[2:6]}
+
+
+def people() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    age = rng.integers(16, 90, N)
+    work = np.where(age < 25, "pupil", np.where(age > 65, "retired", rng.choice(["job", "none"], N, p=[0.7, 0.3])))
+    smoke = np.where(age < 25, "no", rng.choice(["yes", "no"], N))
+    wage = np.where(work == "job", rng.lognormal(8, 0.7, N).round(), 0)
+    gap = rng.random(N) < 0.08
+    more = np.where(rng.random(N) < 0.5, 0, rng.lognormal(6, 0.7, N).round())
+    frame = {
+        "age": age,
+        "work": work,
+        "smoke": smoke,
+        "cigarettes": np.where(smoke == "no", -8.0, rng.integers(1, 60, N)),
+        "wage": np.where(gap, np.nan, wage),
+        "help": np.where(gap, np.nan, np.where(work == "job", more, rng.lognormal(7, 0.5, N).round())),
+    }
+    data = pd.DataFrame(frame)
+    data["income"] = data["wage"] + data["help"]
+    data["pay"] = np.where(work == "job", np.where(wage < 3000, "low", "high"), "not paid")
+    return data.set_index(pd.Index([f"p{i % 890}" for i in range(N)]))  # an index that is not unique
+
+
+@pytest.fixture(scope="module")
+def data():
+    return people()
+
+
+@pytest.fixture(scope="module")
+def rules(data):
+    return rw.find_structure(data, ["age", *VARIABLES], codes={"cigarettes": [-8]}).settings(VARIABLES)
+
+
+def chain(**rules):
+    return rw.load_synthesizer("sequential")(VARIABLES, predictors=["age"], settings=SETTINGS, **rules)
+
+
+@pytest.fixture(scope="module")
+def fitted(data, rules):
+    return rw.fit(chain(**rules), data, random_seed=1, draws=400, tune=400, chains=4)
+
+
+@pytest.mark.quick
+def test_what_is_decided_has_no_record_in_a_fit(data, rules):
+    prepared = prepare_sequence(chain(**rules), data)
+    members = {block.name: block.member for block in prepared.blocks}
+    assert "cigarettes is -8" not in members  # follows from smoke
+    assert not {"help is missing", "income", "income is missing"} & set(members)  # missing together, and computed
+    assert not members["smoke"][data["work"] == "pupil"].any()
+    assert not members["wage is 0"][data["wage"] > 0].any()  # whoever has a job earns something
+
+
+def test_no_dataset_breaks_a_rule_and_without_the_rules_all_do(data, rules, fitted):
+    held = chain(**rules).rules
+    assert len(held.rules) >= 8
+    frames = fitted.synthesize(L, random_seed=2)
+    assert [held.broken(frame) for frame in frames] == [()] * L
+    for frame in frames:
+        assert frame["income"].sub(frame["wage"] + frame["help"]).abs().max() < 1e-6
+        assert frame.index.equals(data.index)
+        assert frame.dtypes.equals(data.dtypes)
+    shares = np.mean([_shares(frame) for frame in frames], axis=0)
+    assert shares == pytest.approx(_shares(data), abs=0.05)
+
+
+def _shares(frame):
+    return [(frame["smoke"] == "yes").mean(), frame["wage"].isna().mean(), (frame["wage"] == 0).mean()]
+
+
+def test_the_density_knows_what_is_decided(data, fitted):
+    densities = fitted.drawing.log_densities(data)(fitted.thetas(0, 0))
+    assert all(np.isfinite(each).all() for each in densities.values())
+    assert (densities["income"] == 0).all()  # it follows
+    no = np.flatnonzero(data["smoke"] == "no")[:3]
+    changed = data.copy()
+    changed.iloc[no, changed.columns.get_loc("cigarettes")] = 10.0
+    assert np.isneginf(fitted.drawing.log_densities(changed)(fitted.thetas(0, 0))["cigarettes"][no]).all()
+
+
+@pytest.mark.quick
+def test_outcomes_that_are_left_by_hand():
+    column = pd.Series([0.0, -9.0, np.nan, 7.0], name="b")
+    implied = [["a == 1", "b == 0"], ["a == 2", "not b in [0, -9]"], ["missing(a)", "missing(b)"]]
+    rules = Rules(["a", "b"], codes={"b": [0, -9]}, implied=implied)
+    decider = make_decider(rules, "b", column, (0.0, -9.0))
+    left = decider.left(pd.DataFrame({"a": [1.0, 2.0, np.nan, 3.0]}))
+    assert decider.outcomes == (0.0, -9.0, None)
+    assert left.allowed.tolist() == [[True, False, False, False], [False, False, True, True], [False, False, True, False], [True] * 4]
+    assert left.only.tolist() == [0, -1, 2, -1]
+    assert rules.redrawn("b", True) == ()
+    turned = make_decider(rules, "a", pd.Series([1.0, 2.0, np.nan]), ())
+    assert turned is None  # b is drawn later
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    ("settings", "found"),
+    [
+        ({"implied": [["smoke == 'no'"]]}, "two conditions"),
+        ({"implied": [["smoke = 'no'", "wage == 0"]]}, "valid are comparisons"),
+        ({"sums": [["income"]]}, "total and its parts"),
+        ({"sums": [["income", "wage", "help"], ["income", "wage", "cigarettes"]]}, "computed by two sums"),
+        ({"implied": [["age < 20", "age == 3"]]}, "names no synthesized variable"),
+    ],
+)
+def test_rules_that_cannot_be_are_refused(settings, found):
+    with pytest.raises(InputError, match=found):
+        chain(**settings)
+
+
+@pytest.mark.quick
+def test_data_that_break_a_declared_rule_are_refused(data):
+    with pytest.raises(InputError, match="break the rule"):
+        prepare_sequence(chain(sums=[["income", "wage", "cigarettes"]]), data)
+
+
+@pytest.mark.slow
+def test_masses_are_those_that_draws_have(data, fitted):
+    rng, theta = np.random.default_rng(4), fitted.thetas(0, 0)
+    names = ("work", "smoke", "cigarettes", "wage", "help", "income")
+    scenario = rw.Scenario(known=["age"], synthetic=names, radius=0.5, min_radius=1000, codes={"cigarettes": [-8]})
+    world = make_world(data, scenario)
+    masses = ball_masses(fitted, world)
+    told = np.mean([masses(theta, rng, fitted.drawing.made(theta, rng)) for _ in range(10)], axis=0)
+    counted = np.mean([world.find(fitted.drawing.made(theta, rng)).own_inside for _ in range(60)], axis=0)
+    error = np.sqrt((counted * (1 - counted)).sum() / 60) / N
+    assert 0.01 < counted.mean() < 0.9
+    assert told.mean() == pytest.approx(counted.mean(), abs=5 * error + 0.002)
+    by_work = [[each[(data["work"] == work).to_numpy()].mean() for each in (told, counted)] for work in data["work"].unique()]
+    assert np.corrcoef(np.transpose(by_work))[0, 1] > 0.9
