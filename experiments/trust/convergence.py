@@ -1,0 +1,131 @@
+"""Does the verdict on convergence pass what converged, and catch a chain that is stuck? `python -m experiments.trust.convergence`.
+
+Forty fits of simulated files by the models that made them, default sampling by chains, and ten of them with one chain changed on purpose:
+stuck at one value, in another place, drifting slowly, or of another width. A changed chain is judged as if it had been sampled: its log
+densities and what leaves are computed of its parameters. Beside the verdict stands the one of before (every parameter R-hat <= 1.02).
+`--out` is a csv of one row a fit, which a second call goes on with.
+"""
+
+import argparse
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+import riskweighted as rw
+from riskweighted.contract.layout import layout_of
+from riskweighted.sampling.block_fit import BlockFit
+from riskweighted.sampling.convergence import ESS_LIMIT, R_HAT_LIMIT, Drawn, deciding, judge
+from riskweighted.sampling.direct import heights_of
+from riskweighted.sampling.released import released_quantities
+from riskweighted.sampling.settings import NUTS
+
+__all__ = ["KINDS", "changed", "judged", "simulated"]
+
+KINDS = ("value", "place", "drift", "width")
+_MODELS = (
+    ("linear-regression", 14, {"transform": "log"}),
+    ("normal-mixture", 10, {"components": 2}),
+    ("negative-binomial", 10, {"components": 1}),
+    ("transformation", 6, {}),
+)
+_STUCK = (("linear-regression", 4), ("normal-mixture", 2), ("negative-binomial", 2), ("transformation", 2))
+_RARE = 4  # records of a level that nearly nothing is known of
+
+
+def simulated(seed: int, n: int = 400) -> pd.DataFrame:
+    """Amounts and counts that follow a number and a category, one of whose levels only four records have."""
+    rng = np.random.default_rng(seed)
+    region = rng.choice(["a", "b", "c"], n, p=[0.6, 0.3, 0.1])
+    region[rng.choice(n, _RARE, replace=False)] = "rare"
+    age = rng.normal(size=n)
+    line = 0.4 * age + 0.5 * (region == "b")
+    amount = np.exp(1 + line + 0.6 * rng.normal(size=n)).round(2) + 0.01
+    return pd.DataFrame({"region": region, "age": age, "amount": amount, "count": rng.negative_binomial(3, 3 / (3 + np.exp(1 + line)))})
+
+
+def fitted(name: str, settings: dict[str, Any], seed: int) -> rw.Fit:
+    """A fit by chains with the default sampling."""
+    target = "count" if name == "negative-binomial" else "amount"
+    synthesizer = rw.load_synthesizer(name)(f"{target} ~ region + age", **settings)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return rw.fit(synthesizer, simulated(seed), random_seed=seed, engine=NUTS)
+
+
+def changed(posterior: xr.Dataset, kind: str, rng: np.random.Generator) -> xr.Dataset:
+    """The draws with those of the first chain stuck: all parameters at one draw, or one parameter elsewhere, drifting or wider.
+
+    Elsewhere and drifting are by two and by four standard deviations in all, wider is threefold, along the direction of a parameter that is
+    drawn at random from those without bounds.
+    """
+    altered = posterior.copy(deep=True)
+    if kind == "value":
+        for name in altered.data_vars:
+            altered[name][0] = altered[name][0, 0]
+        return altered
+    free = [str(name) for name in altered.data_vars if float(altered[name].min()) < 0]
+    values = altered[free[int(rng.integers(len(free)))]].values
+    place = tuple(int(rng.integers(size)) for size in values.shape[2:])
+    of_one = values[(slice(None), slice(None), *place)]
+    spread, chain = of_one.std(), of_one[0].copy()
+    moved = {"place": 2 * spread, "drift": spread * np.linspace(-2, 2, len(chain)), "width": 2 * (chain - chain.mean())}[kind]
+    values[(0, slice(None), *place)] = chain + moved
+    return altered
+
+
+def judged(fit: BlockFit, posterior: xr.Dataset) -> pd.DataFrame:
+    """The diagnostics of draws, as a fit of them would have."""
+    again, blueprint = replace(fit, posterior=posterior), fit.synthesizer.build(fit.prepared)
+    assert blueprint is not None
+    assert blueprint.of_vector is not None
+    layout, shape = layout_of(blueprint), tuple(fit.sizes.values())
+    places = list(np.ndindex(*shape))
+    likelihood = np.array([again.contributions(again.draw(*place)).sum() for place in places]).reshape(shape)
+    vectors = np.array([layout.vector(again.draw(*place)) for place in places])
+    heights = heights_of(blueprint.of_vector(fit.weights.to_numpy()), vectors).reshape(shape)
+    return judge(Drawn(posterior, likelihood, log_posterior=heights), blueprint.monitored, released_quantities(again))
+
+
+def _row(model: str, seed: int, kind: str, table: pd.DataFrame) -> dict[str, object]:
+    rows = deciding(table)
+    worst = (rows["r_hat"] - rows["limit"]).fillna(np.inf).idxmax()
+    before = table[~table.index.str.startswith("released ") & (table.index != "log_pseudo_posterior")]
+    passed = (before["r_hat"] <= R_HAT_LIMIT) & (before["ess_bulk"] >= ESS_LIMIT) & (before["divergences"] == 0)
+    least = rows[["ess_bulk", "ess_spread"]].min()
+    numbers = {"judged": len(rows), "r_hat": rows["r_hat"][worst], "limit": rows["limit"][worst], "of": worst}
+    sizes = {"ess_bulk": least["ess_bulk"], "ess_spread": least["ess_spread"], "divergences": int(rows["divergences"].max())}
+    return {"model": model, "seed": seed, "chain": kind, **numbers, **sizes, "passed": rows["converged"].all(), "before": passed.all()}
+
+
+def _tasks() -> list[tuple[str, dict[str, Any], int, str]]:
+    settings = {name: given for name, _, given in _MODELS}
+    sound = [(name, given, seed, "") for name, count, given in _MODELS for seed in range(1, count + 1)]
+    names = [name for name, count in _STUCK for _ in range(count)]
+    return sound + [(name, settings[name], 101 + place, KINDS[place % len(KINDS)]) for place, name in enumerate(names)]
+
+
+def main(show: Callable[..., None] = print) -> None:
+    """Write the table, row by row."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--out", type=Path, default=Path("experiments/trust/convergence.csv"))
+    out = parser.parse_args().out
+    done = pd.read_csv(out, keep_default_na=False) if out.exists() else pd.DataFrame(columns=["model", "seed", "chain"])
+    rows, have = done.to_dict("records"), set(zip(done["model"], done["seed"], done["chain"], strict=True))
+    for model, settings, seed, kind in _tasks():
+        if (model, seed, kind) in have:
+            continue
+        fit = fitted(model, settings, seed).block
+        table = fit.diagnostics if not kind else judged(fit, changed(fit.posterior, kind, np.random.default_rng(seed)))
+        rows.append(_row(model, seed, kind, table))
+        pd.DataFrame(rows).to_csv(out, index=False, float_format="%.4f")
+        show(rows[-1], flush=True)
+
+
+if __name__ == "__main__":
+    main()
