@@ -29,10 +29,10 @@ __all__ = ["KINDS", "changed", "judged", "simulated"]
 
 KINDS = ("value", "place", "drift", "width")
 _MODELS = (
-    ("linear-regression", 14, {"transform": "log"}),
-    ("normal-mixture", 10, {"components": 2}),
-    ("negative-binomial", 10, {"components": 1}),
-    ("transformation", 6, {}),
+    ("linear-regression", 16, {"transform": "log"}),
+    ("negative-binomial", 14, {"components": 1}),
+    ("normal-mixture", 6, {"components": 2}),
+    ("transformation", 4, {}),
 )
 _STUCK = (("linear-regression", 4), ("normal-mixture", 2), ("negative-binomial", 2), ("transformation", 2))
 _RARE = 4  # records of a level that nearly nothing is known of

@@ -137,7 +137,7 @@ PIT_OUTER = _pit(
     words="share of predictive probabilities {term}",
     adequate=0.015,
 )
-_pair = partial(_check, direction="worse", kind="distance", disclosure=_D.THREE_DECIMALS, adequate=0.1)
+_pair = partial(_check, direction="worse", kind="distance", disclosure=_D.THREE_DECIMALS, adequate=0.07)
 TWO_WAY = _pair(
     "check-two-way",
     "two-way table with a variable",

@@ -48,6 +48,7 @@ _COLUMNS = {
 }
 _TAILS = (0.05, 0.95)
 _CHANCE = 0.001  # that any R-hat of a block whose chains agree is beyond its limit
+_LARGEST = 1.2  # limit, whatever chance gives
 _DIGITS = range(3, 10)
 
 
@@ -106,16 +107,16 @@ def diagnose(quantities: Mapping[str, np.ndarray], divergences: int, judged: int
     """Judge each quantity, (chains, draws): rank-normalised split R-hat within its limit, bulk ESS >= 100, and no divergence.
 
     The first `judged` of them decide; all unless said. The limit of R-hat is 1.02, or more where chance alone gives more: what agreeing
-    chains exceed with probability .001 in any of the judged quantities (`chance_limit`). Of its two parts, of the draws and of their
-    distances from the median, the one that is beyond its limit stands in the table, else the larger one. The distances must be worth 50
-    draws (``ess_spread``). A single chain is judged on whether its halves agree. What never moves has no R-hat, and does not pass.
+    chains exceed with probability .001 in any of the judged quantities (`chance_limit`), 1.2 at most. Of its two parts, of the draws and
+    of their distances from the median, the one that is beyond its limit stands in the table, else the larger one. The distances must be
+    worth 50 draws (``ess_spread``). A single chain is judged on whether its halves agree. What never moves has no R-hat, and does not pass.
     """
     judged = len(quantities) if judged is None else judged
     values = np.array(list(quantities.values()), dtype=float)
     if values.shape[1] == 1:
         values = values[:, :, : values.shape[2] // 2 * 2].reshape(len(values), 2, -1)
     mixing, halves, draws = mixing_of(values), 2 * values.shape[1], max(values.shape[2] // 2, 2)
-    limits = np.maximum(R_HAT_LIMIT, chance_limit(mixing.within, halves, draws, _CHANCE / (2 * max(judged, 1))))
+    limits = np.clip(chance_limit(mixing.within, halves, draws, _CHANCE / (2 * max(judged, 1))), R_HAT_LIMIT, _LARGEST)
     beyond = mixing.r_hat > limits
     which = np.where(beyond.any(axis=0), beyond.argmax(axis=0), np.argmax(mixing.r_hat, axis=0))
     r_hat, limit = (np.take_along_axis(each, which[None], axis=0)[0] for each in (mixing.r_hat, limits))
@@ -166,13 +167,13 @@ def failure(diagnostics: pd.DataFrame) -> str:
     failed = rows[~rows["converged"]]
     least = failed["ess_bulk"].min()
     size = f"bulk ESS down to {least if pd.isna(least) else math.floor(least):.0f} (limit {ESS_LIMIT:.0f})"
-    count = f"{len(failed)} of {len(rows)} quantities"
+    count = f"{len(failed)} of {len(rows)} quantities fail"
     if (failed["engine"] == DIRECT).all():
         return f"Pareto k-hat {failed['pareto_k'].max():.2f} (limit {K_LIMIT}), {size}; {count}"
     over = (failed["r_hat"] - failed["limit"]).fillna(np.inf)
     worst = failed.loc[over.idxmax()]
     r_hat, limit = _decided(worst["r_hat"], worst["limit"])
-    reached = f"R-hat {r_hat} of {over.idxmax()!r} (limit {limit} of so many)"
+    reached = f"R-hat up to {r_hat}, of {over.idxmax()!r} (limit {limit})"
     return f"{reached}, {size}, {failed['divergences'].max()} divergences; {count}"
 
 

@@ -67,8 +67,10 @@ def _some(values: np.ndarray) -> Mixing:
         covariances, variance = _autocovariances(scores)
         between = scores.mean(axis=2).var(axis=1, ddof=1)
         size = scores.shape[2]
-        r_hat.append(np.sqrt((size - 1) / size + between / variance))
-        within.append(size / _times(covariances, variance, 0.0, size))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            ratio = np.where(variance + between > 0, between / variance, 1 / size)  # two values at one distance from the median agree
+        r_hat.append(np.sqrt((size - 1) / size + ratio))
+        within.append(np.where(variance > 0, size / _times(covariances, variance, 0.0, size), float(size)))
         worth.append(_worth(scores, covariances, variance, between))
     low, high = np.quantile(flat, _TAILS, axis=1)
     tails = [_worth_of(_halves((flat <= end[:, None]).reshape(values.shape).astype(float))) for end in (low, high)]

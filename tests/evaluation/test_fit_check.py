@@ -276,7 +276,9 @@ def test_every_variable_of_a_chain_has_the_checks_of_one_variable():
     assert (table["check"].iloc[0], table["variable"].iloc[0]) == (MODEL, "")
     kinds = {name: set(rows["check"]) for name, rows in table.iloc[1:].groupby("variable")}
     assert kinds["a"] >= {"check-mean", "check-quantile", "check-correlation", "check-pit-distance", "check-largest"}
-    assert kinds["b"] == kinds["a"]
+    assert kinds["b"] == kinds["a"] | {"check-crossed"}
+    pairs = table[table["check"].isin(["check-two-way", "check-crossed"])]
+    assert list(zip(pairs["variable"], pairs["parameter"], strict=True)) == [("a", "x"), ("b", "x"), ("b", "a"), ("b", "x by a")]
     related = table[table["check"] == "check-correlation"]
     assert set(zip(related["variable"], related["parameter"], strict=True)) == {("a", "w"), ("b", "a"), ("b", "w")}  # b follows a
     assert set(table["verdict"]) <= {FITS, MISFITS}

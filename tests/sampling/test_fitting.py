@@ -569,7 +569,8 @@ def test_a_hopeless_fit_warns_and_says_so(compiled):
     message = str(caught[0].message)
     assert "\n" not in message
     assert "did not converge" in message
-    assert "1.02" in message
+    assert "(limit 1.2" in message
+    assert "4 of 4 quantities" in message
     assert not fitted.converged
     assert not fitted.diagnostics["converged"].any()
     assert fitted.posterior.sizes["draw"] == 4
