@@ -52,7 +52,7 @@ class BlockFit:
     --------
     >>> from riskweighted.runs.examples import fit
     >>> next(iter(fit.blocks.values())).diagnostics.index.tolist()[:2]
-    ['log_pseudo_likelihood', 'coefficient[0]']
+    ['log_pseudo_likelihood', 'log_pseudo_posterior']
     """
 
     synthesizer: Synthesizer

@@ -53,7 +53,10 @@ def released_quantities(fit: BlockFit) -> dict[str, np.ndarray]:
     prepared = fit.prepared.at(repeated.drop(columns=fit.synthesizer.target))
     lower, upper = fixed(intervals.lower.ravel()), fixed(intervals.upper.ravel())
     sizes = tuple(fit.sizes.values())
-    masses = np.array([fit.synthesizer.distribution(fit.draw(*place), prepared).mass(lower, upper) for place in np.ndindex(sizes)])
+    try:
+        masses = np.array([fit.synthesizer.distribution(fit.draw(*place), prepared).mass(lower, upper) for place in np.ndindex(sizes)])
+    except NotImplementedError:  # of a PyMC distribution without a distribution function
+        return {}
     named = list(_rows(intervals, frame[columns_seen(fit.synthesizer, frame)]))
     values = masses @ np.array([coefficients.ravel() for _, coefficients in named]).T
     moving = np.ptp(values, axis=0) > _STILL * np.maximum(np.abs(values).max(axis=0), _STILL)
