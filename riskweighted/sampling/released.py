@@ -3,6 +3,7 @@
 All are sums of masses of fixed intervals over records that stand for the file, so that they cost the same whatever its size (METHODS 5.13).
 """
 
+import itertools
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -23,7 +24,7 @@ _GROUPS, _SLOPES = 40, 40  # at most
 _FEW_VALUES = 12  # of a predictor whose values are groups
 _LEAST = 5  # of the records, of which a group is told
 _RADIUS = 0.2
-_SINGLE = 8  # records whose balls are looked at one by one
+_RANKS = (0.05, 0.25, 0.5, 0.75, 0.95)  # between the parts of the records whose balls are looked at apart, as the isolated ones are
 _STILL = 1e-9  # of a quantity's size: what moves less than this moves by rounding
 
 _MEAN = "mean"  # of the shares above the cuts
@@ -102,11 +103,11 @@ def _rows(intervals: _Intervals, predictors: pd.DataFrame) -> Iterator[Row]:
             yield f"{RELEASED}coefficient of {name}{'' if label == _MEAN else f', {label}'}", _at(shape, which, share * weights)
     if intervals.balls:
         yield f"{RELEASED}balls", _at(shape, slice(cuts, cuts + 1), np.full(m, 1 / m))
-        for place in np.unique(np.linspace(0, m - 1, _SINGLE).round().astype(int)).tolist():
-            yield (
-                f"{RELEASED}ball at rank {(place + 0.5) / m:.3g}",
-                _at(shape, slice(cuts, cuts + 1), (np.arange(m) == place).astype(float)),
-            )
+        part = np.searchsorted(_RANKS, (np.arange(m) + 0.5) / m)
+        for number, (low, high) in enumerate(itertools.pairwise((0, *_RANKS, 1))):
+            of_part = (part == number).astype(float)
+            if of_part.any():
+                yield f"{RELEASED}balls of ranks {low:g} to {high:g}", _at(shape, slice(cuts, cuts + 1), of_part / of_part.sum())
 
 
 def _at(shape: tuple[int, ...], which: slice, weights: np.ndarray) -> np.ndarray:
