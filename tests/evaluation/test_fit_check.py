@@ -320,3 +320,13 @@ def test_without_any_check_nothing_is_said_to_fit():
     table = rw.check_fit(fit, random_seed=1)
     assert len(table) == 1
     assert rw.fit_verdict(table) == UNJUDGED
+
+
+def test_a_predictor_that_the_model_leaves_out_misfits_beside_it_and_the_group_is_named():
+    table = check(made(2000), LogNormal("no group"))
+    assert ("check-two-way", "group") in misfits(table)
+    assert table.loc[("check-two-way", "group"), "where"] in {"group=a", "group=b"}
+    assert table.loc[("check-mean", "group=a"), "where"] == ""
+    right = check(made(2000))
+    assert right.loc[("check-two-way", "group"), "verdict"] == FITS
+    assert check(made(2000), LogNormal("no group"), alpha=0.5).loc[("check-two-way", "group"), "verdict"] == COST
