@@ -18,7 +18,8 @@ import pandas as pd
 import xarray as xr
 
 import riskweighted as rw
-from riskweighted.contract.layout import layout_of
+from riskweighted.contract.layout import as_posterior, layout_of
+from riskweighted.contract.synthesizer import Density
 from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sampling.convergence import ESS_LIMIT, R_HAT_LIMIT, Drawn, deciding, judge
 from riskweighted.sampling.direct import heights_of
@@ -58,25 +59,34 @@ def fitted(name: str, settings: dict[str, Any], seed: int) -> rw.Fit:
         return rw.fit(synthesizer, simulated(seed), random_seed=seed, engine=NUTS)
 
 
-def changed(posterior: xr.Dataset, kind: str, rng: np.random.Generator) -> xr.Dataset:
-    """The draws with those of the first chain stuck: all parameters at one draw, or one parameter elsewhere, drifting or wider.
+def changed(fit: BlockFit, kind: str, rng: np.random.Generator) -> xr.Dataset:
+    """The draws of a fit with those of the first chain stuck: at one draw, or one coordinate elsewhere, drifting or wider.
 
-    Elsewhere and drifting are by two and by four standard deviations in all, wider is threefold, along the direction of a parameter that is
-    drawn at random from those without bounds.
+    Elsewhere and drifting are by two and by four standard deviations in all, wider is threefold, in a coordinate of the vector that the
+    density is a function of, drawn at random of those that records inform.
     """
-    altered = posterior.copy(deep=True)
+    blueprint = fit.synthesizer.build(fit.prepared)
+    assert blueprint is not None
+    layout, shape = layout_of(blueprint), tuple(fit.sizes.values())
+    vectors = np.array([layout.vector(fit.draw(*place)) for place in np.ndindex(shape)]).reshape(*shape, layout.size)
+    assert blueprint.of_vector is not None
+    told = _informed(blueprint.of_vector(np.zeros(len(fit.y))), vectors.reshape(-1, layout.size))
+    place = int(told[rng.integers(len(told))])
+    spread, chain = vectors[:, :, place].std(), vectors[0, :, place].copy()
     if kind == "value":
-        for name in altered.data_vars:
-            altered[name][0] = altered[name][0, 0]
-        return altered
-    free = [str(name) for name in altered.data_vars if float(altered[name].min()) < 0]
-    values = altered[free[int(rng.integers(len(free)))]].values
-    place = tuple(int(rng.integers(size)) for size in values.shape[2:])
-    of_one = values[(slice(None), slice(None), *place)]
-    spread, chain = of_one.std(), of_one[0].copy()
-    moved = {"place": 2 * spread, "drift": spread * np.linspace(-2, 2, len(chain)), "width": 2 * (chain - chain.mean())}[kind]
-    values[(0, slice(None), *place)] = chain + moved
-    return altered
+        vectors[0] = vectors[0, 0]
+    else:
+        moved = {"place": 2 * spread, "drift": spread * np.linspace(-2, 2, len(chain)), "width": 2 * (chain - chain.mean())}[kind]
+        vectors[0, :, place] = chain + moved
+    return as_posterior(layout, vectors)
+
+
+def _informed(prior: Density, vectors: np.ndarray) -> np.ndarray:
+    """Which coordinates of draws (S, d) have less than half the variance that the prior leaves them about their mean."""
+    centre, spread = vectors.mean(axis=0), vectors.std(axis=0)
+    steps = np.diag(spread)
+    bent = 2 * prior(centre)[0] - heights_of(prior, centre + steps) - heights_of(prior, centre - steps)
+    return np.flatnonzero(bent < 0.5)
 
 
 def judged(fit: BlockFit, posterior: xr.Dataset) -> pd.DataFrame:
@@ -123,7 +133,7 @@ def main(show: Callable[..., None] = print) -> None:
         if (model, seed, kind) in have or (given.part is not None and (kind == "") != (given.part == "sound")):
             continue
         fit = fitted(model, settings, seed).block
-        table = fit.diagnostics if not kind else judged(fit, changed(fit.posterior, kind, np.random.default_rng(seed)))
+        table = fit.diagnostics if not kind else judged(fit, changed(fit, kind, np.random.default_rng(seed)))
         rows.append(_row(model, seed, kind, table))
         pd.DataFrame(rows).to_csv(out, index=False, float_format="%.4f")
         show(rows[-1], flush=True)

@@ -46,7 +46,7 @@ def test_the_same_numbers_whatever_the_size_of_the_file_and_none_without_masses(
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_chain_that_is_stuck_on_purpose_is_caught(fit, kind, seed):
-    table = judged(fit, changed(fit.posterior, kind, np.random.default_rng(seed)))
+    table = judged(fit, changed(fit, kind, np.random.default_rng(seed)))
     assert not deciding(table)["converged"].all()
 
 
