@@ -2,7 +2,7 @@
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -207,6 +207,19 @@ def _proved(study: "Study") -> list[str]:
     return [*sentences, "Guarantee: tables/guarantee.csv"] if sentences else []
 
 
+def _of_row(row: Any) -> str:
+    """The variable of a row of the checks, where there are several, its check and what of it."""
+    variable = f"{row.variable}, " if getattr(row, "variable", "") else ""
+    return f"{variable}{row.check.removeprefix('check-')}{f' {row.parameter}' if row.parameter else ''}"
+
+
+def _differing(row: Any, confidential: str, synthetic: str) -> str:
+    """How far a statistic is off; of a pair, where its distance from the model is largest."""
+    if row.where:
+        return f"distance {synthetic} where chance gives {confidential}, most where {row.where}"
+    return f"{confidential} in the data, {synthetic} synthetic"
+
+
 def _verdict(finished: "Run") -> list[str]:
     """Whether the model suits the data, and where it does so least."""
     if finished.fits is None:
@@ -221,8 +234,7 @@ def _verdict(finished: "Run") -> list[str]:
     worst = missed.assign(ratio=missed["effect"] / missed["threshold"]).sort_values("ratio", ascending=False).head(3)
     pairs = [together(row.confidential, row.synthetic) for row in worst.itertuples()]
     named = "; ".join(
-        f"{row.check.removeprefix('check-')}{f' {row.parameter}' if row.parameter else ''}: {true} in the data, {synthetic} synthetic"
-        for row, (true, synthetic) in zip(worst.itertuples(), pairs, strict=True)
+        f"{_of_row(row)}: {_differing(row, true, synthetic)}" for row, (true, synthetic) in zip(worst.itertuples(), pairs, strict=True)
     )
     told = f"Model: MISFITS in {len(missed)} of {len(rows)} checks of its unweighted fit (tables/fit_check.csv); worst are {named}."
     return [f"{told} {not_mended(finished.summary.index)}".strip()]

@@ -17,6 +17,7 @@ from riskweighted.contract.distribution import draw_values
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.design.formulas import split_formula
 from riskweighted.design.precision import Precision, precision_of
+from riskweighted.evaluation.fit_pairs import Pairs, pairs_of
 from riskweighted.evaluation.fit_pit import pit_rows, randomized_pit
 from riskweighted.evaluation.fit_statistics import Comparison, Grouping, comparisons, groupings, level_comparisons
 from riskweighted.evaluation.judgement import COST, FITS, MISFITS, MODEL, UNJUDGED
@@ -30,7 +31,7 @@ from riskweighted.sequence.fit import Fit
 __all__ = ["COLUMNS", "COST", "FITS", "MISFITS", "MODEL", "THRESHOLDS", "UNJUDGED", "check_fit", "draws_for", "fit_verdict"]
 
 _STATISTIC = ("check", "parameter", "confidential", "synthetic", "standard_error")
-COLUMNS = (*_STATISTIC, "z", "effect", "threshold", "verdict", "records", "definition")
+COLUMNS = (*_STATISTIC, "z", "effect", "threshold", "verdict", "records", "definition", "where")
 
 # What an effect is, the registry says.
 THRESHOLDS: Mapping[str, float] = MappingProxyType({check.key: check.adequate for check in checks.MEASURES if check.adequate is not None})
@@ -51,6 +52,7 @@ class _Row(NamedTuple):
     standard_error: float
     effect: float
     records: int
+    where: str
     variable: str
     judged: bool
 
@@ -92,7 +94,8 @@ def check_fit(
     DataFrame, one row per statistic, the first one for the model: ``check`` (key of the registry of measures), ``parameter``,
     ``confidential``, ``synthetic`` (median over the predictive datasets), ``standard_error`` (half of their central 68 %), ``z``,
     ``effect``, ``threshold``, ``verdict`` ("fits", "misfits", "cost"), ``records`` (how many confidential ones the row tells of: of a share
-    those that have it or those that lack it, whichever are fewer), ``definition``; of a chain ``variable``, "" in the row for the model.
+    those that have it or those that lack it, whichever are fewer), ``definition``, ``where`` (of a pair, the group that differs most); of a
+    chain ``variable``, "" in the row for the model.
     Confidential; the largest value of the data is shown as a ratio only.
 
     Raises
@@ -204,6 +207,14 @@ class _Subject:
         few = [name for name in self._predictors() if self.data[name].nunique() <= _MOST_LEVELS]
         return list(groupings(self.data, [[name] for name in few]))
 
+    def pairs(self, values: np.ndarray) -> Pairs:
+        """Values (m,) beside each predictor, each variable before this one and what groups were asked for, and these crossed."""
+        earlier = [name for name in self.fit.variables if name not in self.drawn_later]
+        asked = [name for name in self.grouped or () if name not in self.drawn_later]
+        levels = self.block_fit.categories
+        columns = list(dict.fromkeys([*self._predictors(), *earlier, *asked]))
+        return pairs_of(values, None if levels is None else len(levels), self.data, columns)
+
     def _predictors(self) -> list[str]:
         """The columns that predict, or all others of the frame where the synthesizer has no formula."""
         formula: Any = getattr(self.block_fit.synthesizer, "formula", None)
@@ -231,18 +242,22 @@ def _judged_rows(subject: _Subject, precision: float | None, count: int, random_
     unit = step or (1.0 if whole else None)
     seeds = np.random.SeedSequence(random_seed).spawn(len(places) + 1)
     measured, below, equal = [], np.zeros(len(values)), np.zeros(len(values))
+    pairs, counted = subject.pairs(values), list[list[np.ndarray]]()
     for draw, seed in zip(places, seeds, strict=False):
         drawn = draw_values(fit.synthesizer, fit.draw(*draw), fit.prepared, np.random.default_rng(seed), len(values)).astype(float)
         drawn = np.clip(drawn if unit is None else fit.rounded(drawn, unit), -_LARGEST, _LARGEST)
         below += drawn < values
         equal += drawn == values
         measured.append([comparison.statistic(drawn) for comparison in compared])
+        counted.append(pairs.counted(drawn))
     rows = [
         row for k, comparison in enumerate(compared) for row in _compared(comparison, values, np.array([every[k] for every in measured]))
     ]
     pit = randomized_pit(fit, places, values, unit, (below, equal, len(places)), np.random.default_rng(seeds[-1]))
     judged, variable = bool((fit.weights == 1).all()), subject.block.variable
-    return [_Row._make((*row, variable, judged)) for row in [*rows, *((*row, len(values)) for row in pit_rows(pit))]]
+    beside = pairs.rows_of(pairs.counted(values), [np.array(each) for each in zip(*counted, strict=True)]) if len(places) > 1 else ()
+    every = [*((*row, "") for row in rows), *((*row, len(values), "") for row in pit_rows(pit)), *beside]
+    return [_Row._make((*row, variable, judged)) for row in every]
 
 
 def _compared(comparison: Comparison, values: np.ndarray, drawn: np.ndarray) -> Iterator[tuple[Any, ...]]:
@@ -265,11 +280,11 @@ def _table(rows: list[_Row], *, judged: bool, records: int) -> pd.DataFrame:
         misfits = row.effect > threshold and (row.check in _BY_EFFECT_ALONE or abs(z) > limit)
         ratios.append((misfits, row.effect / threshold))
         verdict = COST if not row.judged else MISFITS if misfits else FITS
-        lines.append((*row[:5], z, row.effect, threshold, verdict, row.records, measures()[row.check].definition, row.variable))
+        lines.append((*row[:5], z, row.effect, threshold, verdict, row.records, measures()[row.check].definition, row.where, row.variable))
     misfit, worst = max(ratios, default=(False, np.nan))
     verdict = COST if not judged else UNJUDGED if not rows else MISFITS if misfit else FITS
     most = max((row.records for row in rows), default=records)
-    model = (MODEL, "", np.nan, np.nan, np.nan, np.nan, worst, 1.0, verdict, most, checks.MODEL.definition, "")
+    model = (MODEL, "", np.nan, np.nan, np.nan, np.nan, worst, 1.0, verdict, most, checks.MODEL.definition, "", "")
     return pd.DataFrame([model, *lines], columns=[*COLUMNS, "variable"])
 
 

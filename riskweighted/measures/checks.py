@@ -6,6 +6,7 @@ from riskweighted.measures.measure import Disclosure, Measure
 
 __all__ = [
     "CORRELATION",
+    "CROSSED",
     "LARGEST",
     "LEVEL",
     "LEVEL_OF_GROUP",
@@ -19,6 +20,7 @@ __all__ = [
     "SD",
     "SPIKE",
     "STATUS",
+    "TWO_WAY",
 ]
 
 _D = Disclosure
@@ -135,4 +137,22 @@ PIT_OUTER = _pit(
     words="share of predictive probabilities {term}",
     adequate=0.015,
 )
-MEASURES = (*(MODEL, STATUS, SPIKE, LEVEL, LEVEL_OF_GROUP, QUANTILE, SD, LARGEST, MULTIPLE, MEAN, CORRELATION), *(PIT_DISTANCE, PIT_OUTER))
+_pair = partial(_check, direction="worse", kind="distance", disclosure=_D.THREE_DECIMALS, adequate=0.07)
+TWO_WAY = _pair(
+    "check-two-way",
+    "two-way table with a variable",
+    "distance of the table of the variable's fifths or levels by the values of another, and of its group means, from those of predictive "
+    "datasets, beside the distance that chance gives; effect: the root of what is beyond chance, a record",
+    words="distance of the two-way table with {term}",
+)
+CROSSED = _pair(
+    "check-crossed",
+    "means where two variables cross",
+    "distance of the means of the combinations of two variables' values (of a categorical variable: of its shares there) from those of "
+    "predictive datasets, beside the distance that chance gives; effect: the root of what is beyond chance, a record",
+    words="distance of the means in groups of {term}",
+)
+MEASURES = (
+    *(MODEL, STATUS, SPIKE, LEVEL, LEVEL_OF_GROUP, QUANTILE, SD, LARGEST, MULTIPLE, MEAN, CORRELATION),
+    *(PIT_DISTANCE, PIT_OUTER, TWO_WAY, CROSSED),
+)

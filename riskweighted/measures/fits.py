@@ -31,7 +31,8 @@ MEAN_WEIGHT = Measure(
 R_HAT = Measure(
     "r-hat",
     "largest R-hat",
-    "rank-normalised split R-hat, the largest of the fit's quantities; at most 1.02 is converged; none where no chains were run",
+    "rank-normalised split R-hat, the largest of what is judged of the released distribution; converged is at most 1.02, or what chance "
+    "gives so many quantities; none where no chains were run",
     source="Vehtari et al. 2021",
     direction="worse",
     kind="diagnostic",
@@ -43,7 +44,8 @@ R_HAT = Measure(
 CONVERGED = Measure(
     "converged",
     "converged",
-    "R-hat at most 1.02, bulk effective sample size at least 100, no divergence; without chains Pareto k-hat at most 0.7 instead",
+    "of what leaves: R-hat at most 1.02 or what chance gives so many quantities, bulk effective sample size at least 100, no divergence; "
+    "without chains Pareto k-hat at most 0.7 instead",
     source="Vehtari et al. 2021",
     direction="better",
     kind="diagnostic",

@@ -12,6 +12,8 @@ from riskweighted.common.checks import check_count
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import require_columns
 from riskweighted.plots.style import NOTE_SIZE, TICK_SIZE, OnAxes, add_legend, add_note, finish, new_axes, short_names
+from riskweighted.sampling.convergence import RELEASED
+from riskweighted.sampling.released import released_quantities
 from riskweighted.sampling.settings import DIRECT
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_convergence", "rank_histogram"]
 
-_LIKELIHOOD = "log_pseudo_likelihood"
+_LIKELIHOOD, _POSTERIOR = "log_pseudo_likelihood", "log_pseudo_posterior"
 _CHAINS = (
     ("#0072B2", "-"),
     ("#D55E00", "--"),
@@ -56,8 +58,8 @@ def plot_convergence(
         A fit, or its posterior by (chain, draw).
     diagnostics : DataFrame, optional
         Needed with a Dataset: r_hat, ess_bulk, ess_tail, divergences, converged by quantity (`Fit.diagnostics`, or the
-        rows of one label of ``tables/convergence.csv``). The log pseudo-likelihood is not stored, so a Dataset gives it
-        no ranks.
+        rows of one label of ``tables/convergence.csv``). The log pseudo-likelihood and what leaves are not stored, so a
+        Dataset gives them no ranks.
     most : int
         Rows shown at most, those of largest R-hat; of a fit without chains, which has none, those of least bulk ESS.
     bins : int
@@ -79,8 +81,9 @@ def plot_convergence(
     posterior, table = _posterior_and_table(fitted, diagnostics)
     directly = "engine" in table and bool((table["engine"] == DIRECT).all())
     by = {"by": "ess_bulk", "ascending": True} if directly else {"by": "r_hat", "ascending": False}
-    ordered = table.sort_values(**by, kind="stable", na_position="last").head(most)  # of a chain some blocks have no R-hat
-    ranks = {name: _ranks(fitted, posterior, name, bins) for name in ordered.index}
+    ordered = _first(fitted, table.sort_values(**by, kind="stable", na_position="last"), most)  # of a chain some blocks have no R-hat
+    made = _made(fitted, ordered)
+    ranks = {name: rank_histogram(made[name], bins) if name in made else _ranks(fitted, posterior, name, bins) for name in ordered.index}
     ax = new_axes((8.0, 1.4 + 0.95 * len(ordered)), **axes)
     highest = max([2.0, *(rank.max() for rank in ranks.values() if rank is not None)])
     draws = posterior.sizes["draw"]
@@ -122,6 +125,25 @@ def _posterior_and_table(fitted: "Fit | xr.Dataset", diagnostics: pd.DataFrame |
     return posterior, table
 
 
+def _is_released(name: str) -> bool:
+    """Whether a quantity is of what leaves: its draws are made of a fit, and not stored."""
+    return name.rpartition(": ")[2].startswith(RELEASED)
+
+
+def _first(fitted: "Fit | xr.Dataset", ordered: pd.DataFrame, most: int) -> pd.DataFrame:
+    """The first rows; of a posterior what leaves only where it failed, since its draws are not there."""
+    if isinstance(fitted, xr.Dataset):
+        ordered = ordered[[not _is_released(str(name)) or not passed for name, passed in ordered["converged"].items()]]
+    return ordered.head(most)
+
+
+def _made(fitted: "Fit | xr.Dataset", ordered: pd.DataFrame) -> dict[str, np.ndarray]:
+    """The draws of what leaves, where a row shows any of it, by name."""
+    if isinstance(fitted, xr.Dataset) or not any(_is_released(str(name)) for name in ordered.index):
+        return {}
+    return released_quantities(fitted.block)
+
+
 def _ranks(fitted: "Fit | xr.Dataset", posterior: xr.Dataset, quantity: str, bins: int) -> np.ndarray | None:
     """Rank histogram of a quantity, named as in the diagnostics: "mean", "slope[2]"; None where its draws are not stored."""
     name, _, position = quantity.rpartition("[") if quantity.endswith("]") else (quantity, "", "")
@@ -130,6 +152,8 @@ def _ranks(fitted: "Fit | xr.Dataset", posterior: xr.Dataset, quantity: str, bin
         values = posterior[name].transpose("chain", "draw", ...).values
         if len(indices) == values.ndim - 2 and all(index < size for index, size in zip(indices, values.shape[2:], strict=True)):
             return rank_histogram(values[:, :, *indices], bins)
+    if _is_released(quantity) or quantity.rpartition(": ")[2] == _POSTERIOR:
+        return None
     if quantity.rpartition(": ")[2] != _LIKELIHOOD:  # that of a block of a chain stands after its name
         raise InputError(f"the posterior has no quantity {quantity!r}, which the diagnostics name")
     if isinstance(fitted, xr.Dataset):
@@ -163,7 +187,7 @@ def _name_rows(ax: Axes, table: pd.DataFrame) -> None:
     right = ax.secondary_yaxis("right")
     verdicts = []
     for _, row in table.iterrows():
-        verdict = "passed" if row["converged"] else "FAILED"
+        verdict = "not judged" if not row.get("judged", True) else "passed" if row["converged"] else "FAILED"
         sizes = f"ESS bulk {row['ess_bulk']:.0f}, tail {row['ess_tail']:.0f}"
         reached = f"k-hat {row['pareto_k']:.2f}" if row.get("engine") == DIRECT else f"R-hat {row['r_hat']:.3f}"
         verdicts.append(f"{verdict}: {reached}\n{sizes}")

@@ -223,7 +223,7 @@ def _trust(source: Source) -> str:
     untrusted, run = not_to_be_trusted(source.verdicts), source.run
     schemes = len(run.schemes)
     largest = run.tables["summary"].set_index("label")[LARGEST_R_HAT.name].max()
-    reached = "" if largest != largest else f" (largest R-hat {largest:.3f})"
+    reached = "" if largest != largest else f" (largest R-hat {largest:.4f})"
     failed = len(untrusted.get(fits.CONVERGED.key, []))
     told = f"{failed} of {schemes} fits did NOT converge{reached}." if failed else f"All {schemes} fits converged{reached}."
     checks = source.checks[source.checks["check"] != MODEL]

@@ -1,5 +1,6 @@
 """Did the chains agree: a line per scheme, and inside the agency the card of each."""
 
+import numpy as np
 import pandas as pd
 
 from riskweighted.common.numbers import in_column
@@ -7,6 +8,7 @@ from riskweighted.plots.convergence import plot_convergence
 from riskweighted.reports.blocks import DataTable, Figure, Section, make_table
 from riskweighted.reports.disclosure import MISSING
 from riskweighted.reports.source import Source
+from riskweighted.sampling.convergence import deciding
 
 __all__ = ["convergence_section"]
 
@@ -28,15 +30,16 @@ def convergence_section(source: Source) -> Section:
         {
             "Scheme": scheme,
             "Engine": ", ".join(dict.fromkeys(fit["engine"])),
-            "Quantities": len(fit),
-            "Largest R-hat": _decimals(fit["r_hat"].max(), 3),
-            "Least bulk ESS": f"{fit['ess_bulk'].min():,.0f}",
-            "Least tail ESS": f"{fit['ess_tail'].min():,.0f}",
+            "Quantities": len(judged),
+            "Largest R-hat": _decimals(judged["r_hat"].max(), 4),
+            "Least bulk ESS": f"{judged['ess_bulk'].min():,.0f}",
+            "Least tail ESS": f"{judged['ess_tail'].min():,.0f}",
             "Divergences": int(fit["divergences"].max()),
             "Pareto k-hat": _decimals(fit["pareto_k"].max(), 2),
-            "Converged": "yes" if fit["converged"].all() else "NO",
+            "Converged": "yes" if judged["converged"].all() else "NO",
         }
         for scheme, fit in table.groupby("label", sort=False)
+        for judged in (deciding(fit),)
     ]
     overview = _without_empty(pd.DataFrame(rows))
     if table["approximation"].notna().any():
@@ -58,6 +61,12 @@ def _diagnostics(source: Source) -> pd.DataFrame:
     return table.assign(converged=table["converged"].astype(str) == "True")
 
 
+def _verdicts(fit: pd.DataFrame) -> list[str]:
+    """What each quantity decided: nothing where it is a parameter beside what leaves."""
+    decides = fit.index.isin(deciding(fit).index)
+    return [("yes" if passed else "NO") if judged else "not judged" for passed, judged in zip(fit["converged"], decides, strict=True)]
+
+
 def _without_empty(cells: pd.DataFrame) -> pd.DataFrame:
     """Without the columns that say nothing of any row, such as k-hat where all fits have chains."""
     return cells.loc[:, [not (cells[name] == MISSING).all() for name in cells]]
@@ -77,21 +86,23 @@ def _card(source: Source, number: int, scheme: str) -> Figure:
         {
             "Quantity": fit["quantity"],
             "R-hat": [_decimals(value, 4) for value in fit["r_hat"]],
+            "Limit": [_decimals(value, 4) for value in fit.get("limit", pd.Series(np.nan, fit.index))],
             "Bulk ESS": in_column(fit["ess_bulk"], 0),
             "Tail ESS": in_column(fit["ess_tail"], 0),
             "Divergences": fit["divergences"],
             "Pareto k-hat": [_decimals(value, 2) for value in fit["pareto_k"]],
-            "Passed": ["yes" if passed else "NO" for passed in fit["converged"]],
+            "Passed": _verdicts(fit),
         }
     )
-    worst = fit.loc[fit["r_hat"].idxmax()] if fit["r_hat"].notna().any() else fit.iloc[0]
+    judged = deciding(fit)
+    worst = judged.loc[judged["r_hat"].idxmax()] if judged["r_hat"].notna().any() else judged.iloc[0]
     cells = _without_empty(cells)
-    reached = f"Largest R-hat {_decimals(worst['r_hat'], 3)}, of {worst['quantity']}"
+    reached = f"Largest R-hat {_decimals(worst['r_hat'], 4)}, of {worst['quantity']}"
     if fit["r_hat"].isna().all():
         reached = f"Drawn without chains, Pareto k-hat {_decimals(fit['pareto_k'].max(), 2)}"
     alternative = (
-        f"Rank plots by chain for the fit {scheme}: {len(fit)} quantities, {int(fit['converged'].sum())} passed. "
-        f"{reached}; least bulk ESS {fit['ess_bulk'].min():,.0f}."
+        f"Rank plots by chain for the fit {scheme}: {len(judged)} quantities judged, {int(judged['converged'].sum())} passed. "
+        f"{reached}; least bulk ESS {judged['ess_bulk'].min():,.0f}."
     )
     key = f"card-{number}"
     shown = make_table(f"{key}-table", f"Diagnostics of {scheme}", cells, source.glossary.columns(cells, _TERMS))

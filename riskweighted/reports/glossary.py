@@ -63,7 +63,7 @@ _FIXED = {  # by key: title, definition, boundary, direction
     "r-hat": (
         "R-hat",
         "Rank-normalised split R-hat: variance between against within chains.",
-        f"At most {R_HAT_LIMIT:g} passes.",
+        f"At most {R_HAT_LIMIT:g} passes, or what chance alone gives so many quantities of chains that agree (METHODS section 5.13).",
         "Lower is better.",
     ),
     "ess": (

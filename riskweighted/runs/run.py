@@ -29,6 +29,7 @@ from riskweighted.runs.randomness import run_streams
 from riskweighted.runs.study import Study
 from riskweighted.runs.tuned import TunedScheme, meet_target
 from riskweighted.runs.work import Work
+from riskweighted.sampling.convergence import deciding
 from riskweighted.sequence.fit import Fit
 from riskweighted.weights.names import UNWEIGHTED
 from riskweighted.weights.schemes import in_order
@@ -57,7 +58,7 @@ class Run:
 
     @property
     def converged(self) -> bool:
-        return bool(self.convergence["converged"].all())
+        return bool(deciding(self.convergence)["converged"].all())
 
     @property
     def fits(self) -> bool | None:
@@ -191,7 +192,7 @@ def _summary(result: Evaluation, fits: Mapping[str, Fit], fit_check: pd.DataFram
     table = result.summary()
     verdicts = {label: fit_verdict(rows) for label, rows in fit_check.groupby("label", sort=False)}
     judged = {label: "yes" if verdict == FITS else "NO" for label, verdict in verdicts.items() if verdict in JUDGED}
-    worst = {label: fitted.diagnostics["r_hat"].max() for label, fitted in fits.items() if len(fitted.diagnostics)}
+    worst = {label: deciding(fitted.diagnostics)["r_hat"].max() for label, fitted in fits.items() if len(fitted.diagnostics)}
     passed = {label: "yes" if fitted.converged else "NO" for label, fitted in fits.items() if len(fitted.diagnostics)}
     kept = pd.Series({label: fitted.alpha.to_numpy().mean() for label, fitted in fits.items() if len(fitted.diagnostics)})
     columns = (pd.Series(judged, dtype=object), kept, pd.Series(worst, dtype=float), pd.Series(passed, dtype=object))

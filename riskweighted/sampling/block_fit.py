@@ -27,7 +27,7 @@ from riskweighted.guarantee.ledger import CHANGED, LEDGER, entropy_of, opened
 from riskweighted.guarantee.statement import Guarantee, Statement
 from riskweighted.sampling.centred import CentredTerm
 from riskweighted.sampling.clipped import ClipTerm
-from riskweighted.sampling.convergence import no_diagnostics
+from riskweighted.sampling.convergence import deciding, no_diagnostics
 from riskweighted.sampling.laplace import mode_of
 from riskweighted.sampling.saving import data_hash, read_sealed, sealed, weights_hash
 
@@ -44,15 +44,16 @@ class BlockFit:
     estimated; ``random_seed`` and ``data`` (a fingerprint), where they are known; ``censoring``: how contributions were clipped under a
     guarantee; ``survey``: survey weights of mean 1, where there are any; ``centring``: what centred weights take off (METHODS section 15).
 
-    ``diagnostics``: a row per monitored quantity: r_hat (rank-normalised, split), ess_bulk, ess_tail, divergences, converged, engine
-    ("nuts" or "direct"), pareto_k, approximation. Direct draws have no r_hat, and chains no pareto_k: NaN. ``approximation``: where a
-    density was sampled in place of the exact one, by how many of its standard deviations a posterior mean is off at most; else NaN.
+    ``diagnostics``: a row per quantity: r_hat (rank-normalised, split), ess_bulk, ess_tail, divergences, converged, engine ("nuts" or
+    "direct"), pareto_k, approximation, limit (of r_hat), judged (whether it decides: what leaves does, and where a model gives no masses
+    its parameters do). Direct draws have no r_hat, and chains no pareto_k: NaN. ``approximation``: where a density was sampled in place of
+    the exact one, by how many of its standard deviations a posterior mean is off at most; else NaN.
 
     Examples
     --------
     >>> from riskweighted.runs.examples import fit
     >>> next(iter(fit.blocks.values())).diagnostics.index.tolist()[:2]
-    ['log_pseudo_likelihood', 'coefficient[0]']
+    ['log_pseudo_likelihood', 'log_pseudo_posterior']
     """
 
     synthesizer: Synthesizer
@@ -104,8 +105,8 @@ class BlockFit:
 
     @property
     def converged(self) -> bool:
-        """Whether every monitored quantity passed: R-hat <= 1.02, bulk ESS >= 100, no divergence; or k-hat <= 0.7 and ESS >= 100."""
-        return bool(self.diagnostics["converged"].all())
+        """Whether every judged quantity passed: R-hat within its limit, bulk ESS >= 100, no divergence; or k-hat <= 0.7 and ESS >= 100."""
+        return bool(deciding(self.diagnostics)["converged"].all())
 
     @property
     def estimates(self) -> bool:
@@ -349,7 +350,9 @@ class PreparedModel:
             raise InputError(f"{str(path)!r} is the fit of another random_seed than {random_seed}")
         columns = [str(name) for name in stored.data_vars if "quantity" in stored[name].dims]
         diagnostics = pd.DataFrame({name[1:]: stored[name].values for name in columns}, index=stored["quantity"].values.astype(str))
-        diagnostics = diagnostics.reindex(columns=list(no_diagnostics().columns)).astype({"converged": bool, "divergences": int})
+        diagnostics = diagnostics.reindex(columns=list(no_diagnostics().columns)).astype(
+            {"converged": bool, "divergences": int, "judged": bool}
+        )
         posterior = stored.drop_vars([*columns, "quantity"])
         return self.fitted(alpha, posterior, seed, censoring, diagnostics.rename_axis("quantity"), centring)
 

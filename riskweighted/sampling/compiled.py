@@ -27,6 +27,7 @@ from riskweighted.sampling.direct import draw_or_refuse, heights_of
 from riskweighted.sampling.graphs import Records, WeightedSum
 from riskweighted.sampling.laplace import mode_of, modes_from
 from riskweighted.sampling.nuts import LOG_LIKELIHOOD, Progress, begun_near, graph_density, run_chains, run_density
+from riskweighted.sampling.released import released_quantities
 from riskweighted.sampling.second_mode import refuse_second_mode
 from riskweighted.sampling.settings import Sampling
 
@@ -122,7 +123,7 @@ class CompiledModel:
             progress(sampling.chains * sampling.draws, sampling.chains * sampling.draws)
         fitted = self.model.fitted(alpha, drawn.posterior, random_seed, censoring, centring=centring)
         self._check_contract(fitted)
-        fitted = replace(fitted, diagnostics=judge(drawn, self.blueprint.monitored))
+        fitted = replace(fitted, diagnostics=judge(drawn, self.blueprint.monitored, released_quantities(fitted)))
         if not fitted.converged:
             warnings.warn(
                 f"{type(self.model.synthesizer).__name__} did not converge: {failure(fitted.diagnostics)}; "
@@ -154,8 +155,8 @@ class CompiledModel:
         compiled = self.compiled.with_data(**values)
         if censoring is not None:
             compiled = self._begun(compiled, values, censoring.cells is not None)
-        posterior, _, divergences = run_chains(compiled, sampling, random_seed, progress)
-        return Drawn(posterior.drop_vars(LOG_LIKELIHOOD), posterior[LOG_LIKELIHOOD].values, divergences)
+        posterior, heights, divergences = run_chains(compiled, sampling, random_seed, progress)
+        return Drawn(posterior.drop_vars(LOG_LIKELIHOOD), posterior[LOG_LIKELIHOOD].values, divergences, log_posterior=heights)
 
     def _term_of(self, centring: Centring) -> CentredTerm:
         return CentredTerm(self.model.synthesizer, self.model.prepared, self.model.confidential, centring)
@@ -235,4 +236,4 @@ def _density_chains(
     if blueprint.exact is not None and centring is None:
         some = drawn[:: -(-len(drawn) // _COMPARED)]
         off = float((heights_of(blueprint.exact(alpha), some) - heights_of(density, some)).std(ddof=1))
-    return Drawn(as_posterior(layout, vectors), log_likelihood, divergences, off)
+    return Drawn(as_posterior(layout, vectors), log_likelihood, divergences, off, log_posterior=heights)

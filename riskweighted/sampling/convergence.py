@@ -1,7 +1,9 @@
-"""Can the draws of a fit be relied on? R-hat and effective sample sizes of chains, k-hat and effective draws of the direct engine."""
+"""Can the draws of a fit be relied on? R-hat and effective sample sizes of chains, k-hat and effective draws of the direct engine.
+
+What is judged is what leaves (METHODS section 5.13), with limits that know how many quantities are.
+"""
 
 import math
-import warnings
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -10,16 +12,26 @@ import pandas as pd
 import xarray as xr
 
 from riskweighted.sampling.loo import K_LIMIT
+from riskweighted.sampling.mixing import chance_limit, mixing_of
 from riskweighted.sampling.settings import DIRECT, NUTS
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore", FutureWarning)  # ArviZ 0.23 announces ArviZ 1, which we support
-    import arviz as az
+__all__ = [
+    "ESS_LIMIT",
+    "RELEASED",
+    "R_HAT_LIMIT",
+    "Drawn",
+    "deciding",
+    "diagnose",
+    "diagnose_direct",
+    "failure",
+    "judge",
+    "no_diagnostics",
+]
 
-__all__ = ["ESS_LIMIT", "R_HAT_LIMIT", "Drawn", "diagnose", "diagnose_direct", "failure", "judge", "no_diagnostics"]
-
-R_HAT_LIMIT = 1.02
+R_HAT_LIMIT = 1.02  # no less is asked: a disagreement of this size matters to nobody
 ESS_LIMIT = 100.0
+RELEASED = "released "  # with which the names of what leaves begin
+_SPREAD_LIMIT = 50.0  # of the distances from the median, of which draws on either side of it tell less
 
 _COLUMNS = {
     "r_hat": float,
@@ -30,8 +42,14 @@ _COLUMNS = {
     "engine": str,
     "pareto_k": float,
     "approximation": float,
+    "limit": float,
+    "ess_spread": float,
+    "judged": bool,
 }
 _TAILS = (0.05, 0.95)
+_CHANCE = 0.001  # that any R-hat of a block whose chains agree is beyond its limit
+_LARGEST = 1.2  # limit, whatever chance gives
+_DIGITS = range(3, 10)
 
 
 class Drawn(NamedTuple):
@@ -39,7 +57,8 @@ class Drawn(NamedTuple):
 
     ``off``: where an approximation was sampled, the standard deviation over draws of how far its log density is off; no posterior mean is
     off by more of its standard deviations than that, to first order. NaN where the density is exact. ``which`` (chains x draws,), of the
-    direct engine: the number of the proposal that each draw is, and ``pareto_k`` of their weights.
+    direct engine: the number of the proposal that each draw is, and ``pareto_k`` of their weights. ``log_posterior`` (chains, draws): the
+    log density that was sampled, up to a constant.
     """
 
     posterior: xr.Dataset
@@ -48,20 +67,35 @@ class Drawn(NamedTuple):
     off: float = np.nan
     which: np.ndarray | None = None
     pareto_k: float = np.nan
+    log_posterior: np.ndarray | None = None
 
 
-def judge(drawn: Drawn, monitored: tuple[str, ...]) -> pd.DataFrame:
-    """The diagnostics of draws: of their log pseudo-likelihood and every scalar of the monitored parameters."""
+def judge(drawn: Drawn, monitored: tuple[str, ...], released: Mapping[str, np.ndarray] | None = None) -> pd.DataFrame:
+    """The diagnostics of draws: of their log pseudo-likelihood and posterior, of `released` and of every scalar of monitored parameters.
+
+    `released`: quantities (chains, draws) of what leaves. Where there are any, parameters decide nothing: what no record informs may follow
+    its prior as slowly as it likes, and two components may change places.
+    """
     quantities = {"log_pseudo_likelihood": drawn.log_likelihood}
+    if drawn.log_posterior is not None:
+        quantities["log_pseudo_posterior"] = drawn.log_posterior
+    quantities |= released or {}
+    count = len(quantities)
     for name in monitored:
         values = drawn.posterior[name].values
         for place in np.ndindex(values.shape[2:]):
             label = name.replace("::::", ".")  # PyMC's name of what a model within the model holds
             label += f"[{', '.join(map(str, place))}]" if place else ""
             quantities[label] = values[(slice(None), slice(None), *place)]
+    judged = count if released else len(quantities)
     if drawn.which is None:
-        return diagnose(quantities, drawn.divergences).assign(approximation=drawn.off)
-    return diagnose_direct(quantities, drawn.which, drawn.pareto_k).assign(approximation=drawn.off)
+        return diagnose(quantities, drawn.divergences, judged).assign(approximation=drawn.off)
+    return diagnose_direct(quantities, drawn.which, drawn.pareto_k, judged).assign(approximation=drawn.off)
+
+
+def deciding(diagnostics: pd.DataFrame) -> pd.DataFrame:
+    """The rows by which a fit is judged, of a table of diagnostics or of a file of them; all of one that does not say."""
+    return diagnostics[diagnostics["judged"].astype(str) == "True"] if "judged" in diagnostics else diagnostics
 
 
 def no_diagnostics() -> pd.DataFrame:
@@ -69,39 +103,50 @@ def no_diagnostics() -> pd.DataFrame:
     return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in _COLUMNS.items()}).rename_axis("quantity")
 
 
-def diagnose(quantities: Mapping[str, np.ndarray], divergences: int) -> pd.DataFrame:
-    """Judge each quantity, (chains, draws): rank-normalised split R-hat <= 1.02, bulk ESS >= 100, and no divergence.
+def diagnose(quantities: Mapping[str, np.ndarray], divergences: int, judged: int | None = None) -> pd.DataFrame:
+    """Judge each quantity, (chains, draws): rank-normalised split R-hat within its limit, bulk ESS >= 100, and no divergence.
 
-    A single chain is judged on whether its halves agree. A quantity that never moves has no R-hat, and does not pass.
+    The first `judged` of them decide; all unless said. The limit of R-hat is 1.02, or more where chance alone gives more: what agreeing
+    chains exceed with probability .001 in any of the judged quantities (`chance_limit`), 1.2 at most. Of its two parts, of the draws and
+    of their distances from the median, the one that is beyond its limit stands in the table, else the larger one. The distances must be
+    worth 50 draws (``ess_spread``). A single chain is judged on whether its halves agree. What never moves has no R-hat, and does not pass.
     """
-    rows = {}
-    for label, values in quantities.items():
-        if len(values) == 1:
-            values = values[:, : values.shape[1] // 2 * 2].reshape(2, -1)
-        with np.errstate(all="ignore"):
-            r_hat, bulk = float(az.rhat(values)), float(az.ess(values, method="bulk"))
-            tail = float(az.ess(values, method="tail", prob=_TAILS))
-        passed = r_hat <= R_HAT_LIMIT and bulk >= ESS_LIMIT and divergences == 0
-        rows[label] = (r_hat, bulk, tail, divergences, passed, NUTS, np.nan, np.nan)
-    return _table(rows)
+    judged = len(quantities) if judged is None else judged
+    values = np.array(list(quantities.values()), dtype=float)
+    if values.shape[1] == 1:
+        values = values[:, :, : values.shape[2] // 2 * 2].reshape(len(values), 2, -1)
+    mixing, halves, draws = mixing_of(values), 2 * values.shape[1], max(values.shape[2] // 2, 2)
+    limits = np.clip(chance_limit(mixing.within, halves, draws, _CHANCE / (2 * max(judged, 1))), R_HAT_LIMIT, _LARGEST)
+    beyond = mixing.r_hat > limits
+    which = np.where(beyond.any(axis=0), beyond.argmax(axis=0), np.argmax(mixing.r_hat, axis=0))
+    r_hat, limit = (np.take_along_axis(each, which[None], axis=0)[0] for each in (mixing.r_hat, limits))
+    bulk, spread = mixing.worth
+    passed = (r_hat <= limit) & (bulk >= ESS_LIMIT) & (spread >= _SPREAD_LIMIT) & (divergences == 0)
+    columns = {"r_hat": r_hat, "ess_bulk": bulk, "ess_tail": mixing.tail, "divergences": divergences, "converged": passed}
+    named = {**columns, "engine": NUTS, "pareto_k": np.nan, "approximation": np.nan, "limit": limit, "ess_spread": spread}
+    return _table(quantities, named, judged)
 
 
-def diagnose_direct(quantities: Mapping[str, np.ndarray], which: np.ndarray, pareto_k: float) -> pd.DataFrame:
+def diagnose_direct(quantities: Mapping[str, np.ndarray], which: np.ndarray, pareto_k: float, judged: int | None = None) -> pd.DataFrame:
     """Judge each quantity, (chains, draws), of resampled proposals: k-hat <= 0.7, and a mean worth 100 independent draws or more.
 
     There are no chains, so there is no R-hat (NaN), and nothing diverges. The effective size in the bulk is the variance of the quantity
     over that of its weighted mean, a proposal weighing as often as it was drawn (Owen 2013, section 9.3); in the tails the lesser one of
     the shares beyond the 5 % and the 95 % quantile. A quantity that never moves has none, and does not pass.
-    `which` (chains x draws,): the number of the proposal that each draw is.
+    `which` (chains x draws,): the number of the proposal that each draw is. The first `judged` quantities decide; all unless said.
     """
     _, first, times = np.unique(which, return_index=True, return_counts=True)
-    weight, rows = times / len(which), {}
-    for label, values in quantities.items():
+    weight, bulk, tail = times / len(which), [], []
+    for values in quantities.values():
         drawn = values.ravel()
         proposed, (low, high) = drawn[first], np.quantile(drawn, _TAILS)
-        bulk, *tails = (_effective(part, weight) for part in (proposed, proposed <= low, proposed >= high))
-        rows[label] = (np.nan, bulk, min(tails), 0, bool(pareto_k <= K_LIMIT and bulk >= ESS_LIMIT), DIRECT, pareto_k, np.nan)
-    return _table(rows)
+        each, *tails = (_effective(part, weight) for part in (proposed, proposed <= low, proposed >= high))
+        bulk.append(each)
+        tail.append(min(tails))
+    passed = np.array(bulk) >= ESS_LIMIT if pareto_k <= K_LIMIT else np.zeros(len(bulk), dtype=bool)
+    columns = {"r_hat": np.nan, "ess_bulk": bulk, "ess_tail": tail, "divergences": 0, "converged": passed, "engine": DIRECT}
+    named = {**columns, "pareto_k": pareto_k, "approximation": np.nan, "limit": np.nan, "ess_spread": np.nan}
+    return _table(quantities, named, len(bulk) if judged is None else judged)
 
 
 def _effective(values: np.ndarray, weight: np.ndarray) -> float:
@@ -111,15 +156,31 @@ def _effective(values: np.ndarray, weight: np.ndarray) -> float:
     return float(weight @ squares) / error if error > 0 else np.nan
 
 
-def _table(rows: Mapping[str, tuple[object, ...]]) -> pd.DataFrame:
-    return pd.DataFrame.from_dict(rows, orient="index", columns=list(_COLUMNS)).rename_axis("quantity")
+def _table(quantities: Mapping[str, np.ndarray], columns: Mapping[str, object], judged: int) -> pd.DataFrame:
+    table = pd.DataFrame({**columns, "judged": np.arange(len(quantities)) < judged}, index=pd.Index(list(quantities), name="quantity"))
+    return table[list(_COLUMNS)]
 
 
 def failure(diagnostics: pd.DataFrame) -> str:
-    """What the quantities that did not pass have, and which limit they miss."""
-    failed = diagnostics[~diagnostics["converged"]]
+    """What the quantities that did not pass have, and which limit they miss, in the digits that decide."""
+    rows = deciding(diagnostics)
+    failed = rows[~rows["converged"]]
     least = failed["ess_bulk"].min()
     size = f"bulk ESS down to {least if pd.isna(least) else math.floor(least):.0f} (limit {ESS_LIMIT:.0f})"
+    count = f"{len(failed)} of {len(rows)} quantities fail"
     if (failed["engine"] == DIRECT).all():
-        return f"Pareto k-hat {failed['pareto_k'].max():.2f} (limit {K_LIMIT}), {size}"
-    return f"R-hat up to {failed['r_hat'].max():.3f} (limit {R_HAT_LIMIT}), {size}, {failed['divergences'].max()} divergences"
+        return f"Pareto k-hat {failed['pareto_k'].max():.2f} (limit {K_LIMIT}), {size}; {count}"
+    over = (failed["r_hat"] - failed["limit"]).fillna(np.inf)
+    worst = failed.loc[over.idxmax()]
+    r_hat, limit = _decided(worst["r_hat"], worst["limit"])
+    reached = f"R-hat up to {r_hat}, of {over.idxmax()!r} (limit {limit})"
+    return f"{reached}, {size}, {failed['divergences'].max()} divergences; {count}"
+
+
+def _decided(value: float, limit: float) -> tuple[str, str]:
+    """Two numbers with as many decimals as tell which is larger."""
+    for digits in _DIGITS:
+        texts = f"{value:.{digits}f}", f"{limit:.{digits}f}"
+        if texts[0] != texts[1]:
+            break
+    return texts

@@ -178,7 +178,8 @@ def draw_or_refuse(
     if direct.accepted:
         prior = heights_of(blueprint.direct(np.zeros(len(alpha))), direct.vectors)
         posterior = as_posterior(layout, direct.vectors.reshape(*shape, layout.size))
-        return Drawn(posterior, (direct.heights - prior).reshape(shape), which=direct.which, pareto_k=direct.pareto_k)
+        heights = direct.heights.reshape(shape)
+        return Drawn(posterior, heights - prior.reshape(shape), which=direct.which, pareto_k=direct.pareto_k, log_posterior=heights)
     if sampling.engine == DIRECT:
         raise InputError(
             f"engine = {DIRECT!r} failed for {name}: Pareto k-hat {direct.pareto_k:.2f} (at most {K_LIMIT}) and {direct.effective:.0f} "

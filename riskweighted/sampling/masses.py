@@ -12,7 +12,7 @@ from riskweighted.contract.synthesizer import Blueprint, ContractError, Draw, Sy
 from riskweighted.design.formulas import split_formula
 from riskweighted.intruder.patterns import cells
 
-__all__ = ["DesignMasses", "designs_of", "unbounded"]
+__all__ = ["DesignMasses", "columns_seen", "designs_of", "unbounded"]
 
 _ROWS = 200_000  # of a frame at a time
 _MOST = 2_000_000  # masses of a graph
@@ -27,11 +27,11 @@ def unbounded(synthesizer: Synthesizer) -> Synthesizer:
 
 def designs_of(synthesizer: Synthesizer, frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     """Which records have the same predictors, numbered (n,), and a record of each."""
-    which = cells((frame[name] for name in _columns(synthesizer, frame)), np.zeros(len(frame), dtype=np.int64))
+    which = cells((frame[name] for name in columns_seen(synthesizer, frame)), np.zeros(len(frame), dtype=np.int64))
     return which, np.unique(which, return_index=True)[1]
 
 
-def _columns(synthesizer: Synthesizer, frame: pd.DataFrame) -> list[str]:
+def columns_seen(synthesizer: Synthesizer, frame: pd.DataFrame) -> list[str]:
     """Those that a synthesizer may look at: of its formula and named in its settings, or all where it has no formula."""
     formula, columns = getattr(synthesizer, "formula", None), [str(name) for name in frame.columns if name != synthesizer.target]
     if not isinstance(formula, str):

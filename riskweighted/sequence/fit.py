@@ -26,6 +26,7 @@ from riskweighted.guarantee.clip import Censoring
 from riskweighted.guarantee.ledger import CHANGED
 from riskweighted.guarantee.statement import Statement
 from riskweighted.sampling.block_fit import BlockFit, PreparedModel, plug_in
+from riskweighted.sampling.convergence import deciding
 from riskweighted.sampling.saving import BLANK, with_checksum
 from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.declared import Chain, SideBySide
@@ -177,7 +178,7 @@ class Fit:
 
     @property
     def converged(self) -> bool:
-        """Whether every monitored quantity passed: R-hat <= 1.02, bulk ESS >= 100, no divergence; or k-hat <= 0.7 and ESS >= 100."""
+        """Whether every judged quantity passed: R-hat within its limit, bulk ESS >= 100, no divergence; or k-hat <= 0.7 and ESS >= 100."""
         return all(fit.converged for fit in self.blocks.values())
 
     @cached_property
@@ -400,7 +401,7 @@ class Fit:
         return entropy, max(count, min(self.statement.L, self.sizes["chain"] * self.sizes["draw"]))
 
     def _warn_of_few_draws(self, count: int) -> None:
-        smallest = self.diagnostics["ess_bulk"].min() if len(self.diagnostics) else np.inf
+        smallest = deciding(self.diagnostics)["ess_bulk"].min() if len(self.diagnostics) else np.inf
         if count > smallest:
             warnings.warn(
                 f"L = {count} datasets exceed the {smallest:.0f} effective draws of the fit (smallest bulk ESS): their parameters are not "

@@ -89,7 +89,8 @@ def fit(
     Warns
     -----
     ConvergenceWarning
-        If a monitored quantity has R-hat > 1.02 or bulk ESS < 100, or a transition diverged.
+        If a quantity of what leaves has R-hat above its limit (1.02, or more where chance gives more) or bulk ESS < 100, or a transition
+        diverged (METHODS section 5.13).
 
     Examples
     --------

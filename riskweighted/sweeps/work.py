@@ -18,7 +18,7 @@ from riskweighted.evaluation.tables import CONFIDENTIAL
 from riskweighted.runs.memo import Memo, Store
 from riskweighted.runs.sections import DataSettings
 from riskweighted.runs.work import Work
-from riskweighted.sampling.convergence import no_diagnostics
+from riskweighted.sampling.convergence import deciding, no_diagnostics
 from riskweighted.sequence.fit import Fit
 from riskweighted.sweeps.cells import Group, Outcome, Result, Stored, describe
 
@@ -82,6 +82,7 @@ def _convergence(fit: "Fit | None", of_baseline: bool) -> dict[str, Any]:
     table = fit.diagnostics if fit is not None else no_diagnostics()
     if len(table) == 0:
         return {"mean_weight": mean_weight}
-    worst = {"largest_r_hat": float(table["r_hat"].max()), "smallest_ess_bulk": float(table["ess_bulk"].min())}
-    verdict = {"divergences": int(table["divergences"].max()), "converged": bool(table["converged"].all())}
+    judged = deciding(table)
+    worst = {"largest_r_hat": float(judged["r_hat"].max()), "smallest_ess_bulk": float(judged["ess_bulk"].min())}
+    verdict = {"divergences": int(table["divergences"].max()), "converged": bool(judged["converged"].all())}
     return {"mean_weight": mean_weight, **worst, **verdict}

@@ -277,7 +277,9 @@ def test_every_variable_of_a_chain_has_the_checks_of_one_variable():
     assert (table["check"].iloc[0], table["variable"].iloc[0]) == (MODEL, "")
     kinds = {name: set(rows["check"]) for name, rows in table.iloc[1:].groupby("variable")}
     assert kinds["a"] >= {"check-mean", "check-quantile", "check-correlation", "check-pit-distance", "check-largest"}
-    assert kinds["b"] == kinds["a"]
+    assert kinds["b"] == kinds["a"] | {"check-crossed"}
+    pairs = table[table["check"].isin(["check-two-way", "check-crossed"])]
+    assert list(zip(pairs["variable"], pairs["parameter"], strict=True)) == [("a", "x"), ("b", "x"), ("b", "a"), ("b", "x by a")]
     related = table[table["check"] == "check-correlation"]
     assert set(zip(related["variable"], related["parameter"], strict=True)) == {("a", "w"), ("b", "a"), ("b", "w")}  # b follows a
     assert set(table["verdict"]) <= {FITS, MISFITS}
@@ -337,3 +339,13 @@ def test_a_model_that_centring_does_not_mend_is_flagged():
     assert verdicts == {"skewed": MISFITS, "normal": FITS}
     assert off["skewed"] < -0.15
     assert abs(off["normal"]) < 0.1
+
+
+def test_a_predictor_that_the_model_leaves_out_misfits_beside_it_and_the_group_is_named():
+    table = check(made(2000), LogNormal("no group"))
+    assert ("check-two-way", "group") in misfits(table)
+    assert table.loc[("check-two-way", "group"), "where"] in {"group=a", "group=b"}
+    assert table.loc[("check-mean", "group=a"), "where"] == ""
+    right = check(made(2000))
+    assert right.loc[("check-two-way", "group"), "verdict"] == FITS
+    assert check(made(2000), LogNormal("no group"), alpha=0.5).loc[("check-two-way", "group"), "verdict"] == COST
