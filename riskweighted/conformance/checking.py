@@ -42,8 +42,8 @@ _CLAUSES: dict[str, Callable[[Trial], str | None]] = {
     "mass of neighbouring intervals adds up": clauses.mass_adds_up,
     "inverse inverts mass": clauses.inverse_inverts,
     "what centred weights take off is what mass says": centring_agrees,
-    "what a centred clip takes off is what mass says": clip_agrees,
     "what is taken from the data is declared": clauses.dependence_declared,
+    "what a centred clip takes off is what mass says": clip_agrees,
     "other sensitive values move no draw": clauses.others_move_nothing,
 }
 

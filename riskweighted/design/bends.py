@@ -2,13 +2,10 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-from formulaic.materializers.types import FactorValues
-from formulaic.transforms import stateful_transform
 
-__all__ = ["FEWEST_FOR_BENDS", "Bends", "columns_of", "independent", "largest_round", "make_bends", "spline", "zero_is_status"]
+__all__ = ["FEWEST_FOR_BENDS", "Bends", "columns_of", "independent", "largest_round", "make_bends", "zero_is_status"]
 
 _KNOTS = (0.05, 0.275, 0.5, 0.725, 0.95)  # quantiles, Harrell's places for five knots, and for seven
 _MORE_KNOTS = (0.025, 0.1833, 0.3417, 0.5, 0.6583, 0.8167, 0.975)
@@ -154,18 +151,3 @@ def independent(columns: np.ndarray) -> np.ndarray:
             basis = np.column_stack([basis, left / remaining])
             keep[place] = True
     return keep
-
-
-@stateful_transform  # type: ignore[untyped-decorator]
-def spline(x: Any, _state: Any = None) -> FactorValues[np.ndarray]:
-    """The function of that name in formulas: numbers (n,) on a grid, bent, and whether they are zero where zero is a status, (n, k).
-
-    What is found in the confidential data, the columns that are no combination of others among it, stands in ``_state``.
-    """
-    values = np.asarray(x, dtype=float)
-    if not _state:
-        _state["bends"] = make_bends(values, on_grid=True)
-        _state["keep"] = independent(_state["bends"].columns(values))
-        _state["keep"][0] = True
-    columns = _state["bends"].columns(values)[:, _state["keep"]]
-    return FactorValues(columns, column_names=tuple(str(place) for place in range(1, columns.shape[1] + 1)))

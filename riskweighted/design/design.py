@@ -21,9 +21,9 @@ from formulaic.errors import DataMismatchWarning, FormulaicError
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import holds_numbers, require_columns, require_finite, require_target
 from riskweighted.common.native import as_pandas
-from riskweighted.design.bends import spline
 from riskweighted.design.distinct import Distinct, distinct_records
 from riskweighted.design.formulas import ALLOWED, on_grid, response_name, split_formula, uses_all_records
+from riskweighted.design.splines import spline
 from riskweighted.design.tables import Tables
 
 __all__ = ["Design", "build_design", "response_values"]

@@ -19,7 +19,7 @@ COLUMNS = ["check", "parameter", "confidential", "synthetic", "effect", "thresho
 
 
 def line(table):
-    (text,) = _verdict(SimpleNamespace(fits=False, fit_check=table))
+    (text,) = _verdict(SimpleNamespace(fits=False, fit_check=table, summary=pd.DataFrame(index=["unweighted"])))
     return text
 
 

@@ -277,7 +277,8 @@ def test_a_level_is_compared_in_all_and_by_group(fits):
     rows = table.set_index(["check", "parameter"])["confidential"]
     assert rows["check-level", "c"] == (frame["kind"] == "c").mean()
     assert rows["check-level-of-group", "g=b: a"] == (frame.loc[frame["g"] == "b", "kind"] == "a").mean()
-    assert set(table["check"]) == {"check-model", "check-level", "check-level-of-group", "check-pit-distance", "check-pit-outer"}
+    pairs = {"check-two-way", "check-crossed"}
+    assert set(table["check"]) == {"check-model", "check-level", "check-level-of-group", "check-pit-distance", "check-pit-outer", *pairs}
     constant = fit_at(fitted.synthesizer, frame, {"coefficient": np.array([3.0, 0, 0, 3.0, 0, 0])}, count=20)
     assert rw.fit_verdict(rw.check_fit(constant, random_seed=1)) == "misfits"
 

@@ -392,7 +392,7 @@ def test_a_candidate_of_another_kind_has_no_weight_in_a_centred_chain():
     scenario = Scenario(synthetic="y", radius=0.5, codes={"y": [-8.0]})
     chain = load_synthesizer("sequential")(["y"], settings={"y": {"model": "linear-regression", "codes": [-8]}})
     fit = given_chain_fit(chain, data)
-    function = OwnWeights(make_world(data, scenario), 1, lambda risk, size: 1 - risk)
+    function = OwnWeights(make_world(data, scenario), "y", 1, lambda risk, size: 1 - risk)
     blocks = {b.name: replace(fit.blocks[b.name], centring=centring_of(fit.prepared, b, function)) for b in fit.prepared.blocks}
     fit = replace(fit, blocks=blocks)
     place = int(np.flatnonzero(data["y"] > 0)[0])

@@ -81,6 +81,7 @@ def test_where_the_model_misfits_the_centred_schemes_are_named():
 def test_the_terminal_says_of_a_misfit_that_centring_does_not_mend_it(labels, told):
     row = {
         "check": "check-mean",
+        "where": "",
         "parameter": "",
         "confidential": 1.0,
         "synthetic": 2.0,

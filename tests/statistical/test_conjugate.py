@@ -1,5 +1,6 @@
 """Sampled posteriors against what is known exactly: slow."""
 
+import arviz as az
 import numpy as np
 import pandas as pd
 import pymc as pm
@@ -8,7 +9,6 @@ import pytest
 from scipy import optimize, stats
 
 from riskweighted.contract.synthesizer import load_synthesizer
-from riskweighted.sampling.convergence import az
 from riskweighted.sequence.fitting import fit
 
 pytestmark = [pytest.mark.long, pytest.mark.slow]

@@ -3,11 +3,11 @@
 import sys
 from pathlib import Path
 
+import arviz as az
 import numpy as np
 import pytest
 
 from riskweighted import compile_model, marginal_weights
-from riskweighted.sampling.convergence import az
 from riskweighted.sampling.settings import Sampling
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # experiments are no part of the package
