@@ -38,12 +38,13 @@ class Common:
     values: np.ndarray
     pattern: np.ndarray
     label: str = "common"
+    later: tuple[str, ...] = ()
 
     def at(self, records: np.ndarray, values: pd.Series) -> np.ndarray:
         asked = values.to_numpy(dtype=float)
         near = np.abs(self.values[:, None] - asked) <= _RADIUS * np.abs(asked)
         same = self.pattern[records][:, None] == self.pattern
-        return np.asarray(same @ near / same.sum(axis=1, keepdims=True))
+        return np.asarray(same.astype(float) @ near / same.sum(axis=1, keepdims=True))
 
 
 def patterns_once(seed: int) -> pd.DataFrame:

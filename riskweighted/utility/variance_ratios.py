@@ -71,8 +71,11 @@ def variance_ratios(
     --------
     >>> from riskweighted.runs.examples import data, scenario, synthesizer
     >>> fit = rw.fit(synthesizer, data, rw.centred_weights("mix+(t=0.5)", data, scenario), random_seed=1)
-    >>> rw.variance_ratios(fit, ["income ~ C(earner)"]).loc[0, ["estimand", "ratio"]].tolist()
-    ['mean', 1.0]
+    >>> ratios = rw.variance_ratios(fit, ["income ~ age"])
+    >>> ratios["estimand"].tolist()
+    ['mean', '0.5 quantile', '0.9 quantile', 'coefficient age in income ~ age']
+    >>> bool(ratios["ratio"].between(1, 1.05).all())
+    True
     """
     return ratios_of(fit, checked_analyses(fit.confidential, regressions, codes or {}), quantiles, codes or {})
 

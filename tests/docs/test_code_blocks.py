@@ -43,7 +43,11 @@ ELSEWHERE = {
     "docs/own-measure.md": "tests/evaluation/test_added_measures.py",
 }
 COMMANDS = typer.main.get_command(app)
-SHORTER = {"demo": ["--dry-run"], "sweep": ["--workers", "1"]}  # added to these commands
+ADDED = {  # to these commands
+    "demo": ["--dry-run"],
+    "sweep": ["--workers", "1"],
+    "release": ["--accept-fail", "a plain regression, for a test"],
+}
 SAMPLING = {"draws": 100, "tune": 100, "chains": 2}  # of studies of `path = ...`, whose few records need no more
 LOOKED_AT = ("make", "pip", "python")  # commands that are not run: what they name must exist
 STUDY = """  # of pages that speak of a study and show none
@@ -51,7 +55,7 @@ seed = 1
 data = { path = "households.csv" }
 scenario = { known = ["region", "age_band"], synthetic = "income" }
 synthesizer = { name = "linear-regression", formula = "income ~ C(region) + C(age_band) + C(earner)", transform = "log" }
-weights = { schemes = ["unweighted", "marginal", "pairwise"] }
+weights = { schemes = ["unweighted", "marginal", "pairwise", "mix+(t=0.5)"] }
 release = { L = 5, columns = ["earner"], disclosure = { accept = { isolated = "so few never show it", mean = "so few never show it" } } }
 evaluation = { regression = "income ~ C(earner)", coefficient = "C(earner)[T.not earner]", resamples = 50 }
 thresholds = { policy = "example" }
@@ -217,7 +221,7 @@ def command(words: list[str]) -> None:
         shutil.rmtree(words[words.index("--out") + 1], ignore_errors=True)
         Path(words[words.index("--out") + 1]).unlink(missing_ok=True)
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stderr(io.StringIO()) as said:
-        patch.setattr(sys, "argv", ["riskweighted", *words, *SHORTER.get(words[0], [])])
+        patch.setattr(sys, "argv", ["riskweighted", *words, *ADDED.get(words[0], [])])
         with pytest.raises(SystemExit) as ended:
             main()
     assert ended.value.code in (0, 3), f"{' '.join(words)}: {said.getvalue()}"

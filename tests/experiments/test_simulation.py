@@ -208,7 +208,7 @@ def test_curves_end_at_the_unweighted_synthesizer():
     assert (last[fair.MEAN_WEIGHT] == 1).all()
     assert (wide.xs(0.5, level="scale").loc["uniform", fair.MEAN_WEIGHT] == 0.5).all()
     alpha = {"half": pd.Series(0.5, data.index)}
-    counts = fair.whacked_records(data, scenario, synthesizer, alpha, L=40, sampling=short, increases=[1e-9, 0.999])
+    counts = fair.whacked_records(data, scenario, synthesizer, alpha, L=20, sampling=short, increases=[1e-9, 0.999])
     assert list(counts["label"]) == ["unweighted again", "half"]
     assert (counts["rise >= 1e-09"] + counts["fall >= 1e-09"] <= len(data)).all()
     assert (counts["rise >= 0.999"] == 0).all()
