@@ -12,7 +12,7 @@ from scipy.special import ndtr, ndtri
 from riskweighted import build_design
 from riskweighted.design.formulas import response_name, split_formula
 
-__all__ = ["PEERS", "PLUG_IN", "cart", "gaussian_copula", "log_normal_noise", "normal_scores_regression", "top_coding"]
+__all__ = ["PEERS", "PLUG_IN", "cart", "cart_with_leaves", "gaussian_copula", "log_normal_noise", "normal_scores_regression", "top_coding"]
 
 PLUG_IN = "plug-in"  # parameters are estimates, used as they are
 NOISE = 0.2  # standard deviation of log-normal noise
@@ -60,13 +60,18 @@ def gaussian_copula(formula: str, data: pd.DataFrame, rng: np.random.Generator, 
     return np.asarray(np.quantile(values[learned], ndtr(drawn)))
 
 
-def cart(
-    formula: str, data: pd.DataFrame, rng: np.random.Generator, train: np.ndarray | None = None, *, least: int = LEAST_LEAF
-) -> np.ndarray:
-    """A regression tree whose leaves hold `least` records or more; each record draws a donor from its leaf, (n,).
+def cart(formula: str, data: pd.DataFrame, rng: np.random.Generator, train: np.ndarray | None = None) -> np.ndarray:
+    """A regression tree whose leaves hold 5 records or more; each record draws a donor from its leaf, (n,).
 
     `train`: the rows that are learned from and give, if not all.
     """
+    return cart_with_leaves(formula, data, rng, train, LEAST_LEAF)[0]
+
+
+def cart_with_leaves(
+    formula: str, data: pd.DataFrame, rng: np.random.Generator, train: np.ndarray | None, least: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The same with leaves of `least` records or more, and the leaf of every row, (n,) each."""
     try:
         from sklearn.tree import DecisionTreeRegressor
     except ImportError:
@@ -77,7 +82,7 @@ def cart(
     leaf = np.unique(tree.fit(columns[learned], values[learned]).apply(columns), return_inverse=True)[1]
     order, sizes = learned[np.argsort(leaf[learned], kind="stable")], np.bincount(leaf[learned])
     first = np.cumsum(sizes) - sizes
-    return np.asarray(values[order[first[leaf] + rng.integers(sizes[leaf])]])
+    return np.asarray(values[order[first[leaf] + rng.integers(sizes[leaf])]]), leaf
 
 
 PEERS: dict[str, tuple[Method, str]] = {

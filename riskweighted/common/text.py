@@ -16,6 +16,11 @@ def plain(text: str) -> str:
     return re.sub(" +", " ", "".join(kept)).strip()
 
 
+def shortened(text: str, width: int) -> str:
+    """Text of at most `width` characters, cut after a word where it is longer."""
+    return text if len(text) <= width else text[: width - 3].rsplit(" ", 1)[0].rstrip(" ;,:") + " ..."
+
+
 def for_spreadsheet(text: str) -> str:
     """Text that a spreadsheet opens as text in one cell: on one line, an apostrophe before what would be a formula and is no number."""
     line = re.sub("[\t\r\n]+", " ", text)

@@ -13,17 +13,18 @@ from riskweighted.measures import beyond
 from riskweighted.measures.registry import measures
 from riskweighted.measures.regressions import OVERLAP
 
-__all__ = ["FAIL", "NOT_MEASURED", "PASS", "Verdict", "find_verdicts", "overall", "verdict_table"]
+__all__ = ["FAIL", "NOT_JUDGED", "PASS", "Verdict", "failed", "find_verdicts", "overall", "verdict_table"]
 
-PASS, FAIL, NOT_MEASURED = "pass", "FAIL", "not measured"
-_OF_POLICY = {"pass": PASS, "warn": PASS, "refuse": FAIL, "not judged": NOT_MEASURED}
+PASS, FAIL, NOT_JUDGED = "pass", "fail", "not judged"  # the last of whatever was not measured; it is no pass
+_OF_POLICY = {"pass": PASS, "warn": PASS, "refuse": FAIL, "not judged": NOT_JUDGED}
+_FIRST = (beyond.MEAN.key, CONVERGED.statistic.key, FITS.statistic.key)  # of reasons: disclosure, then whether the fit can be trusted
 
 
 class Verdict(NamedTuple):
     """Whether a scheme keeps to one limit.
 
     ``value`` and ``error`` (Monte Carlo, or NaN) are those of the ``statistic``; ``limit`` is None of what is judged of every run: whether
-    its fit converged, its model suits the data, and its datasets give away no more than the policy allows.
+    its fit converged, its model suits the data, and its datasets give away no more than the policy allows, of which ``why`` says more.
     """
 
     label: str
@@ -32,12 +33,22 @@ class Verdict(NamedTuple):
     error: float
     limit: Limit | None
     verdict: str
+    why: str = ""
 
     @property
     def close(self) -> bool:
         """Whether its Monte Carlo error could turn it."""
         ends = () if self.limit is None else (self.limit.at_most, self.limit.at_least)
         return any(end is not None and abs(self.value - end) < 2 * self.error for end in ends)
+
+    @property
+    def excess(self) -> float:
+        """By how much its limit is exceeded, as a ratio; infinite of a limit of 0."""
+        if self.limit is None or pd.isna(self.value):
+            return 0.0
+        most, least = self.limit.at_most, self.limit.at_least
+        over, under = (self.value, most) if most is not None and self.value > most else (least or 0.0, self.value)
+        return float(over) / float(under) if under else float("inf")
 
 
 def find_verdicts(thresholds: Thresholds, tables: Mapping[str, pd.DataFrame]) -> tuple[Verdict, ...]:
@@ -61,13 +72,24 @@ def find_verdicts(thresholds: Thresholds, tables: Mapping[str, pd.DataFrame]) ->
     return tuple(verdicts)
 
 
-def overall(verdicts: Iterable[Verdict], label: str) -> str | None:
-    """The verdict of a scheme over all limits and its fit; None where no limit was stated and nothing failed."""
+def overall(verdicts: Iterable[Verdict], label: str) -> str:
+    """The verdict of a scheme over all limits, its fit and what it discloses; not judged where there is none at all."""
     of_label = [each for each in verdicts if each.label == label]
-    for decisive in (FAIL, NOT_MEASURED):
+    for decisive in (FAIL, NOT_JUDGED):
         if any(each.verdict == decisive for each in of_label):
             return decisive
-    return PASS if any(each.limit is not None for each in of_label) else None
+    return PASS if of_label else NOT_JUDGED
+
+
+def failed(verdicts: Iterable[Verdict], label: str) -> list[Verdict]:
+    """What a scheme does not pass, the largest reason first: what it discloses, its fit, limits by how far they are exceeded, and then
+    whatever is not judged."""
+
+    def place(verdict: Verdict) -> tuple[bool, int, float]:
+        first = _FIRST.index(verdict.statistic.key) if verdict.limit is None else len(_FIRST)
+        return verdict.verdict == NOT_JUDGED, first, -verdict.excess
+
+    return sorted((each for each in verdicts if each.label == label and each.verdict != PASS), key=place)
 
 
 def verdict_table(verdicts: Iterable[Verdict]) -> pd.DataFrame:
@@ -129,15 +151,20 @@ def _of_fit(label: str, tables: Mapping[str, pd.DataFrame]) -> Iterator[Verdict]
     fits = [str(value) for value in summary[FITS.name].dropna()]
     if fits or (models == MISFITS).any():
         yield _judged(label, FITS, "NO" not in fits and not (models == MISFITS).any())
+    else:
+        yield Verdict(label, FITS.statistic, float("nan"), float("nan"), None, NOT_JUDGED)
 
 
 def _of_disclosure(label: str, tables: Mapping[str, pd.DataFrame]) -> Iterator[Verdict]:
     """Whether a label's datasets give away no more beyond inference than the policy allows; "not judged" is no pass."""
-    judged = tables["disclosure_verdicts"].set_index("label")["verdict"] if "disclosure_verdicts" in tables else {}
-    if label in judged:
+    if "disclosure_verdicts" not in tables:
+        return
+    judged = tables["disclosure_verdicts"].set_index("label")
+    if label in judged.index:
+        word, why = judged.loc[label, ["verdict", "reasons"]]
         rows = tables["risk"][(tables["risk"]["label"] == label) & (tables["risk"]["key"] == beyond.MEAN.key)]
         value, error = (float(rows[name].iloc[0]) if len(rows) else float("nan") for name in ("value", "error"))
-        yield Verdict(label, Statistic(beyond.MEAN.key), value, error, None, _OF_POLICY[str(judged[label])])
+        yield Verdict(label, Statistic(beyond.MEAN.key), value, error, None, _OF_POLICY[str(word)], why if isinstance(why, str) else "")
 
 
 def _judged(label: str, column: SummaryColumn, passed: bool) -> Verdict:
@@ -150,7 +177,7 @@ def _held_against(limit: Limit, label: str, measured: list[list[Any]]) -> Iterat
     if limit.key == OVERLAP.key and taken:
         taken = [min(taken, key=lambda figures: figures[1])]
     if not taken:
-        yield Verdict(label, _unmeasured(limit), float("nan"), float("nan"), limit, NOT_MEASURED)
+        yield Verdict(label, _unmeasured(limit), float("nan"), float("nan"), limit, NOT_JUDGED)
     for statistic, value, error in taken:
         yield Verdict(label, statistic, value, error, limit, PASS if limit.passes(value) else FAIL)
 

@@ -9,7 +9,7 @@ from riskweighted.common.text import plain
 from riskweighted.evaluation.judgement import COST, MISFITS, MODEL
 from riskweighted.evaluation.summary import LARGEST_R_HAT, SummaryColumn
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, distinct
-from riskweighted.evaluation.verdicts import FAIL, NOT_MEASURED, PASS, Verdict
+from riskweighted.evaluation.verdicts import FAIL, NOT_JUDGED, PASS, Verdict, overall
 from riskweighted.measures import beyond, expected, fits
 from riskweighted.measures.distributions import TOTAL_VARIATION, U_M
 from riskweighted.measures.estimates import MEAN
@@ -18,7 +18,7 @@ from riskweighted.measures.regressions import COEFFICIENT, OVERLAP
 from riskweighted.measures.tables import TWO_WAY_MEAN
 from riskweighted.reports.blocks import Term
 from riskweighted.reports.source import Source
-from riskweighted.reports.verdicts import PASS_BUT_UTILITY, bounds_of, decimals_of, in_a_word, in_brief, not_to_be_trusted, shown_verdict
+from riskweighted.reports.verdicts import bounds_of, decimals_of, in_brief, limits_cost, not_to_be_trusted, shown_verdict
 from riskweighted.reports.wording import capital, in_words, not_mended, symbol_of
 
 __all__ = ["Answer", "find_answer"]
@@ -27,9 +27,6 @@ _RISK = (beyond.MEAN, beyond.ISOLATED, expected.MEAN)
 _COST = (U_M, TWO_WAY_MEAN, TOTAL_VARIATION)  # the first that a run has
 _OVERLAPS = (COEFFICIENT, MEAN)
 _MOST_COLUMNS = 6
-_NOT_JUDGED = "not judged"
-_STATES = {PASS: "pass", PASS_BUT_UTILITY: "open", FAIL: "fail"}
-_PLAIN = {PASS: "Pass", PASS_BUT_UTILITY: "Pass (utility not judged)", FAIL: "FAIL", NOT_MEASURED: "Not measured", None: "No thresholds"}
 
 
 class Head(NamedTuple):
@@ -101,7 +98,7 @@ def _told(source: Source) -> str:
     figures = {measure: _by_scheme(source, measure) for measure in (beyond.PERSONS, beyond.WITH, beyond.OUT, beyond.NONE, beyond.NAMED)}
     if not figures[beyond.PERSONS]:
         return ""
-    if figures[beyond.PERSONS] == _NOT_JUDGED:
+    if figures[beyond.PERSONS] == NOT_JUDGED:
         return (
             f"What all {L} datasets of a scheme give away of a person beyond what they would had the person's value never been used is not "
             "judged, which is no pass."
@@ -125,7 +122,7 @@ def _by_scheme(source: Source, measure: Measure) -> str:
         return ""
     known = by_label(risk, statistic).reindex(source.run.schemes).notna()
     shown = source.by_label(statistic, source.run.schemes)
-    shown = [text if there else _NOT_JUDGED for text, there in zip(shown, known, strict=True)]
+    shown = [text if there else NOT_JUDGED for text, there in zip(shown, known, strict=True)]
     alike = len(set(shown)) == 1
     return shown[0] if alike else ", ".join(f"{text} ({scheme})" for scheme, text in zip(source.run.schemes, shown, strict=True))
 
@@ -211,11 +208,12 @@ def _rows(source: Source, columns: Sequence[SummaryColumn]) -> Iterator[Row]:
         if label == CONFIDENTIAL:
             yield Row("confidential data, as a yardstick", "", "", cells, "")
             continue
-        verdict = in_a_word(source.verdicts, label)
+        verdict, of_label = overall(source.verdicts, label), [each for each in source.verdicts if each.label == label]
+        state = {PASS: "pass" if limits_cost(of_label) else "open", FAIL: "fail"}.get(verdict, "")
         beside = [each for column in columns for each in _verdicts_on(source, column, label)]
         told = plain(capital(in_brief(source.verdicts, label, source.view, beside)))
         name = f"{label} (no model)" if label in source.run.study.baselines else label
-        yield Row(plain(name), _PLAIN[verdict], _STATES.get(str(verdict), ""), cells, told)
+        yield Row(plain(name), capital(verdict), state, cells, told)
 
 
 def _trust(source: Source) -> str:
@@ -241,7 +239,7 @@ def _thresholds(source: Source, columns: Sequence[SummaryColumn]) -> str:
     """Where the thresholds come from, and those that no column shows."""
     thresholds = source.run.study.thresholds
     if not thresholds:
-        return "The study states no thresholds, so no scheme passes: see [thresholds] in the methods, section 14."
+        return "The study states no thresholds: judged are convergence, the model and what is disclosed (methods, section 14)."
     shown = {each.limit for column in columns for each in _verdicts_on(source, column)}
     first = {each.limit: each for each in reversed(source.verdicts) if each.limit is not None}
     others = [

@@ -9,7 +9,7 @@ from riskweighted.common.numbers import SHARE, in_columns
 from riskweighted.common.text import plain
 from riskweighted.evaluation.summary import SummaryColumn
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, distinct
-from riskweighted.evaluation.verdicts import NOT_MEASURED
+from riskweighted.evaluation.verdicts import NOT_JUDGED
 from riskweighted.measures import beyond, expected, holes, influence
 from riskweighted.measures.distributions import U_M
 from riskweighted.measures.tables import TWO_WAY_MEAN
@@ -182,7 +182,7 @@ def _axes_of_maps(source: Source, exact: pd.DataFrame) -> list[_Axis]:
     if information.name in exact and not few:
         found.append(_Axis(information, exact[information.name], "no fit"))
     if disclosure.name in exact:
-        unjudged = [each.label for each in source.verdicts if each.statistic == disclosure.statistic and each.verdict == NOT_MEASURED]
+        unjudged = [each.label for each in source.verdicts if each.statistic == disclosure.statistic and each.verdict == NOT_JUDGED]
         found.append(_Axis(disclosure, exact[disclosure.name].mask(exact.index.isin(unjudged)), "not judged"))
     found = [axis for axis in found if axis.values.drop(index=CONFIDENTIAL).notna().any()]
     column = SummaryColumn(Statistic((expected.MEAN if few else expected.ISOLATED).key))

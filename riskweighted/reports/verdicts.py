@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from riskweighted.common.numbers import exactly, in_column
 from riskweighted.evaluation.summary import CONVERGED, FITS
 from riskweighted.evaluation.thresholds import Limit, Thresholds
-from riskweighted.evaluation.verdicts import FAIL, NOT_MEASURED, PASS, Verdict, overall
+from riskweighted.evaluation.verdicts import FAIL, NOT_JUDGED, PASS, Verdict, failed, overall
 from riskweighted.measures import beyond
 from riskweighted.measures.checks import LARGEST
 from riskweighted.measures.measure import Disclosure
@@ -13,11 +13,10 @@ from riskweighted.reports.disclosure import WITHHELD, View, number
 from riskweighted.reports.wording import in_words
 
 __all__ = [
-    "PASS_BUT_UTILITY",
     "bounds_of",
     "decimals_of",
-    "in_a_word",
     "in_brief",
+    "limits_cost",
     "not_to_be_trusted",
     "reasons",
     "sentences",
@@ -25,13 +24,17 @@ __all__ = [
     "verdict_records",
 ]
 
-PASS_BUT_UTILITY = "pass (utility not judged)"
 _JUDGED = {  # of what is judged of every run: as a sentence, and in brief
     (CONVERGED.statistic.key, FAIL): ("fit did not converge", "no convergence"),
     (FITS.statistic.key, FAIL): ("model does not suit the data", "the model misfits"),
+    (FITS.statistic.key, NOT_JUDGED): (
+        "whether the model suits the data is not judged, no fit being unweighted",
+        "the model is not judged",
+    ),
     (beyond.MEAN.key, FAIL): ("datasets give away more than the policy allows", "discloses more than the policy allows"),
-    (beyond.MEAN.key, NOT_MEASURED): ("what the datasets give away is not judged", "disclosure is not judged"),
+    (beyond.MEAN.key, NOT_JUDGED): ("what the datasets give away is not judged", "disclosure is not judged"),
 }
+_NO_LIMIT = "the study states no thresholds"
 _WHICH = ("variable", "parameter", "term")
 
 
@@ -49,7 +52,7 @@ def decimals_of(limit: Limit) -> int:
 
 def shown_verdict(verdict: Verdict, view: View) -> str:
     """The verdict, where it tells no more of a count than the count as it is shown."""
-    if view.internal or verdict.limit is None or verdict.verdict == NOT_MEASURED:
+    if view.internal or verdict.limit is None or verdict.verdict == NOT_JUDGED:
         return verdict.verdict
     rule = verdict.statistic.measure.disclosure
     if verdict.statistic.measure.of_check:
@@ -88,8 +91,8 @@ def _sentence(verdict: Verdict, view: View) -> str:
     if verdict.limit is None:
         return _JUDGED[verdict.statistic.key, verdict.verdict][0]
     name, bounds = in_words(verdict.statistic), bounds_of(verdict.limit)
-    if verdict.verdict == NOT_MEASURED:
-        return f"{name}: not measured, {bounds} is asked"
+    if verdict.verdict == NOT_JUDGED:
+        return f"{name}: not judged, {bounds} is asked"
     value = shown_value(verdict, view)
     if verdict.statistic.measure.of_check and verdict.statistic.measure is not LARGEST and value != WITHHELD:
         return f"{name} is off by {value}, {bounds} is allowed"
@@ -113,29 +116,20 @@ def in_brief(verdicts: Sequence[Verdict], label: str, view: View, beside: Sequen
 
 
 def _failed(verdicts: Sequence[Verdict], label: str, view: View) -> tuple[list[Verdict], list[str], list[str]]:
-    """The limits that a scheme does not keep, how many of them are not shown, and that it keeps to all."""
+    """What a scheme does not pass, the largest reason first, what else there is to say of it, and that it keeps to all."""
     of_label = [verdict for verdict in verdicts if verdict.label == label]
-    failed, limits = [verdict for verdict in of_label if verdict.verdict != PASS], sum(verdict.limit is not None for verdict in of_label)
+    missed, limits = failed(verdicts, label), sum(verdict.limit is not None for verdict in of_label)
     which = f"all {limits} thresholds" if limits > 1 else "the threshold"
     unlimited = "" if limits_cost(of_label) else f", {'none of them' if limits > 1 else 'which is not'} on utility"
-    shown = [verdict for verdict in failed if shown_verdict(verdict, view) != WITHHELD]
-    hidden = len(failed) - len(shown)
-    return (
-        shown,
-        [f"{hidden} more, of what is not shown outside"] if hidden else [],
-        [f"keeps to {which}{unlimited}"] if limits and not failed else [],
-    )
+    shown = [verdict for verdict in missed if shown_verdict(verdict, view) != WITHHELD]
+    hidden = len(missed) - len(shown)
+    more = [f"{hidden} more, of what is not shown outside"] if hidden else []
+    return shown, [*more, *([] if limits else [_NO_LIMIT])], [f"keeps to {which}{unlimited}"] if limits and not missed else []
 
 
 def limits_cost(verdicts: Sequence[Verdict]) -> bool:
     """Whether any verdict is on what a release costs in utility."""
     return any(verdict.limit is not None and verdict.limit.of_cost for verdict in verdicts)
-
-
-def in_a_word(verdicts: Sequence[Verdict], label: str) -> str | None:
-    """The verdict of a scheme: without a threshold on utility it says so; None where there is nothing to judge."""
-    word = overall(verdicts, label)
-    return word if word != PASS or limits_cost([verdict for verdict in verdicts if verdict.label == label]) else PASS_BUT_UTILITY
 
 
 def _just_kept(verdicts: Sequence[Verdict], label: str) -> list[str]:
@@ -148,8 +142,8 @@ def _briefly(verdict: Verdict, view: View) -> str:
     if verdict.limit is None:
         return _JUDGED[verdict.statistic.key, verdict.verdict][1]
     name, value = in_words(verdict.statistic, alone=True), shown_value(verdict, view)
-    if verdict.verdict == NOT_MEASURED:
-        return f"{name} not measured"
+    if verdict.verdict == NOT_JUDGED:
+        return f"{name} not judged"
     off = "off by " if verdict.statistic.measure.of_check and verdict.statistic.measure is not LARGEST else ""
     return f"{name} {off}{value}" if value != WITHHELD else f"{name} over the limit"
 
@@ -166,13 +160,11 @@ def not_to_be_trusted(verdicts: Sequence[Verdict]) -> dict[str, list[str]]:
 def sentences(verdicts: Sequence[Verdict], thresholds: Thresholds, view: View) -> Iterator[str]:
     """For a terminal: where the thresholds come from, then a line for each scheme."""
     if not thresholds:
-        yield "Thresholds: the study states none, so no scheme passes ([thresholds], METHODS section 14)."
+        yield "Thresholds: the study states none; judged are convergence, the model and what is disclosed (METHODS section 14)."
     else:
         yield f"Thresholds: {len(thresholds.limits)}, from {thresholds.source or 'the study'}."
     for label in dict.fromkeys(verdict.label for verdict in verdicts):
-        word = in_a_word(verdicts, label)
-        if word is not None:
-            yield f"{label}: {word}: {'; '.join(reasons(verdicts, label, view))}."
+        yield f"{label}: {overall(verdicts, label)}: {'; '.join(reasons(verdicts, label, view))}."
 
 
 def verdict_records(verdicts: Sequence[Verdict], labels: Sequence[str], view: View) -> list[dict[str, object]]:
@@ -187,5 +179,5 @@ def verdict_records(verdicts: Sequence[Verdict], labels: Sequence[str], view: Vi
             | {"verdict": shown_verdict(verdict, view)}
             for verdict in of_label
         ]
-        records.append({"scheme": label, "verdict": overall(of_label, label) or "no thresholds", "limits": limits})
+        records.append({"scheme": label, "verdict": overall(of_label, label), "limits": limits})
     return records

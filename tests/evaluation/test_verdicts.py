@@ -9,7 +9,7 @@ from riskweighted.common.settings import as_toml, read_toml, to_table
 from riskweighted.evaluation.fit_check import MODEL
 from riskweighted.evaluation.tables import Statistic, as_row, as_table
 from riskweighted.evaluation.thresholds import Limit, Thresholds
-from riskweighted.evaluation.verdicts import FAIL, NOT_MEASURED, PASS, find_verdicts, overall, verdict_table
+from riskweighted.evaluation.verdicts import FAIL, NOT_JUDGED, PASS, find_verdicts, overall, verdict_table
 from riskweighted.measures.measure import Value
 
 pytestmark = pytest.mark.quick
@@ -69,12 +69,12 @@ def test_overlaps_weights_chains_and_effects():
     found = verdicts_of(find_verdicts(asked, tables(utility=utility, checks=checks)))
     assert [found["a", key] for key in ("overlap", "mean-weight", "r-hat", "check-sd", "check-quantile")] == [PASS, PASS, PASS, PASS, FAIL]
     assert [found["b", key] for key in ("overlap", "mean-weight", "r-hat", "check-sd")] == [FAIL] * 4
-    assert found["b", "check-quantile"] == NOT_MEASURED
+    assert found["b", "check-quantile"] == NOT_JUDGED
 
 
 def test_what_no_run_measured_does_not_pass_and_a_baseline_has_no_fit():
     found = find_verdicts(thresholds(expected_mean_risk=0.5, check_sd=0.1), tables(converged=("yes", np.nan)))
-    assert overall(found, "a") == NOT_MEASURED
+    assert overall(found, "a") == NOT_JUDGED
     assert [one.statistic.key for one in found if one.label == "b"] == ["expected-mean-risk"]
 
 
@@ -84,7 +84,7 @@ def test_a_fit_that_fails_fails_its_schemes_whatever_the_thresholds(converged, f
     found = find_verdicts(Thresholds(), tables(converged=(converged, "yes"), fits=(fits, None)))
     assert overall(found, label) == FAIL
     assert [one.statistic.key for one in found if one.label == label and one.verdict == FAIL] == [key]
-    assert overall(find_verdicts(Thresholds(), tables()), "a") is None
+    assert overall(find_verdicts(Thresholds(), tables()), "a") == PASS
 
 
 def test_the_table_holds_every_verdict():

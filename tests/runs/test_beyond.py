@@ -8,7 +8,7 @@ import pytest
 from finished_run import ENTROPY, SETTINGS, confidential_data, finished_chain, finished_run
 
 from riskweighted.common.errors import InputError
-from riskweighted.evaluation.verdicts import NOT_MEASURED
+from riskweighted.evaluation.verdicts import NOT_JUDGED
 from riskweighted.release.pack import release_run
 from riskweighted.reports.answer import find_answer
 from riskweighted.reports.source import gather
@@ -72,7 +72,7 @@ def test_a_baseline_is_not_judged_and_a_hidden_predictor_is_told(tmp_path):
     run = load_run(tmp_path / "run")
     assert of(run, "unweighted", "hidden-aligned", term="size")["value"] > 0.7
     by_label = {verdict.label: verdict.verdict for verdict in run.verdicts if verdict.statistic.key == "disclosure"}
-    assert by_label["top-coding"] == NOT_MEASURED
+    assert by_label["top-coding"] == NOT_JUDGED
     assert np.isnan(of(run, "top-coding", "disclosure")["value"])
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
     assert {"tables/disclosure.csv", "tables/disclosure_verdicts.csv"} <= set(manifest["files"])
