@@ -1,5 +1,7 @@
 """``riskweighted assess``."""
 
+import shlex
+from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,10 +24,13 @@ from riskweighted.commands.terminal import (
     show,
     show_json,
     split,
+    tell,
 )
 from riskweighted.common.errors import InputError
 from riskweighted.common.extras import optional
 from riskweighted.common.folders import opened
+
+_MOST_TOOLS, _WIDTH = 4, 80  # of the lines on a terminal
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,6 +76,7 @@ def assess(
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of what is random in the attacks; recorded beside their verdict.")] = 1,
     risk: Annotated[str | None, typer.Option("--risk", help="Measure on the map's x axis, by name.")] = None,
     utility: Annotated[str | None, typer.Option("--utility", help="Measure on the map's y axis, by name.")] = None,
+    full: Annotated[bool, typer.Option("--full", help="Print every measure with its definition.")] = False,
     out: Annotated[Path | None, typer.Option("--out", help="Folder for the tables and the map; must not exist.")] = None,
 ) -> None:
     """Measure disclosure risk and utility of synthetic data made by any tool, beside the yardsticks of no and full protection.
@@ -87,6 +93,7 @@ def assess(
     with nullcontext() if out is None else opened(out, "an assessment") as working:
         table, scenario = _scenario(confidential, known, synthesized, codes=codes, categorical=split(categorical), **balls)
         synthetic_of = _read(tools)
+        _note_codes(table, scenario)
         disclosure = _attributed(table, synthetic_of, scenario, given, asked)
         result = _measure(table, synthetic_of, scenario, holdout, asked)
         if working is not None:
@@ -96,8 +103,13 @@ def assess(
             "assess", disclosure=disclosure, measures=_both(result), left_out=result.unpaired, results=out
         )  # inside: without it, nothing is left
         if not (manner.json or (manner.quiet and out is not None)):
-            _print_disclosure(disclosure)
-            _print_assessment(result, scenario, internal=internal)
+            if full or internal:
+                _print_disclosure(disclosure)
+                _print_assessment(result, scenario, internal=internal)
+            for line in _brief(disclosure, confidential, synthesized):
+                say(line)
+            if not (full or internal):
+                say("(--full prints every measure with its definition)")
     if out is not None:
         show(f"Written to {out} (confidential/ there never leaves the agency)")
 
@@ -109,6 +121,17 @@ def _scenario(confidential: Path, known: str, synthesized: str, **options: Any) 
         from riskweighted.data.io import read_table
     table = read_table(confidential)
     return table, scenario_of(table, known, synthesized, **options)
+
+
+def _note_codes(table: "pd.DataFrame", scenario: "Scenario") -> None:
+    """Say which synthesized numbers seem to hold codes that nobody named."""
+    from riskweighted.runs.columns import look_at
+    from riskweighted.runs.remarks import likely_codes
+
+    stated = {name: scenario.codes_of(name) for name in scenario.synthetic}
+    numbers = [name for name in scenario.synthetic if name not in scenario.categorical]
+    for each in likely_codes(look_at(table[numbers]), stated):
+        tell(f"note: {each}: --codes names them")
 
 
 def _read(tools: dict[str, list[Path]]) -> dict[str, list["pd.DataFrame"]]:
@@ -125,7 +148,8 @@ def _attributed(
 
     from riskweighted.disclosure.attribution import attribution
     from riskweighted.disclosure.folds import read_folds
-    from riskweighted.disclosure.policy import NOT_JUDGED
+    from riskweighted.disclosure.policy import NOT_JUDGED, REFUSE
+    from riskweighted.evaluation.near_copies import nearly_copied
     from riskweighted.intruder.pairing import PairingError
     from riskweighted.intruder.world import make_world
 
@@ -136,15 +160,22 @@ def _attributed(
             try:
                 if name in asked["unpaired"]:
                     raise PairingError("they are said not to")
+                paired = world.pair_rows(frames, asked["identifier"]).frames
+                near = "; ".join(
+                    f"{share:.0%} of {variable} lie within 5 % of the record's own value ({chance:.0%} by chance)"
+                    for variable, (share, chance) in nearly_copied(world, paired).items()
+                )
                 rows = attribution(
                     table,
-                    world.pair_rows(frames, asked["identifier"]).frames,
+                    paired,
                     scenario,
                     released=given["released"],
                     folds=made,
                     random_seed=given["seed"],
                 )
                 told = {"verdict": rows.attrs["verdict"], "why": "; ".join(rows.attrs["reasons"]), "persons": rows.attrs["persons"]}
+                if near:  # whatever the folds say
+                    told |= {"verdict": REFUSE, "why": near}
             except PairingError as error:
                 rows, told = pd.DataFrame({"release": ["unpaired"]}), {"verdict": NOT_JUDGED, "why": f"rows do not pair: {error}"}
             found.append(rows.assign(**told).assign(seed=given["seed"], label=name))
@@ -224,6 +255,31 @@ def _draw_map(result: "Assessment", disclosure: "pd.DataFrame", path: Path, risk
     ax = plot_risk_utility(summary, risk or (None if len(judged) else chosen[0]), utility or chosen[1], references=result.yardsticks)
     for kind in ("svg", "png"):
         ax.get_figure(root=True).savefig(path.with_suffix(f".{kind}"), dpi=150)  # type: ignore[union-attr]
+
+
+def _brief(disclosure: "pd.DataFrame", confidential: Path, synthesized: str) -> Iterator[str]:
+    """Whether each tool's files may leave, by what they give away beyond inference; the largest reason, and what comes next."""
+    from riskweighted.common.text import plain, shortened
+    from riskweighted.disclosure.policy import NOT_JUDGED
+    from riskweighted.evaluation.verdicts import FAIL, PASS, word_of
+
+    first = disclosure.drop_duplicates("label").set_index("label")
+    words = {str(label): word_of(str(verdict)) for label, verdict in first["verdict"].items()}
+    shown = list(words)[:_MOST_TOOLS]
+    wide = max(map(len, shown))
+    for label in shown:
+        row = first.loc[label]
+        judged = row.get("D", float("nan")) == row.get("D", float("nan"))
+        told = f"D {row['D']:.3f}, at most {row['upper']:.3f}" if judged else "no folds tell what it gives away"
+        yield shortened(f"{plain(label):{wide}}  {words[label]:10}  {told}", _WIDTH)
+    if len(words) > len(shown):
+        rest = [words[label] for label in words if label not in shown]
+        yield f"{len(rest)} more: {', '.join(f'{rest.count(word)} {word}' for word in (PASS, FAIL, NOT_JUDGED) if word in rest)}"
+    failing = next((label for word in (FAIL, NOT_JUDGED) for label in words if words[label] == word), None)
+    if failing is not None:
+        yield shortened(plain(f"Why: {failing}: {first.loc[failing, 'why']}"), _WIDTH if len(words) > len(shown) else 2 * _WIDTH)
+        folds = f"riskweighted folds {shlex.quote(str(confidential))} --synthesized {synthesized} --out folds"
+        yield f"Next: {folds if words[failing] == NOT_JUDGED else 'fewer datasets or columns, or a tool that follows single records less'}"
 
 
 def _print_disclosure(disclosure: "pd.DataFrame") -> None:

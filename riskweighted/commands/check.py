@@ -25,40 +25,43 @@ if TYPE_CHECKING:
 
 def check(
     study_file: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="Data, scenario, synthesizer and settings.")],
+    estimate: Annotated[bool, typer.Option("--estimate", help="Try the steps, and say what time, memory and disk a run takes.")] = False,
     seed: Seed = None,
 ) -> None:
-    """Check a study against its data and say what a run would do and take; nothing is fitted or written (`run --dry-run`)."""
+    """Check a study against its data and say what a run would do; nothing is fitted or written."""
     from riskweighted.runs.study import load_study
 
     study = load_study(study_file)
     with loading("PyMC"):
         from riskweighted.runs.plan import plan_study  # noqa: F401
-    print_plan(study if seed is None else dataclasses.replace(study, seed=seed), None)
+    print_plan(study if seed is None else dataclasses.replace(study, seed=seed), None, estimated=estimate)
 
 
-def print_plan(study: "Study", out: Path | None) -> None:
+def print_plan(study: "Study", out: Path | None, *, estimated: bool = True) -> None:
     """What a study would do, its results in a folder `out` where one was named."""
     from riskweighted.common.room import disk_free, memory_free, shortages
     from riskweighted.runs.plan import plan_study
 
     named, candidates = _named(study)
-    with reporter().step("checking the study and trying its steps"):
-        plan = plan_study(named, began=0)
+    with reporter().step("checking the study" + " and trying its steps" * estimated):
+        plan = plan_study(named, began=0, estimated=estimated)
     folder, needs = out or Path(), plan.estimate
-    short = shortages(needs.memory, needs.disk, folder)
+    short = [] if needs is None else shortages(needs.memory, needs.disk, folder)
     refused = any(shortage.certain for shortage in short)
     if not refused:  # else the error is the one object
         show_json(
             "check",
             **{name: value for name, value in vars(plan).items() if name != "estimate"},
             candidates=candidates or None,
-            estimate={**vars(needs), "total": needs.total, "memory_free": memory_free(), "disk_free": disk_free(folder)},
+            estimate=needs and {**vars(needs), "total": needs.total, "memory_free": memory_free(), "disk_free": disk_free(folder)},
             results=out,
         )
     say_pairs(_lines(study, named, candidates, plan, out))
     for scheme, shift in plan.shift.items():
         if plan.models and scheme != UNWEIGHTED:
             _print_shift(scheme, shift)
+    for remark in plan.remarks:
+        tell(f"note: {plain(remark)}")
     show("Nothing was written: this was a dry run.")
     if refused:
         raise InputError(f"the run will not fit; {'; '.join(map(str, short))}")
@@ -68,10 +71,8 @@ def print_plan(study: "Study", out: Path | None) -> None:
 
 def _lines(study: "Study", named: "Study", candidates: str, plan: "Plan", out: Path | None) -> dict[str, str]:
     """What is said of a study, by name."""
-    from riskweighted.common.room import disk_free, memory_free, size
     from riskweighted.runs.guaranteed import proved
 
-    needs = plan.estimate
     return {
         **({"models": candidates} if candidates else {}),
         "records": f"{plan.records:,}",
@@ -82,9 +83,7 @@ def _lines(study: "Study", named: "Study", candidates: str, plan: "Plan", out: P
         **({"survey weights": _survey_line(study, plan.survey)} if study.weights.survey else {}),
         **({"target": _target_line(study)} if study.weights.target else {}),
         "synthetic datasets": f"{plan.datasets} per scheme",
-        "expected time": _time_line(needs),
-        "memory": f"about {size(needs.memory)} at the peak, {size(memory_free())} free",
-        "disk": f"about {size(needs.disk)}, {size(disk_free(out or Path()))} free",
+        **({} if plan.estimate is None else _needs(plan.estimate, out or Path())),
         "randomness": "the seed alone (for study, not for release)" if study.reproducible else "seed and secret entropy",
         **({"guarantee": " ".join(proved(named)[: 3 if named.reproducible else 2])} if named.guarantee is not None else {}),
         **({} if out is None else {"results": f"{out}" + (" (exists)" if out.exists() else "")}),
@@ -115,6 +114,17 @@ def _models(plan: "Plan") -> dict[str, str]:
             f"{len(plan.unstated)} that no record breaks ({shown}); `init` writes them, rw.find_structure tells them"
         )
     return lines
+
+
+def _needs(needs: "Estimate", folder: Path) -> dict[str, str]:
+    """Time, memory and disk."""
+    from riskweighted.common.room import disk_free, memory_free, size
+
+    return {
+        "expected time": _time_line(needs),
+        "memory": f"about {size(needs.memory)} at the peak, {size(memory_free())} free",
+        "disk": f"about {size(needs.disk)}, {size(disk_free(folder))} free",
+    }
 
 
 def _time_line(needs: "Estimate") -> str:

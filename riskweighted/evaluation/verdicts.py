@@ -13,11 +13,16 @@ from riskweighted.measures import beyond
 from riskweighted.measures.registry import measures
 from riskweighted.measures.regressions import OVERLAP
 
-__all__ = ["FAIL", "NOT_JUDGED", "PASS", "Verdict", "failed", "find_verdicts", "overall", "verdict_table"]
+__all__ = ["FAIL", "NOT_JUDGED", "PASS", "Verdict", "failed", "find_verdicts", "overall", "verdict_table", "word_of"]
 
 PASS, FAIL, NOT_JUDGED = "pass", "fail", "not judged"  # the last of whatever was not measured; it is no pass
 _OF_POLICY = {"pass": PASS, "warn": PASS, "refuse": FAIL, "not judged": NOT_JUDGED}
 _FIRST = (beyond.MEAN.key, CONVERGED.statistic.key, FITS.statistic.key)  # of reasons: disclosure, then whether the fit can be trusted
+
+
+def word_of(judged: str) -> str:
+    """The verdict that a verdict on disclosure comes to: a warning passes."""
+    return _OF_POLICY[judged]
 
 
 class Verdict(NamedTuple):
@@ -164,7 +169,7 @@ def _of_disclosure(label: str, tables: Mapping[str, pd.DataFrame]) -> Iterator[V
         word, why = judged.loc[label, ["verdict", "reasons"]]
         rows = tables["risk"][(tables["risk"]["label"] == label) & (tables["risk"]["key"] == beyond.MEAN.key)]
         value, error = (float(rows[name].iloc[0]) if len(rows) else float("nan") for name in ("value", "error"))
-        yield Verdict(label, Statistic(beyond.MEAN.key), value, error, None, _OF_POLICY[str(word)], why if isinstance(why, str) else "")
+        yield Verdict(label, Statistic(beyond.MEAN.key), value, error, None, word_of(str(word)), why if isinstance(why, str) else "")
 
 
 def _judged(label: str, column: SummaryColumn, passed: bool) -> Verdict:

@@ -9,6 +9,7 @@ import pandas as pd
 from riskweighted.design.design import build_design
 from riskweighted.runs.checked import check_study
 from riskweighted.runs.estimate import Estimate, estimate_run
+from riskweighted.runs.remarks import remarks
 from riskweighted.runs.study import Study
 from riskweighted.sequence.blocks import Block, PreparedSequence
 from riskweighted.sequence.rule_kinds import Implied, Sum
@@ -28,9 +29,10 @@ class Plan:
     Of the schemes that are made of the data alone: ``mean_weight``; ``shift``, the table of `riskweighted.margin_shift` by variable, with
     the number of ``parameters`` that its model has where there are several variables; ``survey``, where there are survey weights: the
     least and the largest product w_i alpha_i, the power of a record's likelihood. ``models``: of the blocks of a chain.
-    ``estimate``: the time, memory and disk that it takes.
+    ``estimate``: the time, memory and disk that it takes, None where it was not asked for.
     ``rare``: how many levels or counted values of a variable are held by fewer than 3 records, and are drawn as they are all the same.
     ``unstated``: rules that no record breaks and that a chain is not told of, by kind and columns.
+    ``remarks``: what the file says of itself and the study does not (codes, identifiers, survey weights, recodes).
     """
 
     records: int
@@ -42,17 +44,19 @@ class Plan:
     mean_weight: dict[str, float]
     shift: dict[str, pd.DataFrame]
     sparse_levels: dict[str, tuple[str, ...]]
-    estimate: Estimate
+    estimate: Estimate | None
     models: dict[str, str] = field(default_factory=dict)
     rare: dict[str, int] = field(default_factory=dict)
     survey: dict[str, tuple[float, float]] = field(default_factory=dict)
     unstated: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
-def plan_study(study: Study, confidential: pd.DataFrame | None = None, began: float | None = None) -> Plan:
+def plan_study(study: Study, confidential: pd.DataFrame | None = None, began: float | None = None, *, estimated: bool = True) -> Plan:
     """Check a study against its data and say what it would do (``--dry-run``).
 
-    `began`: the processor time of this process from which on all of it counts as a part of a run: 0 includes what was loaded.
+    `began`: the processor time of this process from which on all of it counts as a part of a run: 0 includes what was loaded. `estimated`:
+    whether steps are tried, which takes most of the time.
     """
     began = time.process_time() if began is None else began
     work, sparse_levels, parameters = check_study(study, study.read_data() if confidential is None else confidential)
@@ -62,7 +66,7 @@ def plan_study(study: Study, confidential: pd.DataFrame | None = None, began: fl
     shift = {scheme: world_shift(work.world("weighing"), alpha) for scheme, alpha in uncentred.items()}
     if parameters:
         shift = {scheme: table.assign(parameters=table["variable"].map(parameters)) for scheme, table in shift.items()}
-    estimate = estimate_run(work)
+    estimate = estimate_run(work) if estimated else None
     return Plan(
         records=len(work.confidential),
         patterns=len(world.patterns.sizes),
@@ -73,11 +77,12 @@ def plan_study(study: Study, confidential: pd.DataFrame | None = None, began: fl
         mean_weight={scheme: float(alpha.to_numpy().mean()) for scheme, alpha in weights.items()},
         shift=shift,
         sparse_levels=dict(sparse_levels),
-        estimate=replace(estimate, seconds={"reading and checking": preparing, **estimate.seconds}),
+        estimate=estimate and replace(estimate, seconds={"reading and checking": preparing, **estimate.seconds}),
         models=prepared.chosen,
         survey=_ranges(prepared, weights),
         rare=_rare(prepared) if prepared.chosen else {},
         unstated=_unstated(work.study, prepared) if prepared.chosen else (),
+        remarks=tuple(remarks(work.study, work.confidential)),
     )
 
 

@@ -163,14 +163,15 @@ def test_json_of_what_is_installed(tmp_path):
 
 def test_check_is_the_dry_run(folder):
     before = sorted(folder.iterdir())
-    checked = riskweighted("check", "study.toml", cwd=folder)
+    checked = riskweighted("check", "study.toml", "--estimate", cwd=folder)
     dry = riskweighted("run", "study.toml", "--out", "x", "--dry-run", cwd=folder)
     assert checked.returncode == dry.returncode == 0, checked.stderr
     names = [line[:22].strip() for line in checked.stdout.splitlines()]
     assert [*names[:-1], "results", names[-1]] == [line[:22].strip() for line in dry.stdout.splitlines()]
     assert names[:2] == ["records", "known patterns"]
     assert re.fullmatch(LOG_LINE, checked.stderr)
-    found = only_json(riskweighted("check", "study.toml", "--json", cwd=folder), "check")
+    assert only_json(riskweighted("check", "study.toml", "--json", cwd=folder), "check")["estimate"] is None
+    found = only_json(riskweighted("check", "study.toml", "--estimate", "--json", cwd=folder), "check")
     assert (found["records"], found["patterns"], found["results"]) == (120, 2, None)
     assert found["estimate"]["total"] == pytest.approx(sum(found["estimate"]["seconds"].values()))
     assert found["shift"]["pairwise"][0]["variable"] == "income"

@@ -8,6 +8,8 @@ from shared_data import FOLDER, shared
 
 from riskweighted import Scenario, assess, correct_attribution, identification_risk, matching_risk, rank_measure, table_utility
 from riskweighted.common.errors import InputError, RiskWeightedWarning
+from riskweighted.evaluation.near_copies import nearly_copied
+from riskweighted.intruder.world import make_world
 from riskweighted.measures.registry import measures
 from riskweighted.risk.closest import closest_records
 from riskweighted.utility.intervals import combine_fully_synthetic
@@ -266,7 +268,7 @@ def test_the_command_compares_tools_and_draws_the_map(several, tmp_path):
             frame.to_csv(tmp_path / f"{name}{number}.csv", index=False)
     arguments = ("assess", "c.csv", "--synthetic", "ours=noise0.csv,noise1.csv", "--synthetic", "theirs=whole0.csv,whole1.csv")
     options = ("--holdout", "h.csv", "--known", "g,h", "--synthesized", "y", "--columns", "e", "--regression", "y ~ C(g)")
-    done = riskweighted(*arguments, *options, "--out", "risk", cwd=tmp_path)
+    done = riskweighted(*arguments, *options, "--full", "--out", "risk", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("do not pair") == 1
     assert "Left out of theirs, whose rows do not pair" in done.stdout
@@ -289,3 +291,30 @@ def test_the_command_compares_tools_and_draws_the_map(several, tmp_path):
         done = riskweighted("assess", "c.csv", "--synthetic", wrong, *options, cwd=tmp_path)
         assert done.returncode == 2
         assert message in done.stderr
+
+
+def test_a_copy_with_a_little_noise_is_named_and_fails_without_folds(tmp_path):
+    rng = np.random.default_rng(3)
+    data = pd.DataFrame({"g": rng.choice(["a", "b"], 300), "y": np.exp(rng.normal(8, 1, 300)).round()})
+    data.to_csv(tmp_path / "c.csv", index=False)
+    data.assign(y=(data["y"] * rng.normal(1, 0.02, 300)).round()).to_csv(tmp_path / "noisy.csv", index=False)
+    data.assign(y=np.exp(rng.normal(8, 1, 300)).round()).to_csv(tmp_path / "drawn.csv", index=False)
+    tools = ("--synthetic", "noisy=noisy.csv", "--synthetic", "drawn=drawn.csv")
+    done = riskweighted("assess", "c.csv", *tools, "--known", "g", "--synthesized", "y", cwd=tmp_path)
+    lines = done.stdout.splitlines()
+    assert len(lines) <= 8
+    assert lines[0].startswith("noisy  fail ")
+    assert lines[1].startswith("drawn  not judged ")
+    assert "noisy: 9" in lines[2]
+    assert "within 5 %" in lines[2]
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(("noise", "told"), [(0.02, True), (0.3, False)])
+def test_nearly_copied_amounts_are_told_from_amounts_that_are_close_by_chance(noise, told):
+    rng = np.random.default_rng(4)
+    spread, same = np.exp(rng.normal(8, 1, 300)), rng.normal(40, 0.5, 300)
+    data = pd.DataFrame({"g": "a", "y": spread, "hours": same})
+    world = make_world(data, Scenario(known="g", synthetic=["y", "hours"]))
+    drawn = data.assign(y=data["y"] * rng.normal(1, noise, 300), hours=rng.normal(40, 0.5, 300))
+    assert list(nearly_copied(world, [drawn])) == (["y"] if told else [])

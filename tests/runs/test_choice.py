@@ -194,7 +194,7 @@ def test_a_run_says_what_it_chose_and_leaves_a_study_file_that_names_it(folder, 
 @pytest.mark.slow
 def test_the_command_prints_the_choice_and_a_dry_run_the_candidates(folder, capsys):
     study = load_study(folder / "study.toml")
-    options = {"force": False, "strict": False, "seed": None, "cores": None, "entropy": None}
+    options = {"force": False, "strict": False, "full": True, "seed": None, "cores": None, "entropy": None}
     command_run._run(study, folder / "dry", dry_run=True, **options)
     said = " ".join(capsys.readouterr().out.split())  # the width of the terminal decides where lines break
     assert "compared, each by an unweighted fit: linear-regression; linear-regression (transform = 'log')" in said

@@ -305,10 +305,10 @@ def test_a_model_that_misfits_is_said_and_fails_only_where_that_is_asked(tmp_pat
     data = confidential.assign(income=np.where(np.arange(100) % 2, confidential["income"], 7.0))
     data.to_csv(tmp_path / "households.csv", index=False)
     study = make_study(SETTINGS, tmp_path)
-    options = {"force": False, "dry_run": False, "seed": None, "cores": None, "entropy": None}
+    options = {"force": False, "dry_run": False, "seed": None, "cores": None, "entropy": None, "full": True}
     command_run._run(study, tmp_path / "lenient", strict=False, **options)
     said = capsys.readouterr()
-    assert "Model: MISFITS in" in said.out
+    assert "Model: misfits in" in said.out
     assert "spike 7" in said.out
     assert said.out.index("Model:") < said.out.index("Risk and utility")
     assert load_run(tmp_path / "lenient").tables["summary"].set_index("label").loc["unweighted", "model fits"] == "NO"

@@ -1,0 +1,66 @@
+"""What a study does not say of its file, and the file says of itself: codes, identifiers, survey weights, recodes."""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.errors import listing
+from riskweighted.common.frames import holds_numbers
+from riskweighted.runs.columns import AMOUNT, IDENTIFIER, Column, look_at
+from riskweighted.runs.study import Study
+from riskweighted.structure.find import find_structure
+
+__all__ = ["likely_codes", "remarks"]
+
+_WEIGHT = re.compile(r"(^|_)(w|wt|wgt|wght|weights?|pweight|fweight|hhwt|perwt|finalwt)\d*(_|$)", re.IGNORECASE)
+_MOST = 5  # columns of which recodes are told
+
+
+def remarks(study: Study, data: pd.DataFrame) -> list[str]:
+    """A sentence each, for who wrote the study; counts and shares, no value of the data. Under a guarantee nothing is looked for."""
+    if study.guarantee is not None:
+        return []
+    columns = {column.name: column for column in look_at(data)}
+    stated = {name: [*study.scenario.codes_of(name), *study.synthesizer.codes.get(name, ())] for name in study.variables}
+    codes = likely_codes((columns[name] for name in study.variables), stated)
+    told = [f"{each}: name them in [scenario] codes, as `init` does" for each in codes]
+    return [*told, *_identifiers(study, data, columns), *_weights(study, data), *_recodes(study, data)]
+
+
+def likely_codes(columns: Iterable[Column], stated: Mapping[str, Collection[float]]) -> Iterator[str]:
+    """Of numbers, the likely codes none of which is stated: how many, and how many records have them."""
+    for column in columns:
+        if column.use == AMOUNT and column.codes and not np.isin(column.codes, list(stated.get(column.name, ()))).any():
+            number = f"{len(column.codes)} likely code{'s' if len(column.codes) > 1 else ''}"
+            yield f"{column.name} has {number} ({100 * column.of_codes:.0f} % of the records), counted among its amounts"
+
+
+def _identifiers(study: Study, data: pd.DataFrame, columns: dict[str, Column]) -> Iterator[str]:
+    """Columns that leave, or predict, and tell one record from every other."""
+    used = dict.fromkeys([*study.unaltered(data), *study.synthesizer.columns_among(data.columns)])
+    keys = [name for name in used if columns[name].use == IDENTIFIER and name not in study.variables]
+    if keys:
+        told = (
+            "nearly every record has a value of its own, so that it names persons: leave it out of [release] columns and of what predicts"
+        )
+        yield f"{listing(keys)}: {told}"
+
+
+def _weights(study: Study, data: pd.DataFrame) -> Iterator[str]:
+    """A positive number that is called like survey weights."""
+    if study.weights.survey is None:
+        called = [str(name) for name in data if _WEIGHT.search(str(name)) and holds_numbers(data[name])]
+        found = [name for name in called if (data[name].dropna() > 0).all()]
+        if found:
+            yield f"{listing(found)}: called like survey weights, and not used as such: [weights] survey"
+
+
+def _recodes(study: Study, data: pd.DataFrame) -> Iterator[str]:
+    """Predictors that follow from another one."""
+    names = [name for name in study.synthesizer.columns_among(data.columns) if name not in study.variables]
+    follow = find_structure(data, names).recodes if len(names) > 1 else {}
+    told = [f"{name} from {of}" for name, of in follow.items()][:_MOST]
+    if told:
+        yield f"predictors that follow from another one: {', '.join(told)}: one of each is enough"
