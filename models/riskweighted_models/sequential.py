@@ -72,6 +72,10 @@ class Sequential:
     recoding : {"plain", "statuses"}
         How predictors and earlier variables become numeric columns. A study that `init` writes says "statuses"; "plain" is what studies
         without the line have always had.
+    learned : sequence of str, optional
+        Of the predictors, those that tree ensembles read (boosted, of scikit-learn: ``pip install 'riskweighted[learned]'``). Their scores
+        are further predictors of every part that has no formula: each record's by an ensemble that was fitted without its fold, one of
+        five, under the same risk weights. No synthesized column can be read.
 
     Raises
     ------
@@ -88,9 +92,10 @@ class Sequential:
     recoding: str = RECODINGS[0]
     implied: Sequence[Sequence[str]] = ()
     sums: Sequence[Sequence[str]] = ()
+    learned: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        for what in ("variables", "predictors"):
+        for what in ("variables", "predictors", "learned"):
             object.__setattr__(self, what, check_names(getattr(self, what), what))
         check_choice(self.recoding, RECODINGS, "recoding")
         if not self.variables:
@@ -98,6 +103,7 @@ class Sequential:
         both = [name for name in self.predictors if name in self.variables]
         if both:
             raise InputError(f"{listing(both)} cannot be both a predictor and synthesized: earlier variables predict later ones anyway")
+        self._check_learned()
         if not isinstance(self.settings, Mapping) or not all(isinstance(given, Mapping) for given in self.settings.values()):
             raise InputError("settings must be a mapping of variable to a mapping of settings")
         strange = [name for name in self.settings if name not in self.variables]
@@ -107,9 +113,20 @@ class Sequential:
         for name in self.variables:
             self._check_own(name)
         _ = self.codes, self.rules
+        if self.learned and all(self.formula_of(name) is not None for name in self.variables):
+            raise InputError("learned adds scores where a variable has no formula, and every one has: leave out learned, or a formula")
 
     def __hash__(self) -> int:
         return hash(repr(self))
+
+    def _check_learned(self) -> None:
+        """Refuse what a learned part cannot read."""
+        altered = [name for name in self.learned if name in self.variables]
+        if altered:
+            raise InputError(f"learned names {listing(altered)}, which is synthesized: scores are made of columns that no dataset alters")
+        strange = [name for name in self.learned if name not in self.predictors]
+        if strange:
+            raise InputError(f"learned names {listing(strange)}, which is no predictor; valid are {listing(self.predictors)}")
 
     def _check_own(self, variable: str) -> None:
         """Refuse settings of a variable that can be known to be wrong without its data."""
@@ -154,6 +171,7 @@ class Sequential:
             choices.append("the model, chosen by the values")
         if given.get("formula") is None:
             choices.append("predictors, their levels, codes and knots, and how many its events allow")
+            choices += ["the scores of a learned part"] if self.learned else []
         return tuple(choices)
 
     def formula_of(self, variable: str) -> str | None:

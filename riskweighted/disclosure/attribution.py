@@ -12,6 +12,8 @@ from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.comparing import Sides
 from riskweighted.disclosure.folds import Folds
+from riskweighted.disclosure.own_fit import what_is_held
+from riskweighted.disclosure.own_folds import are_needed, own_folds
 from riskweighted.disclosure.own_packs import FittedPacks
 from riskweighted.disclosure.policy import DisclosureSettings
 from riskweighted.disclosure.setting import Asked, Setting
@@ -142,6 +144,10 @@ def attribution_of_fit(
         drawn = packs or [fit.synthesize(L, random_seed=int(rng.integers(2**31)))]
         return attribution_of_folds(world, drawn, None, asked, random_seed, untold=_NO_SIDE if fit.converged else _NOT_CONVERGED)
     copies = L if packs is None else len(packs[0])
+    if refits and are_needed(fit, weighting):
+        whole = packs or [list(fit.synthesize(copies, random_seed=int(rng.integers(2**31)))) for _ in range(repeats)]
+        folds = own_folds(fit, world, weighting, asked.unit, copies, rng)
+        return _by_folds(world, whole, folds, asked, rng, held=what_is_held(fit, weighting, refitted=True))
     coding, setting = Coding(world), Setting(world, asked, rng)
     own = FittedPacks.of(fit, coding, setting, weighting, copies=copies, repeats=check_count(repeats, "repeats"), refits=refits)
     given = [] if packs is None else [_numbers(coding, world, pack) for pack in packs]
@@ -167,9 +173,20 @@ def attribution_of_folds(
 ) -> pd.DataFrame:
     """`attribution` of any tool's datasets by the folds that it made; without folds, or where they show no decoys, it is not judged, and D
     is NaN; `untold` says why there are none."""
-    rng = np.random.default_rng(random_seed)
     untold = untold if folds is None else folds.check(world, len(packs[0]))
-    folds = None if untold else folds
+    return _by_folds(world, packs, None if untold else folds, asked, np.random.default_rng(random_seed), untold)
+
+
+def _by_folds(
+    world: World,
+    packs: Sequence[Sequence[pd.DataFrame]],
+    folds: Folds | None,
+    asked: Asked,
+    rng: np.random.Generator,
+    untold: Sequence[str] = (),
+    held: Sequence[str] = (),
+) -> pd.DataFrame:
+    """The table of given packs against what folds tell, if there are any."""
     coding, setting = Coding(world), Setting(world, asked, rng, None if folds is None else folds.of_row)
     given = [_numbers(coding, world, pack) for pack in packs]
     out = [] if folds is None else [coding_numbers(coding, pack) for pack in folds.packs]
@@ -182,7 +199,7 @@ def attribution_of_folds(
             yield release, Sides(using, without, np.full(len(setting.patterns), np.nan))
 
     table = setting.table(coding, sides, np.ones(len(setting.patterns), dtype=bool))
-    return setting.finished(table, untold, (), len(packs))
+    return setting.finished(table, untold, held, len(packs))
 
 
 def as_packs(packs: Packs) -> list[Sequence[pd.DataFrame]]:

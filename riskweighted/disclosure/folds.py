@@ -26,7 +26,7 @@ from riskweighted.disclosure.fold_files import ASSIGNMENT, DECOYS, check_written
 from riskweighted.disclosure.sides import Side
 from riskweighted.intruder.world import World
 
-__all__ = ["Folds", "read_folds", "write_folds"]
+__all__ = ["Folds", "assigned", "read_folds", "write_folds"]
 
 _LEAST_Z = 3.0  # of the slope of what the folds' releases give on what they were trained on
 
@@ -142,7 +142,7 @@ def write_folds(
     if out.exists():
         raise InputError(f"{str(out)!r} exists: name a new folder")
     rng = np.random.default_rng(random_seed)
-    of_row = _assigned(confidential, unit, K, rng)
+    of_row = assigned(confidential, unit, K, rng)
     planted = plant(confidential, names, of_row, rng)
     make_folder(out, private=True)
     rows = confidential.drop(columns=list(names))
@@ -157,7 +157,7 @@ def write_folds(
     write_manifest(out, {"K": K, "synthesized": list(names), "data": fingerprint(confidential)})
 
 
-def _assigned(confidential: pd.DataFrame, unit: str | None, count: int, rng: np.random.Generator) -> np.ndarray:
+def assigned(confidential: pd.DataFrame, unit: str | None, count: int, rng: np.random.Generator) -> np.ndarray:
     """The fold of every row, (n,), from 0; units stay together."""
     n = len(confidential)
     codes = np.arange(n) if unit is None else pd.factorize(confidential[unit], use_na_sentinel=False)[0]

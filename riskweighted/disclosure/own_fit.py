@@ -14,7 +14,7 @@ from riskweighted.contract.synthesizer import data_dependent, is_strange
 from riskweighted.design.precision import Precision
 from riskweighted.disclosure.anew import Weighting, change_of_weights, depends_on_values, is_made_anew, weights_without
 from riskweighted.disclosure.coding import Coding
-from riskweighted.intruder.world import World
+from riskweighted.intruder.world import World, make_world
 from riskweighted.risk.expected import gives_masses
 from riskweighted.risk.kernels.draws import smoothed_weights
 from riskweighted.risk.masses import ball_masses
@@ -22,7 +22,7 @@ from riskweighted.sampling.loo import K_LIMIT
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.fitting import fit as fit_anew
 from riskweighted.sequence.rules import any_broken
-from riskweighted.weights.match import world_functions
+from riskweighted.weights.match import world_functions, world_weights
 from riskweighted.weights.names import is_centred
 from riskweighted.weights.schemes import scheme_source
 from riskweighted.weights.subsets import match_subsets
@@ -146,8 +146,8 @@ def _weighing(world: World, fit: Fit, variable: str, weighting: Weighting) -> Wo
     return world.only(subset)
 
 
-def what_is_held(fit: Fit, weighting: Weighting | None, anew: bool = True) -> tuple[str, ...]:
-    """What reads the records' values, by name, and stays as it is when one is left out."""
+def what_is_held(fit: Fit, weighting: Weighting | None, anew: bool = True, *, refitted: bool = False) -> tuple[str, ...]:
+    """What reads the records' values, by name, and stays as it is when one is left out; less where that is done by fits of their own."""
     held = []
     differ = any(fit.alphas[name].nunique() > 1 for name in fit.variables)
     if differ and (weighting is None or not is_made_anew(weighting)):
@@ -155,10 +155,12 @@ def what_is_held(fit: Fit, weighting: Weighting | None, anew: bool = True) -> tu
     elif not anew:
         held.append("risk weights in known patterns of too many records")
     for name, block in fit.blocks.items():
-        told = data_dependent(block.synthesizer)
+        told = () if refitted else data_dependent(block.synthesizer)
         held += [fit.prepared.label_of(name, what) for what in (("whatever its preparation reads",) if told is None else told)]
         if is_strange(block.synthesizer):
             held.append(fit.prepared.label_of(name, _UNSEEING))
+    if fit.prepared.scores and not refitted:
+        held.append("scores of the learned part")
     if any(link.structure is not None or link.decider is not None for link in fit.prepared.links):
         held.append("rules of structure, if they were found in the data")
     held.append("the choice of the model, if it was made on these data")
@@ -206,11 +208,22 @@ def _that_fit(fit: Fit, record: int, mates: np.ndarray, others: np.ndarray) -> n
     return mates
 
 
-def refit_without(fit: Fit, world: World, gone: np.ndarray, weighting: Weighting | None, rng: np.random.Generator) -> Fit:
+def _weights_of_rest(world: World, others: np.ndarray, weighting: Weighting) -> pd.DataFrame:
+    """The weights that some records have where there are no others."""
+    world = weighting.world or world
+    part = make_world(world.confidential.iloc[others], world.scenario)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # said when the weights of all were made
+        return world_weights(part, weighting.scheme, weighting.match, scale=weighting.scale, shift=weighting.shift)  # type: ignore[arg-type]
+
+
+def refit_without(
+    fit: Fit, world: World, gone: np.ndarray, weighting: Weighting | None, rng: np.random.Generator, *, together: bool = False
+) -> Fit:
     """Return the fit without a record, or those of a unit: weights are 0, and rows hold values of other records of their known pattern.
 
     So all that reads the data, bounds and knots and scales, is made of the other records' values, and a row is still made at its place.
-    Risk weights are those made anew. Chains are as long as the fit's.
+    Risk weights are those made anew, record by record, or `together`, as of the other records alone. Chains are as long as the fit's.
     """
     confidential, names = fit.confidential.copy(), list(fit.variables)
     codes, others = world.patterns.codes, np.setdiff1d(np.arange(len(confidential)), gone)
@@ -220,13 +233,15 @@ def refit_without(fit: Fit, world: World, gone: np.ndarray, weighting: Weighting
         donors[record] = rng.choice(_that_fit(fit, record, mates if len(mates) else others, others))
     for name in names:
         confidential[name] = confidential[name].array[donors]
+    anew = weighting if weighting is not None and is_made_anew(weighting) and depends_on_values(weighting) else None
+    rest = _weights_of_rest(world, others, anew) if anew is not None and together else None
     alphas = {}
     for name in names:
         alpha = fit.alphas[name].to_numpy().copy()
-        if weighting is not None and is_made_anew(weighting) and depends_on_values(weighting):
-            changes = [
-                weights_without(_weighing(world, fit, name, weighting), weighting, alpha, record) - alpha for record in gone.tolist()
-            ]
+        if rest is not None:
+            alpha[others] = rest[name].to_numpy()
+        elif anew is not None:
+            changes = [weights_without(_weighing(world, fit, name, anew), anew, alpha, record) - alpha for record in gone.tolist()]
             alpha = np.clip(alpha + np.sum(changes, axis=0), 0.0, 1.0)
         alpha[gone] = 0.0
         alphas[name] = alpha

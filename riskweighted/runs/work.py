@@ -38,7 +38,7 @@ from riskweighted.sequence.baselines import prepare_baseline
 from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.fitting import fit_sequence
-from riskweighted.sequence.prepare import prepare_sequence
+from riskweighted.sequence.prepare import prepare_sequence, taught
 from riskweighted.sequence.saved import read_fit
 from riskweighted.sequence.tasks import BlockTask, block_tasks, fit_tasks, functions_of
 from riskweighted.utility.regressions import Analysis, checked_regression
@@ -162,7 +162,8 @@ class Work:
         study = self.study
         if label in study.baselines:
             return fit_sequence(self.prepared(label), None, Sampling())
-        prepared, alphas = self.prepared(), self.weighting(label)
+        alphas = self.weighting(label)
+        prepared = taught(self.prepared(), self.weights(label))
         archive = self.store.archives.get(self.stages.key("fit", label))
         if archive is not None:
             return read_fit(io.BytesIO(archive), prepared, alphas, None, study.guarantee, study.release.L)

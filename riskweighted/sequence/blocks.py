@@ -21,10 +21,11 @@ from riskweighted.design.tables import Tables
 from riskweighted.sampling.block_fit import PreparedModel
 from riskweighted.sequence.deciding import Decider
 from riskweighted.sequence.declared import Chain, SideBySide
+from riskweighted.sequence.learning import Scores
 from riskweighted.sequence.recoding import Recipe
 from riskweighted.sequence.rules import Rules, Structure
 
-__all__ = ["Block", "Link", "PreparedSequence", "Status", "numeric_names"]
+__all__ = ["Block", "Link", "PreparedSequence", "Status"]
 
 _MISSING = "missing"
 
@@ -99,7 +100,8 @@ class PreparedSequence:
 
     ``links``: one a variable, in the order in which they are drawn; ``recipes``: how predictors and earlier variables become numeric
     columns, none where a synthesizer was declared, whose formula reads the file; ``aside``: by variable, the records (n,) that break a rule
-    of it and are left out of its likelihood; ``survey``: weights of mean 1, of which every block has those of its members.
+    of it and are left out of its likelihood; ``survey``: weights of mean 1, of which every block has those of its members; ``scores``: of a
+    learned part, by the name of their source; ``taught``: the risk weights (n, V) that they were made under, None for 1.
     """
 
     declared: Synthesizer | Chain | SideBySide
@@ -108,6 +110,8 @@ class PreparedSequence:
     recipes: Mapping[str, Recipe] = field(default_factory=dict, repr=False)
     aside: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False)
     survey: pd.Series | None = field(default=None, repr=False)
+    scores: dict[str, Scores] = field(default_factory=dict, repr=False)
+    taught: pd.DataFrame | None = field(default=None, repr=False)
 
     @cached_property
     def variables(self) -> tuple[str, ...]:
@@ -164,7 +168,22 @@ class PreparedSequence:
     @cached_property
     def encoded(self) -> dict[str, Distinct]:
         """The numeric columns of the unsynthesized predictors, of n records each: they are the same in every dataset."""
-        return {name: self.recipes[name].table(self.confidential[name]) for name in self.recipes if name not in self.variables}
+        return self._recoded(self.confidential) | {name: scores.held for name, scores in self.scores.items()}
+
+    def encoded_at(self, frame: pd.DataFrame) -> dict[str, Distinct]:
+        """The same of the rows of another frame."""
+        return self._recoded(frame) | {name: scores.elsewhere(frame) for name, scores in self.scores.items()}
+
+    def _recoded(self, frame: pd.DataFrame) -> dict[str, Distinct]:
+        return {name: self.recipes[name].table(frame[name]) for name in self.recipes if name not in self.variables}
+
+    def recoder(self, source: str) -> Recipe | Scores:
+        """What makes numeric columns of a source, or is them."""
+        return self.scores[source] if source in self.scores else self.recipes[source]
+
+    def names_of(self, sources: Iterable[str]) -> list[str]:
+        """Of the numeric columns of some sources."""
+        return [name for source in sources for name in self.recoder(source).names]
 
     def tables_of(self, block: Block, encoded: Mapping[str, Distinct], rows: np.ndarray) -> Tables:
         """The numeric columns that predict a block whose formula names no sources, for some records."""
@@ -178,11 +197,6 @@ class PreparedSequence:
         index = frame.index[rows]
         if block.keep is None:
             return pd.DataFrame({name: self.recipes[name].filled(frame[name].iloc[rows]) for name in block.sources}, index)
-        names = numeric_names(self.recipes, block.sources)
+        names = self.names_of(block.sources)
         columns = np.asarray(self.tables_of(block, encoded, rows))
         return pd.DataFrame(columns, index, [names[place] for place in np.flatnonzero(block.keep)], copy=False)
-
-
-def numeric_names(recipes: Mapping[str, Recipe], sources: Iterable[str]) -> list[str]:
-    """Of the numeric columns of some sources."""
-    return [name for source in sources for name in recipes[source].names]

@@ -10,7 +10,7 @@ from riskweighted.contract.synthesizer import Synthesizer
 from riskweighted.sequence.recoding import RECODINGS
 from riskweighted.sequence.rules import Rules
 
-__all__ = ["Chain", "SideBySide", "is_chain", "recoding_of"]
+__all__ = ["Chain", "SideBySide", "is_chain", "learned_of", "recoding_of"]
 
 
 @runtime_checkable
@@ -19,7 +19,8 @@ class Chain(Protocol):
 
     It names no model itself: ``status_model`` and ``value_model`` of the chain choose them. A guarantee also asks for
     ``data_dependent_choices(variable)``: in words what the chain takes from the sensitive values for a variable, () for nothing. A chain
-    may say how predictors become numeric columns, ``recoding``: one of `riskweighted.sequence.recoding.RECODINGS`.
+    may say how predictors become numeric columns, ``recoding``: one of `riskweighted.sequence.recoding.RECODINGS`; and of which predictors
+    scores are learned, ``learned``.
     """
 
     @property
@@ -74,3 +75,8 @@ def is_chain(synthesizer: object) -> bool:
 def recoding_of(chain: Chain) -> str:
     """How the predictors of a chain become numeric columns; "plain" where it does not say."""
     return str(getattr(chain, "recoding", RECODINGS[0]))
+
+
+def learned_of(chain: Chain) -> tuple[str, ...]:
+    """The predictors that the learned part of a chain reads; none where it does not say."""
+    return tuple(getattr(chain, "learned", ()))

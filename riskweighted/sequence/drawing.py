@@ -220,7 +220,7 @@ class Drawing:
         `elsewhere`: whether the frame's rows and predictors are others than those of the data.
         """
         prepared, given, asked = self.prepared, {}, []
-        encoded = {name: prepared.recipes[name].table(frame[name]) for name in prepared.encoded} if elsewhere else dict(prepared.encoded)
+        encoded = prepared.encoded_at(frame) if elsewhere else dict(prepared.encoded)
         for link in prepared.links:
             impossible = np.zeros(len(frame), dtype=bool) if link.structure is None else link.structure.broken(frame)
             if link.decider is not None:

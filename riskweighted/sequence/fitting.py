@@ -20,7 +20,7 @@ from riskweighted.sampling.settings import AUTO, DIRECT, Sampling
 from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.declared import Chain
 from riskweighted.sequence.fit import Fit
-from riskweighted.sequence.prepare import prepare_sequence
+from riskweighted.sequence.prepare import prepare_sequence, taught
 from riskweighted.sequence.public import refuse_told
 from riskweighted.sequence.tasks import Alpha, BlockTask, alphas_of, block_tasks, fit_tasks, functions_of
 
@@ -120,6 +120,7 @@ def fit_sequence(
     """Every block fitted; those that are the same in the fit `before` (model, records, weights, sampling, seed) are taken from it."""
     check_seed(random_seed)
     checked = alphas_of(prepared.variables, alphas, prepared.confidential.index)
+    prepared = taught(prepared, checked)
     wanted = block_tasks(prepared, checked, random_seed, guarantee, L, functions_of(alphas))
     if guarantee is not None:
         refuse_told(prepared, guarantee)

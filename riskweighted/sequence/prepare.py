@@ -1,6 +1,6 @@
 """The blocks of a sequence, found in the data: one for a synthesizer, and for a chain those that its variables need."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,12 +16,13 @@ from riskweighted.design.distinct import Distinct
 from riskweighted.design.formulas import split_formula
 from riskweighted.design.tables import Tables
 from riskweighted.sampling.block_fit import PreparedModel, prepare_model
-from riskweighted.sequence.blocks import Block, Link, PreparedSequence, Status, numeric_names
+from riskweighted.sequence.blocks import Block, Link, PreparedSequence, Status
 from riskweighted.sequence.deciding import Decider, Left, make_decider
-from riskweighted.sequence.declared import Chain, SideBySide, recoding_of
-from riskweighted.sequence.recoding import RECODINGS, make_recipes
+from riskweighted.sequence.declared import Chain, SideBySide, learned_of, recoding_of
+from riskweighted.sequence.learning import input_matrix, make_scores, questions_of
+from riskweighted.sequence.recoding import RECODINGS, free_names, make_recipes
 
-__all__ = ["prepare_sequence", "sequence_of", "side_by_side"]
+__all__ = ["prepare_sequence", "sequence_of", "side_by_side", "taught"]
 
 _EVENTS_PER_SLOPE = 10
 _FEW = 3  # records of a single value
@@ -29,15 +30,28 @@ _LEVEL_EVENTS_PER_SLOPE = 3  # of a level that is modelled by itself: its slopes
 
 
 def prepare_sequence(
-    declared: Synthesizer | Chain, confidential: pd.DataFrame, survey: str | pd.Series | np.ndarray | None = None
+    declared: Synthesizer | Chain,
+    confidential: pd.DataFrame,
+    survey: str | pd.Series | np.ndarray | None = None,
+    alphas: pd.DataFrame | None = None,
 ) -> PreparedSequence:
     """Data checked, with survey weights if any, the models of a chain chosen, and every block prepared.
 
-    InputError says what is wrong with data, rules or weights; of a chain it names the variable.
+    `alphas` (n, V): risk weights under which a learned part is made, 1 where none are given. InputError says what is wrong with data, rules
+    or weights; of a chain it names the variable.
     """
     if isinstance(declared, Chain):
-        return _of_chain(declared, confidential, survey)
+        return _of_chain(declared, confidential, survey, alphas)
     return sequence_of(prepare_model(declared, confidential, survey))
+
+
+def taught(prepared: PreparedSequence, alphas: pd.DataFrame) -> PreparedSequence:
+    """The same with a learned part that is made under risk weights (n, V); as it is without one."""
+    if not isinstance(prepared.declared, Chain) or not learned_of(prepared.declared):
+        return prepared
+    before = 1.0 if prepared.taught is None else prepared.taught[alphas.columns]
+    same = bool((alphas == before).to_numpy().all())
+    return prepared if same else prepare_sequence(prepared.declared, prepared.confidential, prepared.survey, alphas)
 
 
 def sequence_of(model: PreparedModel) -> PreparedSequence:
@@ -58,7 +72,9 @@ def _whole(model: PreparedModel, levels: bool) -> Link:
     return Link(name, None, (), Block(name, name, None, np.ones(n, dtype=bool), (), None, model), levels=levels)
 
 
-def _of_chain(chain: Chain, confidential: pd.DataFrame, survey: str | pd.Series | np.ndarray | None) -> PreparedSequence:
+def _of_chain(
+    chain: Chain, confidential: pd.DataFrame, survey: str | pd.Series | np.ndarray | None, alphas: pd.DataFrame | None
+) -> PreparedSequence:
     """The blocks of every variable, one variable after the other."""
     if isinstance(survey, str) and survey in chain.variables:
         raise InputError(f"survey weights {survey!r} are a column that is synthesized: name another one")
@@ -69,7 +85,7 @@ def _of_chain(chain: Chain, confidential: pd.DataFrame, survey: str | pd.Series 
     aside = {variable: chain.rules.left_out(confidential, variable) for variable in chain.variables}
     recipes = make_recipes(confidential, _sources(chain, confidential), chain.codes, chain.variables, recoding_of(chain))
     encoded = {name: recipe.table(confidential[name]) for name, recipe in recipes.items()}
-    prepared = PreparedSequence(chain, confidential, (), recipes, aside, weights)
+    prepared = PreparedSequence(chain, confidential, (), recipes, aside, weights, {}, alphas)
     links = []
     for variable in chain.variables:
         decider = make_decider(chain.rules, variable, confidential[variable], chain.codes.get(variable, ()))
@@ -77,7 +93,7 @@ def _of_chain(chain: Chain, confidential: pd.DataFrame, survey: str | pd.Series 
         link = linking.link() if decider is None else linking.decided(decider)
         links.append(link)
         if variable in recipes and link.values is not None:  # a model may draw levels that no record has
-            model, taken = link.values.model, {*chain.variables, *numeric_names(recipes, recipes)}
+            model, taken = link.values.model, {*chain.variables, *prepared.names_of(recipes)}
             recipes[variable] = recipes[variable].with_levels(categories_of(model.synthesizer, model.prepared) or (), taken)
             encoded[variable] = recipes[variable].table(confidential[variable])
     if not any(link.blocks for link in links):
@@ -110,7 +126,7 @@ class _Linking:
 
     chain: Chain
     prepared: PreparedSequence
-    encoded: Mapping[str, Distinct]
+    encoded: dict[str, Distinct]
     variable: str
 
     def link(self) -> Link:
@@ -192,7 +208,7 @@ class _Linking:
         if holds_numbers(column) or self.chain.formula_of(self.variable) is not None:
             width = 0
         else:
-            width = sum(self.encoded[source].rows.shape[1] for source in self._sources())
+            width = sum(self.encoded[source].rows.shape[1] for source in self._sources()) + bool(learned_of(self.chain))
         for level in self.chain.one_by_one(self.variable, column[reached].dropna(), width)[:-1]:
             yield Status(level, of_level=True), (column == level).to_numpy(dtype=bool, na_value=False)
 
@@ -200,6 +216,26 @@ class _Linking:
         """The predictors and the variables before this one."""
         chain = self.chain
         return (*chain.predictors, *chain.variables[: chain.variables.index(self.variable)])
+
+    def _learned(self, name: str, target: pd.Series, rows: np.ndarray) -> Iterator[str]:
+        """The name of a block's scores as a source of columns, where a learned part is asked for and the records tell of it."""
+        prepared, read = self.prepared, learned_of(self.chain)
+        questions = list(questions_of(target)) if read else []
+        if not questions:
+            return
+        source = f"scores of {name}"
+        while source in {*prepared.confidential.columns, *self.encoded}:
+            source += "'"
+        taken = {name, *self.chain.variables, *prepared.names_of([*prepared.recipes, *prepared.scores])}
+        names = free_names([f"{name} score {place}" for place in range(1, len(questions) + 1)], taken)
+        weights = np.ones(len(rows)) if prepared.survey is None else prepared.survey.to_numpy()[rows]
+        if prepared.taught is not None:
+            weights = weights * prepared.taught[self.variable].to_numpy()[rows]
+        recipes = [prepared.recipes[column] for column in read]
+        matrix = input_matrix(recipes, [self.encoded[column] for column in read])
+        prepared.scores[source] = make_scores(names, questions, recipes, matrix, rows, weights)
+        self.encoded[source] = prepared.scores[source].held
+        yield source
 
     def _status_block(self, status: Status, hit: np.ndarray, member: np.ndarray, before: Sequence[Block]) -> Block:
         name = f"{self.variable} is {status.text}"
@@ -224,15 +260,15 @@ class _Linking:
             sources, keep = split_formula(stated).names, None
             formula = f"`{name}` ~ {split_formula(stated).right}"
         else:
-            sources = self._sources()
+            sources = (*self._sources(), *self._learned(name, target, rows))
             keep = independent(np.asarray(Tables((self.encoded[source].at(rows) for source in sources), len(rows))))
             of_level = status is not None and status.of_level
             most = events // (_LEVEL_EVENTS_PER_SLOPE if of_level else _EVENTS_PER_SLOPE)
             if keep.sum() > most and recoding_of(chain) != RECODINGS[0]:  # lines before none
-                keep &= np.concatenate([prepared.recipes[source].straight for source in sources])
+                keep &= np.concatenate([prepared.recoder(source).straight for source in sources])
             if keep.sum() > most:
                 keep = np.zeros(len(keep), dtype=bool)
-            names = [column for column, kept in zip(numeric_names(prepared.recipes, sources), keep, strict=True) if kept]
+            names = [column for column, kept in zip(prepared.names_of(sources), keep, strict=True) if kept]
             formula = f"`{name}` ~ " + (" + ".join(f"`{column}`" for column in names) or "1")
         unfitted = Block(name, self.variable, status, member, sources, keep, model=None)  # type: ignore[arg-type]
         frame = prepared.columns_of(unfitted, prepared.confidential, self.encoded, rows).assign(**{name: target})

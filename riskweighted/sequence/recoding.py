@@ -17,7 +17,7 @@ from riskweighted.common.groups import most_categories
 from riskweighted.design.bends import Bends, make_bends
 from riskweighted.design.distinct import Distinct, distinct_records
 
-__all__ = ["RECODINGS", "Recipe", "make_recipes"]
+__all__ = ["RECODINGS", "Recipe", "free_names", "make_recipes"]
 
 RECODINGS = ("plain", "statuses")
 _MISSING = "missing"
@@ -64,7 +64,7 @@ class Recipe:
             return self
         held = [level for level in self.levels if not pd.isna(level)]  # <NA> equals nothing, not even false
         new = [level for level in levels if level not in held]
-        names = _names([f"{self.source}_{_text(level)}" for level in new], {*self.names, *taken})
+        names = free_names([f"{self.source}_{_text(level)}" for level in new], {*self.names, *taken})
         return replace(self, levels=(*self.levels, *new), names=(*self.names, *names))
 
     def filled(self, values: pd.Series) -> pd.Series:
@@ -145,7 +145,7 @@ def _level_recipe(column: pd.Series, taken: set[str]) -> Recipe:
     held = sorted(counts.index.tolist(), key=lambda level: (pd.isna(level), str(level)))
     reference = max(held, key=lambda level: counts[level] if not pd.isna(level) else counts[counts.index.isna()].iloc[0])
     levels = (reference, *(level for level in held if level is not reference))
-    return Recipe(str(column.name), _names([f"{column.name}_{_text(level)}" for level in levels[1:]], taken), levels)
+    return Recipe(str(column.name), free_names([f"{column.name}_{_text(level)}" for level in levels[1:]], taken), levels)
 
 
 def _number_recipe(column: pd.Series, codes: tuple[float, ...], taken: set[str], statuses: bool) -> Recipe:
@@ -160,7 +160,7 @@ def _number_recipe(column: pd.Series, codes: tuple[float, ...], taken: set[str],
     wanted = [source, *(f"{source}_bend_{place}" for place in range(1, len(bends.centre)))]
     with_indicators = [0.0] * bends.zero_apart + indicated
     wanted += [f"{source}_{_MISSING if code is None else f'is_{_code(code)}'}" for code in with_indicators]
-    return Recipe(source, _names(wanted, taken), None, codes, tuple(indicated), bends, mean)
+    return Recipe(source, free_names(wanted, taken), None, codes, tuple(indicated), bends, mean)
 
 
 def _code(code: float) -> str:
@@ -171,7 +171,7 @@ def _text(level: object) -> str:
     return _MISSING if pd.isna(level) else str(level)
 
 
-def _names(wanted: Sequence[str], taken: set[str]) -> tuple[str, ...]:
+def free_names(wanted: Sequence[str], taken: set[str]) -> tuple[str, ...]:
     """Names that a formula can hold, different from each other and from those taken."""
     names: list[str] = []
     for text in wanted:

@@ -18,7 +18,7 @@ from riskweighted.sampling.saving import check_checksum
 from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.declared import Chain
 from riskweighted.sequence.fit import Fit, block_file
-from riskweighted.sequence.prepare import prepare_sequence
+from riskweighted.sequence.prepare import prepare_sequence, taught
 from riskweighted.sequence.tasks import Alpha, alphas_of, block_tasks, functions_of
 
 __all__ = ["load_fit", "read_fit"]
@@ -82,6 +82,7 @@ def read_fit(
 ) -> Fit:
     """`load_fit` of prepared data."""
     checked = alphas_of(prepared.variables, alpha, prepared.confidential.index)
+    prepared = taught(prepared, checked)
     tasks = block_tasks(prepared, checked, random_seed, guarantee, L, functions_of(alpha))
     wanted = [block_file(place) for place in range(len(tasks))]
     content = _content(path)

@@ -75,6 +75,7 @@ for what, action in {
     "sav": lambda: read("x.sav"),
     "rds": lambda: read("x.rds"),
     "scheduler": lambda: rw.sweep(rw.Sweep(rw.load_study("study.toml"), {"release.L": [2, 3]}), "swept", scheduler="tcp://localhost:1"),
+    "learned": lambda: rw.fit(rw.load_synthesizer("sequential")(["y"], ["g"], learned=["g"]), frame),
     "linkage": lambda: rw.linkage_pairs(frame, frame, {"y": "numeric", "g": "categorical"}),
 }.items():
     try:
@@ -116,6 +117,7 @@ def test_a_minimal_installation_runs_a_study_and_refuses_the_rest_in_one_line(tm
         "rds": "formats",
         "scheduler": "cluster",
         "linkage": "linkage",
+        "learned": "learned",
     }
     assert told["refused"].keys() == extras.keys()
     for what, message in told["refused"].items():

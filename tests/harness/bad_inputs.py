@@ -732,6 +732,8 @@ CHAIN_EDITS = (  # of a study of several variables: what is changed, and what mu
     ('predictors = ["group"]', 'predictors = ["group"]\nforbidden = ["__import__(\'os\')"]', "forbidden"),
     ('predictors = ["group"]', 'predictors = ["group"]\non_broken = "ignore"', "on_broken"),
     ('predictors = ["group"]', 'predictors = ["group"]\nrecoding = "fancy"', "recoding"),
+    ('predictors = ["group"]', 'predictors = ["group"]\nlearned = ["note"]', "which is synthesized"),
+    ('predictors = ["group"]', 'predictors = ["group"]\nlearned = ["person"]', "no predictor"),
     ('predictors = ["group"]', 'predictors = ["group", "income"]', "both a predictor and synthesized"),
     ('predictors = ["group"]', 'predictors = ["nope"]', "'nope'"),
     ('predictors = ["group"]', 'predictors = ["group", "group"]', "predictors"),

@@ -1,0 +1,157 @@
+"""The learned part of a chain: scores of tree ensembles, of every record by one that was fitted without its fold (METHODS section 12.2)."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtri
+from scipy.stats import rankdata
+from threadpoolctl import threadpool_limits
+
+from riskweighted.common.extras import optional
+from riskweighted.common.frames import as_floats, holds_numbers
+from riskweighted.design.bends import zero_is_status
+from riskweighted.design.distinct import Distinct, distinct_records
+from riskweighted.sequence.recoding import Recipe
+
+__all__ = ["FOLDS", "Scores", "make_scores", "questions_of"]
+
+FOLDS = 5
+_FEWEST = 200  # amounts of which scores are learned
+_FEWEST_EVENTS = 50  # of a status or level, and as many without
+_FEWEST_TRAINING = 40  # records of the other folds that have a positive weight
+# Few, small and slow trees: scores are few predictors beside others.
+_ENSEMBLE = {"max_iter": 60, "learning_rate": 0.1, "max_leaf_nodes": 8, "min_samples_leaf": 20, "max_bins": 64, "early_stopping": False}
+_STEPS = 16  # of the grid from 0 to the largest score
+_LARGEST = {False: 2.0, True: 4.0}  # score: a standard normal one of an amount, log odds of what is or is not
+_WHAT = "a learned part (learned)"
+
+
+class Question(NamedTuple):
+    """What an ensemble is asked of the m records of a block: a place of amounts, or the log odds of what is or is not.
+
+    ``told`` (m,): the records that it is asked of; ``answer`` (m,): amounts, or 1 and 0; ``binary``: which of both.
+    """
+
+    told: np.ndarray
+    answer: np.ndarray
+    binary: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """The scores of n records as k further columns, ``names``. Confidential: each is made of the others' values.
+
+    ``held``: of the records, each by the ensemble of its own fold; ``inputs``: what the ensembles read; ``ensembles``: of every question
+    one a fold, None where it learned nothing; ``binary`` (k,): whose scores are log odds.
+    """
+
+    names: tuple[str, ...]
+    held: Distinct = field(repr=False)
+    inputs: tuple[Recipe, ...] = field(repr=False)
+    ensembles: tuple[tuple[Any, ...], ...] = field(repr=False)
+    binary: tuple[bool, ...]
+
+    @property
+    def straight(self) -> np.ndarray:
+        """No column is a bend of another, booleans (k,)."""
+        return np.ones(len(self.names), dtype=bool)
+
+    def elsewhere(self, frame: pd.DataFrame) -> Distinct:
+        """The scores of m other rows, whose fold nobody knows: the mean of the ensembles of all folds."""
+        matrix = input_matrix(self.inputs, [recipe.table(frame[recipe.source]) for recipe in self.inputs])
+        each = [np.mean([_asked(ensemble, matrix, binary) for ensemble in of_folds], axis=0) for of_folds, binary in self._each()]
+        return _on_grid(np.column_stack(each), self.binary)
+
+    def _each(self) -> Iterator[tuple[tuple[Any, ...], bool]]:
+        return zip(self.ensembles, self.binary, strict=True)
+
+
+def input_matrix(recipes: Sequence[Recipe], tables: Sequence[Distinct]) -> np.ndarray:
+    """What trees read of columns, (n, q): numbers without bends, an indicator of every level, code and gap."""
+    return np.hstack([table.rows[:, recipe.straight][table.which] for recipe, table in zip(recipes, tables, strict=True)])
+
+
+def questions_of(target: pd.Series) -> Iterator[Question]:
+    """What is asked of the target (m,) of a block: of a status whether, of levels whether each but the most frequent one, of ordered ones
+    and amounts where they lie, and where zero is a status whether they are zero; nothing of which too few records tell."""
+    everybody = np.ones(len(target), dtype=bool)
+    if isinstance(target.dtype, pd.CategoricalDtype) and target.cat.ordered:
+        asked = [Question(everybody, target.cat.codes.to_numpy().astype(float), False)]
+    elif not holds_numbers(target):
+        counts = target.value_counts()
+        held = sorted(counts[counts > 0].index.tolist(), key=lambda level: (-counts[level], str(level)))
+        asked = [Question(everybody, (target == level).to_numpy(dtype=float), True) for level in held[1:]]
+    else:
+        amounts = as_floats(target)
+        zero = (amounts == 0) & zero_is_status(amounts)
+        asked = [Question(everybody, zero.astype(float), True), Question(~zero, amounts, False)]
+    for question in asked:
+        count = int(question.told.sum())
+        if question.binary and min(question.answer.sum(), count - question.answer.sum()) >= _FEWEST_EVENTS:
+            yield question
+        if not question.binary and count >= _FEWEST:
+            yield question
+
+
+def make_scores(
+    names: Sequence[str],
+    questions: Sequence[Question],
+    recipes: Sequence[Recipe],
+    matrix: np.ndarray,
+    members: np.ndarray,
+    weights: np.ndarray,
+) -> Scores:
+    """The scores of n records, who do or do not reach a block.
+
+    `matrix` (n, q): what the ensembles read; `members` (m,): the records of the block; `weights` (m,): of the likelihood, alpha times the
+    survey weight. Folds and ensembles follow from n and these alone: a fit without a record, or one that is loaded, has the same folds.
+    """
+    n = len(matrix)
+    fold_of = np.random.default_rng(n).permutation(n) % FOLDS
+    scores, ensembles = np.zeros((n, len(questions))), []
+    with threadpool_limits(1, user_api="openmp"):  # sums over threads would not repeat to the byte
+        for column, question in zip(scores.T, questions, strict=True):
+            fitted = [_ensemble(question, matrix[members], weights, _teaches(fold_of[members], fold)) for fold in range(FOLDS)]
+            for fold, ensemble in enumerate(fitted):
+                rows = fold_of == fold
+                if rows.any():
+                    column[rows] = _asked(ensemble, matrix[rows], question.binary)
+            ensembles.append(tuple(fitted))
+    binary = tuple(question.binary for question in questions)
+    return Scores(tuple(names), _on_grid(scores, binary), tuple(recipes), tuple(ensembles), binary)
+
+
+def _teaches(fold_of: np.ndarray, fold: int) -> np.ndarray:
+    """Who teaches the ensemble that scores a fold: everybody else."""
+    return np.asarray(fold_of != fold)
+
+
+def _ensemble(question: Question, matrix: np.ndarray, weights: np.ndarray, teaches: np.ndarray) -> Any:
+    """An ensemble fitted to some of the records of a block; None where they are too few, or all alike."""
+    trees = optional("sklearn.ensemble", _WHAT)
+    used = question.told & teaches & (weights > 0)
+    answer = question.answer[used]
+    if len(answer) < _FEWEST_TRAINING or (answer == answer[0]).all():
+        return None
+    kind = trees.HistGradientBoostingClassifier if question.binary else trees.HistGradientBoostingRegressor
+    wanted = answer if question.binary else ndtri((rankdata(answer) - 0.5) / len(answer))
+    return kind(random_state=0, **_ENSEMBLE).fit(matrix[used], wanted, sample_weight=weights[used])
+
+
+def _asked(ensemble: Any, matrix: np.ndarray, binary: bool) -> np.ndarray:
+    """The scores of some rows, (m,); 0 by an ensemble that is not there."""
+    if ensemble is None:
+        return np.zeros(len(matrix))
+    return np.asarray(ensemble.decision_function(matrix) if binary else ensemble.predict(matrix))
+
+
+def _on_grid(scores: np.ndarray, binary: Sequence[bool]) -> Distinct:
+    """Scores (n, k) on a grid that is the same for all data, 33 places wide."""
+    ends = np.array([_LARGEST[each] for each in binary])
+    steps = _STEPS / ends
+    placed = np.rint(np.clip(scores, -ends, ends) * steps) / steps + 0.0  # no minus zero
+    first, which = distinct_records((pd.Series(column) for column in placed.T), len(placed))
+    return Distinct(placed[first], which)

@@ -1,0 +1,80 @@
+"""Own fits whose scores are learned of others' values are judged by folds, in which scores are made anew: a part that leaks is found."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import riskweighted as rw
+from riskweighted.disclosure.anew import Weighting
+from riskweighted.disclosure.attribution import attribution_of_fit
+from riskweighted.disclosure.own_fit import refit_without
+from riskweighted.disclosure.setting import Asked
+from riskweighted.intruder.world import make_world
+from riskweighted.sequence import learning
+
+pytest.importorskip("sklearn", reason="the extra 'learned' is not installed")
+
+N = 800
+SCENARIO = rw.Scenario(known="region", synthetic="income", radius=0.1)
+EAGER = {"max_iter": 40, "learning_rate": 0.5, "max_leaf_nodes": 64, "min_samples_leaf": 1, "max_bins": 255, "early_stopping": False}
+
+
+@pytest.fixture(scope="module")
+def data() -> pd.DataFrame:
+    """Income of which the predictors tell little, and which are nearly all different."""
+    rng = np.random.default_rng(8)
+    age, hours = rng.uniform(20, 70, N).round(1), rng.uniform(0, 60, N).round(1)
+    income = np.round(np.exp(7 + 0.01 * age + rng.normal(0, 0.5, N)))
+    return pd.DataFrame({"age": age, "hours": hours, "region": rng.choice(["north", "south"], N), "income": income})
+
+
+def fitted(data: pd.DataFrame, alpha=None) -> rw.Fit:
+    predictors = ["age", "hours", "region"]
+    own = {"income": {"model": "linear-regression", "transform": "log"}}
+    chain = rw.load_synthesizer("sequential")(["income"], predictors, own, recoding="statuses", learned=predictors)
+    return rw.fit(chain, data, alpha, random_seed=1, draws=300, tune=200, chains=2)
+
+
+def told(data: pd.DataFrame, fit: rw.Fit, **more) -> pd.DataFrame:
+    return attribution_of_fit(fit, make_world(data, SCENARIO), Asked(shuffled=False), L=5, random_seed=2, **more)
+
+
+def of_all(table: pd.DataFrame, release: str = "aligned") -> pd.Series:
+    return table.set_index(["release", "group"]).loc[(release, "all")]
+
+
+@pytest.mark.slow
+def test_a_part_in_which_records_predict_themselves_is_found_and_one_in_which_they_do_not_is_not(data, monkeypatch):
+    monkeypatch.setattr(learning, "_ENSEMBLE", EAGER)
+    honest = of_all(told(data, fitted(data)))
+    assert honest["D"] - 2 * honest["se"] < 0.01
+    monkeypatch.setattr(learning, "_teaches", lambda fold_of, fold: np.ones(len(fold_of), dtype=bool))
+    fit = fitted(data)
+    table = told(data, fit)
+    leaking = of_all(table)
+    assert leaking["D"] - 4 * leaking["se"] > 0.1
+    assert table.attrs["verdict"] == "refuse"
+    by_weights = told(data, fit, refits=0)  # which hold the scores, and so see none of it
+    assert of_all(by_weights)["D"] < 0.5 * leaking["D"]
+    assert "scores of the learned part" in by_weights.attrs["held"]
+    assert "scores of the learned part" not in table.attrs["held"]
+
+
+def test_a_learned_part_that_tells_gives_no_more_away_than_folds_do(data):
+    table = told(data, fitted(data))
+    assert of_all(table)["upper"] < 0.05
+    assert table.attrs["not_judged"] == ()
+    assert np.isnan(of_all(table)["copy_D"])  # of single copies weights alone would tell
+
+
+def test_a_fold_is_left_out_with_the_weights_that_the_others_have_alone(data):
+    world, gone = make_world(data, SCENARIO), np.arange(0, N, 5)
+    fit = fitted(data, rw.scheme_weights("marginal", data, SCENARIO))
+    rest = np.setdiff1d(np.arange(N), gone)
+    made = refit_without(fit, world, gone, Weighting("marginal"), np.random.default_rng(1), together=True)
+    alpha = made.alphas["income"].to_numpy()
+    assert (alpha[gone] == 0).all()
+    assert np.allclose(alpha[rest], rw.scheme_weights("marginal", data.iloc[rest], SCENARIO))
+    assert not np.allclose(alpha[rest], fit.alphas["income"].to_numpy()[rest])
+    one, other = (each.prepared.scores["scores of income"].held for each in (made, fit))
+    assert not np.array_equal(one.rows[one.which], other.rows[other.which])
