@@ -18,6 +18,7 @@ import time
 from pathlib import Path
 
 STUDY = """
+seed = {seed}
 [data]
 path = "households.parquet"
 [scenario]
@@ -41,7 +42,7 @@ format = "parquet"
 SETTINGS = {"normal-mixture": "components = 3\nsupport = [1, 10000000]", "two-part": "support = [-100000, 10000000]"}
 
 
-def write_study(folder: Path, model: str, records: int, draws: int) -> Path:
+def write_study(folder: Path, model: str, records: int, draws: int, seed: int) -> Path:
     """The data and the study of them."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # experiments are no part of the package
     from experiments.ce.population import CE_CATEGORIES, simulate_ce
@@ -52,7 +53,7 @@ def write_study(folder: Path, model: str, records: int, draws: int) -> Path:
         data = data[data["income"] > 0].reset_index(drop=True)
     data.to_parquet(folder / "households.parquet")
     study = folder / "households.toml"
-    study.write_text(STUDY.format(name=model, predictors=" + ".join(CE_CATEGORIES), settings=SETTINGS[model], draws=draws))
+    study.write_text(STUDY.format(name=model, predictors=" + ".join(CE_CATEGORIES), settings=SETTINGS[model], draws=draws, seed=seed))
     return study
 
 
@@ -80,12 +81,15 @@ def main() -> None:
     parser.add_argument("records", nargs="*", type=float, default=[1e5, 1e6])
     parser.add_argument("--draws", type=int, default=300)
     parser.add_argument("--scheme", default="marginal")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--keep", type=Path, help="where the folder of the run stays; without it, it goes")
     given = parser.parse_args()
     print(f"{given.model}, Python {sys.version.split()[0]}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
     for records in map(int, given.records):
         with tempfile.TemporaryDirectory() as place:
-            folder = Path(place)
-            study = write_study(folder, given.model, records, given.draws)
+            folder = Path(place) if given.keep is None else given.keep / str(records)
+            folder.mkdir(parents=True, exist_ok=True)
+            study = write_study(folder, given.model, records, given.draws, given.seed)
             print(f"{records:,} records")
             run("run", ["run", study.name, "--out", "out", "--cores", "1"], folder)
             run("report", ["report", "out"], folder)
