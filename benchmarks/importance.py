@@ -52,7 +52,7 @@ def weights_of(scheme: str, data: pd.DataFrame, scenario: rw.Scenario) -> Any:
 
 def quantities(fit: rw.Fit) -> pd.DataFrame:
     """Mean, standard deviation and effective size of every quantity of every block."""
-    rows = {}
+    rows: dict[tuple[str, str], tuple[float, float, float]] = {}
     for block, of_block in fit.blocks.items():
         values = released_quantities(of_block)
         for name in of_block.posterior.data_vars:

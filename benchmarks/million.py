@@ -1,7 +1,8 @@
 """A study of three schemes from the data file to the report and the release: `python benchmarks/million.py [MODEL] [RECORDS ...]`.
 
 The CE-like population, all ten predictors, L = 20; MODEL is "normal-mixture" (K = 3, positive incomes) or "two-part" (transformation).
-`--draws` are those of each of two chains, `--scheme` is what is released: a fit that did not converge is not.
+`--draws` are those of each of two chains, `--scheme` is what is released: a fit that did not converge is not. `--seed` is the study's;
+with `--keep FOLDER` what was made stays there, and the same command goes on where it was stopped.
 The three commands that a user types, each in a process of its own: processor seconds, peak memory, and the seconds between the lines of
 progress that the run prints, step by step. About ten minutes for 10^6 records of the mixture. One chain at a time: of two that share
 a core each one's processor seconds count what it waits for the other.
