@@ -5,7 +5,7 @@ records all M changes of M weights are a matrix, so that what they do to a draw'
 """
 
 import math
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,8 @@ from riskweighted.weights.names import UNWEIGHTED, parse_scheme
 
 __all__ = ["MOST", "Weighting", "change_of_weights", "is_made_anew", "weights_without"]
 
-MOST = 20_000  # records of a pattern whose weights are made anew, for marginal weights; for k-way ones a fifth
+MOST = 20_000  # records of a pattern whose weights are made anew where sorted ends do not do, for marginal weights; for k-way ones a fifth
+_SORTED = 4_000  # records of a pattern from which on sorted ends are summed over, where they do
 _COLUMNS = 2_000  # records that are left out in one product
 
 
@@ -84,13 +85,16 @@ def change_of_weights(world: World, weighting: Weighting, alpha: np.ndarray, ter
     coding, k = Coding(world), _tuple_size(weighting)
     cut, order = _cut_of(world, weighting), np.argsort(world.patterns.codes, kind="stable")
     kept = None if cut is None else _Kept(world, alpha, terms)
+    intervals = k == 1 and cut is None and len(coding.truth) == 1
     for rows in np.split(order, np.cumsum(world.patterns.sizes)[:-1]):
+        if intervals and len(rows) > _SORTED:
+            changes[rows] = _change_by_ends(coding, weighting, alpha[rows], rows, terms[rows])
+            continue
         if len(rows) > (MOST if k == 1 else MOST // 5):
             known[rows] = False
             continue
         pattern = _Pattern(rows, _inside(coding, rows))
-        if not np.allclose(_alpha(weighting, _risks(world, pattern, k), cut), alpha[rows], atol=1e-9):
-            raise InputError(f"the weights of the fit are not those of scheme {weighting.scheme!r} under this scenario")
+        _require_same(weighting, _alpha(weighting, _risks(world, pattern, k), cut), alpha[rows])
         for start in range(0, len(rows), _COLUMNS):
             left = np.arange(start, min(start + _COLUMNS, len(rows)))
             risks = _risks_without(world, pattern, k, left)
@@ -101,6 +105,36 @@ def change_of_weights(world: World, weighting: Weighting, alpha: np.ndarray, ter
             if kept is not None and cuts is not None:
                 changes[rows[left]] += kept.beyond(rows, _risks(world, pattern, k), cuts)
     return changes, known
+
+
+def _require_same(weighting: Weighting, made: np.ndarray, alpha: np.ndarray) -> None:
+    if not np.allclose(made, alpha, atol=1e-9):
+        raise InputError(f"the weights of the fit are not those of scheme {weighting.scheme!r} under this scenario")
+
+
+def _change_by_ends(coding: Coding, weighting: Weighting, alpha: np.ndarray, rows: np.ndarray, terms: np.ndarray) -> np.ndarray:
+    """`change_of_weights` of a pattern's M records, (M, S), for weights that are a function of a record's own risk, of one variable.
+
+    Without record i, record j has one of two weights: that where i's value lay in its ball, or that where it lay outside. Who has i's
+    value in its ball are those whose lower end is at most that value, less those whose upper end lies below it.
+    """
+    y, size = coding.truth[0, rows], len(rows)
+    lower, upper = (ends[0, rows] for ends in coding.reach)
+    ordered = np.sort(y)
+    outside = size - (np.searchsorted(ordered, upper, "right") - np.searchsorted(ordered, lower, "left"))
+    _require_same(weighting, _alpha(weighting, outside / size, None), alpha)
+    was_near = _alpha(weighting, outside / (size - 1), None)
+    was_far = _alpha(weighting, np.maximum(outside - 1, 0) / (size - 1), None)
+    moved = (was_near - was_far)[:, None] * terms
+    near = _sum_below(lower, moved, y, "right") - _sum_below(upper, moved, y, "left")
+    return np.asarray((was_far - alpha) @ terms + near - was_near[:, None] * terms)
+
+
+def _sum_below(ends: np.ndarray, values: np.ndarray, y: np.ndarray, side: Literal["left", "right"]) -> np.ndarray:
+    """Sums of values (M, S) over the ends (M,) that lie below each y (M,), (M, S); "right" counts those at y too."""
+    order = np.argsort(ends, kind="stable")
+    sums = np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(values[order], axis=0)])
+    return np.asarray(sums[np.searchsorted(ends[order], y, side)])
 
 
 def weights_without(world: World, weighting: Weighting, alpha: np.ndarray, record: int) -> np.ndarray:

@@ -32,7 +32,7 @@ __all__ = ["COPIES", "Drawn", "Without", "can_refit", "draw_copies", "leave_out"
 COPIES = 400
 _LEAST_ESS = 30.0
 _UNSEEING = "draws of a class that is not the package's, taken not to see the values: folds judge them"
-_ROOM = 150_000_000  # numbers of copies that are held
+_ROOM = 75_000_000  # numbers of copies that are held, at 90 bytes each while both sides are made
 
 
 @dataclass(frozen=True, eq=False)

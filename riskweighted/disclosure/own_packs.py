@@ -19,6 +19,7 @@ from riskweighted.sequence.fit import Fit
 __all__ = ["FittedPacks", "disclosure_of_copies"]
 
 _OTHERWISE = 2
+_REFITTED = 200_000  # records at most of a file whose fit is made anew without some: of more a fit takes minutes
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,17 +51,16 @@ class FittedPacks:
     def of(
         cls, fit: Fit, coding: Coding, setting: Setting, weighting: Weighting | None, *, copies: int, repeats: int, refits: int
     ) -> "FittedPacks":
-        """Datasets of a fit; the records whose weights fail are left out by fits of their own, `refits` at most, the worst first."""
+        """Datasets of a fit; the records whose weights fail are left out by fits of their own, `refits` at most, the worst first; of
+        large files none, of whose records one in a hundred may go unjudged."""
         rng, units = setting.rng, setting.units
         drawn = draw_copies(fit, coding, rng)
         without = leave_out(fit, coding.world, drawn, weighting, units)
         count = drawn.values.shape[2]
         packs = np.array([rng.choice(count, copies, replace=count < copies) for _ in range(repeats)])
         failed = np.flatnonzero(~without.judged)
-        refits = refits if can_refit(weighting) else 0
-        failed = failed[np.argsort(-np.nan_to_num(without.pareto_k[failed], nan=np.inf), kind="stable")][
-            : refits if can_refit(weighting) else 0
-        ]
+        refits = refits if can_refit(weighting) and len(without.judged) <= _REFITTED else 0
+        failed = failed[np.argsort(-np.nan_to_num(without.pareto_k[failed], nan=np.inf), kind="stable")][:refits]
         refitted, judged, single = {}, without.judged.copy(), np.where(without.judged, without.single, np.nan)
         for record in failed.tolist():
             gone = np.array([record]) if units is None else np.flatnonzero(units == units[record])

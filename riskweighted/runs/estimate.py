@@ -32,7 +32,7 @@ from riskweighted.sampling.convergence import no_diagnostics
 from riskweighted.sampling.direct import heights_of
 from riskweighted.sampling.fitting import compile_prepared
 from riskweighted.sampling.laplace import Coordinates, Independent, Scaled
-from riskweighted.sampling.settings import NUTS
+from riskweighted.sampling.settings import IMPORTANCE, NUTS
 from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.prepare import prepare_sequence, sequence_of
@@ -49,7 +49,7 @@ _COMPONENTS, _COMPONENTS_OF_FEW = 15, 40  # in those of a mixture (7, or 40 wher
 _FEW = 30  # records for each parameter
 _SEARCH, _SEARCH_FROM_STARTS = 4.5, 18  # for each parameter, to find the mode; and to find it from several places
 _SHIFTING, _CURVATURES = 200, 4  # of a direct fit, besides, and Hessians
-_PROPOSALS, _TRIED = 2000, 20
+_PROPOSALS, _PROPOSED_NEAR, _TRIED = 2000, 3400, 20  # of compiled densities the proposals with the shift of their centre
 # Of a model that has a graph alone, which nothing can be timed of before it is compiled
 _COMPILING, _PER_DENSITY, _OF_GRAPH = 20.0, 3e-8, 20
 # Numbers that are held of every record: expected risk of a label, by block of draws and summed up; and while a label is measured
@@ -117,7 +117,9 @@ def _fitting(work: Work, model: PreparedModel) -> float:
     began = time.process_time()
     density, size = blueprint.of_vector(weights), layout_of(blueprint).size
     made = time.process_time() - began
-    if blueprint.density is not None:
+    if blueprint.density is not None and sampling.engine == IMPORTANCE and blueprint.exact is None and _of_one_mode(density, size):
+        each = sum(_near(part, width) for width, part in _parts(density, size))
+    elif blueprint.density is not None:
         each = sum(_by_chains(part, width, iterations, len(weights) < _FEW * size) for width, part in _parts(density, size))
     elif sampling.engine == NUTS:
         each = iterations * _OF_GRAPH * _gradient(density, size)
@@ -139,6 +141,15 @@ def _by_chains(density: Density, size: int, iterations: int, few: bool) -> float
     if getattr(density, "rough", None) is not None:
         of_search = size * _SEARCH  # what is left of it once a share of the records was searched
     return (of_search + of_iteration * iterations) * _gradient(density, size)
+
+
+def _of_one_mode(density: Density, size: int) -> bool:
+    return all(getattr(part, "starts", None) is None for _, part in _parts(density, size))
+
+
+def _near(density: Density, size: int) -> float:
+    """The search for the mode, the shift of the centre, and the proposals, of which the fewest often suffice."""
+    return (size * _SEARCH + _PROPOSED_NEAR) * _gradient(density, size)
 
 
 def _directly(density: Density, size: int, drawn: int) -> float:

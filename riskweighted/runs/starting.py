@@ -10,6 +10,7 @@ from riskweighted.common.settings import as_toml
 from riskweighted.common.text import plain
 from riskweighted.runs.columns import AMOUNT, LEVELS, Column
 from riskweighted.runs.suggestion import Suggestion, min_radius_of, radius_of
+from riskweighted.sampling.settings import IMPORTANCE
 
 __all__ = ["carries_values", "starting_text"]
 
@@ -25,6 +26,7 @@ def starting_text(suggestion: Suggestion, data: Path, folder: Path) -> str:
         _scenario(suggestion),
         _synthesizer(suggestion),
         _weights(suggestion),
+        _SAMPLING,
         _release(suggestion),
         _evaluation(suggestion),
         _THRESHOLDS,
@@ -38,12 +40,6 @@ def carries_values(suggestion: Suggestion) -> bool:
     measured = any(column.is_number and radius_of(column)[1] == "absolute" for column in targets)
     measured = measured or min_radius_of(targets) > 0 or any(column.codes for column in targets)
     return bool(measured or suggestion.beyond or suggestion.rules or suggestion.nearly)
-
-
-_THRESHOLDS = [
-    "[thresholds]",
-    '# policy = "example"  # what your agency asks of a release, as a file of its own; the report then says pass or fail',
-]
 
 
 def _set(name: str, value: Any, why: str = "") -> list[str]:
@@ -85,6 +81,13 @@ def _data(data: Path, folder: Path) -> list[str]:
     except ValueError:  # another drive
         path = str(data.absolute())
     return ["[data]", *_set("path", path, "relative to this file")]
+
+
+_SAMPLING = ["[sampling]", *_set("engine", IMPORTANCE, "no chains where draws about the mode can be relied on")]
+_THRESHOLDS = [
+    "[thresholds]",
+    '# policy = "example"  # what your agency asks of a release, as a file of its own; the report then says pass or fail',
+]
 
 
 # -- scenario

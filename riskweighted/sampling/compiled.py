@@ -16,7 +16,7 @@ from riskweighted.contract.centring import Centring
 from riskweighted.contract.distribution import log_densities
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.contract.layout import as_posterior, layout_of
-from riskweighted.contract.synthesizer import Blueprint, Draw, is_strange
+from riskweighted.contract.synthesizer import Blueprint, Density, Draw, is_strange
 from riskweighted.guarantee.clip import LOWER, UPPER, Censoring
 from riskweighted.sampling.agreement import check_censored, check_centred, check_density, check_draws, check_weighted
 from riskweighted.sampling.blind import check_independent, refuse_dependence
@@ -26,10 +26,11 @@ from riskweighted.sampling.convergence import Drawn, failure, judge
 from riskweighted.sampling.direct import draw_or_refuse, heights_of
 from riskweighted.sampling.graphs import Records, WeightedSum
 from riskweighted.sampling.laplace import mode_of, modes_from
+from riskweighted.sampling.near import draw_near
 from riskweighted.sampling.nuts import LOG_LIKELIHOOD, Progress, begun_near, graph_density, run_chains, run_density
 from riskweighted.sampling.released import released_quantities
 from riskweighted.sampling.second_mode import refuse_second_mode
-from riskweighted.sampling.settings import Sampling
+from riskweighted.sampling.settings import IMPORTANCE, Sampling
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -91,6 +92,9 @@ class CompiledModel:
         if self.blueprint is None:
             return Attempt(None)
         weights = self.model.weights(alpha).to_numpy()
+        if self.censored is None and self.blueprint.direct is None and sampling.engine == IMPORTANCE:
+            name = type(self.model.synthesizer).__name__
+            return Attempt(_drawn_near(name, self.blueprint, weights, sampling, random_seed, centring))
         possible = self.censored is None and self.blueprint.direct is not None
         return Attempt(draw_or_refuse(self.model.synthesizer, self.blueprint, weights, possible, sampling, random_seed, centring))
 
@@ -221,15 +225,7 @@ def _density_chains(
     centring: Centring | None = None,
 ) -> Drawn:
     """Draws of the blueprint's density. What it has over itself without data is the likelihood, up to a constant."""
-    density, prior, layout = blueprint.weighted(alpha, centring), blueprint.weighted(np.zeros(len(alpha))), layout_of(blueprint)
-    assert density is not None
-    assert prior is not None
-    if centring is not None:
-        unweighted, nothing = blueprint.weighted(centring.survey), blueprint.weighted(np.zeros(len(alpha)), centring)
-        assert unweighted is not None
-        assert nothing is not None
-        with threadpool_limits(1):
-            refuse_second_mode(name, density, unweighted, nothing, layout.size)
+    density, prior, layout = *_density_and_prior(name, blueprint, alpha, centring), layout_of(blueprint)
     vectors, heights, divergences = run_density(density, layout.size, sampling, random_seed, progress)
     drawn, off = vectors.reshape(-1, layout.size), np.nan
     log_likelihood = heights - heights_of(prior, drawn).reshape(heights.shape)
@@ -237,3 +233,33 @@ def _density_chains(
         some = drawn[:: -(-len(drawn) // _COMPARED)]
         off = float((heights_of(blueprint.exact(alpha), some) - heights_of(density, some)).std(ddof=1))
     return Drawn(as_posterior(layout, vectors), log_likelihood, divergences, off, log_posterior=heights)
+
+
+def _density_and_prior(name: str, blueprint: Blueprint, alpha: np.ndarray, centring: Centring | None) -> tuple[Density, Density]:
+    """The blueprint's density, which is refused where centring gives it a second mode, and itself without data."""
+    density, prior = blueprint.weighted(alpha, centring), blueprint.weighted(np.zeros(len(alpha)))
+    assert density is not None
+    assert prior is not None
+    if centring is not None:
+        unweighted, nothing = blueprint.weighted(centring.survey), blueprint.weighted(np.zeros(len(alpha)), centring)
+        assert unweighted is not None
+        assert nothing is not None
+        with threadpool_limits(1):
+            refuse_second_mode(name, density, unweighted, nothing, layout_of(blueprint).size)
+    return density, prior
+
+
+def _drawn_near(
+    name: str, blueprint: Blueprint, alpha: np.ndarray, sampling: Sampling, random_seed: int | None, centring: Centring | None
+) -> Drawn | None:
+    """Draws of the blueprint's density by importance; None where chains are to be run."""
+    if blueprint.density is None or blueprint.exact is not None or (centring is not None and blueprint.centred is None):
+        return None
+    density, prior = _density_and_prior(name, blueprint, alpha, centring)
+    layout, shape = layout_of(blueprint), (sampling.chains, sampling.draws)
+    near = draw_near(density, layout.size, sampling.chains * sampling.draws, np.random.default_rng(random_seed))
+    if near is None:
+        return None
+    posterior, heights = as_posterior(layout, near.vectors.reshape(*shape, layout.size)), near.heights.reshape(shape)
+    log_likelihood = heights - heights_of(prior, near.vectors).reshape(shape)
+    return Drawn(posterior, log_likelihood, which=near.which, pareto_k=near.pareto_k, log_posterior=heights)

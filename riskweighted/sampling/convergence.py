@@ -4,7 +4,7 @@ What is judged is what leaves (METHODS section 5.13), with limits that know how 
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -57,8 +57,8 @@ class Drawn(NamedTuple):
 
     ``off``: where an approximation was sampled, the standard deviation over draws of how far its log density is off; no posterior mean is
     off by more of its standard deviations than that, to first order. NaN where the density is exact. ``which`` (chains x draws,), of the
-    direct engine: the number of the proposal that each draw is, and ``pareto_k`` of their weights. ``log_posterior`` (chains, draws): the
-    log density that was sampled, up to a constant.
+    direct engine: the number of the proposal that each draw is, by part (parts, chains x draws) where parts have their own; ``pareto_k`` of
+    their weights. ``log_posterior`` (chains, draws): the log density that was sampled, up to a constant.
     """
 
     posterior: xr.Dataset
@@ -133,20 +133,39 @@ def diagnose_direct(quantities: Mapping[str, np.ndarray], which: np.ndarray, par
     There are no chains, so there is no R-hat (NaN), and nothing diverges. The effective size in the bulk is the variance of the quantity
     over that of its weighted mean, a proposal weighing as often as it was drawn (Owen 2013, section 9.3); in the tails the lesser one of
     the shares beyond the 5 % and the 95 % quantile. A quantity that never moves has none, and does not pass.
-    `which` (chains x draws,): the number of the proposal that each draw is. The first `judged` quantities decide; all unless said.
+    `which` (chains x draws,): the number of the proposal that each draw is; where independent parts were proposed each by itself, (parts,
+    chains x draws). The first `judged` quantities decide; all unless said.
     """
-    _, first, times = np.unique(which, return_index=True, return_counts=True)
-    weight, bulk, tail = times / len(which), [], []
+    effective, bulk, tail = _effective_of(which), [], []
     for values in quantities.values():
         drawn = values.ravel()
-        proposed, (low, high) = drawn[first], np.quantile(drawn, _TAILS)
-        each, *tails = (_effective(part, weight) for part in (proposed, proposed <= low, proposed >= high))
+        low, high = np.quantile(drawn, _TAILS)
+        each, *tails = (effective(part) for part in (drawn, drawn <= low, drawn >= high))
         bulk.append(each)
         tail.append(min(tails))
     passed = np.array(bulk) >= ESS_LIMIT if pareto_k <= K_LIMIT else np.zeros(len(bulk), dtype=bool)
     columns = {"r_hat": np.nan, "ess_bulk": bulk, "ess_tail": tail, "divergences": 0, "converged": passed, "engine": DIRECT}
     named = {**columns, "pareto_k": pareto_k, "approximation": np.nan, "limit": np.nan, "ess_spread": np.nan}
     return _table(quantities, named, len(bulk) if judged is None else judged)
+
+
+def _effective_of(which: np.ndarray) -> Callable[[np.ndarray], float]:
+    """From values (N,) of draws to how many independent draws their mean is worth.
+
+    Of parts, `which` (parts, N), a mean errs by what each part's proposals have in common, beside what draws of their own would.
+    """
+    if which.ndim == 1:
+        _, first, times = np.unique(which, return_index=True, return_counts=True)
+        return lambda values: _effective(values[first], times / len(which))
+
+    def effective(values: np.ndarray) -> float:
+        off = values - values.mean()
+        squares = float(off @ off)
+        common = [float((np.bincount(of_part, weights=off) ** 2).sum()) for of_part in which]
+        error = squares + sum(max(part - squares, 0.0) for part in common)
+        return len(values) * squares / error if error > 0 else np.nan
+
+    return effective
 
 
 def _effective(values: np.ndarray, weight: np.ndarray) -> float:

@@ -22,7 +22,17 @@ from riskweighted.sampling.laplace import curvature_at, mode_of, root_of_inverse
 from riskweighted.sampling.loo import K_LIMIT, importance_weights
 from riskweighted.sampling.settings import AUTO, DIRECT, NUTS, Sampling
 
-__all__ = ["EFFECTIVE", "Direct", "draw_directly", "draw_or_refuse", "heights_of", "not_possible"]
+__all__ = [
+    "EFFECTIVE",
+    "Direct",
+    "draw_directly",
+    "draw_or_refuse",
+    "heights_of",
+    "not_possible",
+    "relied_on",
+    "resampled",
+    "smoothed",
+]
 
 EFFECTIVE = 400  # proposals that the weighted ones must be worth; fewer only where fewer draws are asked for
 _FREEDOM, _FREEDOM_BY_SIZE = 7, 1 / 8
@@ -51,7 +61,7 @@ class Direct:
     @property
     def accepted(self) -> bool:
         """Whether they may be used: k-hat <= 0.7, and enough effective draws."""
-        return _relied_on(self.pareto_k, self.effective, self.needed)
+        return relied_on(self.pareto_k, self.effective, self.needed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,10 +98,10 @@ def draw_directly(density: Density, size: int, count: int, rng: np.random.Genera
             if fitted and proposed is not None:
                 centre, root = _moments(proposed)
             proposed = _proposed(density, centre, root, times * max(_PROPOSALS, count), rng)
-            if _relied_on(proposed.pareto_k, proposed.effective, needed):
+            if relied_on(proposed.pareto_k, proposed.effective, needed):
                 break
     assert proposed is not None
-    which, told = _resampled(proposed.weights, count, rng), (proposed.pareto_k, proposed.effective, needed, len(proposed.vectors))
+    which, told = resampled(proposed.weights, count, rng), (proposed.pareto_k, proposed.effective, needed, len(proposed.vectors))
     return Direct(proposed.vectors[which], which, proposed.heights[which], *told)
 
 
@@ -112,7 +122,7 @@ def heights_of(density: Density, vectors: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(heights), heights, -np.inf)
 
 
-def _relied_on(pareto_k: float, effective: float, needed: int) -> bool:
+def relied_on(pareto_k: float, effective: float, needed: int) -> bool:
     return bool(pareto_k <= K_LIMIT and effective >= needed)
 
 
@@ -124,12 +134,17 @@ def _proposed(density: Density, centre: np.ndarray, root: np.ndarray, count: int
     vectors = centre + (stretch[:, None] * normal) @ root.T
     heights = heights_of(density, vectors)
     spread = stretch**2 * (normal**2).sum(axis=1)
-    log_weights = heights + 0.5 * (freedom + len(centre)) * np.log1p(spread / freedom)
+    weights, pareto_k = smoothed(heights + 0.5 * (freedom + len(centre)) * np.log1p(spread / freedom))
+    return _Proposals(centre, root, vectors, heights, weights, pareto_k)
+
+
+def smoothed(log_weights: np.ndarray) -> tuple[np.ndarray, float]:
+    """Pareto smoothed weights (S,) that add up to 1, and the shape of their tail; NaN where no proposal has a weight."""
     if not np.isfinite(log_weights).any():
-        return _Proposals(centre, root, vectors, heights, np.full(count, 1 / count), np.nan)
+        return np.full(len(log_weights), 1 / len(log_weights)), np.nan
     with np.errstate(all="ignore"):  # the fit of a tail overflows where there is none
         weights, pareto_k = importance_weights(-(log_weights - log_weights.max())[None])
-    return _Proposals(centre, root, vectors, heights, weights[0], float(pareto_k[0]))
+    return weights[0], float(pareto_k[0])
 
 
 def _moments(proposed: _Proposals) -> tuple[np.ndarray, np.ndarray]:
@@ -143,7 +158,7 @@ def _moments(proposed: _Proposals) -> tuple[np.ndarray, np.ndarray]:
     return mean, axes * np.sqrt(np.maximum(values, 0.0))
 
 
-def _resampled(weights: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+def resampled(weights: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
     """Which proposals are drawn, (count,): each as often as its weight says, to one; in random order."""
     places = (rng.random() + np.arange(count)) / count
     ends = np.cumsum(weights)

@@ -31,6 +31,7 @@ __all__ = [
     "modes_from",
     "peak_of",
     "root_of_inverse",
+    "round_about",
     "round_coordinates",
 ]
 
@@ -304,6 +305,14 @@ def laplace_steps(density: Density, size: int, step: float, start: np.ndarray | 
 def round_coordinates(density: Density, size: int, start: np.ndarray | None = None) -> Coordinates | Following:
     """Those of the Hessian at the mode, not of `Independent` parts; of a `Scaled` density they follow the scale as the prior does."""
     return _round(density, *_found(density, np.zeros(size) if start is None else start))
+
+
+def round_about(density: Scaled, place: np.ndarray) -> Following:
+    """`round_coordinates` about parameters (d,) that are the mode given their scale."""
+    over = _OverScale(density)
+    coordinates = _round(density, place, curvature_at(over, over.over(place)))
+    assert isinstance(coordinates, Following)
+    return coordinates
 
 
 def _round(density: Density, mode: np.ndarray, curvature: np.ndarray) -> Coordinates | Following:

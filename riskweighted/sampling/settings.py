@@ -6,9 +6,9 @@ from riskweighted.common.checks import check_choice, check_count, is_number
 from riskweighted.common.errors import InputError
 from riskweighted.common.settings import APART, read_by
 
-__all__ = ["AUTO", "DIRECT", "NUTS", "Sampling"]
+__all__ = ["AUTO", "DIRECT", "IMPORTANCE", "NUTS", "Sampling"]
 
-AUTO, DIRECT, NUTS = "auto", "direct", "nuts"
+AUTO, DIRECT, IMPORTANCE, NUTS = "auto", "direct", "importance", "nuts"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,7 +17,8 @@ class Sampling:
 
     The engine "direct" draws from a density near its mode by importance (`riskweighted.sampling.direct`), chains x draws draws, and is
     refused where the model offers no such density or the weights fail; "nuts" runs chains; "auto" tries the first, where it can, and then
-    the second.
+    the second. "importance", which `riskweighted init` writes, also tries importance for compiled densities of one mode, such as those of
+    the transformation model and of two parts, and runs chains where the weights fail (`riskweighted.sampling.near`).
 
     Cores of None are as many as there are chains and as the machine has; for a compiled density one for each third of a millisecond that a
     gradient takes, since shorter ones would wait for each other. The draws are the same.
@@ -46,4 +47,4 @@ class Sampling:
             check_count(self.cores, "cores", most=10_000)
         if self.target_accept is not None and not (is_number(self.target_accept) and 0 < self.target_accept < 1):
             raise InputError(f"target_accept must lie between 0 and 1, got {self.target_accept!r}")
-        check_choice(self.engine, (AUTO, NUTS, DIRECT), "engine")
+        check_choice(self.engine, (AUTO, NUTS, DIRECT, IMPORTANCE), "engine")

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import riskweighted as rw
+from riskweighted.disclosure import anew
 from riskweighted.disclosure.anew import Weighting, change_of_weights, is_made_anew, weights_without
 from riskweighted.intruder.world import make_world
 
@@ -42,10 +43,28 @@ def test_changes_are_those_of_the_scheme_without_the_record(scheme, synthetic):
     assert known.all()
     for record in range(0, N, 3):
         others = np.delete(np.arange(N), record)
-        anew = weights(scheme, DATA.iloc[others], scenario, scale)
-        expected = (anew - alpha[others]) @ TERMS[others] - alpha[record] * TERMS[record]
+        without = weights(scheme, DATA.iloc[others], scenario, scale)
+        expected = (without - alpha[others]) @ TERMS[others] - alpha[record] * TERMS[record]
         assert changes[record] == pytest.approx(expected, abs=1e-12)
-        assert weights_without(world, weighting, alpha, record)[others] == pytest.approx(anew)
+        assert weights_without(world, weighting, alpha, record)[others] == pytest.approx(without)
+
+
+@pytest.mark.parametrize("scheme", ["marginal", "power(g=2)", "mix(t=0.5)"])
+@pytest.mark.parametrize("codes", [(), (0.0,)], ids=["amounts", "with a code"])
+@pytest.mark.filterwarnings("ignore::riskweighted.SingletonWarning")
+def test_sums_over_sorted_ends_are_those_of_the_matrix(scheme, codes, monkeypatch):
+    data = DATA.assign(income=np.round(DATA["income"], 1) * (np.arange(N) % 5 > 0))
+    scenario = rw.Scenario(known="region", synthetic="income", codes={"income": codes} if codes else {})
+    world, scale = make_world(data, scenario), 1.2 if scheme == "marginal" else 1.0
+    weighting, alpha = Weighting(scheme, scale=scale), weights(scheme, data, scenario, scale)
+    by_matrix, _ = change_of_weights(world, weighting, alpha, TERMS)
+    monkeypatch.setattr(anew, "_SORTED", 1)
+    monkeypatch.setattr(anew, "MOST", 1)  # so that whoever is known is known by the ends
+    by_ends, known = change_of_weights(world, weighting, alpha, TERMS)
+    assert known.all()
+    np.testing.assert_allclose(by_ends, by_matrix, atol=1e-12)
+    with pytest.raises(rw.InputError, match="not those of scheme"):
+        change_of_weights(world, Weighting("power(g=3)"), alpha, TERMS)
 
 
 @pytest.mark.filterwarnings("ignore::riskweighted.SingletonWarning")

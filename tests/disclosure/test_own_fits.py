@@ -9,6 +9,7 @@ from scipy.stats import binomtest, norm
 
 import riskweighted as rw
 from experiments.disclosure.refits import households, off_from_refits
+from riskweighted.disclosure import own_packs
 from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.comparing import Records, _least_upper
@@ -100,7 +101,7 @@ def test_weights_made_at_another_radius_are_made_anew_there(data):
 
 
 @pytest.mark.filterwarnings("ignore::riskweighted.ConvergenceWarning")
-def test_a_record_whose_weights_fail_is_left_out_by_a_fit_of_its_own():
+def test_a_record_whose_weights_fail_is_left_out_by_a_fit_of_its_own(monkeypatch):
     data = households(60)
     data.loc[0, "income"] = 5e7  # alone it widens the whole distribution
     world = make_world(data, SCENARIO)
@@ -115,6 +116,8 @@ def test_a_record_whose_weights_fail_is_left_out_by_a_fit_of_its_own():
     assert np.log(packs.refitted[0]).std() < 0.7 < np.log(packs.drawn.values).std()
     none = FittedPacks.of(fit, coding, setting, Weighting("unweighted"), copies=10, repeats=3, refits=0)
     assert not none.judged[0]
+    monkeypatch.setattr(own_packs, "_REFITTED", 59)  # as if the file were large
+    assert not FittedPacks.of(fit, coding, setting, Weighting("unweighted"), copies=10, repeats=3, refits=1).judged[0]
 
 
 @pytest.mark.long

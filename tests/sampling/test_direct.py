@@ -73,7 +73,7 @@ def test_the_same_seed_gives_the_same_draws_and_every_proposal_is_drawn_as_its_w
     np.testing.assert_array_equal(first.vectors, second.vectors)
     assert not np.array_equal(first.vectors, other.vectors)
     weights = np.random.default_rng(3).dirichlet(np.full(50, 0.3))
-    which = direct._resampled(weights, 1000, np.random.default_rng(4))
+    which = direct.resampled(weights, 1000, np.random.default_rng(4))
     assert (np.abs(np.bincount(which, minlength=50) - 1000 * weights) < 1).all()
     assert not (np.diff(which) >= 0).all()
 
