@@ -51,8 +51,8 @@ def weights_of(scheme: str, data: pd.DataFrame, scenario: rw.Scenario) -> Any:
 
 
 def quantities(fit: rw.Fit) -> pd.DataFrame:
-    """Mean, standard deviation and effective size of every quantity of every block."""
-    rows: dict[tuple[str, str], tuple[float, float, float]] = {}
+    """Mean, standard deviation, and effective sizes for either, of every quantity of every block."""
+    rows: dict[tuple[str, str], tuple[float, ...]] = {}
     for block, of_block in fit.blocks.items():
         values = released_quantities(of_block)
         for name in of_block.posterior.data_vars:
@@ -60,16 +60,16 @@ def quantities(fit: rw.Fit) -> pd.DataFrame:
             for place in np.ndindex(drawn.shape[2:]):
                 label = str(name).replace("::::", ".") + (f"[{', '.join(map(str, place))}]" if place else "")
                 values[label] = drawn[(slice(None), slice(None), *place)]
-        worth = of_block.diagnostics[["ess_bulk"]].to_dict()["ess_bulk"]
-        rows |= {(block, name): (each.mean(), each.std(ddof=1), worth[name]) for name, each in values.items() if name in worth}
-    return pd.DataFrame(rows, index=["mean", "sd", "worth"]).T
+        worth = of_block.diagnostics[["ess_bulk", "ess_spread"]].assign(ess_spread=lambda table: table.min(axis=1))
+        rows |= {(block, name): (each.mean(), each.std(ddof=1), *worth.loc[name]) for name, each in values.items() if name in worth.index}
+    return pd.DataFrame(rows, index=["mean", "sd", "worth", "spread"]).T
 
 
 def apart(first: pd.DataFrame, second: pd.DataFrame) -> tuple[int, float, float]:
     """How many quantities both have, and the largest z of means and of log standard deviations."""
     both = first.add_suffix("_1").join(second.add_suffix("_2"), how="inner").query("sd_1 > 0 and sd_2 > 0")
     of_mean = (both["mean_1"] - both["mean_2"]) / np.sqrt(both["sd_1"] ** 2 / both["worth_1"] + both["sd_2"] ** 2 / both["worth_2"])
-    of_spread = np.log(both["sd_1"] / both["sd_2"]) / np.sqrt(0.5 / both["worth_1"] + 0.5 / both["worth_2"])
+    of_spread = np.log(both["sd_1"] / both["sd_2"]) / np.sqrt(0.5 / both["spread_1"] + 0.5 / both["spread_2"])
     return len(both), float(of_mean.abs().max()), float(of_spread.abs().max())
 
 
