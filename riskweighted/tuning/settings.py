@@ -93,6 +93,8 @@ class TuningSettings:
         object.__setattr__(self, "keep", _checked_limits(self.keep))
         if check_number(self.at_most, "at_most", least=0) == 0:
             raise InputError("at_most must be a number > 0, got 0")
+        if self.at_most >= 1 and self.asked.aim.of == "risk" and self.asked.aim.name in _short():
+            raise InputError(f"at_most of {self.target!r} must be below 1, as it is a probability (0.05 is 5 %), got {self.at_most:g}")
         if self.family is not None:
             self._check_family(self.family)
         _declared_loss(self.loss)

@@ -188,6 +188,7 @@ def call(counts, fit=None, **settings):
         ({"family": "3-way"}, "no parameter"),
         ({"family": "nobody's"}, "unknown family"),
         ({"at_most": 0}, "at_most must be a number > 0, got 0"),
+        ({"at_most": 5}, "must be below 1, as it is a probability .*got 5"),
         ({"at_most": -1}, "at_most must be a finite number >= 0"),
         ({"at_most": float("nan")}, "at_most"),
         ({"at_most": "much"}, "at_most"),
