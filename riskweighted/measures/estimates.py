@@ -85,7 +85,7 @@ def combined(context: Context) -> Iterator[Value]:
 
 _WIDE = "Weights below 1 bias it; the pooled bootstrap is wide enough to hide a small bias, but its level is not assured (docs/trust.md)."
 BIASED = "Weights below 1 bias it, so its interval holds the truth less often than its level says, often much less (docs/trust.md)."
-_BOOTSTRAP = "mean over datasets of the bootstrap estimates"
+_BOOTSTRAP = "mean over datasets, with the interval of the pooled bootstrap"
 _of_one = partial(Measure, source="METHODS section 6", direction="neither", table="utility", each=True, order=20, compute=estimates)
 _share = partial(_of_one, kind="share", parameter="level", many=True, weighted=BIASED)
 _LEVEL = _share("level-share", "share of {term}", _BOOTSTRAP)

@@ -87,7 +87,7 @@ def bootstrap_quantiles(values: np.ndarray, quantile: float, resamples: int, rng
 def pooled_bootstrap(
     datasets: Sequence[np.ndarray], quantile: float | None, rng: np.random.Generator, *, resamples: int = 1000, level: float = 0.95
 ) -> Interval:
-    """Return the point estimate and the interval of the bootstrap statistics of L datasets pooled.
+    """Return the mean of a statistic over L datasets, with the interval of its bootstrap values pooled.
 
     Parameters
     ----------
@@ -104,8 +104,9 @@ def pooled_bootstrap(
     Returns
     -------
     Interval
-        Mean and outer quantiles of all S L values. Their variance is about vbar + b, not the vbar + b/L of the
-        combining rule for partially synthetic data: `rule` says so, and how means of 1,000 values and more were resampled.
+        The estimate is the statistic of the datasets as they are; the ends are outer quantiles of all S L bootstrap values. Their
+        variance is about vbar + b, not the vbar + b/L of the combining rule for partially synthetic data: `rule` says so, and how
+        means of 1,000 values and more were resampled.
 
     Examples
     --------
@@ -129,4 +130,5 @@ def pooled_bootstrap(
     limit = f", of each the {_FAR} farthest values, the others by normal theory with skewness"
     how = limit if quantile is None and any(map(_is_many, arrays)) else ""
     rule = f"pooled bootstrap, {len(datasets)} x {resamples} resamples{how} (variance about vbar + b)"
-    return Interval(float(pooled.mean()), float(lower), float(upper), float(pooled.var(ddof=1)), np.inf, rule)
+    estimate = np.mean([values.mean() if quantile is None else np.quantile(values, quantile) for values in arrays])
+    return Interval(float(estimate), float(lower), float(upper), float(pooled.var(ddof=1)), np.inf, rule)
