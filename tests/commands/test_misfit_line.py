@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from riskweighted.commands.run import _verdict
+from riskweighted.commands.run import _model
 
 pytestmark = pytest.mark.quick
 
@@ -19,14 +19,13 @@ COLUMNS = ["check", "parameter", "confidential", "synthetic", "effect", "thresho
 
 
 def line(table):
-    (text,) = _verdict(SimpleNamespace(fits=False, fit_check=table, summary=pd.DataFrame(index=["unweighted"])))
-    return text
+    return _model(SimpleNamespace(fits=False, fit_check=table, summary=pd.DataFrame(index=["unweighted"])))
 
 
 def test_of_several_variables_the_line_names_which():
     table = pd.DataFrame(ROWS, columns=COLUMNS)
     text = line(table)
-    assert "MISFITS in 2 of 3 checks" in text
+    assert "misfits in 2 of 3 checks" in text
     assert "income, two-way region: distance" in text
     assert "most where region=west" in text
     assert "spending, mean sex=f: 12" in text

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import riskweighted as rw
-from riskweighted.commands.run import _verdict
+from riskweighted.commands.run import _model
 from riskweighted.reports.wording import not_mended
 from riskweighted.runs.checked import check_study
 from riskweighted.runs.examples import STUDY, data
@@ -90,8 +90,8 @@ def test_the_terminal_says_of_a_misfit_that_centring_does_not_mend_it(labels, to
         "verdict": "misfits",
     }
     finished = SimpleNamespace(fits=False, fit_check=pd.DataFrame([row]), summary=pd.DataFrame(index=labels))
-    (line,) = _verdict(finished)
-    assert "MISFITS" in line
+    line = _model(finished)
+    assert "misfits" in line
     assert ("mix+(t=0.5)" in line) == told
 
 
