@@ -44,7 +44,7 @@ def worst_misfits(checks: pd.DataFrame, most: int) -> list[str]:
     """What the unweighted fit misses most, by its statistic, as the data and as the synthetic datasets have it."""
     missed = _judged(checks).query("verdict == @MISFITS")
     worst = missed.assign(ratio=missed["effect"] / missed["threshold"]).sort_values("ratio", ascending=False).head(most)
-    return [f"{_of_row(row)}: {_differing(row)}" for row in worst.to_dict("records")]
+    return [f"{_of_row(row)}: {_differing(row)}" for row in worst.astype(object).where(worst.notna(), "").to_dict("records")]
 
 
 def _judged(checks: pd.DataFrame) -> pd.DataFrame:
@@ -80,7 +80,8 @@ def _why(verdicts: Sequence[Verdict], schemes: Sequence[str], checks: pd.DataFra
         return ""
     if reason.statistic.key == FITS.statistic.key and reason.verdict == FAIL:
         rows = _judged(checks)
-        return f"the model misfits in {int((rows['verdict'] == MISFITS).sum())} of {len(rows)} checks; {worst_misfits(checks, 1)[0]}"
+        missed = int((rows["verdict"] == MISFITS).sum())
+        return "; ".join([f"the model misfits in {missed} of {len(rows)} checks", *worst_misfits(checks, 1)])
     if reason.statistic.key == beyond.MEAN.key and reason.limit is None:
         return f"{reason.label}: {reason.why}"
     return in_brief([reason], reason.label, INTERNAL, ())
