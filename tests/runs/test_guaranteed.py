@@ -70,7 +70,7 @@ def whole(tmp_path_factory):
         warnings.simplefilter("ignore", RiskWeightedWarning)
         dry = CliRunner().invoke(app, ["run", str(folder / "study.toml"), "--out", str(folder / "out"), "--dry-run"])
         assert not (folder / "out").exists()
-        done = CliRunner().invoke(app, ["run", str(folder / "study.toml"), "--out", str(folder / "out"), "--cores", "1"])
+        done = CliRunner().invoke(app, ["run", str(folder / "study.toml"), "--out", str(folder / "out"), "--cores", "1", "--full"])
     return folder / "out", " ".join(dry.output.split()), " ".join(done.output.split()), done
 
 
