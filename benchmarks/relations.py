@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 import riskweighted as rw
-from benchmarks.peers_methods import cart
+from benchmarks.peers_methods import cart_with_leaves
 from riskweighted.design import bends
 from riskweighted.runs.bounds import default_bounds
 
@@ -61,7 +61,7 @@ def tree_frames(data: pd.DataFrame, seed: int) -> list[pd.DataFrame]:
         for place, name in enumerate(VARIABLES):
             both = pd.concat([coded, drawn], ignore_index=True)
             formula = f"{name} ~ {' + '.join(['C(sex)', 'age', 'C(edu)', *VARIABLES[:place]])}"
-            drawn[name] = cart(formula, both, rng, np.arange(len(coded)), least=LEAF)[len(coded) :]
+            drawn[name] = cart_with_leaves(formula, both, rng, np.arange(len(coded)), LEAF)[0][len(coded) :]
         frames.append(drawn.assign(smoke=levels[drawn["smoke"].astype(int)], income=drawn["income"].where(drawn["income"] >= 0)))
     return frames
 

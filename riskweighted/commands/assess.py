@@ -244,12 +244,11 @@ def _write_assessment(result: "Assessment", folder: Path, disclosure: "pd.DataFr
 
 def _draw_map(result: "Assessment", disclosure: "pd.DataFrame", path: Path, risk: str | None, utility: str | None) -> None:
     """Every tool by risk and loss of utility, with the frontier, as SVG and PNG; the risk is disclosure where any tool is judged."""
-    from riskweighted.disclosure.policy import NOT_JUDGED
     from riskweighted.measures import beyond
     from riskweighted.plots.risk_utility import plot_risk_utility
 
     summary, chosen = result.summary(), result.map_measures()
-    judged = disclosure[disclosure["verdict"] != NOT_JUDGED].drop_duplicates("label").set_index("label")
+    judged = disclosure.reindex(columns=["label", "D"]).dropna().drop_duplicates("label").set_index("label")
     if len(judged):
         summary[beyond.MEAN.label] = judged["D"].reindex(summary.index)
     ax = plot_risk_utility(summary, risk or (None if len(judged) else chosen[0]), utility or chosen[1], references=result.yardsticks)

@@ -1,7 +1,7 @@
 """What a study does not say of its file, and the file says of itself: codes, identifiers, survey weights, recodes."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,7 @@ from riskweighted.common.errors import listing
 from riskweighted.common.frames import holds_numbers
 from riskweighted.runs.columns import AMOUNT, IDENTIFIER, Column, look_at
 from riskweighted.runs.study import Study
-from riskweighted.structure.find import find_structure
+from riskweighted.structure.find import MOST_COLUMNS, find_structure
 
 __all__ = ["likely_codes", "remarks"]
 
@@ -22,11 +22,13 @@ def remarks(study: Study, data: pd.DataFrame) -> list[str]:
     """A sentence each, for who wrote the study; counts and shares, no value of the data. Under a guarantee nothing is looked for."""
     if study.guarantee is not None:
         return []
-    columns = {column.name: column for column in look_at(data)}
+    used = study.synthesizer.columns_among(data.columns)
+    looked_at = dict.fromkeys([*study.variables, *study.unaltered(data), *used])
+    columns = {column.name: column for column in look_at(data[list(looked_at)])}
     stated = {name: [*study.scenario.codes_of(name), *study.synthesizer.codes.get(name, ())] for name in study.variables}
     codes = likely_codes((columns[name] for name in study.variables), stated)
     told = [f"{each}: name them in [scenario] codes, as `init` does" for each in codes]
-    return [*told, *_identifiers(study, data, columns), *_weights(study, data), *_recodes(study, data)]
+    return [*told, *_identifiers(study, columns), *_weights(study, data), *_recodes(study, data, used)]
 
 
 def likely_codes(columns: Iterable[Column], stated: Mapping[str, Collection[float]]) -> Iterator[str]:
@@ -37,15 +39,14 @@ def likely_codes(columns: Iterable[Column], stated: Mapping[str, Collection[floa
             yield f"{column.name} has {number} ({100 * column.of_codes:.0f} % of the records), counted among its amounts"
 
 
-def _identifiers(study: Study, data: pd.DataFrame, columns: dict[str, Column]) -> Iterator[str]:
+def _identifiers(study: Study, columns: Mapping[str, Column]) -> Iterator[str]:
     """Columns that leave, or predict, and tell one record from every other."""
-    used = dict.fromkeys([*study.unaltered(data), *study.synthesizer.columns_among(data.columns)])
-    keys = [name for name in used if columns[name].use == IDENTIFIER and name not in study.variables]
+    keys = [name for name, column in columns.items() if column.use == IDENTIFIER and name not in study.variables]
     if keys:
-        told = (
-            "nearly every record has a value of its own, so that it names persons: leave it out of [release] columns and of what predicts"
+        yield (
+            f"{listing(keys)}: nearly every record has a value of its own, so that it names persons: leave it out of [release] columns and "
+            "of what predicts"
         )
-        yield f"{listing(keys)}: {told}"
 
 
 def _weights(study: Study, data: pd.DataFrame) -> Iterator[str]:
@@ -57,9 +58,9 @@ def _weights(study: Study, data: pd.DataFrame) -> Iterator[str]:
             yield f"{listing(found)}: called like survey weights, and not used as such: [weights] survey"
 
 
-def _recodes(study: Study, data: pd.DataFrame) -> Iterator[str]:
+def _recodes(study: Study, data: pd.DataFrame, used: Sequence[str]) -> Iterator[str]:
     """Predictors that follow from another one."""
-    names = [name for name in study.synthesizer.columns_among(data.columns) if name not in study.variables]
+    names = [name for name in used if name not in study.variables][:MOST_COLUMNS]
     follow = find_structure(data, names).recodes if len(names) > 1 else {}
     told = [f"{name} from {of}" for name, of in follow.items()][:_MOST]
     if told:
