@@ -31,7 +31,8 @@ from riskweighted.sampling.block_fit import BlockFit, PreparedModel
 from riskweighted.sampling.convergence import no_diagnostics
 from riskweighted.sampling.direct import heights_of
 from riskweighted.sampling.fitting import compile_prepared
-from riskweighted.sampling.laplace import Coordinates, Independent, Scaled
+from riskweighted.sampling.laplace import Coordinates, Scaled, parts_of
+from riskweighted.sampling.near import of_one_mode
 from riskweighted.sampling.settings import IMPORTANCE, NUTS
 from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.fit import Fit
@@ -117,19 +118,15 @@ def _fitting(work: Work, model: PreparedModel) -> float:
     began = time.process_time()
     density, size = blueprint.of_vector(weights), layout_of(blueprint).size
     made = time.process_time() - began
-    if blueprint.density is not None and sampling.engine == IMPORTANCE and blueprint.exact is None and _of_one_mode(density, size):
-        each = sum(_near(part, width) for width, part in _parts(density, size))
+    if blueprint.density is not None and sampling.engine == IMPORTANCE and blueprint.exact is None and of_one_mode(density, size):
+        each = sum(_near(part, width) for width, part in parts_of(density, size))
     elif blueprint.density is not None:
-        each = sum(_by_chains(part, width, iterations, len(weights) < _FEW * size) for width, part in _parts(density, size))
+        each = sum(_by_chains(part, width, iterations, len(weights) < _FEW * size) for width, part in parts_of(density, size))
     elif sampling.engine == NUTS:
         each = iterations * _OF_GRAPH * _gradient(density, size)
     else:
         each = _directly(density, size, drawn)
     return len(study.weights.schemes) * (2 * made + each)
-
-
-def _parts(density: Density, size: int) -> tuple[tuple[int, Density], ...]:
-    return density.parts if isinstance(density, Independent) else ((size, density),)
 
 
 def _by_chains(density: Density, size: int, iterations: int, few: bool) -> float:
@@ -141,10 +138,6 @@ def _by_chains(density: Density, size: int, iterations: int, few: bool) -> float
     if getattr(density, "rough", None) is not None:
         of_search = size * _SEARCH  # what is left of it once a share of the records was searched
     return (of_search + of_iteration * iterations) * _gradient(density, size)
-
-
-def _of_one_mode(density: Density, size: int) -> bool:
-    return all(getattr(part, "starts", None) is None for _, part in _parts(density, size))
 
 
 def _near(density: Density, size: int) -> float:

@@ -29,6 +29,7 @@ __all__ = [
     "laplace_steps",
     "mode_of",
     "modes_from",
+    "parts_of",
     "peak_of",
     "root_of_inverse",
     "round_about",
@@ -198,6 +199,11 @@ class Coordinates:
         """The log density of w, up to a constant, and its gradient (d,)."""
         height, slope = self.density(self.centre + self.turn @ w)
         return height, self.turn.T @ slope
+
+
+def parts_of(density: Density, size: int) -> tuple[tuple[int, Density], ...]:
+    """The independent parts of a log density of vectors (d,), each behind its size; itself where it has none."""
+    return density.parts if isinstance(density, Independent) else ((size, density),)
 
 
 def mode_of(density: Density, size: int, start: np.ndarray | None = None) -> np.ndarray:

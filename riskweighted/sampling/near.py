@@ -15,9 +15,9 @@ from threadpoolctl import threadpool_limits
 
 from riskweighted.contract.synthesizer import Density
 from riskweighted.sampling.direct import EFFECTIVE, heights_of, relied_on, resampled, smoothed
-from riskweighted.sampling.laplace import Coordinates, Following, Independent, begun_at_modes, round_about
+from riskweighted.sampling.laplace import Coordinates, Following, begun_at_modes, parts_of, round_about
 
-__all__ = ["Near", "draw_near"]
+__all__ = ["Near", "draw_near", "of_one_mode"]
 
 _SHIFTS, _PAIRS = 4, 64
 _CLIMBED, _DAMPED = 15, 0.8  # steps to a mode in round coordinates
@@ -36,13 +36,17 @@ class Near(NamedTuple):
     pareto_k: float
 
 
+def of_one_mode(density: Density, size: int) -> bool:
+    """Whether no part of it says that its mode must be searched from several places."""
+    return all(getattr(part, "starts", None) is None for _, part in parts_of(density, size))
+
+
 def draw_near(density: Density, size: int, count: int, rng: np.random.Generator) -> Near | None:
     """Draws of a log density of vectors (d,) with one mode; None where it may have several, or where the weights fail."""
-    parts = density.parts if isinstance(density, Independent) else ((size, density),)
-    if any(getattr(part, "starts", None) is not None for _, part in parts):
+    if not of_one_mode(density, size):
         return None
     drawn = []
-    for width, part in parts:
+    for width, part in parts_of(density, size):
         with threadpool_limits(1), np.errstate(all="ignore"):  # a sum that is split over threads does not repeat; a far tail overflows
             found = _of_part(part, width, count, rng)
         if found is None:

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from riskweighted.common.interrupts import interrupts_kept
 from riskweighted.common.threads import worker_threads
 from riskweighted.contract.synthesizer import Density
-from riskweighted.sampling.laplace import Coordinates, Following, Independent, begun_at_modes
+from riskweighted.sampling.laplace import Coordinates, Following, begun_at_modes, parts_of
 from riskweighted.sampling.settings import Sampling
 
 with warnings.catch_warnings():
@@ -108,7 +108,7 @@ def run_chains(
 
 def run_density(density: Density, size: int, sampling: Sampling, random_seed: int | None, progress: Progress | None) -> Sampled:
     """Sample a log density of our own in the coordinates of its Hessian at the mode; independent parts one after the other."""
-    parts = density.parts if isinstance(density, Independent) else ((size, density),)
+    parts = parts_of(density, size)
     seeds = np.random.SeedSequence(random_seed).generate_state(len(parts), np.uint64)
     vectors, heights, diverging = [], [], 0
     for number, ((width, part), seed) in enumerate(zip(parts, seeds, strict=True)):
