@@ -30,8 +30,6 @@ from riskweighted.common.errors import InputError
 from riskweighted.common.extras import optional
 from riskweighted.common.folders import opened
 
-_MOST_TOOLS, _WIDTH = 4, 80  # of the lines on a terminal
-
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -258,27 +256,23 @@ def _draw_map(result: "Assessment", disclosure: "pd.DataFrame", path: Path, risk
 
 def _brief(disclosure: "pd.DataFrame", confidential: Path, synthesized: str) -> Iterator[str]:
     """Whether each tool's files may leave, by what they give away beyond inference; the largest reason, and what comes next."""
-    from riskweighted.common.text import plain, shortened
-    from riskweighted.disclosure.policy import NOT_JUDGED
-    from riskweighted.evaluation.verdicts import FAIL, PASS, word_of
+    import pandas as pd
 
-    first = disclosure.drop_duplicates("label").set_index("label")
-    words = {str(label): word_of(str(verdict)) for label, verdict in first["verdict"].items()}
-    shown = list(words)[:_MOST_TOOLS]
-    wide = max(map(len, shown))
-    for label in shown:
-        row = first.loc[label]
-        judged = row.get("D", float("nan")) == row.get("D", float("nan"))
-        told = f"D {row['D']:.3f}, at most {row['upper']:.3f}" if judged else "no folds tell what it gives away"
-        yield shortened(f"{plain(label):{wide}}  {words[label]:10}  {told}", _WIDTH)
-    if len(words) > len(shown):
-        rest = [words[label] for label in words if label not in shown]
-        yield f"{len(rest)} more: {', '.join(f'{rest.count(word)} {word}' for word in (PASS, FAIL, NOT_JUDGED) if word in rest)}"
-    failing = next((label for word in (FAIL, NOT_JUDGED) for label in words if words[label] == word), None)
+    from riskweighted.evaluation.verdicts import FAIL, NOT_JUDGED, word_of
+    from riskweighted.reports.brief import verdict_lines
+
+    first = disclosure.drop_duplicates("label").set_index("label").reindex(columns=["verdict", "why", "D", "upper"])
+    told = {}
+    for label, row in first.iterrows():
+        known = f"D {row['D']:.3f}, at most {row['upper']:.3f}" if pd.notna(row["D"]) else "no folds tell what it gives away"
+        told[str(label)] = word_of(str(row["verdict"])), known
+    failing = next((label for word in (FAIL, NOT_JUDGED) for label in told if told[label][0] == word), None)
+    yield from verdict_lines(told, "" if failing is None else f"{failing}: {first.loc[failing, 'why']}")
     if failing is not None:
-        yield shortened(plain(f"Why: {failing}: {first.loc[failing, 'why']}"), _WIDTH if len(words) > len(shown) else 2 * _WIDTH)
-        folds = f"riskweighted folds {shlex.quote(str(confidential))} --synthesized {synthesized} --out folds"
-        yield f"Next: {folds if words[failing] == NOT_JUDGED else 'fewer datasets or columns, or a tool that follows single records less'}"
+        step = "fewer datasets or columns, or a tool that follows single records less"
+        if told[failing][0] == NOT_JUDGED:
+            step = f"riskweighted folds {shlex.quote(str(confidential))} --synthesized {synthesized} --out folds"
+        yield f"Next: {step}"
 
 
 def _print_disclosure(disclosure: "pd.DataFrame") -> None:

@@ -210,13 +210,13 @@ def _proved(study: "Study") -> list[str]:
 
 def _model(finished: "Run") -> str:
     """Whether the model suits the data, and where it does so least."""
-    from riskweighted.evaluation.judgement import COST, MISFITS, MODEL
+    from riskweighted.evaluation.judgement import MISFITS, judged_rows
     from riskweighted.reports.brief import worst_misfits
     from riskweighted.reports.wording import not_mended
 
     if finished.fits is None:
         return "Model: not judged, since no fit of the study is unweighted (alpha 1, no survey weights)."
-    rows = finished.fit_check[(finished.fit_check["verdict"] != COST) & (finished.fit_check["check"] != MODEL)]
+    rows = judged_rows(finished.fit_check)
     missed = int((rows["verdict"] == MISFITS).sum())
     if not missed:
         return f"Model: fits the data in all {len(rows)} checks of its unweighted fit (tables/fit_check.csv)."

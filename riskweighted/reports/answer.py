@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from riskweighted.common.numbers import exactly
 from riskweighted.common.text import plain
-from riskweighted.evaluation.judgement import COST, MISFITS, MODEL
+from riskweighted.evaluation.judgement import MISFITS, judged_rows
 from riskweighted.evaluation.summary import LARGEST_R_HAT, SummaryColumn
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, distinct
 from riskweighted.evaluation.verdicts import FAIL, NOT_JUDGED, PASS, Verdict, overall
@@ -224,8 +224,7 @@ def _trust(source: Source) -> str:
     reached = "" if largest != largest else f" (largest R-hat {largest:.4f})"
     failed = len(untrusted.get(fits.CONVERGED.key, []))
     told = f"{failed} of {schemes} fits did NOT converge{reached}." if failed else f"All {schemes} fits converged{reached}."
-    checks = source.checks[source.checks["check"] != MODEL]
-    judged = checks[checks["verdict"] != COST]
+    judged = judged_rows(source.checks)
     if judged.empty:
         return f"{told} The model is not judged: no fit is unweighted."
     missed = int((judged["verdict"] == MISFITS).sum())

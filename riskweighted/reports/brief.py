@@ -9,7 +9,7 @@ import pandas as pd
 
 from riskweighted.common.numbers import together
 from riskweighted.common.text import plain, shortened
-from riskweighted.evaluation.judgement import COST, MISFITS, MODEL
+from riskweighted.evaluation.judgement import MISFITS, judged_rows
 from riskweighted.evaluation.summary import CONVERGED, FITS
 from riskweighted.evaluation.verdicts import FAIL, NOT_JUDGED, PASS, Verdict, failed, overall
 from riskweighted.measures import beyond
@@ -17,38 +17,42 @@ from riskweighted.reports.disclosure import INTERNAL
 from riskweighted.reports.verdicts import in_brief
 from riskweighted.weights.names import UNWEIGHTED
 
-__all__ = ["MOST_SCHEMES", "WIDTH", "brief", "worst_misfits"]
+__all__ = ["MOST_LABELS", "brief", "verdict_lines", "worst_misfits"]
 
-WIDTH = 80  # of a line
-MOST_SCHEMES = 4
+_WIDTH = 80  # of a line
+MOST_LABELS = 4
 _ORDER = (PASS, FAIL, NOT_JUDGED)
 
 
 def brief(verdicts: Sequence[Verdict], schemes: Sequence[str], checks: pd.DataFrame, folder: Path) -> Iterator[str]:
     """The lines, the next command last; the folder's own line is for who calls."""
-    shown = sorted(schemes, key=lambda scheme: _ORDER.index(overall(verdicts, scheme)))[:MOST_SCHEMES]
-    wide = max(map(len, shown), default=0)
-    for scheme in (scheme for scheme in schemes if scheme in shown):
-        told = plain(in_brief(verdicts, scheme, INTERNAL, ()))
-        yield shortened(f"{plain(scheme):{wide}}  {overall(verdicts, scheme):10}  {told}", WIDTH)
-    if len(schemes) > len(shown):
-        counts = Counter(overall(verdicts, scheme) for scheme in schemes if scheme not in shown)
-        yield f"{len(schemes) - len(shown)} more: {', '.join(f'{counts[word]} {word}' for word in _ORDER if counts[word])}"
-    why = _why(verdicts, schemes, checks)
-    wider = 1 if len(schemes) > MOST_SCHEMES else 2  # lines for the reason
-    yield from [shortened(plain(f"Why: {why}"), wider * WIDTH)] if why else []
+    told = {scheme: (overall(verdicts, scheme), in_brief(verdicts, scheme, INTERNAL, ())) for scheme in schemes}
+    yield from verdict_lines(told, _why(verdicts, schemes, checks))
     yield f"Next: {_next(verdicts, schemes, folder)}"
+
+
+def verdict_lines(told: Mapping[str, tuple[str, str]], why: str) -> Iterator[str]:
+    """A line for each of at most four labels, of which those that pass go before, the others counted; and the largest reason.
+
+    `told`: by label its verdict and what is said of it.
+    """
+    shown = sorted(told, key=lambda label: _ORDER.index(told[label][0]))[:MOST_LABELS]
+    wide = max(map(len, shown), default=0)
+    for label in (label for label in told if label in shown):
+        word, text = told[label]
+        yield shortened(f"{plain(label):{wide}}  {word:10}  {plain(text)}", _WIDTH)
+    counts = Counter(word for label, (word, _) in told.items() if label not in shown)
+    if counts:
+        yield f"{counts.total()} more: {', '.join(f'{counts[word]} {word}' for word in _ORDER if counts[word])}"
+    if why:
+        yield shortened(plain(f"Why: {why}"), (1 if counts else 2) * _WIDTH)
 
 
 def worst_misfits(checks: pd.DataFrame, most: int) -> list[str]:
     """What the unweighted fit misses most, by its statistic, as the data and as the synthetic datasets have it."""
-    missed = _judged(checks).query("verdict == @MISFITS")
+    missed = judged_rows(checks).query("verdict == @MISFITS")
     worst = missed.assign(ratio=missed["effect"] / missed["threshold"]).sort_values("ratio", ascending=False).head(most)
     return [f"{_of_row(row)}: {_differing(row)}" for row in worst.astype(object).where(worst.notna(), "").to_dict("records")]
-
-
-def _judged(checks: pd.DataFrame) -> pd.DataFrame:
-    return checks[(checks["verdict"] != COST) & (checks["check"] != MODEL)]
 
 
 def _of_row(row: Mapping[str, object]) -> str:
@@ -79,7 +83,7 @@ def _why(verdicts: Sequence[Verdict], schemes: Sequence[str], checks: pd.DataFra
     if reason is None:
         return ""
     if reason.statistic.key == FITS.statistic.key and reason.verdict == FAIL:
-        rows = _judged(checks)
+        rows = judged_rows(checks)
         missed = int((rows["verdict"] == MISFITS).sum())
         return "; ".join([f"the model misfits in {missed} of {len(rows)} checks", *worst_misfits(checks, 1)])
     if reason.statistic.key == beyond.MEAN.key and reason.limit is None:

@@ -14,7 +14,7 @@ from riskweighted.common.errors import InputError
 from riskweighted.evaluation.judgement import MISFITS, MODEL
 from riskweighted.evaluation.verdicts import FAIL, NOT_JUDGED, PASS, overall
 from riskweighted.release.contents import refuse_failing
-from riskweighted.reports.brief import MOST_SCHEMES, WIDTH, brief
+from riskweighted.reports.brief import MOST_LABELS, brief
 from riskweighted.reports.disclosure import INTERNAL
 from riskweighted.reports.render import render_report
 from riskweighted.reports.verdicts import sentences, verdict_records
@@ -99,9 +99,9 @@ def test_thirty_schemes_take_eight_lines_with_that_of_the_folder():
     many = [f"mix+(t={place / 100})" for place in range(30)]
     verdicts = [each._replace(label=name) for name in many for each in run.verdicts if each.label == "unweighted"]
     lines = list(brief(verdicts, many, run.tables["fit_check"], run.folder))
-    assert len(lines) == MOST_SCHEMES + 3 == 7
-    assert lines[MOST_SCHEMES] == "26 more: 26 fail"
-    assert max(map(len, lines[:-1])) <= WIDTH
+    assert len(lines) == MOST_LABELS + 3 == 7
+    assert lines[MOST_LABELS] == "26 more: 26 fail"
+    assert max(map(len, lines[:-1])) <= 80
 
 
 def test_reasons_of_disclosure_stand_first():
