@@ -17,6 +17,7 @@ from riskweighted.plots.risk import plot_risk_violins, plot_whack_a_mole
 from riskweighted.plots.utility import plot_density, plot_intervals
 from riskweighted.runs.study import Study
 from riskweighted.sweeps.results import sweep_inputs
+from riskweighted.utility.bootstrap import bootstrap_means, bootstrap_quantiles
 from riskweighted.weights.schemes import scheme_weights
 
 __all__ = ["MISS", "compare", "load_published", "make_figures", "our_values", "run_sweeps", "to_markdown"]
@@ -52,10 +53,26 @@ def run_sweeps(out: Path, repetitions: int, *, workers: int | None = None) -> pd
             if len(done.failures):
                 raise InputError(f"{len(done.failures)} cells of {name!r} failed: {done.folder}/failures.csv says where and why")
             rows = done.results
+        rows = as_printed(rows, plan.study.read_data()["outcome"].to_numpy(dtype=float))
         settings = rows.rename(columns={"release.L": "L", "scenario.radius": "radius", "label": "scheme"})
         fixed = {"L": plan.study.release.L, "radius": plan.study.scenario.radius}
         tables.append(settings.assign(**{key: value for key, value in fixed.items() if key not in settings}))
     return pd.concat(tables, ignore_index=True)
+
+
+def as_printed(results: pd.DataFrame, values: np.ndarray) -> pd.DataFrame:
+    """Results with the paper's estimate of the confidential data: the mean of 1,000 resamples of each repetition.
+
+    Ours is the statistic itself, a median of 98 where the paper prints 97.93; of synthetic datasets the two do not differ visibly.
+    """
+    results = results.copy()
+    for row in results.index[results["label"] == "confidential"]:
+        rng = np.random.default_rng(int(results.at[row, "repetition"]))
+        if results.at[row, "key"] == "mean":
+            results.at[row, "value"] = bootstrap_means(values, 1000, rng).mean()
+        elif results.at[row, "key"] == "quantile":
+            results.at[row, "value"] = bootstrap_quantiles(values, results.at[row, "parameter"], 1000, rng).mean()
+    return results
 
 
 def _refuse_other_inputs(plan: Sweep, folder: Path) -> None:
