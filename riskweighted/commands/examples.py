@@ -13,6 +13,7 @@ EXAMPLES = {
         "riskweighted run study.toml --out results --strict --quiet",
     ),
     "demo": ("riskweighted demo --out demo",),
+    "advise": ("riskweighted advise results", "riskweighted advise results --apply"),
     "tune": ("riskweighted tune study.toml \\\n  --target isolated-risk --at-most 0.03 --out tuned",),
     "sweep": ("riskweighted sweep sweep.toml --out swept --workers 2",),
     "weights": (

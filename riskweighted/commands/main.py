@@ -13,6 +13,7 @@ from typer.exceptions import TyperException
 
 from riskweighted import __version__
 from riskweighted.commands.accountant import accountant
+from riskweighted.commands.advise import advise
 from riskweighted.commands.assess import assess
 from riskweighted.commands.check import check
 from riskweighted.commands.examples import EXAMPLES
@@ -41,7 +42,7 @@ _FIRST = """First steps
 
 COMMAND -h shows examples and exit codes."""
 PANELS: dict[str, tuple[Callable[..., None], ...]] = {
-    "Start here": (init, check, run, demo),
+    "Start here": (init, check, run, demo, advise),
     "Weights": (tune, sweep, weights, accountant),
     "Risk and utility": (assess, folds, reidentify, summary, report),
     "Release": (release,),

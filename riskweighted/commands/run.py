@@ -119,7 +119,7 @@ def _show_run(finished: "Run", study: "Study", code: int, *, full: bool) -> None
     if full:
         _show_all(finished, study)
     schemes = list(finished.summary.index[finished.summary["converged"].notna()])
-    for line in brief(finished.verdicts, schemes, finished.fit_check, finished.folder):
+    for line in brief(finished.verdicts, schemes, finished.fit_check, finished.reasons, finished.folder):
         say(line)
     show(f"Results: {finished.folder}/" + ("" if full or manner.quiet else "  (--full prints the tables)"))
 
@@ -210,8 +210,7 @@ def _proved(study: "Study") -> list[str]:
 
 def _model(finished: "Run") -> str:
     """Whether the model suits the data, and where it does so least."""
-    from riskweighted.evaluation.judgement import MISFITS, judged_rows
-    from riskweighted.reports.brief import worst_misfits
+    from riskweighted.evaluation.judgement import MISFITS, judged_rows, worst_misfits
     from riskweighted.reports.wording import not_mended
 
     if finished.fits is None:

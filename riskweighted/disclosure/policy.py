@@ -11,11 +11,24 @@ from riskweighted.common.checks import check_number, check_text
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.settings import read_by
 
-__all__ = ["ALIGNED", "NOT_JUDGED", "PASS", "REFUSE", "SHUFFLED", "WARN", "DisclosureSettings", "DisclosureVerdict", "judge"]
+__all__ = [
+    "ALIGNED",
+    "NOT_JUDGED",
+    "NOT_SHOWN",
+    "PASS",
+    "REFUSE",
+    "SHUFFLED",
+    "TOO_FEW",
+    "WARN",
+    "DisclosureSettings",
+    "DisclosureVerdict",
+    "judge",
+]
 
 _READ = read_by(why="the verdict is read off finished tables")
 SHUFFLED, ALIGNED = "shuffled", "aligned"  # how rows leave
 PASS, WARN, REFUSE, NOT_JUDGED = "pass", "warn", "refuse", "not judged"
+NOT_SHOWN, TOO_FEW = "not shown to be small", "records cannot show that it is small"
 _NET, _UNKNOWN = "named", "not_judged"
 
 
@@ -132,9 +145,9 @@ def _of_mean(row: "pd.Series[Any]", rule: str, of: str, settings: DisclosureSett
         if row["release"] != leaves:
             yield _Broken(rule, f"mean D of {of} is at least {row['D']:.3f}, above {limit:g}")
             return
-        advice = "" if row["D"] > limit else ": not shown to be small, draw more packs or folds"
+        advice = "" if row["D"] > limit else f": {NOT_SHOWN}, draw more packs or folds"
         if advice and 1 - 0.05 ** (1 / max(row["records"], 1)) > limit:
-            advice = f": {row['records']} records cannot show that it is small"
+            advice = f": {row['records']} {TOO_FEW}"
         yield _Broken(rule, f"mean D of {of} is {row['D']:.3f}, upper limit {row['upper']:.3f} above {limit:g}{advice}")
     elif row["D"] > warned:
         yield _Broken(f"warn_{rule}", f"mean D of {of} is {row['D']:.3f}, above {warned:g}", warning=True)

@@ -1,13 +1,15 @@
 """The words of a verdict on a fit (`check_fit`), for who reads it without making one."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from riskweighted.common.numbers import together
 from riskweighted.measures import checks
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["COST", "FITS", "JUDGED", "MISFITS", "MODEL", "UNJUDGED", "judged_rows"]
+__all__ = ["COST", "FITS", "JUDGED", "MISFITS", "MODEL", "UNJUDGED", "judged_rows", "worst_misfits"]
 
 FITS, MISFITS, COST, UNJUDGED = "fits", "misfits", "cost", "not judged"
 JUDGED = (FITS, MISFITS)
@@ -17,3 +19,24 @@ MODEL = checks.MODEL.key  # the row of the whole model
 def judged_rows(table: "pd.DataFrame") -> "pd.DataFrame":
     """The single checks of a table of `check_fit` that judge the model, as those of weighted fits do not."""
     return table[(table["verdict"] != COST) & (table["check"] != MODEL)]
+
+
+def worst_misfits(checks: "pd.DataFrame", most: int) -> list[str]:
+    """What the unweighted fit misses most, by its statistic, as the data and as the synthetic datasets have it."""
+    missed = judged_rows(checks).query("verdict == @MISFITS")
+    worst = missed.assign(ratio=missed["effect"] / missed["threshold"]).sort_values("ratio", ascending=False).head(most)
+    return [f"{_of_row(row)}: {_differing(row)}" for row in worst.astype(object).where(worst.notna(), "").to_dict("records")]
+
+
+def _of_row(row: Mapping[str, object]) -> str:
+    """The variable of a row of the checks, where there are several, its check and what of it."""
+    variable = f"{row['variable']}, " if row.get("variable") else ""
+    return f"{variable}{str(row['check']).removeprefix('check-')} {row['parameter'] or ''}".rstrip()
+
+
+def _differing(row: Mapping[str, object]) -> str:
+    """How far a statistic is off; of a pair, where its distance from the model is largest."""
+    true, synthetic = together(row["confidential"], row["synthetic"])
+    if row["where"]:
+        return f"distance {synthetic} where chance gives {true}, most where {row['where']}"
+    return f"{true} in the data, {synthetic} synthetic"

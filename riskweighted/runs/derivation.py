@@ -13,7 +13,7 @@ from riskweighted.derivation.derived import REFUSE, derived
 from riskweighted.derivation.judging import COARSENING, STATUS
 from riskweighted.runs.study import AUTO, Study
 
-__all__ = ["check_derived", "how_told", "refuse_derived"]
+__all__ = ["check_derived", "how_told", "refuse_derived", "undeclared"]
 
 _ADVICE = 'leave {it} out of {places}, coarsen it, or say why it may {do}: [release] derived = {{column = "the reason"}}{each}'
 _LEAVES, _PREDICTS = "release.columns and scenario.known", "the model's formula or predictors"
@@ -53,6 +53,13 @@ def refuse_derived(study: Study, confidential: pd.DataFrame) -> None:
     for row in _told(study, confidential):
         if row["verdict"] == REFUSE and not _is_declared(study, row):
             raise _refusal(study, row)
+
+
+def undeclared(study: Study, confidential: pd.DataFrame) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Columns that give a synthesized variable away and are not declared, and how they do."""
+    for row in sorted(_told(study, confidential), key=lambda row: -float(row["recovered"])):
+        if row["verdict"] == REFUSE and not _is_declared(study, row):
+            yield tuple(row["columns"]), f"{'gives' if len(row['columns']) == 1 else 'together give'} away {row['target']}: {how_told(row)}"
 
 
 def how_told(row: Mapping[str, Any]) -> str:

@@ -26,6 +26,7 @@ from riskweighted.runs.folder import (
     weight_names,
 )
 from riskweighted.runs.randomness import FILE, load_streams
+from riskweighted.runs.reasons import REASONS
 from riskweighted.runs.study import Study, read_study
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class FinishedRun:
     manifest : dict
         Settings, versions, input, SHA-256 of every file.
     tables : dict of str to DataFrame
-        "summary", "risk", "utility", "convergence", "fit_check", "disclosure", "disclosure_verdicts": aggregates.
+        "summary", "risk", "utility", "convergence", "fit_check", "disclosure", "disclosure_verdicts", "reasons": aggregates.
     study : Study
     verdicts : tuple of Verdict
         Of every label on every threshold, and on its fit.
@@ -186,6 +187,8 @@ def load_run(path: str | Path) -> FinishedRun:
     _check_complete(folder, manifest)
     _check_unchanged(folder, manifest["files"])
     tables = {name: read_table(folder / "tables" / f"{name}.csv") for name in TABLES}
+    why = "tables/reasons.csv"
+    tables["reasons"] = read_table(folder / why) if why in manifest["files"] else pd.DataFrame(columns=list(REASONS))
     run = FinishedRun(folder, manifest, tables)
     check_tables(tables, run.study.weights.schemes, run.study.variables, folder)
     return run

@@ -26,6 +26,7 @@ from riskweighted.runs.choice import Choice, resolve_study, study_text
 from riskweighted.runs.folder import check_replaceable, write_results
 from riskweighted.runs.guaranteed import guarantee_table
 from riskweighted.runs.randomness import run_streams
+from riskweighted.runs.reasons import risk_reasons
 from riskweighted.runs.study import Study
 from riskweighted.runs.tuned import TunedScheme, meet_target
 from riskweighted.runs.work import Work
@@ -44,7 +45,7 @@ class Run:
     ``fit_check``: the rows of `check_fit` of every scheme, under its ``label``. ``converged``: whether every fit did. ``fits``: whether the
     model suits the data, judged on its unweighted fit; None where the study has none. ``choice``: how the model was chosen, where the
     study left that to the run. ``tuned``: the scheme that its target led to, where it has one. ``verdicts``: of every scheme on every
-    threshold, and on its fit.
+    threshold, and on its fit. ``reasons``: where a risk that exceeds its limit comes from.
     """
 
     folder: Path
@@ -55,6 +56,7 @@ class Run:
     choice: Choice | None = field(default=None, repr=False)
     tuned: TunedScheme | None = field(default=None, repr=False)
     verdicts: tuple[Verdict, ...] = field(default=(), repr=False)
+    reasons: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
 
     @property
     def converged(self) -> bool:
@@ -132,7 +134,8 @@ def _run_in(working: WorkingFolder, work: Work, choice: Choice | None) -> Run:
     tables = {"summary": summary.rename_axis("label").reset_index(), **_tables(work, fits, result), "fit_check": fit_check}
     tables |= disclosure_tables({label: work.disclosed(label) for label in work.labels})
     verdicts = find_verdicts(work.study.thresholds, tables)
-    tables["verdicts"] = verdict_table(verdicts)
+    tables["verdicts"], reasons = verdict_table(verdicts), risk_reasons(work, verdicts)
+    tables |= {"reasons": reasons} if len(reasons) else {}
     statements = {label: fitted.statement for label, fitted in fits.items() if fitted.statement is not None}
     tables |= ({"guarantee": guarantee_table(statements)} if statements else {}) | ({} if choice is None else {"choice": choice.table})
     tables |= {} if tuned is None else dict(tuned.tables)
@@ -143,7 +146,7 @@ def _run_in(working: WorkingFolder, work: Work, choice: Choice | None) -> Run:
         remark = f"What the run chose: {', '.join(chosen)}; it looked at the data for that. This file chooses nothing."
         study_file = study_text(work.study, working.out / "confidential", remark)
     write_results(work, tables, records, working.result, study_file, tuned)
-    return Run(working.out, result, tables["convergence"], summary, fit_check, choice, tuned, verdicts)
+    return Run(working.out, result, tables["convergence"], summary, fit_check, choice, tuned, verdicts, reasons)
 
 
 def _fit(work: Work) -> dict[str, Fit]:

@@ -1,0 +1,147 @@
+"""``riskweighted advise``."""
+
+import itertools
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from riskweighted.commands.terminal import loading, reporter, say, show, show_json
+from riskweighted.common.atomic import write_file
+from riskweighted.common.errors import InputError
+from riskweighted.common.text import plain, shortened
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from riskweighted.runs.advice import Advice
+    from riskweighted.runs.finished import FinishedRun
+    from riskweighted.runs.study import Study
+
+_MOST = 3  # pieces of advice that are shown
+_WIDTH = 80
+
+
+def advise(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished run, or a study file that is refused.")],
+    apply: Annotated[bool, typer.Option("--apply", help="Write the study with what is advised, beside the old one.")] = False,
+    study: Annotated[
+        Path | None, typer.Option("--study", metavar="STUDY.toml", help="The run's study file, if not beside RUN or here.")
+    ] = None,
+    confidential: Annotated[
+        Path | None, typer.Option("--confidential", metavar="FILE", help="The run's data, if the study file does not lead there.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="With --apply: the new file. Default: STUDY-advised.toml.")
+    ] = None,
+) -> None:
+    """Say why a run fails and what mends it; --apply writes the study that does.
+
+    Advice never changes the scenario, what is known, a radius or a threshold in order to pass.
+    """
+    if out is not None and not apply:
+        raise InputError("--out is the file that --apply writes: give both, or neither")
+    with loading("PyMC"):
+        from riskweighted.runs.advice import advise as advice_of
+    with reporter().step("looking for what mends it"):
+        finished, settings, file, data = _read(run, study, confidential)
+        verdicts, tables = ((), None) if finished is None else (finished.verdicts, finished.tables)
+        advice = advice_of(settings, data, verdicts, tables)
+    written = _write(settings, data, advice, out or _beside(file, run)) if apply else None
+    show_json(
+        "advise",
+        advice=[{"reason": each.reason, "what": each.what, "changes the study": each.change is not None} for each in advice],
+        results=written,
+    )
+    for line in _lines(advice, run, written):
+        say(line)
+
+
+def _read(run: Path, file: Path | None, confidential: Path | None) -> "tuple[FinishedRun | None, Study, Path | None, pd.DataFrame]":
+    """The run, its study, the file that it stands in, and its data."""
+    from dataclasses import replace
+
+    from riskweighted.data.io import read_table
+    from riskweighted.runs.finished import find_confidential, load_run
+    from riskweighted.runs.study import load_study
+
+    if run.is_file():
+        study = load_study(run)
+        return None, study, run, study.read_data() if confidential is None else read_table(confidential)
+    finished = load_run(run)
+    file = file or _study_file(finished)
+    study = finished.study
+    if file is not None:
+        named = load_study(file)
+        study = replace(study, data=named.data, seed=named.seed)
+        confidential = confidential or named.data.path
+    return finished, study, file, find_confidential(finished, confidential)
+
+
+def _study_file(finished: "FinishedRun") -> Path | None:
+    """The study file that a run was made from, among those beside it and in this folder: its settings are the run's."""
+    from riskweighted.common.settings import to_table
+    from riskweighted.runs.study import load_study
+
+    places = {place.absolute(): place for place in (Path(), finished.folder.parent)}.values()
+    wanted = _settings(to_table(finished.study))
+    for file in sorted(path for place in places for path in place.glob("*.toml")):
+        try:
+            if _settings(to_table(load_study(file))) == wanted:
+                return file
+        except InputError:
+            continue  # another kind of file
+    return None
+
+
+def _settings(table: dict[str, object]) -> dict[str, object]:
+    """What a run and its study file have alike."""
+    return {name: value for name, value in table.items() if name not in ("data", "seed", "thresholds")}
+
+
+def _beside(file: Path | None, run: Path) -> Path:
+    """The first name that is free beside the old file, or beside the run where no file was found."""
+    old = file or run.with_name(f"{run.absolute().name}.toml")
+    stem = re.sub(r"-advised(-\d+)?$", "", old.stem)
+    names = (f"{stem}-advised{f'-{number}' if number > 1 else ''}.toml" for number in itertools.count(1))
+    return next(path for name in names if not (path := old.with_name(name)).exists())
+
+
+def _write(study: "Study", data: "pd.DataFrame", advice: "Sequence[Advice]", file: Path) -> Path:
+    """The study with what was advised; its owner's only, since it may hold codes that were found in the data."""
+    from riskweighted.runs.advice import applied
+    from riskweighted.runs.choice import study_text
+
+    if not any(each.change for each in advice):
+        raise InputError(
+            "no advice is a change of the study file that is ours to make: `riskweighted advise` without --apply says what there is"
+        )
+    if file.suffix != ".toml":
+        raise InputError(f"--out {file.name!r} must end in .toml")
+    if file.exists():
+        raise InputError(f"{str(file)!r} exists: choose another file (--out)")
+    changed, made = applied(study, data, advice)
+    remark = "\n# ".join(
+        ["`riskweighted advise` changed:", *(f"{plain(each.what)}" for each in made), "Comments of the former file are not kept."]
+    )
+    write_file(file, study_text(changed, file.absolute().parent, remark), private=True)
+    return file
+
+
+def _lines(advice: "Sequence[Advice]", run: Path, written: Path | None) -> Iterator[str]:
+    if not advice:
+        yield "Nothing to mend: no scheme fails, and no column or radius looks wrong."
+        return
+    shown = advice[: _MOST if len(advice) <= _MOST else _MOST - 1]
+    for each in shown:
+        yield shortened(f"Why: {plain(each.reason)}", 2 * _WIDTH)
+        yield shortened(f" Do: {plain(each.what)}", 2 * _WIDTH)
+    if len(advice) > len(shown):
+        yield f"{len(advice) - len(shown)} more: --json has them"
+    if written is not None:
+        show(f"Next: riskweighted run {shlex.quote(str(written))} --out {shlex.quote(f'{written.stem}-results')}")
+    elif any(each.change for each in advice):
+        yield f"Next: riskweighted advise {shlex.quote(str(run))} --apply"

@@ -1,0 +1,375 @@
+"""What mends a study: each reason why it fails, and the change of its settings that lowers the failing figure.
+
+Advice never changes the scenario, what is known, a radius or a threshold in order to pass: where one looks wrong it says so and stops.
+"""
+
+import copy
+import dataclasses
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.errors import InputError
+from riskweighted.common.settings import to_table
+from riskweighted.design.formulas import split_formula
+from riskweighted.disclosure.policy import NOT_SHOWN, TOO_FEW
+from riskweighted.evaluation.judgement import MISFITS, judged_rows, worst_misfits
+from riskweighted.evaluation.summary import CONVERGED, FITS
+from riskweighted.evaluation.verdicts import FAIL, Verdict, failed
+from riskweighted.measures import beyond
+from riskweighted.runs.amended import (
+    Table,
+    terms_of,
+    with_choice,
+    with_codes,
+    with_models,
+    with_scheme,
+    with_settings,
+    with_splines,
+    without_columns,
+)
+from riskweighted.runs.checked import check_study
+from riskweighted.runs.columns import AMOUNT, IDENTIFIER, look_at
+from riskweighted.runs.derivation import undeclared
+from riskweighted.runs.reasons import largest, of_guesses, told_by
+from riskweighted.runs.remarks import likely_codes
+from riskweighted.runs.study import AUTO, Study, read_study
+from riskweighted.runs.suggestion import quoted, suggest
+from riskweighted.sampling.convergence import ESS_LIMIT
+from riskweighted.weights.names import UNWEIGHTED, parse_scheme
+
+__all__ = ["Advice", "advise", "applied"]
+
+_WIDE, _NARROW = 0.5, 0.01  # relative radii beyond which one looks wrong
+_FEWEST_DRAWS, _MOST_DRAWS = 500, 10_000
+_FEWEST_DATASETS = 5
+_COUNTS = 0.1  # of a risk: a source that is worth leaving out
+
+
+@dataclass(frozen=True)
+class Advice:
+    """``reason``: what is wrong, with its figure; ``what``: what to do about it, in words; ``change``: of the tables of the study file,
+    None where it is not ours to change."""
+
+    reason: str
+    what: str
+    change: Callable[[Table], Table] | None = field(default=None, repr=False)
+
+
+def advise(
+    study: Study, data: pd.DataFrame, verdicts: Sequence[Verdict] = (), tables: Mapping[str, pd.DataFrame] | None = None
+) -> list[Advice]:
+    """Return what to do about a study, the largest reason first.
+
+    What no release may hold stands first: identifiers and columns that give a synthesized variable away; then a radius that looks wrong;
+    then, of a finished run, the reasons why the first scheme that fails does not pass.
+
+    Parameters
+    ----------
+    study : Study
+    data : DataFrame
+        Its confidential data.
+    verdicts, tables
+        Those of its run, where there is one (`FinishedRun`).
+
+    Returns
+    -------
+    list of Advice
+        Empty where there is nothing to say.
+    """
+    found = [*_identifiers(study, data), *_giving_away(study, data), *_radius(study)]
+    if not verdicts:
+        return [*found, *_codes(study, data, "")]
+    reason = largest(verdicts, study.weights.schemes)
+    for each in [] if reason is None else failed(verdicts, reason.label):
+        said = {one.what for one in found}
+        found += [one for one in _of_verdict(study, data, each, verdicts, tables or {}) if one.what not in said]
+    return found or [*_codes(study, data, "")]
+
+
+def applied(study: Study, data: pd.DataFrame, advice: Sequence[Advice]) -> tuple[Study, list[Advice]]:
+    """The study with all changes that go together and that its data allow, checked as a run would check it, and which were made."""
+    made: list[Advice] = []
+    for each in advice:
+        if each.change is None:
+            continue
+        changed = _changed(study, each)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # a run says them
+                if len(made) + 1 == sum(one.change is not None for one in advice):  # the last one: all of it
+                    check_study(changed, data)
+        except InputError as error:
+            raise InputError(f"what was advised does not suit the data: {error}") from None
+        study, made = changed, [*made, each]
+    return study, made
+
+
+def _changed(study: Study, advice: Advice) -> Study:
+    assert advice.change is not None
+    table = advice.change({name: part for name, part in copy.deepcopy(to_table(study)).items() if name != "thresholds"})
+    return dataclasses.replace(read_study(table), data=study.data, thresholds=study.thresholds)
+
+
+def _named(names: Iterable[str]) -> str:
+    return ", ".join(names)
+
+
+# -- whatever the verdicts
+
+
+def _identifiers(study: Study, data: pd.DataFrame) -> Iterator[Advice]:
+    """Columns that name persons among those that leave or predict."""
+    used = dict.fromkeys([*study.release.columns, *study.synthesizer.columns_among(data.columns)])
+    columns = look_at(data[[name for name in used if name not in study.variables]])
+    names = [column.name for column in columns if column.use == IDENTIFIER]
+    if names:
+        yield Advice(
+            f"{_named(names)}: nearly every record has a value of its own, so that it names persons",
+            f"leave out {_named(names)} of [release] columns and of what predicts",
+            partial(without_columns, names=names),
+        )
+    known = [column.name for column in look_at(data[list(study.scenario.known)]) if column.use == IDENTIFIER]
+    if known:
+        yield Advice(
+            f"{_named(known)} is known to the intruder and names persons",
+            "an intruder who has it needs no data: take it out of the scenario yourself",
+        )
+
+
+def _giving_away(study: Study, data: pd.DataFrame) -> Iterator[Advice]:
+    """Columns that give a synthesized variable away."""
+    for names, how in undeclared(study, data):
+        free = [name for name in names if name not in study.scenario.known]
+        if free:
+            last = free[-1:]
+            yield Advice(
+                f"{_named(names)}: {how}",
+                f"leave out {_named(last)} of [release] columns and of what predicts",
+                partial(without_columns, names=last),
+            )
+        else:
+            yield Advice(
+                f"{_named(names)}, known: {how}", "what is known gives the variable away: no synthesis protects it; coarsen it yourself"
+            )
+
+
+def _radius(study: Study) -> Iterator[Advice]:
+    """A radius that spans nearly everything, or nothing."""
+    for name in study.variables:
+        scenario = study.evaluating_scenario()
+        if scenario.kind_of(name) == "relative" and not _NARROW <= scenario.radius_of(name) <= _WIDE:
+            yield Advice(
+                f"the radius of {name} is {scenario.radius_of(name):g} of the value: every risk and weight is read from it",
+                "Hu et al. (2022) use 0.2, and 0.15 to 0.3 for comparison; it is the board's decision, which advice does not change",
+            )
+
+
+def _codes(study: Study, data: pd.DataFrame, why: str) -> Iterator[Advice]:
+    """Likely codes that a study does not state."""
+    columns = look_at(data[list(study.variables)])
+    stated = {name: [*study.scenario.codes_of(name), *study.synthesizer.codes.get(name, ())] for name in study.variables}
+    told = list(likely_codes(columns, stated))
+    codes = {
+        column.name: [int(code) if float(code).is_integer() else code for code in column.codes]
+        for column in columns
+        if column.use == AMOUNT and column.codes and not np.isin(column.codes, stated[column.name]).any()
+    }
+    if codes and study.guarantee is None:
+        yield Advice(
+            "; ".join([*told, why] if why else told),
+            f"state the codes of {_named(codes)} in [synthesizer.variables]: a chain gives each a share of its own",
+            partial(with_codes, study=study, codes=codes),
+        )
+
+
+# -- the first reason of a run
+
+
+def _of_verdict(
+    study: Study, data: pd.DataFrame, reason: Verdict, verdicts: Sequence[Verdict], tables: Mapping[str, pd.DataFrame]
+) -> Iterator[Advice]:
+    key, failing = reason.statistic.key, reason.verdict == FAIL
+    if reason.limit is None and key == beyond.MEAN.key:
+        yield from _of_disclosure(study, reason)
+    elif key == CONVERGED.statistic.key:
+        yield from _of_convergence(study, tables["convergence"])
+    elif key == FITS.statistic.key and not failing:
+        yield from _unjudged_model(study)
+    elif key == FITS.statistic.key or (reason.limit is not None and reason.limit.of_check):
+        yield from _of_misfit(study, data, tables["fit_check"])
+    elif not failing:
+        yield Advice(
+            f"{reason.label}: {reason.statistic.key} is not judged",
+            "the run did not measure it: its limit names what this study does not have",
+        )
+    elif of_guesses(reason):
+        yield from _of_risk(study, data, reason, tables["reasons"])
+    elif reason.limit is not None and reason.limit.of_cost:
+        yield from _of_cost(study, data, reason, verdicts, tables)
+    else:
+        yield Advice(
+            f"{reason.label}: {reason.statistic.key} is {reason.value:.3g}, over its limit",
+            f"riskweighted tune STUDY.toml --target {reason.statistic.key} --at-most {reason.limit.at_most if reason.limit else ''}",
+        )
+
+
+def _of_disclosure(study: Study, reason: Verdict) -> Iterator[Advice]:
+    if reason.verdict != FAIL:
+        yield Advice(f"{reason.label}: {reason.why}", "the internal report says what was lacking (riskweighted report RUN --internal)")
+    elif any(text in reason.why for text in (TOO_FEW, NOT_SHOWN)):
+        yield Advice(
+            f"{reason.label}: {reason.why}",
+            'the file is too small to show it; the board may accept that: [release.disclosure.accept] isolated = "why"',
+        )
+    elif study.release.L > _FEWEST_DATASETS:
+        fewer = max(study.release.L // 2, _FEWEST_DATASETS)
+        yield Advice(
+            f"{reason.label}: {reason.why}",
+            f"fewer datasets: [release] L = {fewer}",
+            partial(with_settings, section="release", L=fewer),
+        )
+    else:
+        yield Advice(
+            f"{reason.label}: {reason.why}",
+            "weights that limit more: mix+(t=0.8)",
+            partial(with_scheme, old=reason.label, new="mix+(t=0.8)"),
+        )
+
+
+def _of_convergence(study: Study, convergence: pd.DataFrame) -> Iterator[Advice]:
+    """As many draws as the least effective sample size asks for, twice as many at least."""
+    sampling, least = study.sampling, convergence["ess_bulk"].min()
+    missed = int((~convergence["converged"].astype(bool)).sum())
+    times = 2.0 if not least > 0 else max(2.0, 1.5 * ESS_LIMIT / float(least))
+    reason = f"{missed} of {len(convergence)} judged quantities did not converge, from {sampling.chains} x {sampling.draws} draws"
+    if sampling.draws >= _MOST_DRAWS:
+        yield Advice(reason, "more draws will hardly help: a simpler model, such as fewer components or predictors")
+        return
+    draws, tune = (
+        int(min(max(np.ceil(times * count / 100) * 100, _FEWEST_DRAWS), _MOST_DRAWS)) for count in (sampling.draws, sampling.tune)
+    )
+    yield Advice(
+        reason,
+        f"longer chains: [sampling] draws = {draws}, tune = {tune}",
+        partial(with_settings, section="sampling", draws=draws, tune=tune, chains=max(sampling.chains, 4)),
+    )
+
+
+def _unjudged_model(study: Study) -> Iterator[Advice]:
+    if study.weights.survey is not None:
+        yield Advice(
+            "the model is not judged: survey weights depart from the data as sampled",
+            "run it once without weights.survey to judge the model",
+        )
+        return
+    yield Advice(
+        "the model is not judged: no fit is unweighted",
+        f'"{UNWEIGHTED}" first in [weights] schemes',
+        partial(with_settings, section="weights", schemes=[UNWEIGHTED, *study.weights.schemes]),
+    )
+
+
+def _of_misfit(study: Study, data: pd.DataFrame, checks: pd.DataFrame) -> Iterator[Advice]:
+    """Codes among amounts first, then another model, then predictors that bend."""
+    rows = judged_rows(checks)
+    missed = f"the model misfits in {(rows['verdict'] == MISFITS).sum()} of {len(rows)} checks"
+    reason = "; ".join([missed, *worst_misfits(checks, 1)])
+    codes = list(_codes(study, data, missed))
+    if codes:
+        yield from codes
+        return
+    other = _other_models(study, data)
+    if other:
+        said = ", ".join(f"{name}: {settings['model']}" for name, settings in other.items())
+        yield Advice(reason, f"the model that suits the type of its values ({said})", partial(with_models, other=other))
+        return
+    straight = _straight(study, data)
+    if straight:
+        yield Advice(reason, f"numbers that bend: spline({', '.join(straight)})", partial(with_splines, names=straight))
+        return
+    yield Advice(
+        reason,
+        f'[synthesizer] name = "{AUTO}": the run compares the models that take the data',
+        with_choice if study.synthesizer.formula else None,
+    )
+
+
+def _of_risk(study: Study, data: pd.DataFrame, reason: Verdict, reasons: pd.DataFrame) -> Iterator[Advice]:
+    """The fewest predictors without which the figure keeps to its limit, or those that lower it most."""
+    told = told_by(reasons) or f"{reason.label}: {reason.statistic.key} is {reason.value:.2f}, over its limit"
+    limit = reason.limit.at_most if reason.limit is not None else None
+    sources = reasons[(reasons["kind"] == "predictor") & (reasons["share"] >= _COUNTS)].copy()
+    if not len(sources):
+        guess = f"; without any one predictor it is {reasons['without'].min():.2f} at least" if len(reasons) else ""
+        yield Advice(
+            told,
+            f"no predictor accounts for it{guess}: it is inference, which no weight that keeps the model straight lowers; ask the "
+            "board whether a limit of disclosure is meant (METHODS section 13)",
+        )
+        return
+    sources["count"] = sources["names"].str.count(", ") + 1
+    enough = sources[sources["without"] <= (limit if limit is not None else np.inf)].sort_values(["count", "without"])
+    chosen: Any = (enough if len(enough) else sources.sort_values("without")).iloc[0]
+    names = [name for name in chosen["names"].split(", ") if name in data.columns]
+    after = f"the figure falls to about {chosen['without']:.2f} ({chosen['figure']:.2f} now)"
+    beyond_it = "" if len(enough) or limit is None else f"; {limit:g} stays out of reach"
+    yield Advice(
+        told,
+        f"leave {_named(names)} out of what predicts: {after}{beyond_it}",
+        partial(without_columns, names=names, released=False),
+    )
+
+
+def _of_cost(
+    study: Study, data: pd.DataFrame, reason: Verdict, verdicts: Sequence[Verdict], tables: Mapping[str, pd.DataFrame]
+) -> Iterator[Advice]:
+    """Weaker weights where the unweighted fit keeps to the limit, otherwise another model."""
+    own = [each for each in failed(verdicts, UNWEIGHTED) if each.limit == reason.limit]
+    figure = f"{reason.label}: {reason.statistic.key} is {reason.value:.3g}"
+    if own and UNWEIGHTED in study.weights.schemes:
+        yield from _of_misfit(study, data, tables["fit_check"])
+        return
+    weaker = _weaker(reason.label)
+    yield Advice(
+        f"{figure}: the weights are too strong for this limit, which the unweighted fit keeps",
+        f"{weaker} in place of {reason.label} in [weights] schemes",
+        partial(with_scheme, old=reason.label, new=weaker),
+    )
+
+
+def _weaker(scheme: str) -> str:
+    """A centred scheme with a floor in place of one without; half as strong where it is one already."""
+    parsed = parse_scheme(scheme)
+    if parsed.name == "mix+":
+        return f"mix+(t={parsed.settings['t'] / 2:g})"
+    return "mix+(t=0.5)"
+
+
+def _other_models(study: Study, data: pd.DataFrame) -> dict[str, dict[str, str]]:
+    """By variable the model that suits its type, where the study has another one, with what bounds it."""
+    if study.guarantee is not None or study.synthesizer.name == AUTO:
+        return {}
+    found = suggest(data, look_at(data), study.variables)
+    other: dict[str, dict[str, Any]] = {}
+    for name in study.variables:
+        own = study.synthesizer.settings.get("variables", {}).get(name, {})
+        now = study.synthesizer.name if study.synthesizer.formula else own.get("model")
+        if now is not None and found.models.get(name) and now != found.models[name]:
+            bounds = found.found_bounds(name)
+            other[name] = {"model": found.models[name]} | ({} if bounds is None else {"support": list(bounds.support)})
+    return other
+
+
+def _straight(study: Study, data: pd.DataFrame) -> list[str]:
+    """Numeric predictors of many values that enter a formula as a line."""
+    if study.synthesizer.formula is None:
+        return []
+    terms = terms_of(split_formula(study.synthesizer.formula).right)
+    columns = {column.name: column for column in look_at(data[[name for name in study.synthesizer.columns if name in data]])}
+    return [name for name, column in columns.items() if column.bends and quoted(name) in terms]

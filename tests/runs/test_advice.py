@@ -1,0 +1,213 @@
+"""Ten planted studies that fail: the right reason is named first, and what is advised passes or lowers the failing figure."""
+
+import tomllib
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from riskweighted.common.errors import InputError
+from riskweighted.evaluation.verdicts import FAIL, overall
+from riskweighted.runs.advice import advise, applied
+from riskweighted.runs.finished import load_run
+from riskweighted.runs.run import run_study
+from riskweighted.runs.study import read_study
+
+pytestmark = [pytest.mark.filterwarnings("ignore::riskweighted.common.errors.RiskWeightedWarning")]
+N = 1400
+
+
+def people(seed=1):
+    rng = np.random.default_rng(seed)
+    region, band, school = rng.integers(0, 4, N), rng.integers(0, 3, N), rng.integers(8, 19, N)
+    log = 3.2 + 0.15 * region + 0.1 * band + 0.05 * (school - 12) + 0.5 * rng.normal(size=N)
+    frame = pd.DataFrame({"region": list("ABCD"), "at": range(4)}).set_index("at").loc[region].reset_index(drop=True)
+    return frame.assign(band=band, school=school, income=np.exp(log).round(1))
+
+
+STUDY = """
+seed = 1
+reproducible = true
+[data]
+path = "people.csv"
+[scenario]
+known = ["region", "band"]
+synthetic = "income"
+radius = 0.2
+[synthesizer]
+name = "transformation"
+formula = "income ~ C(region) + C(band) + school"
+[weights]
+schemes = ["unweighted"]
+[sampling]
+draws = 250
+tune = 150
+chains = 2
+[release]
+L = 10
+"""
+
+
+def study_of(data, folder, **sections):
+    """The study above with other settings, a table a section, and its data."""
+    table = tomllib.loads(STUDY)
+    for name, settings in sections.items():
+        table[name] = settings if name == "synthesizer" else {**table.get(name, {}), **settings}
+    data.to_csv(folder / "people.csv", index=False)
+    return read_study(table, folder)
+
+
+def ran(study, out):
+    run_study(study, out, cores=1)
+    return load_run(out)
+
+
+def advised(study, data, out):
+    """The run, and what is advised."""
+    run = ran(study, out)
+    return run, advise(run.study, data, run.verdicts, run.tables)
+
+
+def figure(run, label, key):
+    """What was judged of a scheme."""
+    return next(each.value for each in run.verdicts if each.label == label and each.statistic.key == key)
+
+
+@pytest.mark.long
+@pytest.mark.slow
+def test_codes_that_are_not_stated(tmp_path):
+    data = people()
+    data.loc[np.random.default_rng(2).random(N) < 0.3, "income"] = -9.0
+    study = study_of(data, tmp_path, synthesizer={"name": "linear-regression", "formula": "income ~ C(region) + C(band) + school"})
+    run, advice = advised(study, data, tmp_path / "run")
+    assert overall(run.verdicts, "unweighted") == FAIL
+    assert "code" in advice[0].reason
+    assert "-9" not in " ".join([advice[0].reason, advice[0].what])
+    mended, made = applied(study, data, advice)
+    assert made == advice[:1]
+    after = ran(mended, tmp_path / "after")
+    assert sum(after.tables["fit_check"]["verdict"] == "misfits") < sum(run.tables["fit_check"]["verdict"] == "misfits")
+
+
+def test_an_identifier_that_leaves(tmp_path):
+    data = people().assign(person=np.random.default_rng(3).permutation(N) + 100_000)
+    study = study_of(data, tmp_path, release={"columns": ["person"]})
+    advice = advise(study, data)
+    assert "person" in advice[0].reason
+    assert "names persons" in advice[0].reason
+    mended, _ = applied(study, data, advice)
+    assert "person" not in mended.released(data)
+
+
+def test_a_derived_column_that_leaves(tmp_path):
+    data = people()
+    data = data.assign(monthly=(data["income"] / 12).round(2))
+    study = study_of(data, tmp_path, release={"columns": ["monthly"]})
+    with pytest.raises(InputError, match="monthly"):
+        run_study(study, tmp_path / "run", cores=1)
+    advice = advise(study, data)
+    assert advice[0].reason.startswith("monthly")
+    mended, _ = applied(study, data, advice)
+    assert "monthly" not in mended.released(data)
+    assert overall(ran(mended, tmp_path / "after").verdicts, "unweighted") != FAIL
+
+
+@pytest.mark.long
+@pytest.mark.slow
+def test_too_few_draws(tmp_path):
+    data = people()
+    model = {"name": "normal-mixture", "formula": "income ~ C(region)", "components": 2, "transform": "log"}
+    study = study_of(data, tmp_path, synthesizer=model, sampling={"draws": 20, "tune": 20, "chains": 2})
+    run, advice = advised(study, data, tmp_path / "run")
+    assert "did not converge" in advice[0].reason
+    mended, _ = applied(study, data, advice)
+    assert mended.sampling.draws >= 500
+    before, after = run.tables["convergence"], ran(mended, tmp_path / "after").tables["convergence"]
+    assert after["ess_bulk"].min() > 2 * before["ess_bulk"].min()
+
+
+def test_a_radius_that_looks_wrong_is_not_changed(tmp_path):
+    data = people()
+    study = study_of(data, tmp_path, scenario={"radius": 2.0, "allow_wide": True}, thresholds={"expected-mean-risk": 0.001})
+    run, advice = advised(study, data, tmp_path / "run")
+    assert "radius" in advice[0].reason
+    assert "0.2" in advice[0].what
+    assert advice[0].change is None
+    mended, _ = applied(study, data, advice)
+    assert mended.scenario == run.study.scenario
+    assert mended.thresholds == run.study.thresholds
+
+
+@pytest.mark.long
+@pytest.mark.slow
+def test_a_tail_that_the_model_misses(tmp_path):
+    data = people()
+    data["income"] = np.where(np.random.default_rng(4).random(N) < 0.1, data["income"] * 8, data["income"]).round(1)
+    study = study_of(data, tmp_path, synthesizer={"name": "linear-regression", "formula": "income ~ C(region) + C(band) + school"})
+    run, advice = advised(study, data, tmp_path / "run")
+    assert "misfits" in advice[0].reason
+    mended, _ = applied(study, data, advice)
+    after = ran(mended, tmp_path / "after")
+    assert sum(after.tables["fit_check"]["verdict"] == "misfits") < sum(run.tables["fit_check"]["verdict"] == "misfits")
+
+
+@pytest.mark.long
+@pytest.mark.slow
+def test_a_rare_pattern_whose_level_predicts(tmp_path):
+    data = people()
+    rare, rng = np.arange(N) < 80, np.random.default_rng(6)
+    data["region"] = np.where(rare, "Z", data["region"])
+    data["income"] = np.where(rare, 100 * np.exp(0.1 * rng.normal(size=N)), data["income"]).round(1)
+    data["street"] = np.where(np.arange(N) < 140, 1000 + rng.permutation(N), 0)
+    known = {"known": ["region", "band", "street"]}
+    study = study_of(data, tmp_path, scenario=known, thresholds={"expected-isolated-risk": 0.3})
+    run, advice = advised(study, data, tmp_path / "run")
+    assert "isolated" in advice[0].reason
+    assert "region" in advice[0].reason
+    mended, _ = applied(study, data, advice)
+    after = ran(mended, tmp_path / "after")
+    assert figure(after, "unweighted", "expected-isolated-risk") < 0.6 * figure(run, "unweighted", "expected-isolated-risk")
+
+
+@pytest.mark.long
+@pytest.mark.slow
+def test_predictors_that_tell_the_target(tmp_path):
+    data = people()
+    grade = pd.qcut(data["income"] * np.exp(0.2 * np.random.default_rng(5).normal(size=N)), 6, labels=False)
+    data = data.assign(grade=grade)
+    model = {"name": "transformation", "formula": "income ~ C(region) + C(band) + C(grade) + school"}
+    study = study_of(data, tmp_path, synthesizer=model, thresholds={"expected-mean-risk": 0.25})
+    _, advice = advised(study, data, tmp_path / "run")
+    assert "comes from grade" in advice[0].reason
+    assert "inference" in advice[0].reason
+    mended, _ = applied(study, data, advice)
+    after = ran(mended, tmp_path / "after")
+    assert figure(after, "unweighted", "expected-mean-risk") < 0.25
+
+
+@pytest.mark.long
+@pytest.mark.slow
+def test_weights_that_are_too_strong(tmp_path):
+    data = people()
+    strong = {"schemes": ["unweighted", "uniform(c=0.01)"]}
+    study = study_of(data, tmp_path, weights=strong, thresholds={"ecdf-maximum": 0.06})
+    run, advice = advised(study, data, tmp_path / "run")
+    assert "too strong" in advice[0].reason
+    mended, _ = applied(study, data, advice)
+    (weaker,) = (scheme for scheme in mended.weights.schemes if scheme != "unweighted")
+    after = ran(mended, tmp_path / "after")
+    assert figure(after, weaker, "ecdf-maximum") < figure(run, "uniform(c=0.01)", "ecdf-maximum")
+
+
+@pytest.mark.long
+@pytest.mark.slow
+def test_a_target_out_of_reach(tmp_path):
+    data = people()
+    study = study_of(data, tmp_path, thresholds={"expected-mean-risk": 0.02})
+    run, advice = advised(study, data, tmp_path / "run")
+    assert "out of reach" in advice[0].what or advice[0].change is None
+    if advice[0].change is not None:
+        mended, _ = applied(study, data, advice)
+        after = ran(mended, tmp_path / "after")
+        assert figure(after, "unweighted", "expected-mean-risk") < figure(run, "unweighted", "expected-mean-risk")
+    assert all(limit.at_most == 0.02 for limit in run.study.thresholds.limits)
