@@ -183,6 +183,12 @@ def smoothed_tree(least: int) -> Callable[[str, pd.DataFrame, np.random.Generato
     return draw
 
 
+def sdv(file: File, data: pd.DataFrame, train: np.ndarray, seed: int) -> Frames:
+    """SDV's Gaussian copula of the whole table (`pip install sdv`): fully synthetic, so that no row stands for another."""
+    case = Case(file.name, "", "", "", data, list(data), (), {}, file.scenario)
+    return sdv_frames(case, "SDV Gaussian copula", DATASETS, seed)
+
+
 METHODS: dict[str, tuple[Maker, float]] = {  # and the null of S_pMSE
     "ours": (ours, 2.0),
     **{f"trees {least}": (in_turn(smoothed_tree(least)), 1.0) for least in (5, 20, 50)},

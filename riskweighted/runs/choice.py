@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.atomic import keep, recall
+from riskweighted.common.checks import check_names
 from riskweighted.common.errors import ConvergenceWarning, InputError
 from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.native import as_pandas
@@ -22,10 +23,10 @@ from riskweighted.common.seeds import Streams
 from riskweighted.common.settings import as_toml, to_table
 from riskweighted.contract.distribution import interval_masses
 from riskweighted.contract.drawing import spread_draws
-from riskweighted.contract.synthesizer import synthesizer_names
+from riskweighted.contract.synthesizer import chain_names, synthesizer_names
 from riskweighted.evaluation.fit_check import FITS, MISFITS, check_fit, fit_verdict
 from riskweighted.intruder.scenario import Scenario
-from riskweighted.runs.candidates import Candidate, find_candidates
+from riskweighted.runs.candidates import LEARNED, Candidate, find_candidates, with_learned
 from riskweighted.runs.sections import SynthesizerSettings
 from riskweighted.runs.stages import Stages
 from riskweighted.runs.study import AUTO, Study
@@ -77,7 +78,8 @@ class Choice:
     why : str
         One sentence.
     formula : str
-        Of the model chosen: the one asked for, or where that has splines perhaps the one with straight lines in their place.
+        Of the model chosen: the one asked for, or where that has splines perhaps the one with straight lines in their place; "" of a
+        chain with a learned part.
     table : DataFrame
         One row per candidate: ``result`` ("chosen", "compared", "refused"), ``why`` it was refused, ``elpd`` (sum over the records of
         the log probability that the others give to the record's value), its ``difference`` from the largest with ``difference_error``,
@@ -114,7 +116,8 @@ def choose_synthesizer(
     formula : str
     confidential : DataFrame, n rows
     settings : mapping, optional
-        Given to every candidate, such as ``{"support": (0, 1e6)}``; one that has no such setting is refused.
+        Given to every candidate, such as ``{"support": (0, 1e6)}``; one that has no such setting is refused. ``learned``: columns of the
+        formula that tree ensembles read; the best model is compared with the same in a chain that has their scores as predictors.
     scenario : Scenario, optional
         Its known patterns are those whose means are compared (`check_fit`).
     sampling : Sampling, optional
@@ -146,17 +149,31 @@ def choose_synthesizer(
     if not accepted:
         reasons = "; ".join(f"{candidate.name}: {candidate.refusal}" for candidate in candidates)
         raise InputError(f"no registered synthesizer takes the data: {reasons}")
-    tried = []
-    for number, candidate in enumerate(accepted, 1):
-        with reporter.step(f"trying {candidate.name} ({number} of {len(accepted)})") as advance:
+    learned = check_names((settings or {}).get(LEARNED, ()), LEARNED)
+    trials, tried = len(accepted) + (len(learned) > 0), list[_Tried]()
+
+    def attempt(candidate: Candidate) -> None:
+        with reporter.step(f"trying {candidate.name} ({len(tried) + 1} of {trials})") as advance:
             seed = streams.seed_for("choose", f"{candidate.name}/{candidate.described}")
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)  # stands in the table
-                fitted = fit_sequence(sequence_of(_model(candidate)), None, sampling or Sampling(), seed, advance)
+                made = candidate.chain or sequence_of(_model(candidate))
+                fitted = fit_sequence(made, None, sampling or Sampling(), seed, advance)
             tried.append(_judge(candidate, fitted, scenario, seed))
+
+    for candidate in accepted:
+        attempt(candidate)
     best, why = _best(tried)
+    if learned:
+        taught = with_learned(best.candidate, formula, confidential, learned)
+        candidates.append(taught)
+        if taught.model is not None:
+            attempt(taught)
+            best, why = _best(tried)
     chosen = best.candidate
-    return Choice(chosen.name, dict(chosen.settings), why, _table(candidates, tried, best), chosen.formula or formula)
+    return Choice(
+        chosen.name, dict(chosen.settings), why, _table(candidates, tried, best), chosen.formula or ("" if chosen.chain else formula)
+    )
 
 
 def _model(candidate: Candidate) -> PreparedModel:
@@ -177,8 +194,8 @@ def _log_probabilities(fitted: Fit) -> np.ndarray:
     Of a density, of a transformed one and of a probability of grid points alike, this is a probability on the original scale, so no
     Jacobian is needed. Records beyond the first 4,000 of a fixed random order are left out.
     """
-    block = fitted.block
-    values, sizes, unit = fitted.numbers(fitted.confidential), fitted.sizes, fitted.precision
+    (block,) = fitted.blocks.values()
+    values, sizes, unit = block.numbers(block.confidential), fitted.sizes, block.precision
     magnitude = np.median(np.abs(values[values != 0])) if values.any() else 1.0
     half = unit / 2 if unit is not None else _RELATIVE_WIDTH / 2 * np.maximum(np.abs(values), magnitude)
     rows = np.sort(np.random.default_rng(0).permutation(len(values))[:_MOST_RECORDS])
@@ -255,7 +272,8 @@ def resolve_study(study: Study, confidential: pd.DataFrame, partial: Path, repor
             reporter=reporter,
         )
         keep(partial / f"{digest}.choice", _as_json(choice), digest)
-    named = SynthesizerSettings(choice.name, choice.formula or study.synthesizer.formula, dict(choice.settings))
+    formula = None if choice.name in chain_names() else choice.formula or study.synthesizer.formula
+    named = SynthesizerSettings(choice.name, formula, dict(choice.settings))
     return replace(study, synthesizer=named), choice
 
 

@@ -10,7 +10,7 @@ from riskweighted.common.settings import as_table, as_tuples
 from riskweighted.contract.synthesizer import Synthesizer, load_synthesizer
 from riskweighted.sequence.declared import Chain, is_chain
 
-__all__ = ["build_synthesizer", "declare", "own_settings"]
+__all__ = ["build_chain", "build_synthesizer", "declare", "own_settings"]
 
 
 def own_settings(synthesizer: str) -> list[str]:

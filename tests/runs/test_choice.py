@@ -12,6 +12,7 @@ import pytest
 
 from riskweighted import InputError, Scenario, choose_synthesizer, load_study, load_synthesizer
 from riskweighted.commands import run as command_run
+from riskweighted.common.progress import Quiet
 from riskweighted.common.settings import as_toml, to_table
 from riskweighted.runs import candidates, choice
 from riskweighted.runs.finished import load_run
@@ -253,3 +254,25 @@ def test_open_ends_survive_as_a_study_file_and_as_json(support, plain):
     for read in (tomllib.loads(as_toml(table)), json.loads(json.dumps(table, allow_nan=False))):
         assert make_study(read).make_synthesizer() == study.make_synthesizer()
         assert to_table(make_study(read)) == table
+
+
+@pytest.mark.slow
+def test_a_learned_part_is_compared_by_the_same_score_and_chosen_where_it_tells_more(few, tmp_path):
+    pytest.importorskip("sklearn", reason="scikit-learn is not installed")
+    rng = np.random.default_rng(4)
+    x, z = rng.uniform(-2, 2, (2, 600)).round(3)
+    data = pd.DataFrame({"x": x, "z": z, "income": np.exp(3 + np.sign(x) * np.sign(z) + 0.3 * rng.normal(size=600)).round(2)})
+    asked = {"learned": ["x", "z"]}
+    chosen = choose_synthesizer("income ~ x + z", data, settings=asked, sampling=SAMPLING, random_seed=1)
+    first = chosen.table.iloc[0]
+    assert (first["result"], chosen.name, chosen.formula) == ("chosen", "sequential", "")
+    assert first["settings"].startswith("linear-regression with learned = ")
+    assert chosen.table["difference"].iloc[1] < -4 * chosen.table["difference_error"].iloc[1]
+    auto = {"name": "auto", "formula": "income ~ x + z", **asked}
+    study = make_study(settings(scenario={"synthetic": "income"}, synthesizer=auto))
+    named, _ = choice.resolve_study(study, data, tmp_path, Quiet())
+    assert named.make_synthesizer().learned == ("x", "z")
+    noise = data.assign(income=np.exp(3 + 0.1 * x + 0.3 * rng.normal(size=600)).round(2))
+    assert choose_synthesizer("income ~ x + z", noise, settings=asked, sampling=SAMPLING, random_seed=1).name == "linear-regression"
+    best = candidates.Candidate("linear-regression", {}, None)
+    assert "learned names 'w'" in candidates.with_learned(best, "income ~ x", noise, ["w"]).refusal

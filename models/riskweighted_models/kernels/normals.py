@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from scipy.special import ndtr
 
 from riskweighted.common.jit import kernel
 from riskweighted_models.kernels.vectors import BLOCK, fast_kernel, shared_out
@@ -11,6 +12,10 @@ __all__ = ["interval_sum", "log_densities", "masses_between", "pick"]
 
 _ROOT_HALF, _LOG_ROOT = math.sqrt(0.5), 0.5 * math.log(2 * math.pi)
 _NEVER = -1e300  # log density where no number is left of the density
+_FAR, _STEPS, _STEP = 8.5, 64, 1 / 64  # from where on nothing is left of a tail; nodes a unit between, and their distance
+_A, _B, _C, _D, _E = 1 / 2, 1 / 6, 1 / 24, 1 / 120, 1 / 720
+_NODES = np.arange(-_FAR * _STEPS, _FAR * _STEPS + 1) / _STEPS
+_BELOW, _HEIGHTS = ndtr(_NODES), np.exp(-0.5 * _NODES**2 - _LOG_ROOT)
 
 
 @kernel
@@ -72,34 +77,39 @@ def pick(which: np.ndarray, ends: np.ndarray, place: np.ndarray) -> np.ndarray:
     return chosen
 
 
-@kernel
+@fast_kernel
 def interval_sum(
     ends: np.ndarray, expected: np.ndarray, mean: np.ndarray, sd: np.ndarray, log_share: np.ndarray
 ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
     """sum over designs and adjoining intervals of ``expected`` (m, G) times the mass of a mixture, and its gradient.
 
     ``ends`` (G + 1,) of the intervals; ``mean`` (K, m), ``sd`` (K,), ``log_share`` (K, m), or (K, 1) for all designs. The derivatives are
-    in mean, log sd (K,) and log share, each taken as free.
+    in mean, log sd (K,) and log share, each taken as free. Normal tails and heights are Taylor series about the nearest of nodes 1/64
+    apart, to 1e-14: an exponential and an error function for each end took five times as long.
     """
     components, designs, intervals = mean.shape[0], mean.shape[1], expected.shape[1]
     by_mean, by_log_sd, by_log_share = np.zeros(mean.shape), np.zeros(components), np.zeros(log_share.shape)
     gated, total = log_share.shape[1] > 1, 0.0
     for row in range(designs):
         for k in range(components):
-            share = math.exp(log_share[k, row if gated else 0])
-            mass, moved, widened, before = 0.0, 0.0, 0.0, 0.0
-            for edge in range(intervals + 1):
+            share, unit = math.exp(log_share[k, row if gated else 0]), 1 / sd[k]
+            centre, far = mean[k, row], _FAR * sd[k]
+            first, last = np.searchsorted(ends, centre - far), np.searchsorted(ends, centre + far)
+            mass = expected[row, last - 1] if 0 < last <= intervals else 0.0  # of all ends above, which gain wholly
+            moved, widened, before = 0.0, 0.0, expected[row, first - 1] if first > 0 else 0.0
+            for edge in range(first, last):
                 after = expected[row, edge] if edge < intervals else 0.0
                 step = before - after  # what an edge that moves up gains
                 before = after
-                if step == 0.0:
-                    continue
-                if math.isinf(ends[edge]):
-                    mass += step if ends[edge] > 0 else 0.0
-                    continue
-                place = (ends[edge] - mean[k, row]) / sd[k]
-                density = math.exp(-0.5 * place * place - _LOG_ROOT)
-                mass += step * 0.5 * math.erfc(-place * _ROOT_HALF)
+                place = (ends[edge] - centre) * unit
+                node = int((place + _FAR) * _STEPS + 0.5)
+                x = node * _STEP - _FAR
+                d = place - x
+                power, square = -d * (x + 0.5 * d), x * x
+                density = _HEIGHTS[node] * (1 + power * (1 + power * (_A + power * (_B + power * (_C + power * (_D + power * _E))))))
+                fifth = (square * (square - 6) + 3) * _D - d * x * (square * (square - 10) + 15) * _E
+                slope = 1 + d * (d * ((square - 1) * _B + d * (x * (3 - square) * _C + d * fifth)) - 0.5 * x)
+                mass += step * (_BELOW[node] + _HEIGHTS[node] * d * slope)
                 moved += step * density
                 widened += step * density * place
             total += share * mass
