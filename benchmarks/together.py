@@ -114,10 +114,10 @@ FILES: dict[str, Callable[[], File]] = {
 
 
 def ours(file: File, data: pd.DataFrame, train: np.ndarray, seed: int) -> Frames:
-    """The chain of `init`; records outside `train` have weight 0."""
+    """The chain of `init`, sampled as it says; records outside `train` have weight 0."""
     study = make_study(tomllib.loads(starting_text(suggest(data, look_at(data), file.variables), Path("x.csv"), Path())), Path())
     alpha = pd.DataFrame(np.isin(np.arange(len(data)), train)[:, None] * np.ones(len(file.variables)), data.index, list(file.variables))
-    fit = rw.fit(study.make_synthesizer(), data, alpha, random_seed=seed)
+    fit = rw.compile_model(study.make_synthesizer(), data).sample(alpha, random_seed=seed, sampling=study.sampling)
     return list(fit.synthesize(DATASETS, random_seed=seed))
 
 
