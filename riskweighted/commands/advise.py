@@ -44,6 +44,10 @@ def advise(
     """
     if out is not None and not apply:
         raise InputError("--out is the file that --apply writes: give both, or neither")
+    if out is not None and out.suffix != ".toml":
+        raise InputError(f"--out {out.name!r} must end in .toml")
+    if out is not None and out.exists():
+        raise InputError(f"{str(out)!r} exists: choose another file (--out)")
     with loading("PyMC"):
         from riskweighted.runs.advice import advise as advice_of
     with reporter().step("looking for what mends it"):
@@ -119,10 +123,6 @@ def _write(study: "Study", data: "pd.DataFrame", advice: "Sequence[Advice]", fil
         raise InputError(
             "no advice is a change of the study file that is ours to make: `riskweighted advise` without --apply says what there is"
         )
-    if file.suffix != ".toml":
-        raise InputError(f"--out {file.name!r} must end in .toml")
-    if file.exists():
-        raise InputError(f"{str(file)!r} exists: choose another file (--out)")
     changed, made = applied(study, data, advice)
     remark = "\n# ".join(
         ["`riskweighted advise` changed:", *(f"{plain(each.what)}" for each in made), "Comments of the former file are not kept."]
@@ -136,9 +136,10 @@ def _lines(advice: "Sequence[Advice]", run: Path, written: Path | None) -> Itera
         yield "Nothing to mend: no scheme fails, and no column or radius looks wrong."
         return
     shown = advice[: _MOST if len(advice) <= _MOST else _MOST - 1]
+    reasons, changes = {1: (2, 2), 2: (2, 1)}.get(len(shown), (1, 1))  # lines of 80 columns, eight at most in all
     for each in shown:
-        yield shortened(f"Why: {plain(each.reason)}", 2 * _WIDTH)
-        yield shortened(f" Do: {plain(each.what)}", 2 * _WIDTH)
+        yield shortened(f"Why: {plain(each.reason)}", reasons * _WIDTH)
+        yield shortened(f" Do: {plain(each.what)}", changes * _WIDTH)
     if len(advice) > len(shown):
         yield f"{len(advice) - len(shown)} more: --json has them"
     if written is not None:
