@@ -30,7 +30,9 @@ import numpy as np
 import pandas as pd
 
 import riskweighted as rw
+from benchmarks.peers_cases import Case
 from benchmarks.peers_methods import cart_with_leaves, gaussian_copula, normal_scores_regression
+from benchmarks.peers_sdv import SDV, sdv_frames
 from riskweighted.design.precision import find_precision, round_to
 from riskweighted.runs.columns import look_at
 from riskweighted.runs.starting import starting_text
@@ -41,6 +43,7 @@ __all__ = ["FILES", "METHODS", "File", "measured", "never_seen", "smoothed_tree"
 
 DATASETS, FOLDS, HELD_OUT = 20, 5, 0.2
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+_SDV = "SDV Gaussian copula"  # where it is installed
 _MOST_SHARED = 0.7  # of a leaf: a value that is not smoothed
 _SPIKE = 0.05  # of the file: zeros, missing values and heaps, which are not smoothed either
 _EXPECTED = 30  # records by chance, from which a combination that is not there is a rule
@@ -183,10 +186,11 @@ def smoothed_tree(least: int) -> Callable[[str, pd.DataFrame, np.random.Generato
     return draw
 
 
-def sdv(file: File, data: pd.DataFrame, train: np.ndarray, seed: int) -> Frames:
-    """SDV's Gaussian copula of the whole table (`pip install sdv`): fully synthetic, so that no row stands for another."""
-    case = Case(file.name, "", "", "", data, list(data), (), {}, file.scenario)
-    return sdv_frames(case, "SDV Gaussian copula", DATASETS, seed)
+def of_sdv(file: File, data: pd.DataFrame, train: np.ndarray, seed: int) -> Frames:
+    """SDV's Gaussian copula of the whole table: fully synthetic, so that no row stands for another."""
+    target, others = file.variables[0], [name for name in data if name != file.variables[0]]
+    case = Case(file.name, data, file.scenario, f"{target} ~ {' + '.join(others)}", "", "", "", (0.0, 1.0), {})
+    return sdv_frames(case, _SDV, DATASETS, seed)
 
 
 METHODS: dict[str, tuple[Maker, float]] = {  # and the null of S_pMSE
@@ -194,6 +198,7 @@ METHODS: dict[str, tuple[Maker, float]] = {  # and the null of S_pMSE
     **{f"trees {least}": (in_turn(smoothed_tree(least)), 1.0) for least in (5, 20, 50)},
     "normal scores": (in_turn(normal_scores_regression), 1.0),
     "copula": (in_turn(gaussian_copula), 1.0),
+    **({_SDV: (of_sdv, 1.0)} if _SDV in SDV else {}),
 }
 
 
@@ -220,22 +225,27 @@ def never_seen(confidential: pd.DataFrame, frame: pd.DataFrame) -> float:
     return float(broken.mean())
 
 
-def measured(file: File, data: pd.DataFrame, held: pd.DataFrame, frames: Frames, null: float) -> Iterator[tuple[str, float]]:
-    """Measures of the datasets, which follow `data` row by row."""
-    found = rw.assess(data, {"it": frames}, file.scenario, regressions=file.regressions).summary().loc["it"]
+def measured(
+    file: File, data: pd.DataFrame, held: pd.DataFrame, frames: Frames, null: float, paired: bool = True
+) -> Iterator[tuple[str, float]]:
+    """Measures of the datasets; those of pairs where they follow `data` row by row."""
+    unpaired = () if paired else ["it"]
+    found = rw.assess(data, {"it": frames}, file.scenario, regressions=file.regressions, unpaired=unpaired).summary().loc["it"]
     yield "one-way", found["mean one-way S_pMSE"] / null
     yield "two-way", found["mean two-way S_pMSE"] / null
     yield "never", float(np.mean([never_seen(data, frame) for frame in frames]))
     yield "AUC", float(np.mean([_auc(data, frame) for frame in frames[:2]]))
     yield "overlap", float(found[[name for name in found.index if name.startswith("mean overlap in")]].mean())
     yield "held out", _held_out(file, frames[0], held) / _held_out(file, data, held)
+    numbers = [name for name in file.variables if pd.api.types.is_numeric_dtype(data[name])]
+    yield "beyond", max(frame[name].max() / data[name].max() for frame in frames for name in numbers)
+    if not paired:
+        return
     risks = np.mean([rw.identification_risk(data, frame, file.scenario) for frame in frames], axis=0)
     own = rw.identification_risk(data, scenario=file.scenario).to_numpy()
     yield "risk", float(risks.mean())
     yield "isolated", float(risks[own >= np.quantile(own, 0.95)].mean())
     yield "copied", float(found["copied records"])
-    numbers = [name for name in file.variables if pd.api.types.is_numeric_dtype(data[name])]
-    yield "beyond", max(frame[name].max() / data[name].max() for frame in frames for name in numbers)
 
 
 def _numbers(data: pd.DataFrame) -> np.ndarray:
@@ -302,8 +312,8 @@ def compare(file: File, method: str, seed: int, *, folds: bool) -> pd.DataFrame:
     data, held = file.data[~out].reset_index(drop=True), file.data[out].reset_index(drop=True)
     began = time.process_time()
     frames = make(file, data, np.arange(len(data)), seed)
-    rows = [("seconds", time.process_time() - began), *measured(file, data, held, frames, null)]
-    rows += disclosure(file, data, frames, make, seed) if folds else []
+    rows = [("seconds", time.process_time() - began), *measured(file, data, held, frames, null, method != _SDV)]
+    rows += disclosure(file, data, frames, make, seed) if folds and method != _SDV else []
     return pd.DataFrame(rows, columns=["measure", "value"]).assign(data=file.name, method=method, seed=seed)
 
 
