@@ -1,4 +1,4 @@
-"""The table and the map of `benchmarks.together`: `python -m benchmarks.together_shown FOLDER` writes together.md and .png there."""
+"""The table and the map of `benchmarks.together`: `python -m benchmarks.together_shown FOLDER` writes together.md and .svg there."""
 
 import argparse
 from pathlib import Path
@@ -72,7 +72,7 @@ def main() -> None:
     folder = parser.parse_args().folder
     rows = pd.read_csv(folder / "together.csv")
     (folder / "together.md").write_text(as_markdown(rows), encoding="utf-8")
-    draw_map(rows).savefig(folder / "together.png", dpi=110)
+    draw_map(rows).savefig(folder / "together.svg", metadata={"Date": None})
 
 
 if __name__ == "__main__":

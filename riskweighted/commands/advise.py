@@ -76,12 +76,14 @@ def _read(run: Path, file: Path | None, confidential: Path | None) -> "tuple[Fin
         study = load_study(run)
         return None, study, run, study.read_data() if confidential is None else read_table(confidential)
     finished = load_run(run)
-    file = file or _study_file(finished)
-    study = finished.study
+    study, file = finished.study, file or _study_file(finished)
     if file is not None:
         named = load_study(file)
         study = replace(study, data=named.data, seed=named.seed)
         confidential = confidential or named.data.path
+    elif study.data.path is not None:  # of which a run keeps the name alone
+        confidential = confidential or finished.folder.absolute().parent / study.data.path
+        study = replace(study, data=replace(study.data, path=confidential))
     return finished, study, file, find_confidential(finished, confidential)
 
 
@@ -103,7 +105,8 @@ def _study_file(finished: "FinishedRun") -> Path | None:
 
 def _settings(table: dict[str, object]) -> dict[str, object]:
     """What a run and its study file have alike."""
-    return {name: value for name, value in table.items() if name not in ("data", "seed", "thresholds")}
+    sampling = {name: value for name, value in dict(table["sampling"]).items() if name != "cores"}  # type: ignore[call-overload]
+    return {name: value for name, value in table.items() if name not in ("data", "seed", "thresholds")} | {"sampling": sampling}
 
 
 def _beside(file: Path | None, run: Path) -> Path:

@@ -13,7 +13,7 @@ from riskweighted.evaluation.summary import FITS
 from riskweighted.evaluation.verdicts import FAIL, NOT_JUDGED, PASS, Verdict, overall
 from riskweighted.measures import beyond
 from riskweighted.reports.disclosure import INTERNAL
-from riskweighted.reports.verdicts import in_brief
+from riskweighted.reports.verdicts import in_brief, sentence
 from riskweighted.runs.reasons import largest, of_guesses, told_by
 from riskweighted.weights.names import UNWEIGHTED
 
@@ -61,7 +61,7 @@ def _why(verdicts: Sequence[Verdict], schemes: Sequence[str], checks: pd.DataFra
         return f"{reason.label}: {reason.why}"
     if of_guesses(reason) and (told := told_by(reasons[reasons["label"] == reason.label])):
         return told
-    return in_brief([reason], reason.label, INTERNAL, ())
+    return f"{reason.label}: {sentence(reason, INTERNAL)}"
 
 
 def _next(verdicts: Sequence[Verdict], schemes: Sequence[str], folder: Path) -> str:

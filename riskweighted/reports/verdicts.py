@@ -19,6 +19,7 @@ __all__ = [
     "limits_cost",
     "not_to_be_trusted",
     "reasons",
+    "sentence",
     "sentences",
     "shown_verdict",
     "verdict_records",
@@ -86,7 +87,7 @@ def _for_machines(verdict: Verdict, view: View) -> str:
     return view.show(verdict.statistic, verdict.value) + view.error(verdict.statistic, verdict.error)
 
 
-def _sentence(verdict: Verdict, view: View) -> str:
+def sentence(verdict: Verdict, view: View) -> str:
     """Why one limit is not kept."""
     if verdict.limit is None:
         return _JUDGED[verdict.statistic.key, verdict.verdict][0]
@@ -103,7 +104,7 @@ def _sentence(verdict: Verdict, view: View) -> str:
 def reasons(verdicts: Sequence[Verdict], label: str, view: View) -> list[str]:
     """Why a scheme does not pass, a sentence each; of one that passes, which limits it only just keeps."""
     shown, hidden, kept = _failed(verdicts, label, view)
-    return [*kept, *(_sentence(verdict, view) for verdict in shown), *hidden, *_just_kept(verdicts, label)]
+    return [*kept, *(sentence(verdict, view) for verdict in shown), *hidden, *_just_kept(verdicts, label)]
 
 
 def in_brief(verdicts: Sequence[Verdict], label: str, view: View, beside: Sequence[Verdict]) -> str:

@@ -40,7 +40,7 @@ from riskweighted.runs.reasons import largest, of_guesses, told_by
 from riskweighted.runs.remarks import likely_codes
 from riskweighted.runs.study import AUTO, Study, read_study
 from riskweighted.runs.suggestion import quoted, suggest
-from riskweighted.sampling.convergence import ESS_LIMIT
+from riskweighted.sampling.convergence import ESS_LIMIT, deciding
 from riskweighted.weights.names import UNWEIGHTED, parse_scheme
 
 __all__ = ["Advice", "advise", "applied"]
@@ -198,7 +198,7 @@ def _of_verdict(
     if reason.limit is None and key == beyond.MEAN.key:
         yield from _of_disclosure(study, reason)
     elif key == CONVERGED.statistic.key:
-        yield from _of_convergence(study, tables["convergence"])
+        yield from _of_convergence(study, reason.label, tables["convergence"])
     elif key == FITS.statistic.key and not failing:
         yield from _unjudged_model(study)
     elif key == FITS.statistic.key or (reason.limit is not None and reason.limit.of_check):
@@ -242,12 +242,13 @@ def _of_disclosure(study: Study, reason: Verdict) -> Iterator[Advice]:
         )
 
 
-def _of_convergence(study: Study, convergence: pd.DataFrame) -> Iterator[Advice]:
+def _of_convergence(study: Study, label: str, convergence: pd.DataFrame) -> Iterator[Advice]:
     """As many draws as the least effective sample size asks for, twice as many at least."""
-    sampling, least = study.sampling, convergence["ess_bulk"].min()
-    missed = int((~convergence["converged"].astype(bool)).sum())
+    rows = deciding(convergence[convergence["label"] == label])
+    sampling, least = study.sampling, rows["ess_bulk"].min()
+    missed = int((rows["converged"].astype(str) != "True").sum())
     times = 2.0 if not least > 0 else max(2.0, 1.5 * ESS_LIMIT / float(least))
-    reason = f"{missed} of {len(convergence)} judged quantities did not converge, from {sampling.chains} x {sampling.draws} draws"
+    reason = f"{label}: {missed} of {len(rows)} judged quantities did not converge, from {sampling.chains} x {sampling.draws} draws"
     if sampling.draws >= _MOST_DRAWS:
         yield Advice(reason, "more draws will hardly help: a simpler model, such as fewer components or predictors")
         return
