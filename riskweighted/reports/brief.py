@@ -13,11 +13,11 @@ from riskweighted.evaluation.judgement import MISFITS, judged_rows
 from riskweighted.evaluation.summary import CONVERGED, FITS
 from riskweighted.evaluation.verdicts import FAIL, NOT_JUDGED, PASS, Verdict, failed, overall
 from riskweighted.measures import beyond
-from riskweighted.reports.disclosure import INTERNAL
-from riskweighted.reports.verdicts import in_brief
+from riskweighted.reports.disclosure import INTERNAL, WITHHELD, View
+from riskweighted.reports.verdicts import briefly, in_brief, shown_verdict
 from riskweighted.weights.names import UNWEIGHTED
 
-__all__ = ["MOST_LABELS", "brief", "verdict_lines", "worst_misfits"]
+__all__ = ["MOST_LABELS", "brief", "reason_and_next", "verdict_lines", "worst_misfits"]
 
 _WIDTH = 80  # of a line
 MOST_LABELS = 4
@@ -26,9 +26,19 @@ _ORDER = (PASS, FAIL, NOT_JUDGED)
 
 def brief(verdicts: Sequence[Verdict], schemes: Sequence[str], checks: pd.DataFrame, folder: Path) -> Iterator[str]:
     """The lines, the next command last; the folder's own line is for who calls."""
-    told = {scheme: (overall(verdicts, scheme), in_brief(verdicts, scheme, INTERNAL, ())) for scheme in schemes}
-    yield from verdict_lines(told, _why(verdicts, schemes, checks))
-    yield f"Next: {_next(verdicts, schemes, folder)}"
+    told = {scheme: (overall(verdicts, scheme), in_brief(verdicts, scheme, INTERNAL)) for scheme in schemes}
+    why, following = reason_and_next(verdicts, schemes, checks, INTERNAL, shlex.quote(str(folder)))
+    yield from verdict_lines(told, why)
+    yield f"Next: {following}"
+
+
+def reason_and_next(verdicts: Sequence[Verdict], schemes: Sequence[str], checks: pd.DataFrame, view: View, run: str) -> tuple[str, str]:
+    """The largest reason why a scheme does not pass, "" where all do, and what comes next, as far as they may be seen.
+
+    `run`: the run's folder as it stands in a command.
+    """
+    reason = _largest(verdicts, schemes, view)
+    return "" if reason is None else _why(reason, checks, view), _next(verdicts, schemes, reason, run)
 
 
 def verdict_lines(told: Mapping[str, tuple[str, str]], why: str) -> Iterator[str]:
@@ -69,41 +79,38 @@ def _differing(row: Mapping[str, object]) -> str:
     return f"{true} in the data, {synthetic} synthetic"
 
 
-def _largest(verdicts: Sequence[Verdict], schemes: Sequence[str]) -> Verdict | None:
-    """The first reason of the first scheme that does not pass, weighted ones first."""
+def _largest(verdicts: Sequence[Verdict], schemes: Sequence[str], view: View) -> Verdict | None:
+    """The first reason that may be seen of the first scheme that does not pass, weighted ones first."""
     for scheme in sorted(schemes, key=lambda scheme: scheme == UNWEIGHTED):
-        if reasons := failed(verdicts, scheme):
+        if reasons := [each for each in failed(verdicts, scheme) if shown_verdict(each, view) != WITHHELD]:
             return reasons[0]
     return None
 
 
-def _why(verdicts: Sequence[Verdict], schemes: Sequence[str], checks: pd.DataFrame) -> str:
-    """The largest reason why a scheme does not pass, with its figure."""
-    reason = _largest(verdicts, schemes)
-    if reason is None:
-        return ""
-    if reason.statistic.key == FITS.statistic.key and reason.verdict == FAIL:
+def _why(reason: Verdict, checks: pd.DataFrame, view: View) -> str:
+    """A reason with its figure; what a fit misses, and what a release discloses, in the words that stay inside."""
+    if view.internal and reason.statistic.key == FITS.statistic.key and reason.verdict == FAIL:
         rows = judged_rows(checks)
         missed = int((rows["verdict"] == MISFITS).sum())
         return "; ".join([f"the model misfits in {missed} of {len(rows)} checks", *worst_misfits(checks, 1)])
-    if reason.statistic.key == beyond.MEAN.key and reason.limit is None:
+    if view.internal and reason.statistic.key == beyond.MEAN.key and reason.limit is None:
         return f"{reason.label}: {reason.why}"
-    return in_brief([reason], reason.label, INTERNAL, ())
+    return f"{reason.label}: {briefly(reason, view)}"
 
 
-def _next(verdicts: Sequence[Verdict], schemes: Sequence[str], folder: Path) -> str:
-    """The command, or the line of the study file, that comes next."""
+def _next(verdicts: Sequence[Verdict], schemes: Sequence[str], reason: Verdict | None, run: str) -> str:
+    """The command, or the line of the study file, that comes next; `run`: the folder."""
     passing = [scheme for scheme in schemes if overall(verdicts, scheme) == PASS]
-    place = shlex.quote(str(folder))
     if passing:
         best = next((scheme for scheme in passing if scheme != UNWEIGHTED), passing[0])
-        return f"riskweighted release {place} --scheme {shlex.quote(best)} --out pack"
-    reason = _largest(verdicts, schemes)
-    assert reason is not None  # a scheme that does not pass has one
+        return f"riskweighted release {run} --scheme {shlex.quote(best)} --out pack"
+    inside = f"riskweighted report {run} --internal tells what was lacking"
+    if reason is None:  # that may be seen
+        return inside
     return {
         (CONVERGED.statistic.key, FAIL): "longer chains: twice [sampling] draws and tune, then run again",
         (FITS.statistic.key, FAIL): '[synthesizer] name = "auto", or what tables/fit_check.csv lacks',
         (FITS.statistic.key, NOT_JUDGED): f'"{UNWEIGHTED}" among [weights] schemes, without survey weights',
         (beyond.MEAN.key, FAIL): "fewer datasets ([release] L) or columns; then run again",
-        (beyond.MEAN.key, NOT_JUDGED): f"riskweighted report {place} --internal tells what was lacking",
+        (beyond.MEAN.key, NOT_JUDGED): inside,
     }.get((reason.statistic.key, reason.verdict), f"riskweighted tune STUDY.toml --target {reason.statistic.key} --at-most LIMIT")
