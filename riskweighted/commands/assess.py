@@ -138,7 +138,7 @@ def _notes_on_codes(table: "pd.DataFrame", scenario: "Scenario") -> list[str]:
 
     stated = {name: scenario.codes_of(name) for name in scenario.synthetic}
     numbers = [name for name in scenario.synthetic if scenario.is_numeric(table[name])]
-    return [f"{each}: give them, --codes VARIABLE=CODE" for each in likely_codes(look_at(table[numbers]), stated, (AMOUNT, LEVELS))]
+    return [f"{each}: name codes with --codes VARIABLE=CODE" for each in likely_codes(look_at(table[numbers]), stated, (AMOUNT, LEVELS))]
 
 
 def _read(tools: dict[str, list[Path]]) -> dict[str, list["pd.DataFrame"]]:

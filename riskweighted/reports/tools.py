@@ -10,6 +10,9 @@ from riskweighted.evaluation.verdicts import FAIL, NOT_JUDGED, word_of
 __all__ = ["ToolVerdict", "reason_and_next", "verdicts_of"]
 
 
+_COPY = "the confidential values with a little noise"
+
+
 class ToolVerdict(NamedTuple):
     """Whether what a tool made may leave: "pass", "fail" or "not judged", its disclosure in figures, and why."""
 
@@ -25,7 +28,7 @@ def verdicts_of(disclosure: pd.DataFrame) -> dict[str, ToolVerdict]:
     for label, row in first.iterrows():
         known = f"D {row['D']:.3f}, at most {row['upper']:.3f}" if pd.notna(row["D"]) else "no folds tell what it gives away"
         if isinstance(row["nearly_copied"], str):
-            known = "the confidential values with a little noise"
+            known = _COPY
         told[str(label)] = ToolVerdict(word_of(str(row["verdict"])), known, str(row["why"]))
     return told
 
@@ -35,5 +38,7 @@ def reason_and_next(told: Mapping[str, ToolVerdict], folds: str) -> tuple[str, s
     failing = next((label for word in (FAIL, NOT_JUDGED) for label in told if told[label].word == word), None)
     if failing is None:
         return "", ""
-    step = folds if told[failing].word == NOT_JUDGED else "fewer datasets or columns, or a tool that follows single records less"
-    return f"{failing}: {told[failing].why}", step
+    step = "fewer datasets or columns, or a tool that follows single records less"
+    if told[failing].figure == _COPY:
+        step = "another tool: neither fewer datasets nor fewer columns mend a copy"
+    return f"{failing}: {told[failing].why}", folds if told[failing].word == NOT_JUDGED else step

@@ -38,7 +38,7 @@ def utility_section(source: Source) -> Section:
             continue
         weights = tuple(part for part in parts if part.key == "weights")
         blocks += [part for part in parts if part not in weights]
-        blocks += [Group("weights-group", plain(f"Weights against {variable}"), weights)] if weights else []
+        blocks += [Group("weights-group", "Weights of the records", weights)] if weights else []
     text = (
         "How near the synthetic data comes to what the confidential data would have told; distances and overlaps stand in the main table."
     )

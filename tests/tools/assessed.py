@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from finished_run import chain_data
 from typer.testing import CliRunner
 
