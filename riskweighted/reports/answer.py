@@ -16,6 +16,7 @@ from riskweighted.measures.regressions import COEFFICIENT, OVERLAP
 from riskweighted.measures.tables import TWO_WAY_MEAN
 from riskweighted.reports.blocks import Answer, Cell, Figures, Judged
 from riskweighted.reports.brief import reason_and_next
+from riskweighted.reports.disclosure import WITHHELD
 from riskweighted.reports.source import Source
 from riskweighted.reports.verdicts import bounds_of, decimals_of, in_brief, limits_cost, not_to_be_trusted, shown_verdict
 from riskweighted.reports.wording import capital, in_words, not_mended, symbol_of
@@ -154,6 +155,8 @@ def _cells(source: Source, column: SummaryColumn, labels: Sequence[str]) -> list
     statistic = column.statistic
     if column.overlap:
         texts = source.view.overlaps(by_label(source.run.tables["utility"], statistic, "overlap").reindex(labels))
+    elif statistic.of_utility and not source.view.internal and by_label(source.run.tables["utility"], statistic).empty:
+        texts = [WITHHELD] * len(labels)  # a variable of too few amounts is a row too
     else:
         limits = [each.limit for each in _verdicts_on(source, column) if each.limit is not None]
         texts = source.by_label(statistic, labels, errors=True, least=max(map(decimals_of, limits), default=0))
