@@ -26,6 +26,7 @@ from riskweighted.commands.terminal import (
     split,
     tell,
 )
+from riskweighted.common.atomic import write_file
 from riskweighted.common.errors import InputError
 from riskweighted.common.extras import optional
 from riskweighted.common.folders import opened
@@ -88,28 +89,37 @@ def assess(
     given = {"folds": _folds_of(folds or [], tools), "released": split(columns), "seed": seed}
     if out is not None:
         optional("matplotlib", "the map (--out)")
+        optional("jinja2", "the page (--out)")
     with nullcontext() if out is None else opened(out, "an assessment") as working:
         table, scenario = _scenario(confidential, known, synthesized, codes=codes, categorical=split(categorical), **balls)
         synthetic_of = _read(tools)
-        _note_codes(table, scenario)
+        notes = _notes_on_codes(table, scenario)
+        for note in notes:
+            tell(f"note: {note}")
         disclosure = _attributed(table, synthetic_of, scenario, given, asked)
         result = _measure(table, synthetic_of, scenario, holdout, asked)
+        folding = f"riskweighted folds {shlex.quote(str(confidential))} --synthesized {shlex.quote(synthesized)} --out folds"
         if working is not None:
-            _write_assessment(result, working.result, disclosure)
-            _draw_map(result, disclosure, working.result / "map", risk, utility)
-        show_json(
-            "assess", disclosure=disclosure, measures=_both(result), left_out=result.unpaired, results=out
-        )  # inside: without it, nothing is left
+            with reporter().step("writing"):
+                _write_assessment(result, working.result, disclosure)
+                _draw_map(result, disclosure, working.result / "map", risk, utility)
+                page = _page(
+                    result, disclosure, scenario, len(table), {"confidential": [confidential], **tools}, notes, folding, (risk, utility)
+                )
+                write_file(working.result / "confidential" / "report.html", page, private=True)
+        show_json(  # inside: without it, nothing is left
+            "assess", disclosure=disclosure, measures=_both(result), left_out=result.unpaired, notes=notes, results=out
+        )
         if not (manner.json or (manner.quiet and out is not None)):
             if full or internal:
                 _print_disclosure(disclosure)
                 _print_assessment(result, scenario, internal=internal)
-            for line in _brief(disclosure, confidential, synthesized):
+            for line in _brief(disclosure, folding):
                 say(line)
             if not (full or internal):
                 say("(--full prints every measure with its definition)")
     if out is not None:
-        show(f"Written to {out} (confidential/ there never leaves the agency)")
+        show(f"Written to {out} (the page: confidential/report.html; confidential/ never leaves the agency)")
 
 
 def _scenario(confidential: Path, known: str, synthesized: str, **options: Any) -> tuple["pd.DataFrame", "Scenario"]:
@@ -121,15 +131,14 @@ def _scenario(confidential: Path, known: str, synthesized: str, **options: Any) 
     return table, scenario_of(table, known, synthesized, **options)
 
 
-def _note_codes(table: "pd.DataFrame", scenario: "Scenario") -> None:
-    """Say which synthesized numbers seem to hold codes that nobody named."""
-    from riskweighted.runs.columns import look_at
+def _notes_on_codes(table: "pd.DataFrame", scenario: "Scenario") -> list[str]:
+    """Which synthesized numbers seem to hold codes that nobody named."""
+    from riskweighted.runs.columns import AMOUNT, LEVELS, look_at
     from riskweighted.runs.remarks import likely_codes
 
     stated = {name: scenario.codes_of(name) for name in scenario.synthetic}
-    numbers = [name for name in scenario.synthetic if name not in scenario.categorical]
-    for each in likely_codes(look_at(table[numbers]), stated):
-        tell(f"note: {each}: --codes names them")
+    numbers = [name for name in scenario.synthetic if scenario.is_numeric(table[name])]
+    return [f"{each}: name codes with --codes VARIABLE=CODE" for each in likely_codes(look_at(table[numbers]), stated, (AMOUNT, LEVELS))]
 
 
 def _read(tools: dict[str, list[Path]]) -> dict[str, list["pd.DataFrame"]]:
@@ -160,7 +169,7 @@ def _attributed(
                     raise PairingError("they are said not to")
                 paired = world.pair_rows(frames, asked["identifier"]).frames
                 near = "; ".join(
-                    f"{share:.0%} of {variable} lie within 5 % of the record's own value ({chance:.0%} by chance)"
+                    f"{100 * share:.0f} % of {variable} lie within 5 % of the record's own value ({100 * chance:.0f} % by chance)"
                     for variable, (share, chance) in nearly_copied(world, paired).items()
                 )
                 rows = attribution(
@@ -173,7 +182,7 @@ def _attributed(
                 )
                 told = {"verdict": rows.attrs["verdict"], "why": "; ".join(rows.attrs["reasons"]), "persons": rows.attrs["persons"]}
                 if near:  # whatever the folds say
-                    told |= {"verdict": REFUSE, "why": near}
+                    told |= {"verdict": REFUSE, "why": near, "nearly_copied": near}
             except PairingError as error:
                 rows, told = pd.DataFrame({"release": ["unpaired"]}), {"verdict": NOT_JUDGED, "why": f"rows do not pair: {error}"}
             found.append(rows.assign(**told).assign(seed=given["seed"], label=name))
@@ -241,38 +250,45 @@ def _write_assessment(result: "Assessment", folder: Path, disclosure: "pd.DataFr
 
 
 def _draw_map(result: "Assessment", disclosure: "pd.DataFrame", path: Path, risk: str | None, utility: str | None) -> None:
-    """Every tool by risk and loss of utility, with the frontier, as SVG and PNG; the risk is disclosure where any tool is judged."""
-    from riskweighted.measures import beyond
-    from riskweighted.plots.risk_utility import plot_risk_utility
+    """Every tool by risk and loss of utility, as SVG and PNG."""
+    from riskweighted.reports.assessment import draw_map
 
-    summary, chosen = result.summary(), result.map_measures()
-    judged = disclosure.reindex(columns=["label", "D"]).dropna().drop_duplicates("label").set_index("label")
-    if len(judged):
-        summary[beyond.MEAN.label] = judged["D"].reindex(summary.index)
-    ax = plot_risk_utility(summary, risk or (None if len(judged) else chosen[0]), utility or chosen[1], references=result.yardsticks)
+    ax = draw_map(result, disclosure, risk, utility)
     for kind in ("svg", "png"):
         ax.get_figure(root=True).savefig(path.with_suffix(f".{kind}"), dpi=150)  # type: ignore[union-attr]
 
 
-def _brief(disclosure: "pd.DataFrame", confidential: Path, synthesized: str) -> Iterator[str]:
-    """Whether each tool's files may leave, by what they give away beyond inference; the largest reason, and what comes next."""
+def _page(
+    result: "Assessment",
+    disclosure: "pd.DataFrame",
+    scenario: "Scenario",
+    records: int,
+    files: dict[str, list[Path]],
+    notes: list[str],
+    folding: str,
+    measures: tuple[str | None, str | None],
+) -> str:
+    """The page, with the hash of every file."""
     import pandas as pd
 
-    from riskweighted.evaluation.verdicts import FAIL, NOT_JUDGED, word_of
-    from riskweighted.reports.brief import verdict_lines
+    from riskweighted.common.fingerprints import file_hash
+    from riskweighted.reports.assessment import Assessed, assessment_page
 
-    first = disclosure.drop_duplicates("label").set_index("label").reindex(columns=["verdict", "why", "D", "upper"])
-    told = {}
-    for label, row in first.iterrows():
-        known = f"D {row['D']:.3f}, at most {row['upper']:.3f}" if pd.notna(row["D"]) else "no folds tell what it gives away"
-        told[str(label)] = word_of(str(row["verdict"])), known
-    failing = next((label for word in (FAIL, NOT_JUDGED) for label in told if told[label][0] == word), None)
-    yield from verdict_lines(told, "" if failing is None else f"{failing}: {first.loc[failing, 'why']}")
-    if failing is not None:
-        step = "fewer datasets or columns, or a tool that follows single records less"
-        if told[failing][0] == NOT_JUDGED:
-            step = f"riskweighted folds {shlex.quote(str(confidential))} --synthesized {synthesized} --out folds"
-        yield f"Next: {step}"
+    hashes = [(label, path.name, file_hash(path)) for label, paths in files.items() for path in paths]
+    told = pd.DataFrame(hashes, columns=["Of", "File", "SHA-256"])
+    return assessment_page(Assessed(result, disclosure, scenario, records, told, notes, folding, measures))
+
+
+def _brief(disclosure: "pd.DataFrame", folding: str) -> Iterator[str]:
+    """Whether each tool's files may leave, by what they give away beyond inference; the largest reason, and what comes next."""
+    from riskweighted.reports.brief import verdict_lines
+    from riskweighted.reports.tools import reason_and_next, verdicts_of
+
+    told = verdicts_of(disclosure)
+    why, following = reason_and_next(told, folding)
+    yield from verdict_lines({label: (each.word, each.figure) for label, each in told.items()}, why)
+    if following:
+        yield f"Next: {following}"
 
 
 def _print_disclosure(disclosure: "pd.DataFrame") -> None:

@@ -119,7 +119,7 @@ def failing_schemes(run: FinishedRun, schemes: Sequence[str]) -> dict[str, str]:
     outside.
     """
     view = outside(run.manifest["input"]["records"])
-    return {scheme: in_brief(run.verdicts, scheme, view, ()) for scheme in schemes if overall(run.verdicts, scheme) != PASS}
+    return {scheme: in_brief(run.verdicts, scheme, view) for scheme in schemes if overall(run.verdicts, scheme) != PASS}
 
 
 def refuse_failing(run: FinishedRun, schemes: Sequence[str], accepted: str) -> None:

@@ -11,7 +11,7 @@ from riskweighted.common.survey import survey_weights
 from riskweighted.common.text import plain
 from riskweighted.evaluation.summary import SummaryColumn
 from riskweighted.evaluation.tables import by_label
-from riskweighted.reports.blocks import Column, DataTable, Section, Term, make_table
+from riskweighted.reports.blocks import Column, DataTable, Group, Section, Term, make_table
 from riskweighted.reports.disclosure import withheld_note
 from riskweighted.reports.glossary import ball_rule
 from riskweighted.reports.source import Source
@@ -58,12 +58,12 @@ def about_section(source: Source) -> Section:
         hashes["confidential data file"] = run.manifest["input"].get("sha256") or "embedded data, no file"
         hashes |= {name: digest for name, digest in run.manifest["files"].items() if name.startswith("tables/")}
     paragraphs = [plain(text) for text in paragraphs]
-    blocks = (
+    tables = (
         make_table("settings", "Settings of the run", settings),
         make_table("versions", "Versions", versions),
         make_table("hashes", "SHA-256", pd.DataFrame(hashes.items(), columns=["File", "SHA-256"])),
     )
-    return Section("about", "How it was made", tuple(paragraphs), blocks)
+    return Section("about", "How it was made", tuple(paragraphs), (Group("made", "Settings, versions and hashes", tables),))
 
 
 def _replaced(source: Source) -> str:

@@ -1,8 +1,6 @@
-"""The first screen: what was protected and how, risk and cost of each scheme against the thresholds, whether the fits can be trusted."""
+"""The first screen: the verdict of each scheme, the largest reason, what comes next, and its figures against the thresholds."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
 
 from riskweighted.common.numbers import exactly
 from riskweighted.common.text import plain
@@ -16,66 +14,36 @@ from riskweighted.measures.estimates import MEAN
 from riskweighted.measures.measure import Measure
 from riskweighted.measures.regressions import COEFFICIENT, OVERLAP
 from riskweighted.measures.tables import TWO_WAY_MEAN
-from riskweighted.reports.blocks import Term
+from riskweighted.reports.blocks import Answer, Cell, Figures, Judged
+from riskweighted.reports.brief import reason_and_next
+from riskweighted.reports.disclosure import WITHHELD
 from riskweighted.reports.source import Source
 from riskweighted.reports.verdicts import bounds_of, decimals_of, in_brief, limits_cost, not_to_be_trusted, shown_verdict
 from riskweighted.reports.wording import capital, in_words, not_mended, symbol_of
 
-__all__ = ["Answer", "find_answer"]
+__all__ = ["find_answer"]
 
 _RISK = (beyond.MEAN, beyond.ISOLATED, expected.MEAN)
-_COST = (U_M, TWO_WAY_MEAN, TOTAL_VARIATION)  # the first that a run has
 _OVERLAPS = (COEFFICIENT, MEAN)
-_MOST_COLUMNS = 6
-
-
-class Head(NamedTuple):
-    """A column: what it is, its symbol, its limit in words, and its entry in the glossary."""
-
-    title: str
-    symbol: str
-    limit: str
-    term: Term
-
-
-class Cell(NamedTuple):
-    text: str
-    state: str  # "pass", "fail", "open" (a cost that no threshold limits) or ""
-
-
-class Row(NamedTuple):
-    """A label: its verdict, its numbers, and why."""
-
-    label: str
-    verdict: str
-    state: str
-    cells: tuple[Cell, ...]
-    why: str
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What the page opens with."""
-
-    what: str
-    told: str
-    alarms: tuple[str, ...]
-    heads: tuple[Head, ...]
-    rows: tuple[Row, ...]
-    trust: str
-    thresholds: str
+_MOST_ROWS = 6
 
 
 def find_answer(source: Source) -> Answer:
+    """Of a run; what comes next names the run's folder RUN, so that a page tells of no folder."""
     columns = list(_columns(source))
+    why, following = reason_and_next(source.verdicts, source.run.schemes, source.checks, source.run.tables["reasons"], source.view, "RUN")
+    labels = [*source.labels, CONFIDENTIAL]
     return Answer(
-        plain(_what(source)),
-        plain(_told(source)),
+        "Scheme",
         tuple(map(plain, _alarms(source))),
-        tuple(_head(source, column) for column in columns),
-        tuple(_rows(source, columns)),
-        plain(_trust(source)),
-        plain(_thresholds(source, columns)),
+        tuple(_judged(source)),
+        plain(why),
+        plain(following),
+        tuple(plain(text) for text in (_what(source), _told(source)) if text),
+        tuple(plain("confidential data" if label == CONFIDENTIAL else _named(source, label)) for label in labels),
+        tuple(_figures(source, column, labels) for column in columns),
+        (("Can the fits be trusted?", plain(_trust(source))),),
+        plain(f"{_thresholds(source, columns)} {_marks(source)}"),
     )
 
 
@@ -151,16 +119,18 @@ def _alarms(source: Source) -> Iterator[str]:
 
 
 def _columns(source: Source) -> Iterator[SummaryColumn]:
-    """What the screen shows of each label: the usual risks and costs, then what a threshold limits, six at most."""
+    """What the screen shows of each label: the usual risks, the cost in every variable and over all, then what a threshold limits."""
     risk, utility = distinct(source.run.tables["risk"]), distinct(source.run.tables["utility"])
-    costs = [each for measure in _COST for each in utility if each.measure is measure][:1]
-    overlapping = source.run.tables["utility"]
+    alone = [each for each in risk if each.variable is None or each.measure is beyond.MEAN]  # of every variable too
+    risks = [each for measure in _RISK for each in alone if each.measure is measure and (source.view.internal or not source.view.few(each))]
+    costs = [Statistic((U_M if source.is_numeric(name) else TOTAL_VARIATION).key, name) for name in source.variables]
+    costs += [each for each in utility if each.measure is TWO_WAY_MEAN]
+    table = source.run.tables["utility"]
     overlaps = [each for measure in _OVERLAPS for each in utility if each.measure is measure]
-    overlaps = [each for each in overlaps if by_label(overlapping, each, "overlap").notna().any()]
-    risks = [each for measure in _RISK for each in risk if each.measure is measure and (source.view.internal or not source.view.few(each))]
+    overlaps = [each for each in overlaps if by_label(table, each, "overlap").notna().any()]
     usual = [*map(SummaryColumn, [*risks, *costs]), *(SummaryColumn(each, overlap=True) for each in overlaps[:1])]
     limited = [SummaryColumn(each.statistic) for each in source.verdicts if each.limit is not None and each.statistic in {*risk, *utility}]
-    yield from list(dict.fromkeys([*usual, *limited]))[:_MOST_COLUMNS]
+    yield from list(dict.fromkeys([*usual, *limited]))[: max(len(usual), _MOST_ROWS)]
 
 
 def _verdicts_on(source: Source, column: SummaryColumn, label: str | None = None) -> list[Verdict]:
@@ -171,12 +141,13 @@ def _verdicts_on(source: Source, column: SummaryColumn, label: str | None = None
     return [verdict for verdict in of_column if verdict.limit is not None and label in (None, verdict.label)]
 
 
-def _head(source: Source, column: SummaryColumn) -> Head:
+def _figures(source: Source, column: SummaryColumn, labels: Sequence[str]) -> Figures:
     limits = dict.fromkeys(bounds_of(each.limit) for each in _verdicts_on(source, column) if each.limit is not None)
     name = in_words(column.statistic, alone=len(source.variables) == 1)
     name = f"cost: overlap of intervals, {name}" if column.overlap else f"cost: {name}" if column.statistic.of_utility else name
     told = "no threshold" if _without_limit(source, column) else "; ".join(limits)
-    return Head(plain(capital(name)), "" if column.overlap else symbol_of(column.statistic), told, source.glossary.summary(column))
+    symbol = "" if column.overlap else symbol_of(column.statistic)
+    return Figures(plain(capital(name)), symbol, told, source.glossary.summary(column), tuple(_cells(source, column, labels)))
 
 
 def _cells(source: Source, column: SummaryColumn, labels: Sequence[str]) -> list[Cell]:
@@ -184,6 +155,8 @@ def _cells(source: Source, column: SummaryColumn, labels: Sequence[str]) -> list
     statistic = column.statistic
     if column.overlap:
         texts = source.view.overlaps(by_label(source.run.tables["utility"], statistic, "overlap").reindex(labels))
+    elif statistic.of_utility and not source.view.internal and by_label(source.run.tables["utility"], statistic).empty:
+        texts = [WITHHELD] * len(labels)  # a variable of too few amounts is a row too
     else:
         limits = [each.limit for each in _verdicts_on(source, column) if each.limit is not None]
         texts = source.by_label(statistic, labels, errors=True, least=max(map(decimals_of, limits), default=0))
@@ -202,18 +175,26 @@ def _without_limit(source: Source, column: SummaryColumn) -> bool:
     return bool(thresholds) and not thresholds.limit_cost and (column.overlap or column.statistic.of_utility)
 
 
-def _rows(source: Source, columns: Sequence[SummaryColumn]) -> Iterator[Row]:
-    labels = [*source.labels, CONFIDENTIAL]
-    for label, cells in zip(labels, zip(*(_cells(source, column, labels) for column in columns), strict=True), strict=True):
-        if label == CONFIDENTIAL:
-            yield Row("confidential data, as a yardstick", "", "", cells, "")
-            continue
+def _judged(source: Source) -> Iterator[Judged]:
+    """A row a scheme: its verdict, and why, the largest reason first."""
+    for label in source.labels:
         verdict, of_label = overall(source.verdicts, label), [each for each in source.verdicts if each.label == label]
         state = {PASS: "pass" if limits_cost(of_label) else "open", FAIL: "fail"}.get(verdict, "")
-        beside = [each for column in columns for each in _verdicts_on(source, column, label)]
-        told = plain(capital(in_brief(source.verdicts, label, source.view, beside)))
-        name = f"{label} (no model)" if label in source.run.study.baselines else label
-        yield Row(plain(name), capital(verdict), state, cells, told)
+        told = plain(capital(in_brief(source.verdicts, label, source.view)))
+        yield Judged(plain(_named(source, label)), capital(verdict), state, told)
+
+
+def _named(source: Source, label: str) -> str:
+    return f"{label} (no model)" if label in source.run.study.baselines else label
+
+
+def _marks(source: Source) -> str:
+    """How the figures are to be read."""
+    rounded = "" if source.view.internal else ", rounded up"
+    return (
+        f"The confidential data are a yardstick. Isolated records: the 5 % that stand out most. ±: Monte Carlo error{rounded}. Higher risk "
+        "is riskier; a larger distance and a smaller overlap cost more."
+    )
 
 
 def _trust(source: Source) -> str:

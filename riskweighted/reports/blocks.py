@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -11,7 +12,7 @@ from matplotlib.figure import Figure as Drawing
 from riskweighted.common.text import plain
 from riskweighted.reports.svg import inline_svg
 
-__all__ = ["Column", "DataTable", "Figure", "Group", "Section", "Term", "make_table"]
+__all__ = ["Answer", "Cell", "Column", "DataTable", "Figure", "Figures", "Group", "Judged", "Section", "Term", "make_table"]
 
 _NOTHING = "n/a"
 _NUMBER = re.compile(r"(about |(all but )?fewer than |more than )?[<>]?-?\d[\d.,]*( ± <?[\d.,]+)?|n/a")
@@ -95,11 +96,12 @@ class Figure:
 
 @dataclass(frozen=True)
 class Group:
-    """Blocks of one variable of several, which the reader opens."""
+    """Blocks that few read, or of one variable of several: folded until the reader opens them, or `unfolded`; a printed page has them."""
 
     key: str
     title: str
     blocks: tuple["DataTable | Figure", ...]
+    unfolded: bool = False
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,50 @@ class Section:
     title: str
     paragraphs: tuple[str, ...]
     blocks: tuple[DataTable | Figure | Group, ...]
+
+
+class Judged(NamedTuple):
+    """What is judged, its verdict, how that is marked ("pass", "fail", "open" where nobody limits the cost, or ""), and why."""
+
+    label: str
+    verdict: str
+    state: str
+    why: str
+
+
+class Cell(NamedTuple):
+    text: str
+    state: str = ""  # "pass", "fail", "open" (a cost that no threshold limits) or ""
+
+
+class Figures(NamedTuple):
+    """A row of numbers, a cell for each label: what it is, its symbol, its limit in words, and its entry in the glossary."""
+
+    title: str
+    symbol: str
+    limit: str
+    term: Term | None
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a page opens with: may this leave, why not, and what comes next; then the figures behind it.
+
+    ``what``: what is judged, a "Scheme" or a "Tool"; ``told``: paragraphs; ``labels``: of the cells of ``figures``; ``trust``: titles, each
+    with what is said under it.
+    """
+
+    what: str
+    alarms: tuple[str, ...]
+    judged: tuple[Judged, ...]
+    why: str
+    following: str
+    told: tuple[str, ...]
+    labels: tuple[str, ...]
+    figures: tuple[Figures, ...]
+    trust: tuple[tuple[str, str], ...] = ()
+    note: str = ""
 
 
 def make_table(key: str, caption: str, cells: pd.DataFrame, terms: dict[str, Term] | None = None, note: str = "") -> DataTable:

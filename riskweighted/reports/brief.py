@@ -12,12 +12,12 @@ from riskweighted.evaluation.judgement import MISFITS, judged_rows, worst_misfit
 from riskweighted.evaluation.summary import FITS
 from riskweighted.evaluation.verdicts import FAIL, NOT_JUDGED, PASS, Verdict, overall
 from riskweighted.measures import beyond
-from riskweighted.reports.disclosure import INTERNAL
-from riskweighted.reports.verdicts import in_brief, sentence
+from riskweighted.reports.disclosure import INTERNAL, WITHHELD, View
+from riskweighted.reports.verdicts import in_brief, sentence, shown_verdict
 from riskweighted.runs.reasons import largest, of_guesses, told_by
 from riskweighted.weights.names import UNWEIGHTED
 
-__all__ = ["MOST_LABELS", "brief", "verdict_lines"]
+__all__ = ["MOST_LABELS", "brief", "reason_and_next", "verdict_lines"]
 
 _WIDTH = 80  # of a line
 MOST_LABELS = 4
@@ -26,9 +26,22 @@ _ORDER = (PASS, FAIL, NOT_JUDGED)
 
 def brief(verdicts: Sequence[Verdict], schemes: Sequence[str], checks: pd.DataFrame, reasons: pd.DataFrame, folder: Path) -> Iterator[str]:
     """The lines, the next command last; the folder's own line is for who calls. `reasons`: where a risk comes from."""
-    told = {scheme: (overall(verdicts, scheme), in_brief(verdicts, scheme, INTERNAL, ())) for scheme in schemes}
-    yield from verdict_lines(told, _why(verdicts, schemes, checks, reasons))
-    yield f"Next: {_next(verdicts, schemes, folder)}"
+    told = {scheme: (overall(verdicts, scheme), in_brief(verdicts, scheme, INTERNAL)) for scheme in schemes}
+    why, following = reason_and_next(verdicts, schemes, checks, reasons, INTERNAL, shlex.quote(str(folder)))
+    yield from verdict_lines(told, why)
+    yield f"Next: {following}"
+
+
+def reason_and_next(
+    verdicts: Sequence[Verdict], schemes: Sequence[str], checks: pd.DataFrame, reasons: pd.DataFrame, view: View, run: str
+) -> tuple[str, str]:
+    """The largest reason why a scheme does not pass, "" where all do, and what comes next, as far as they may be seen.
+
+    `run`: the run's folder as it stands in a command.
+    """
+    seen = [verdict for verdict in verdicts if shown_verdict(verdict, view) != WITHHELD]
+    reason = largest(seen, schemes)
+    return "" if reason is None else _why(reason, checks, reasons, view), _next(verdicts, schemes, run)
 
 
 def verdict_lines(told: Mapping[str, tuple[str, str]], why: str) -> Iterator[str]:
@@ -48,27 +61,23 @@ def verdict_lines(told: Mapping[str, tuple[str, str]], why: str) -> Iterator[str
         yield shortened(plain(f"Why: {why}"), (1 if counts else 2) * _WIDTH)
 
 
-def _why(verdicts: Sequence[Verdict], schemes: Sequence[str], checks: pd.DataFrame, reasons: pd.DataFrame) -> str:
-    """The largest reason why a scheme does not pass, with its figure."""
-    reason = largest(verdicts, schemes)
-    if reason is None:
-        return ""
-    if reason.statistic.key == FITS.statistic.key and reason.verdict == FAIL:
+def _why(reason: Verdict, checks: pd.DataFrame, reasons: pd.DataFrame, view: View) -> str:
+    """A reason with its figure; what a fit misses, what a release discloses and where a risk comes from in the words that stay inside."""
+    if view.internal and reason.statistic.key == FITS.statistic.key and reason.verdict == FAIL:
         rows = judged_rows(checks)
         missed = int((rows["verdict"] == MISFITS).sum())
         return "; ".join([f"the model misfits in {missed} of {len(rows)} checks", *worst_misfits(checks, 1)])
-    if reason.statistic.key == beyond.MEAN.key and reason.limit is None:
+    if view.internal and reason.statistic.key == beyond.MEAN.key and reason.limit is None:
         return f"{reason.label}: {reason.why}"
-    if of_guesses(reason) and (told := told_by(reasons[reasons["label"] == reason.label])):
+    if view.internal and of_guesses(reason) and (told := told_by(reasons[reasons["label"] == reason.label])):
         return told
-    return f"{reason.label}: {sentence(reason, INTERNAL)}"
+    return f"{reason.label}: {sentence(reason, view)}"
 
 
-def _next(verdicts: Sequence[Verdict], schemes: Sequence[str], folder: Path) -> str:
-    """The command, or the line of the study file, that comes next."""
+def _next(verdicts: Sequence[Verdict], schemes: Sequence[str], run: str) -> str:
+    """The command that comes next; `run`: the folder."""
     passing = [scheme for scheme in schemes if overall(verdicts, scheme) == PASS]
-    place = shlex.quote(str(folder))
     if passing:
         best = next((scheme for scheme in passing if scheme != UNWEIGHTED), passing[0])
-        return f"riskweighted release {place} --scheme {shlex.quote(best)} --out pack"
-    return f"riskweighted advise {place}  (what mends it; --apply writes the study)"
+        return f"riskweighted release {run} --scheme {shlex.quote(best)} --out pack"
+    return f"riskweighted advise {run}  (what mends it; --apply writes the study)"

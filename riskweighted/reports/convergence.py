@@ -5,7 +5,7 @@ import pandas as pd
 
 from riskweighted.common.numbers import in_column
 from riskweighted.plots.convergence import plot_convergence
-from riskweighted.reports.blocks import DataTable, Figure, Section, make_table
+from riskweighted.reports.blocks import DataTable, Figure, Group, Section, make_table
 from riskweighted.reports.disclosure import MISSING
 from riskweighted.reports.source import Source
 from riskweighted.sampling.convergence import deciding
@@ -45,11 +45,12 @@ def convergence_section(source: Source) -> Section:
     if table["approximation"].notna().any():
         off = table.groupby("label", sort=False)["approximation"].max()
         overview.insert(len(overview.columns) - 1, "Means off by at most (sd)", [_decimals(value, 2) for value in off])
-    blocks: list[DataTable | Figure] = [
+    blocks: list[DataTable | Group] = [
         make_table("convergence", "Convergence by scheme", overview, source.glossary.columns(overview, _TERMS))
     ]
     if source.view.internal:
-        blocks += [_card(source, number, scheme) for number, scheme in enumerate(source.run.schemes, 1)]
+        cards = tuple(_card(source, number, scheme) for number, scheme in enumerate(source.run.schemes, 1))
+        blocks.append(Group("cards", "Convergence cards, fit by fit", cards))
     failed = [str(row["Scheme"]) for row in rows if row["Converged"] == "NO"]
     verdict = f"Not converged, so not to be released: {', '.join(failed)}." if failed else "All fits converged."
     return Section("chains", "Convergence", (verdict,), tuple(blocks))

@@ -35,13 +35,13 @@ def fit_check_section(source: Source) -> Section:
     figures = [quantiles_figure(source, number, name) for number, name in numeric]
     blocks: list[DataTable | Figure | Group]
     blocks = [*figures] if len(figures) < 2 else [Group("quantiles-group", "Quantiles, variable by variable", tuple(figures))]
+    checks = _table(source, list(judged))
+    blocks.append(Group("fit-checks-group", f"All {len(checks.rows)} checks", (checks,), MISFITS in judged.values()))
     text = (
         "Predictive datasets of each fit are compared with the confidential data, statistic by statistic. A row misfits where the "
         "difference is larger than an analyst would accept and chance does not explain it."
     )
-    return Section(
-        "fit-check", "Does the model suit the data?", (" ".join(filter(None, lines)), text), (*blocks, _table(source, list(judged)))
-    )
+    return Section("fit-check", "Does the model suit the data?", (" ".join(filter(None, lines)), text), tuple(blocks))
 
 
 def _bounds(source: Source) -> list[str]:

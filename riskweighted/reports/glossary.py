@@ -1,6 +1,6 @@
 """What every number of a report means: definition, boundary rule, interval rule, and which way is worse."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import pandas as pd
@@ -17,9 +17,13 @@ from riskweighted.runs.finished import FinishedRun
 from riskweighted.sampling.convergence import ESS_LIMIT, R_HAT_LIMIT
 from riskweighted.sampling.loo import K_LIMIT
 
-__all__ = ["RISKIER", "Glossary", "ball_rule"]
+__all__ = ["RISKIER", "Glossary", "RunGlossary", "ball_rule"]
 
 RISKIER = "Higher is riskier."
+_HU = (
+    "Hu et al. 2022 is Hu, Savitsky and Williams, Risk-efficient Bayesian data synthesis for privacy protection, Journal of Survey "
+    "Statistics and Methodology."
+)
 _ALL_RECORDS = "None: computed from all records, not from a sample."
 _MONTE_CARLO = "None: computed from all records; what stands behind the sign ± is the Monte Carlo standard error over posterior draws."
 _CLOSER = "Closer to the confidential estimate is more useful; neither high nor low is better by itself."
@@ -118,11 +122,12 @@ def _named(words: str, statistic: Statistic) -> str:
 
 
 class Glossary:
-    """Terms in the order in which they were first needed."""
+    """Terms in the order in which they were first needed, of measures whose definitions are given."""
 
-    def __init__(self, run: FinishedRun) -> None:
-        self._run = run
-        self.ball = ball_rule(run.study.evaluating_scenario())  # said once, and beside every term of a risk
+    def __init__(self, scenario: Scenario, level: float = 0.95) -> None:
+        self.ball = ball_rule(scenario)  # said once, and beside every term of a risk
+        self.introduction = f"{_HU} {self.ball}"
+        self._level = level
         self._terms: dict[str, Term] = {}
 
     @property
@@ -142,9 +147,8 @@ class Glossary:
         risk = key in ("risk", "rise")
         return self._add(title, definition, boundary, _ALL_RECORDS if risk else "", direction, of_risk=risk)
 
-    def risk(self, statistic: Statistic) -> Term:
-        """A measure of the risk table."""
-        definition, of_data = define(self._run, statistic), define_confidential(self._run, statistic)
+    def of_risk(self, statistic: Statistic, definition: str, of_data: str | None = None) -> Term:
+        """A measure of the risk table, by its definition, and that of the confidential data where it is another one."""
         data_text = f"; in the confidential data: {of_data}" if of_data and of_data != definition else ""
         of_risk = "{ri" in statistic.measure.definition  # of a risk, or a rise of it
         interval = _MONTE_CARLO if statistic.measure.mechanism else _ALL_RECORDS
@@ -153,13 +157,31 @@ class Glossary:
         title = _named(in_words(statistic, alone=True), statistic)
         return self._add(title, f"{definition}{data_text}.", statistic.measure.boundary, interval, direction, of_risk=of_risk)
 
-    def utility(self, statistic: Statistic, *, shared: bool = False) -> Term:
-        """A measure of the utility table; `shared`: one entry for all variables."""
-        made = "; ".join(dict.fromkeys(rules(self._run, statistic).values()))
-        interval = f"Probability {self._run.study.evaluation.level:g}; {made}." if made else "None is given."
+    def of_utility(self, statistic: Statistic, definition: str, made: Iterable[str] = (), *, shared: bool = False) -> Term:
+        """The same of utility, with the rules that `made` its intervals; `shared`: one entry for all variables."""
+        rule = "; ".join(dict.fromkeys(made))
+        interval = f"Probability {self._level:g}; {rule}." if rule else "None is given."
         direction = _DIRECTION.get(statistic.measure.direction, "")
         title = _named(in_words(statistic, alone=shared), statistic)
-        return self._add(title, f"{define(self._run, statistic)}.", statistic.measure.boundary, interval, direction)
+        return self._add(title, f"{definition}.", statistic.measure.boundary, interval, direction)
+
+    def columns(self, table: pd.DataFrame, terms: dict[str, str]) -> dict[str, Term]:
+        """Fixed terms, by their keys, for headings of a table, those that it has."""
+        return {heading: self.fixed(term) for heading, term in terms.items() if heading in table.columns}
+
+
+class RunGlossary(Glossary):
+    """The same, by the definitions of a run."""
+
+    def __init__(self, run: FinishedRun) -> None:
+        super().__init__(run.study.evaluating_scenario(), run.study.evaluation.level)
+        self._run = run
+
+    def risk(self, statistic: Statistic) -> Term:
+        return self.of_risk(statistic, define(self._run, statistic), define_confidential(self._run, statistic))
+
+    def utility(self, statistic: Statistic, *, shared: bool = False) -> Term:
+        return self.of_utility(statistic, define(self._run, statistic), rules(self._run, statistic).values(), shared=shared)
 
     def summary(self, column: SummaryColumn) -> Term:
         """A column of the main table."""
@@ -179,7 +201,3 @@ class Glossary:
         """A check of the fits, one entry whatever its parameter."""
         measure = measures()[check]
         return self._add(capital(measure.label), f"{capital(measure.definition)}.", measure.boundary)
-
-    def columns(self, table: pd.DataFrame, terms: dict[str, str]) -> dict[str, Term]:
-        """Fixed terms, by their keys, for headings of a table, those that it has."""
-        return {heading: self.fixed(term) for heading, term in terms.items() if heading in table.columns}

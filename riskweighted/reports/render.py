@@ -17,10 +17,11 @@ from riskweighted.common.atomic import make_folder, write_file
 from riskweighted.common.native import as_pandas
 from riskweighted.common.text import plain
 from riskweighted.reports.about import about_section, main_section
-from riskweighted.reports.answer import Answer, find_answer
-from riskweighted.reports.blocks import DataTable, Figure, Group, Section, Term
+from riskweighted.reports.answer import find_answer
+from riskweighted.reports.blocks import Answer, DataTable, Figure, Group, Section, Term
 from riskweighted.reports.convergence import convergence_section
 from riskweighted.reports.fit_check import fit_check_section
+from riskweighted.reports.glossary import Glossary
 from riskweighted.reports.risk import map_section, risk_section
 from riskweighted.reports.several import has_several, several_section
 from riskweighted.reports.source import gather
@@ -28,7 +29,7 @@ from riskweighted.reports.svg import dark_style
 from riskweighted.reports.utility import utility_section
 from riskweighted.runs.finished import FinishedRun
 
-__all__ = ["Report", "make_report", "render_report"]
+__all__ = ["Report", "make_page", "make_report", "render_report"]
 
 FIGURE_FORMATS = ("svg", "pdf", "png")
 _DOTS_PER_INCH = 300
@@ -117,6 +118,21 @@ def make_report(
         map_section(source),
         about_section(source),
     ]
+    page = make_page(
+        f"Risk and utility of synthetic {', '.join(source.variables)}",
+        "Internal report: holds row identifiers and risks of records."
+        if internal
+        else f"Releasable report: aggregates of at least {minimum_count} records.",
+        answer,
+        sections,
+        source.glossary,
+        internal=internal,
+    )
+    return Report(page, tuple(sections))
+
+
+def make_page(title: str, kind: str, answer: Answer, sections: Sequence[Section], glossary: Glossary, *, internal: bool) -> str:
+    """A page of its parts; `kind`: who may read it, in a sentence; `internal`: it is marked as confidential."""
     style, script = _asset("report.css") + dark_style(), _asset("report.js")
     if internal:
         style += _asset("confidential.css")
@@ -127,21 +143,20 @@ def make_report(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    page = environment.get_template("report.html.j2").render(
+    return environment.get_template("report.html.j2").render(
         internal=internal,
-        title=plain(f"Risk and utility of synthetic {', '.join(source.variables)}"),
+        title=plain(title),
+        kind=kind,
         answer=answer,
         sections=sections,
-        terms=[term for term in source.glossary.terms if term.key in _used(answer, sections)],
+        terms=[term for term in glossary.terms if term.key in _used(answer, sections)],
         printed=_used(answer, sections, printed=True),
-        ball=plain(source.glossary.ball),
-        minimum_count=minimum_count,
+        introduction=plain(glossary.introduction),
         style=Markup(style),
         script=Markup(script),
         style_hash=_hash(style),
         script_hash=_hash(script),
     )
-    return Report(page, tuple(sections))
 
 
 def _blocks(sections: Sequence[Section]) -> list[DataTable | Figure]:
@@ -151,7 +166,7 @@ def _blocks(sections: Sequence[Section]) -> list[DataTable | Figure]:
 
 def _used(answer: Answer, sections: Sequence[Section], *, printed: bool = False) -> frozenset[str]:
     """Keys of the terms that the page explains; `printed`: without those of the tables of figures, which print does not show."""
-    used: list[Term | None] = [head.term for head in answer.heads]
+    used: list[Term | None] = [row.term for row in answer.figures]
     for block in _blocks(sections):
         tables = (block,) if isinstance(block, DataTable) else () if printed and block.axes is not None else block.tables
         used += [] if isinstance(block, DataTable) else block.terms

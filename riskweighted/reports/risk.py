@@ -16,7 +16,7 @@ from riskweighted.measures.tables import TWO_WAY_MEAN
 from riskweighted.plots.binning import binned_scatter, merged_histogram
 from riskweighted.plots.risk import plot_risk_violins, plot_whack_a_mole
 from riskweighted.plots.risk_utility import Better, pareto_front, plot_risk_utility
-from riskweighted.reports.blocks import Column, DataTable, Figure, Section, Term, make_table
+from riskweighted.reports.blocks import Column, DataTable, Figure, Group, Section, Term, make_table
 from riskweighted.reports.disclosure import withheld_note
 from riskweighted.reports.source import Source
 from riskweighted.reports.wording import capital, in_words, main_columns, main_table, symbol_of
@@ -32,12 +32,13 @@ _TERMS = {"Records": "bin-records", "Risk": "risk", "Rise": "rise", "Weight": "w
 
 
 def risk_section(source: Source) -> Section:
-    blocks: list[DataTable | Figure] = [_measures(source), _violins(source)]
+    blocks: list[DataTable | Figure | Group] = [_violins(source), Group("risk-group", "Further measures of risk", (_measures(source),))]
     if source.baseline is not None:
         others = [label for label in source.run.schemes if label in source.labels and label != source.baseline]  # no model, no rise
-        blocks += [_whack_a_mole(source, number, label) for number, label in enumerate(others, 1)]
+        rises = tuple(_whack_a_mole(source, number, label) for number, label in enumerate(others, 1))
+        blocks += [Group("rises", "Whose risk rises, and whose falls, scheme by scheme", rises)] if rises else []
     if source.view.internal:
-        blocks.append(_riskiest(source))
+        blocks.append(Group("riskiest-group", "The riskiest records", (_riskiest(source),)))
     text = (
         "A record is at risk when its synthetic value stays near its confidential one while few records that look the same "
         "to the intruder do. Identification risk runs from 0 to 1; higher is riskier. Expected risk is that of the mechanism, over all "
@@ -164,7 +165,10 @@ def map_section(source: Source) -> Section:
         "inference, where it was judged. A label that has no fit, or whose disclosure is not judged, stands apart, off the front."
     )
     pairs = [(axis, each) for axis in _axes_of_maps(source, main_table(source.run)) for each in chosen]
-    return Section("map", "Risk against utility", (text,), tuple(_map(source, number, *pair) for number, pair in enumerate(pairs, 1)))
+    maps = tuple(_map(source, number, *pair) for number, pair in enumerate(pairs, 1))
+    first, further = maps[: len(chosen)], maps[len(chosen) :]
+    folded = (Group("map-group", "Maps by disclosure beyond inference", further),) if further else ()
+    return Section("map", "Risk against utility", (text,), (*first, *folded))
 
 
 class _Axis(NamedTuple):

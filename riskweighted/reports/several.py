@@ -10,7 +10,7 @@ from riskweighted.common.text import plain
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, distinct
 from riskweighted.measures.tables import ONE_WAY, TWO_WAY
 from riskweighted.plots.tables import plot_two_way
-from riskweighted.reports.blocks import Column, DataTable, Figure, Section, make_table
+from riskweighted.reports.blocks import Column, DataTable, Figure, Group, Section, make_table
 from riskweighted.reports.source import Source
 from riskweighted.reports.variables import drawn
 from riskweighted.reports.wording import capital
@@ -33,7 +33,7 @@ def several_section(source: Source) -> Section:
         "S_pMSE of 1 to 2 is chance, more is a difference. Numbers are cut into fifths. The risk of one variable is that of an "
         "intruder who looks for it alone; the section on risk has that of all together."
     )
-    blocks = (_one_way(source), _two_way(source), _own_risk(source))
+    blocks = (_one_way(source), _two_way(source), Group("own-risk-group", "Risk of each variable alone", (_own_risk(source),)))
     return Section("several", "Several variables", (text,), blocks)
 
 

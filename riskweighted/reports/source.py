@@ -18,7 +18,7 @@ from riskweighted.evaluation.verdicts import Verdict
 from riskweighted.intruder.statuses import find_statuses
 from riskweighted.measures.estimates import MEAN
 from riskweighted.reports.disclosure import View, check_single, quantile_digits, releasable
-from riskweighted.reports.glossary import Glossary
+from riskweighted.reports.glossary import RunGlossary
 from riskweighted.runs.finished import FinishedRun, find_confidential
 from riskweighted.weights.names import UNWEIGHTED
 
@@ -39,7 +39,7 @@ class Source:
     run: FinishedRun
     confidential: pd.DataFrame
     view: View
-    glossary: Glossary
+    glossary: RunGlossary
     withheld: Mapping[str, int]
     verdicts: tuple[Verdict, ...]
     checks: pd.DataFrame
@@ -124,7 +124,7 @@ def gather(run: FinishedRun, internal: bool, confidential: pd.DataFrame | str | 
     codes = {name: run.study.evaluating_scenario().codes_of(name) for name in run.study.variables}
     digits = quantile_digits(run.tables["utility"], data, minimum_count, codes)
     return Source(
-        run, data, View(internal, minimum_count, records, digits, _decimals(run, data)), Glossary(run), withheld, verdicts, checks
+        run, data, View(internal, minimum_count, records, digits, _decimals(run, data)), RunGlossary(run), withheld, verdicts, checks
     )
 
 

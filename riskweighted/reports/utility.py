@@ -27,12 +27,18 @@ def utility_section(source: Source) -> Section:
     table = source.run.tables["utility"]
     estimated = [each for each in distinct(table[table["lower"].notna()]) if not each.measure.many]
     figures = {each: _intervals(source, number, each) for number, each in enumerate(estimated, 1)}
-    blocks: list[DataTable | Figure | Group] = [*_regressions(source), *_ratios(source)]
-    blocks += [figure for each, figure in figures.items() if each.variable not in source.variables]
+    tables = (*_regressions(source), *_ratios(source))
+    blocks: list[DataTable | Figure | Group] = [figure for each, figure in figures.items() if each.variable not in source.variables]
+    blocks += [Group("estimates", "Coefficients, and what centred weights cost estimates", tables)] if tables else []
     for number, variable in enumerate(source.variables, 1):
         estimates = [figure for each, figure in figures.items() if each.variable == variable]
         parts = (*estimates, *_share_intervals(source, number, variable), *variable_blocks(source, number, variable))
-        blocks += parts if len(source.variables) == 1 else (Group(f"variable-{number}", plain(variable), parts),)
+        if len(source.variables) > 1:
+            blocks.append(Group(f"variable-{number}", plain(variable), parts))
+            continue
+        weights = tuple(part for part in parts if part.key == "weights")
+        blocks += [part for part in parts if part not in weights]
+        blocks += [Group("weights-group", "Weights of the records", weights)] if weights else []
     text = (
         "How near the synthetic data comes to what the confidential data would have told; distances and overlaps stand in the main table."
     )

@@ -107,13 +107,10 @@ def reasons(verdicts: Sequence[Verdict], label: str, view: View) -> list[str]:
     return [*kept, *(sentence(verdict, view) for verdict in shown), *hidden, *_just_kept(verdicts, label)]
 
 
-def in_brief(verdicts: Sequence[Verdict], label: str, view: View, beside: Sequence[Verdict]) -> str:
-    """The same in a line; `beside`: verdicts that the reader sees beside their numbers and limits, which are only named."""
+def in_brief(verdicts: Sequence[Verdict], label: str, view: View) -> str:
+    """The same in a line."""
     shown, hidden, kept = _failed(verdicts, label, view)
-    named = [in_words(verdict.statistic, alone=True) for verdict in shown if verdict in beside]
-    kept += [f"over the limit: {', '.join(named)}"] if named else []
-    kept += [_briefly(verdict, view) for verdict in shown if verdict not in beside]
-    return "; ".join([*kept, *hidden, *_just_kept(verdicts, label)])
+    return "; ".join([*kept, *(_briefly(verdict, view) for verdict in shown), *hidden, *_just_kept(verdicts, label)])
 
 
 def _failed(verdicts: Sequence[Verdict], label: str, view: View) -> tuple[list[Verdict], list[str], list[str]]:
@@ -139,7 +136,7 @@ def _just_kept(verdicts: Sequence[Verdict], label: str) -> list[str]:
 
 
 def _briefly(verdict: Verdict, view: View) -> str:
-    """What is not as it must be, without its limit."""
+    """What of a verdict that may be seen is not as it must be, without its limit."""
     if verdict.limit is None:
         return _JUDGED[verdict.statistic.key, verdict.verdict][1]
     name, value = in_words(verdict.statistic, alone=True), shown_value(verdict, view)

@@ -31,10 +31,10 @@ def remarks(study: Study, data: pd.DataFrame) -> list[str]:
     return [*told, *_identifiers(study, columns), *_weights(study, data), *_recodes(study, data, used)]
 
 
-def likely_codes(columns: Iterable[Column], stated: Mapping[str, Collection[float]]) -> Iterator[str]:
-    """Of numbers, the likely codes none of which is stated: how many, and how many records have them."""
+def likely_codes(columns: Iterable[Column], stated: Mapping[str, Collection[float]], uses: Collection[str] = (AMOUNT,)) -> Iterator[str]:
+    """Of numbers, the likely codes none of which is stated: how many, and how many records have them; `uses`: which columns are amounts."""
     for column in columns:
-        if column.use == AMOUNT and column.codes and not np.isin(column.codes, list(stated.get(column.name, ()))).any():
+        if column.use in uses and column.codes and not np.isin(column.codes, list(stated.get(column.name, ()))).any():
             number = f"{len(column.codes)} likely code{'s' if len(column.codes) > 1 else ''}"
             yield f"{column.name} has {number} ({100 * column.of_codes:.0f} % of the records), counted among its amounts"
 

@@ -58,6 +58,7 @@ def test_an_assessment_keeps_to_itself_what_never_leaves(folder):
         **dict.fromkeys(("disclosure.csv", "measures.csv", "utility.csv", "map.png", "map.svg"), 0o644),
         "confidential": 0o700,
         "confidential/contributions.csv": 0o600,
+        "confidential/report.html": 0o600,
         "confidential/riskiest.csv": 0o600,
     }
     assert not (folder / "risk.partial").exists()

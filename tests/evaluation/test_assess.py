@@ -280,6 +280,7 @@ def test_the_command_compares_tools_and_draws_the_map(several, tmp_path):
         "map.svg",
         "map.png",
         "confidential/contributions.csv",
+        "confidential/report.html",
         "confidential/riskiest.csv",
     }
     assert "theirs" in (tmp_path / "risk" / "map.svg").read_text()

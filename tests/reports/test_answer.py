@@ -18,6 +18,7 @@ from riskweighted.evaluation.fit_check import MISFITS
 from riskweighted.evaluation.tables import Statistic
 from riskweighted.evaluation.thresholds import Limit, Thresholds
 from riskweighted.evaluation.verdicts import FAIL, PASS, Verdict
+from riskweighted.reports.brief import reason_and_next
 from riskweighted.reports.disclosure import INTERNAL, outside
 from riskweighted.reports.render import render_report
 from riskweighted.reports.verdicts import sentences, shown_verdict, verdict_records
@@ -38,28 +39,61 @@ def run():
 
 
 def answer_of(page):
-    """Rows of the first table as text, and all of the section."""
+    """Rows of the verdicts and of the figures as text, and all of the section."""
     (section,) = re.findall(r'<section aria-labelledby="answer".*?</section>', page, re.S)
-    rows = re.findall(r"<tr>(.*?)</tr>", section, re.S)
-    cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.S) for row in rows]
-    return [[html.unescape(" ".join(re.sub("<[^>]*>", " ", cell).split())) for cell in row] for row in cells], section
+    found = []
+    for table in re.findall(r"<table.*?</table>", section, re.S):
+        rows = re.findall(r"<tr[^>]*>(.*?)</tr>", table, re.S)
+        cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.S) for row in rows]
+        found.append([[html.unescape(" ".join(re.sub("<[^>]*>", " ", cell).split())) for cell in row] for row in cells])
+    verdicts, figures = found
+    return verdicts, figures, section
+
+
+def test_it_says_what_comes_first_and_what_next(run):
+    """The verdicts, the largest reason and the next command, in that order, before any figure; no folder is told."""
+    for internal in (False, True):
+        *_, section = answer_of(render_report(run, internal=internal))
+        places = [section.index(text) for text in ('class="verdicts', "Largest reason:", "Next:", 'class="figures')]
+        assert places == sorted(places)
+        text = html.unescape(re.sub("<[^>]*>", "", section))
+        reason = re.search("Largest reason: (.*)", text)[1]
+        assert re.fullmatch(r"pairwise: expected risk, mean over all 0\.\d+( ± <?0\.\d+)?", reason)
+        assert "Next: riskweighted tune STUDY.toml --target expected-mean-risk --at-most LIMIT" in text
+        assert str(run.folder.parent) not in section
+    passing = load_run(finished_run())
+    *_, section = answer_of(render_report(passing))
+    assert "Largest reason" not in section
+    assert "riskweighted release RUN --scheme pairwise --out pack" in section
+
+
+@pytest.mark.quick
+def test_a_reason_that_may_not_be_seen_is_not_what_comes_next(run):
+    """A limit on the largest risk of a record fails alone: outside, neither it nor its measure is named."""
+    settings = {**run.manifest["settings"], "thresholds": {"expected-maximum-risk": 1e-6}}
+    judged = dataclasses.replace(run, manifest={**run.manifest, "settings": settings})
+    inside, out = (reason_and_next(judged.verdicts, judged.schemes, judged.tables["fit_check"], v, "RUN") for v in (INTERNAL, outside(120)))
+    assert "largest expected risk" in inside[0]
+    assert "expected-maximum-risk" in inside[1]
+    assert out == ("", "riskweighted report RUN --internal tells what was lacking")
 
 
 @pytest.mark.parametrize("internal", [False, True])
 def test_it_says_of_every_scheme_what_it_has_and_whether_it_passes(run, internal):
-    rows, section = answer_of(render_report(run, internal=internal))
-    assert [row[0] for row in rows[1:]] == [*run.schemes, "confidential data, as a yardstick"]
-    head = " ".join(rows[0])
+    verdicts, figures, section = answer_of(render_report(run, internal=internal))
+    assert [row[0] for row in verdicts[1:]] == list(run.schemes)
+    assert figures[0] == ["Measure", *run.schemes, "confidential data"]
+    head = " ".join(row[0] for row in figures)
     for words in ("Expected risk, mean over all", "Cost: largest distance of distribution functions U_m", "at most 0.001", "at most 0.9"):
         assert words in head
     summary = run.tables["summary"].set_index("label")
-    place = next(place for place, cell in enumerate(rows[0]) if "mean over all" in cell)
-    for row in rows[1:-1]:
-        assert row[1] == "Fail"
-        value = float(re.search(r"\d\.\d+", row[place])[0])
-        assert value == pytest.approx(summary.loc[row[0], "expected mean risk"], abs=6e-4)
-        assert re.search(r" ± <?0\.00", row[place])
-        assert "over the limit: expected risk, mean over all" in row[-1].lower()
+    risks = next(row for row in figures if "mean over all" in row[0])
+    for (scheme, verdict, why), cell in zip(verdicts[1:], risks[1:], strict=False):
+        assert verdict == "Fail"
+        value = float(re.search(r"\d\.\d+", cell)[0])
+        assert value == pytest.approx(summary.loc[scheme, "expected mean risk"], abs=6e-4)
+        assert re.search(r" ± <?0\.00", cell)
+        assert re.search(rf"expected risk, mean over all {value}", why.lower())
     assert "All 2 fits converged" in section
     assert ("Largest expected risk" in section) == internal  # the risk of one record
     assert "alarm" not in section
@@ -78,19 +112,20 @@ def test_it_says_of_every_scheme_what_it_has_and_whether_it_passes(run, internal
         ),
         pytest.param({"expected-mean-risk": 0.9, "overlap": 0}, "Pass", "Keeps to all 2 thresholds", "pass", marks=pytest.mark.long),
         ({"ecdf-maximum": 0.9}, "Pass", "Keeps to the threshold", "pass"),
-        ({"expected-mean-risk": 0.001}, "Fail", "Over the limit: expected risk, mean over all", "fail"),
+        ({"expected-mean-risk": 0.001}, "Fail", "Expected risk, mean over all 0.", "fail"),
     ],
 )
 def test_who_passes_without_a_threshold_on_utility_is_not_judged_on_it(run, limits, verdict, why, state):
     judged = dataclasses.replace(run, manifest={**run.manifest, "settings": {**run.manifest["settings"], "thresholds": limits}})
     for internal in (False, True):
-        rows, section = answer_of(render_report(judged, internal=internal))
-        for row in rows[1:-1]:
-            assert (row[1], row[-1]) == (verdict, why)
+        verdicts, figures, section = answer_of(render_report(judged, internal=internal))
+        for row in verdicts[1:]:
+            assert row[1] == verdict
+            assert row[2].startswith(why)
         assert f'class="verdict {state}"' in section
         unlimited = not {"overlap", "ecdf-maximum"} & set(limits)
-        assert ("no threshold" in " ".join(rows[0])) == unlimited == ("passing says nothing of the cost" in section)
-        costs = [row[place] for place, head in enumerate(rows[0]) if head.startswith("Cost") for row in rows[1:]]
+        assert ("no threshold" in " ".join(row[0] for row in figures)) == unlimited == ("passing says nothing of the cost" in section)
+        costs = [cell for row in figures if row[0].startswith("Cost") for cell in row[1:]]
         assert len(costs) == 6
         assert sum(cell.startswith("! ") for cell in costs) == (4 if unlimited else 0)  # not that of the confidential data
     (line,) = (line for line in sentences(judged.verdicts, judged.study.thresholds, INTERNAL) if line.startswith("pairwise"))
@@ -99,8 +134,8 @@ def test_who_passes_without_a_threshold_on_utility_is_not_judged_on_it(run, limi
 
 
 def test_without_thresholds_it_says_so():
-    rows, section = answer_of(render_report(load_run(finished_run())))
-    assert {row[1] for row in rows[1:-1]} == {"Pass"}
+    verdicts, _, section = answer_of(render_report(load_run(finished_run())))
+    assert {row[1] for row in verdicts[1:]} == {"Pass"}
     assert "states no thresholds" in section
 
 
@@ -146,11 +181,12 @@ def test_a_mixture_whose_largest_value_is_forty_times_the_datas_comes_out_red(ru
     tables["summary"] = tables["summary"].assign(**{"model fits": [np.nan, "NO", np.nan]})
     bad = dataclasses.replace(run, tables=tables)
     for internal in (False, True):
-        rows, section = answer_of(render_report(bad, internal=internal))
+        verdicts, _, section = answer_of(render_report(bad, internal=internal))
         assert 'class="alarm"' in section
         assert "The model does not suit the data" in section
         assert "MISFITS in 2 of" in section
-        assert all(row[1] == "Fail" and "model misfits" in row[-1] for row in rows[1:-1])
+        assert all(row[1] == "Fail" and "model misfits" in row[-1] for row in verdicts[1:])
+        assert '<details class="group" id="fit-checks-group" open>' in render_report(bad, internal=internal)
     page = render_report(bad)
     first = re.search(r'id="fit-checks".*?<tbody>(.*?)</tbody>', page, re.S)[1]
     assert [re.search("<bdi>(.*?)</bdi>", row)[1] for row in first.split("</tr>")[:2]] == [
@@ -163,7 +199,7 @@ def test_a_mixture_whose_largest_value_is_forty_times_the_datas_comes_out_red(ru
 def test_a_fit_that_did_not_converge_comes_out_red(run):
     tables = dict(run.tables)
     tables["summary"] = tables["summary"].assign(converged=[np.nan, "yes", "NO"])
-    _, section = answer_of(render_report(dataclasses.replace(run, tables=tables)))
+    *_, section = answer_of(render_report(dataclasses.replace(run, tables=tables)))
     assert "Not converged: pairwise." in section
     assert "1 of 2 fits did NOT converge" in section
 

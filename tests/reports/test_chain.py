@@ -43,6 +43,24 @@ def tables_of(page):
     return found
 
 
+def answer_rows(page):
+    """The figures behind the verdicts, as text."""
+    (table,) = re.findall(r'<table class="figures.*?</table>', page, re.S)
+    rows = re.findall(r"<tr[^>]*>(.*?)</tr>", table, re.S)
+    return [[html.unescape(cell) for cell in re.findall(r"<bdi>(.*?)</bdi>", row, re.S)] for row in rows]
+
+
+@pytest.mark.parametrize("internal", [False, True])
+def test_every_variable_is_a_row_of_the_answer(run, pages, internal):
+    rows = [row for row in answer_rows(pages[internal]) if row[0].startswith("Cost")]
+    for name in VARIABLES:
+        (row,) = [row for row in rows if row[0].endswith(f" of {name}") and "overlap" not in row[0]]
+        assert ("distribution functions" in row[0]) == (name in ("income", "cigs"))
+        utility = run.tables["utility"].query("variable == @name")
+        values = utility[utility["key"].isin(["ecdf-maximum", "total-variation"])].set_index("label")["value"][list(run.schemes)]
+        assert [float(cell) for cell in row[1:3]] == pytest.approx(list(values), abs=6e-4)
+
+
 @pytest.mark.parametrize("internal", [False, True])
 def test_every_variable_has_a_group_that_the_reader_opens(pages, internal):
     page = pages[internal]
@@ -92,7 +110,11 @@ def test_a_few_missing_amounts_do_not_follow_by_subtraction(run, data):
 
 def test_no_estimate_rests_on_fewer_amounts_than_the_minimum(run, data):
     few = data.assign(income=data["income"].where(data.index < 9, -8.0).fillna(1.0))
-    shown = tables_of(render_report(run, confidential=few))
+    page = render_report(run, confidential=few)
+    shown = tables_of(page)
+    costs = {name: row for row in answer_rows(page) for name in VARIABLES if row[0].startswith("Cost") and row[0].endswith(f" of {name}")}
+    assert set(costs["income"][1:]) == {"not shown"}
+    assert "not shown" not in costs["cigs"]
     assert any("of cigs" in row[0] for row in shown["main"])
     assert not any("of income" in row[0] for row in shown["main"])
 

@@ -81,7 +81,7 @@ def test_a_baseline_is_not_judged_and_a_hidden_predictor_is_told(tmp_path):
 
 def test_the_report_opens_with_what_is_about_persons(tmp_path):
     run, data = load_run(finished_run()), confidential_data()
-    told = find_answer(gather(run, False, data, 10)).told
+    _, told = find_answer(gather(run, False, data, 10)).told
     assert told.startswith(
         "With all 3 datasets of a scheme our attacks find, at the upper limit, fewer than 10 of 120 persons' values of income"
     )
@@ -90,7 +90,7 @@ def test_the_report_opens_with_what_is_about_persons(tmp_path):
     assert len(none) == 1  # one yardstick
     rows = run.tables["risk"]
     without = run.with_tables({**run.tables, "risk": rows[rows["key"] != "disclosure-number"].reset_index(drop=True)})
-    assert find_answer(gather(without, True, data, 10)).told == ""
+    assert len(find_answer(gather(without, True, data, 10)).told) == 1  # what was done, and no more
 
 
 def test_of_a_scheme_that_is_not_judged_the_page_gives_no_figures():
@@ -100,4 +100,4 @@ def test_of_a_scheme_that_is_not_judged_the_page_gives_no_figures():
         blank = risk["key"].isin(keys) & risk["label"].isin(schemes)
         without = run.with_tables({**run.tables, "risk": risk.assign(value=risk["value"].where(~blank))})
         for internal in (True, False):
-            assert said in find_answer(gather(without, internal, data, 10)).told
+            assert said in find_answer(gather(without, internal, data, 10)).told[1]

@@ -91,7 +91,12 @@
     tip.addEventListener("blur", hide);
     tip.addEventListener("mouseleave", () => { if (document.activeElement !== owner) hide(); });
   }
-  window.addEventListener("beforeprint", () => { for (const group of document.querySelectorAll("details.group")) group.open = true; });
+  // A printed page has what is folded on the screen.
+  const folded = new Set();
+  window.addEventListener("beforeprint", () => {
+    for (const group of document.querySelectorAll("details:not([open])")) { folded.add(group); group.open = true; }
+  });
+  window.addEventListener("afterprint", () => { for (const group of folded) group.open = false; folded.clear(); });
   document.addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
   window.addEventListener("scroll", () => { if (document.activeElement !== owner) hide(); }, { passive: true });
 })();
