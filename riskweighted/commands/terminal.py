@@ -1,5 +1,6 @@
 """What the commands share: the two consoles, how much they say, options that mean the same everywhere, tables and numbers in print."""
 
+import gc
 import json
 import os
 import sys
@@ -117,10 +118,18 @@ def reporter() -> Reporter:
 
 @contextmanager
 def loading(what: str = "") -> Iterator[Advance]:
-    """The step in which packages are loaded: no line of a log, unless --verbose asks for every step."""
-    told = reporter() if errors.is_terminal or manner.verbose else Quiet()
-    with told.step(f"loading {what}".strip()) as advance:
-        yield advance
+    """The step in which packages are loaded: no line of a log, unless --verbose asks for every step.
+
+    What is loaded stays, and looking through it for what could go took a fifth of the time.
+    """
+    told, collects = reporter() if errors.is_terminal or manner.verbose else Quiet(), gc.isenabled()
+    gc.disable()
+    try:
+        with told.step(f"loading {what}".strip()) as advance:
+            yield advance
+    finally:
+        if collects:
+            gc.enable()
 
 
 UNFIT = 3  # the exit code where numbers are there and not to be relied on
