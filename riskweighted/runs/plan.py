@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pandas as pd
+from threadpoolctl import threadpool_limits
 
 from riskweighted.design.design import build_design
 from riskweighted.runs.checked import check_study
@@ -59,7 +60,12 @@ def plan_study(study: Study, confidential: pd.DataFrame | None = None, began: fl
     whether steps are tried, which takes most of the time.
     """
     began = time.process_time() if began is None else began
-    work, sparse_levels, parameters = check_study(study, study.read_data() if confidential is None else confidential)
+    with threadpool_limits(1):  # threads that wait for each other are processor time, too
+        return _planned(study, study.read_data() if confidential is None else confidential, began, estimated)
+
+
+def _planned(study: Study, confidential: pd.DataFrame, began: float, estimated: bool) -> Plan:
+    work, sparse_levels, parameters = check_study(study, confidential)
     preparing = time.process_time() - began
     world, prepared, weights = work.world(), work.prepared(), work.data_weights()
     uncentred = {scheme: alpha for scheme, alpha in weights.items() if not is_centred(scheme)}  # centring takes off what they do to margins
