@@ -47,8 +47,8 @@ def _identifiers(study: Study, columns: Mapping[str, Column]) -> Iterator[str]:
     keys = [name for name, column in columns.items() if column.use == IDENTIFIER and name not in study.variables]
     if keys:
         yield (
-            f"{listing(keys)}: nearly every record has a value of its own, so that it names persons: leave it out of [release] columns and "
-            "of what predicts"
+            f"{listing(keys)}: nearly every record has a value of its own, so that it names persons, and `release` refuses it: leave it "
+            "out of [release] columns and of what predicts"
         )
 
 

@@ -54,7 +54,6 @@ def test_a_chain_of_four_variables_is_checked_in_five_processor_seconds(study):
     for _ in range(TRIES):
         seconds, said = seconds_of("check", study)
         taken.append(seconds)
-        print(taken, os.environ.get("OMP_NUM_THREADS"))
         if seconds <= AT_MOST:
             break
     assert min(taken) <= AT_MOST, taken
