@@ -29,8 +29,8 @@ def check(
     seed: Seed = None,
 ) -> None:
     """Check a study against its data and say what a run would do; nothing is fitted or written."""
-    from riskweighted.runs.study import load_study
-
+    with loading():
+        from riskweighted.runs.study import load_study
     study = load_study(study_file)
     with loading("PyMC"):
         from riskweighted.runs.plan import plan_study  # noqa: F401

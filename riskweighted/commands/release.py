@@ -1,14 +1,20 @@
 """``riskweighted release``."""
 
+import shlex
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from riskweighted.commands.terminal import reporter, say_table, show, show_json, split, tell
+from riskweighted.commands.terminal import reporter, say, say_table, show, show_json, split, tell
 from riskweighted.common.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from riskweighted.runs.finished import FinishedRun
 
 
 def release(
@@ -28,6 +34,7 @@ def release(
         str, typer.Option("--accept-fail", metavar="REASON", help="Release a scheme that does not pass; sign_off.md holds the reason.")
     ] = "",
     demonstration: Annotated[bool, typer.Option("--demonstration", help="Release a reproducible run of embedded, public data.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Print the table of how near the datasets are, too.")] = False,
     unit: Annotated[list[str] | None, typer.Option("--unit", metavar="VARIABLE=UNIT", help="For the codebook; repeatable.")] = None,
 ) -> None:
     """Make the pack that may leave the agency, after every file of it was read and nothing confidential was found."""
@@ -38,16 +45,18 @@ def release(
     with reporter().step("making and checking the pack"):
         from riskweighted.release.codebook import parse_units
         from riskweighted.release.pack import check_release, release_run
+        from riskweighted.reports.brief import verdict_lines
         from riskweighted.reports.render import render_report
+        from riskweighted.runs.finished import load_run
         from riskweighted.weights.names import split_schemes
 
         report = partial(render_report, confidential=confidential)
-        failing: Mapping[str, str] = {}
+        finished, failing = load_run(run), dict[str, str]()
         if out is None:
-            compared = check_release(Path(str(check)), run, confidential=confidential, report=report)
+            compared = check_release(Path(str(check)), finished, confidential=confidential, report=report)
         else:
             pack = release_run(
-                run,
+                finished,
                 out,
                 schemes=split_schemes(scheme),
                 formats=split(formats),
@@ -58,16 +67,37 @@ def release(
                 accept_fail=accept_fail,
                 demonstration=demonstration,
             )
-            compared, failing = pack.check, pack.failing
+            compared, failing = pack.check, dict(pack.failing)
     rows = compared.assign(scheme=compared["file"].str.split("/").str[1]).groupby("scheme", sort=False)
     columns = {"files": rows.size(), "most equal rows": rows["equal to the confidential value"].max(), "at most": rows["at most"].max()}
     columns["expected by chance"] = rows["expected by chance"].max()
     table = pd.DataFrame(columns)
     show_json("release", check=table.reset_index(), results=out or check)
-    say_table(table, "Rows whose synthetic value equals the confidential one (for the agency; not in the pack)")
+    if full:
+        say_table(table, "Rows whose synthetic value equals the confidential one (for the agency; not in the pack)")
     if out is None:
         show(f"Nothing was found in {check}/: every file is what the run makes")
         return
     for name, why in failing.items():
         tell(f"warning: {name} does not pass: {why}; that was accepted, and sign_off.md holds the reason")
-    show(f"Released to {out}/  (sign_off.md there names what a person must still look at)")
+    for line in verdict_lines(_told(table, finished), _why(failing, accept_fail)):
+        say(line)
+    say(f"Next: a person looks at what {shlex.quote(f'{out}/sign_off.md')} names, and signs")
+    show(f"Released to {out}/")
+
+
+def _told(table: "pd.DataFrame", run: "FinishedRun") -> dict[str, tuple[str, str]]:
+    """Of each scheme in the pack the verdict of its run, how many files were made and how near they lie."""
+    from riskweighted.evaluation.verdicts import overall
+
+    told = {}
+    for scheme, row in table.to_dict("index").items():
+        files = f"{row['files']} file{'s' if row['files'] != 1 else ''}"
+        near = f"{row['most equal rows']:.0f} rows as in the data, of {row['at most']:.0f} that may be"
+        told[str(scheme)] = overall(run.verdicts, str(scheme)), f"{files}; at most {near}"
+    return told
+
+
+def _why(failing: Mapping[str, str], accepted: str) -> str:
+    """Why a scheme that leaves does not pass, and that somebody took it on himself."""
+    return next((f"{name}: {why}; accepted: {accepted}" for name, why in failing.items()), "")

@@ -1,32 +1,71 @@
 """``riskweighted sweep``."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from riskweighted.commands.terminal import Force, Out, loading, reporter, say, show, show_json, tell
+from riskweighted.commands.run import Full
+from riskweighted.commands.terminal import Force, loading, manner, print_table, reporter, say, show, show_json, tell
+from riskweighted.common.errors import InputError
+from riskweighted.common.text import shortened
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def sweep(
     sweep_file: Annotated[Path, typer.Argument(metavar="SWEEP.toml", help="A study, a grid of its settings, repetitions.")],
-    out: Out,
+    out: Annotated[Path | None, typer.Option("--out", help="Folder for the results; must not exist, unless --force is given.")] = None,
     force: Force = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check every cell and say how many there are; write nothing.")] = False,
+    full: Full = False,
     workers: Annotated[int | None, typer.Option("--workers", min=1, help="Processes on this machine; default: its cores.")] = None,
     scheduler: Annotated[
         str | None, typer.Option("--scheduler", metavar="tcp://HOST:PORT", help="A Dask scheduler to use instead of this machine.")
     ] = None,
 ) -> None:
     """Run a study at every point of a grid of settings; an interrupted sweep goes on where it stopped."""
+    if out is None and not dry_run:
+        raise InputError("say where the results go (--out FOLDER), or --dry-run to only check every cell")
     with loading("PyMC"):
         from riskweighted.sweeps.grid import load_sweep
-        from riskweighted.sweeps.sweep import sweep as run_sweep
-    done = run_sweep(load_sweep(sweep_file), out, force=force, workers=workers, scheduler=scheduler, reporter=reporter())
+        from riskweighted.sweeps.sweep import count_cells, sweep as run_sweep
+    plan = load_sweep(sweep_file)
+    if out is None or dry_run:
+        counted = count_cells(plan, reporter=reporter())
+        show_json("sweep", **counted._asdict())
+        show(f"{counted}")
+        show("Nothing was written: this was a dry run.")
+        return
+    from riskweighted.reports.swept import settings_table
+
+    done = run_sweep(plan, out, force=force, workers=workers, scheduler=scheduler, reporter=reporter())
     cells = done.results.drop_duplicates(list(done.results.loc[:, :"label"].columns))
     bad, code = int((~cells["converged"].fillna(True)).sum()), 1 if len(done.failures) else 0
-    say(f"{len(cells)} cells, {bad} of them not converged")
-    show_json("sweep", exit_code=code, cells=len(cells), not_converged=bad, failed=len(done.failures), results=done.folder)
-    show(f"Results: {done.folder}/results.csv (also parquet); definitions.csv there says what each measure means")
+    table = settings_table(done.results, plan.schemes, plan.study.thresholds, plan.study.release.disclosure)
+    show_json("sweep", exit_code=code, cells=len(cells), not_converged=bad, failed=len(done.failures), settings=table, results=done.folder)
+    if full and len(table) and not manner.quiet:
+        print_table(table.set_index("setting"), "Every setting with each scheme, means over repetitions")
+        say("definitions.csv says what each measure means.")
+    for line in _lines(table):
+        say(line)
+    show(f"Results: {done.folder}/results.csv: {len(cells)} cells, {bad} of them not converged")
     if len(done.failures):
         tell(f"{len(done.failures)} cells failed: {done.folder}/failures.csv says where and why")
         raise typer.Exit(1)
+
+
+def _lines(table: "pd.DataFrame") -> Iterator[str]:
+    """The best settings, the largest reason, and what comes next: a run of the first one, which checks its model too."""
+    from riskweighted.evaluation.verdicts import FAIL
+    from riskweighted.reports.swept import swept_lines
+
+    if not len(table):
+        return
+    yield from swept_lines(table)
+    if table["verdict"].iloc[0] == FAIL:
+        yield "Next: other settings, or weights that meet a target: riskweighted tune"
+    else:
+        yield shortened(f"Next: riskweighted run a study with {table['setting'].iloc[0]}", 80)

@@ -1,15 +1,19 @@
 """``riskweighted tune``."""
 
+import shlex
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from riskweighted.commands.run import Full
 from riskweighted.commands.terminal import UNFIT, Cores, Seed, loading, reporter, say, say_table, show, show_json, tell
 from riskweighted.common.extras import optional
 from riskweighted.common.numbers import exactly
 from riskweighted.common.progress import duration
+from riskweighted.common.text import shortened
 
 if TYPE_CHECKING:
     from riskweighted.common.folders import WorkingFolder
@@ -58,6 +62,7 @@ def tune(
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Folder for tables, figure and study file; must not exist.")] = None,
+    full: Full = False,
     seed: Seed = None,
     cores: Cores = None,
 ) -> None:
@@ -75,14 +80,18 @@ def tune(
     study, began = load_study(study_file), time.monotonic()
     if out is None:
         tuning = tune_study(study, settings, seed=seed, cores=cores, reporter=reporter())
-        _print(tuning, began, None)
+        _print(tuning, began, None, full=full)
     else:
         optional("matplotlib", "the frontier's figure (--out)")
         with opened(out, "a tuning") as working:
             tuning = tune_study(study, settings, seed=seed, cores=cores, reporter=reporter())
             _write(tuning, study, working)
-            _print(tuning, began, out)
-        show(f"Results: {out}/  (README.txt there says what may leave the agency; confidential/study.toml: run it next)")
+            _print(tuning, began, out, full=full)
+    for line in _lines(tuning, out):
+        say(line)
+    show(
+        f"Results: {out}/  (README.txt there says what may leave the agency)" if out is not None else "Nothing was written: --out keeps it."
+    )
     if not tuning.fit.converged:
         raise typer.Exit(UNFIT)
 
@@ -103,13 +112,11 @@ def _limits(given: list[str]) -> dict[str, float]:
     return limits
 
 
-def _print(tuning: "Tuning", began: float, out: Path | None) -> None:
-    """The families, what was chosen and why."""
-    table = tuning.families.set_index("family")[["scheme", "loss", "loss_error", "least", "largest", "result"]]
-    code = 0 if tuning.fit.converged else UNFIT
+def _print(tuning: "Tuning", began: float, out: Path | None, *, full: bool) -> None:
+    """The families, what was chosen and why, where that is asked for; all of it for a machine."""
     show_json(
         "tune",
-        exit_code=code,
+        exit_code=0 if tuning.fit.converged else UNFIT,
         target=tuning.target,
         at_most=tuning.at_most,
         why=tuning.why,
@@ -117,19 +124,43 @@ def _print(tuning: "Tuning", began: float, out: Path | None) -> None:
         constraints=tuning.constraints,
         results=out,
     )
-    say_table(
-        table.rename(columns={"loss_error": "error"}), f"{tuning.target} of at most {exactly(tuning.at_most)}: each family at the mode"
-    )
-    say(
-        f"loss: {tuning.frontier.attrs['loss']}, at the scheme that meets the target, and its Monte Carlo error; "
-        "least, largest: the target along the family."
-    )
-    show(tuning.why)
-    fits = f"{tuning.fits} weighted {'fit' if tuning.fits == 1 else 'fits'} beside the unweighted one"
-    say(f"Time: {duration(time.monotonic() - began)}, {fits}.")
-    say("The choice looks at the confidential data, so it lies outside any epsilon of a guarantee.")
+    if full:
+        table = tuning.families.set_index("family")[["scheme", "loss", "loss_error", "least", "largest", "result"]]
+        title = f"{tuning.target} of at most {exactly(tuning.at_most)}: each family at the mode"
+        say_table(table.rename(columns={"loss_error": "error"}), title)
+        say(
+            f"loss: {tuning.frontier.attrs['loss']}, at the scheme that meets the target, and its Monte Carlo error; "
+            "least, largest: the target along the family."
+        )
+        say(tuning.why)
+        fits = f"{tuning.fits} weighted {'fit' if tuning.fits == 1 else 'fits'} beside the unweighted one"
+        say(f"Time: {duration(time.monotonic() - began)}, {fits}.")
     if not tuning.fit.converged:
         tell("not converged: the fit of the chosen weights; do not rely on it, sample longer or simplify the model (exit code 3)")
+
+
+def _lines(tuning: "Tuning", out: Path | None) -> Iterator[str]:
+    """What became of each family, the chosen one first; why, and what comes next."""
+    from riskweighted.common.numbers import together
+    from riskweighted.evaluation.verdicts import FAIL, NOT_JUDGED, PASS
+    from riskweighted.reports.brief import verdict_lines
+
+    passes = tuning.met and tuning.fit.converged
+    (reached, _), (lost, _) = together(tuning.reached, tuning.at_most), together(tuning.loss, tuning.loss_error)
+    told = {tuning.scheme: (PASS if passes else FAIL, f"{tuning.target} {reached}, loss {lost}")}
+    for row in tuning.families.sort_values("loss", na_position="last", kind="stable").itertuples():
+        if row.scheme and row.family != tuning.family and tuning.settings:  # of the mode alone, which nothing was sampled of
+            told[row.scheme] = NOT_JUDGED, f"loss {together(row.loss, row.loss_error)[0]} at the mode: {row.result}"
+        elif not row.scheme and tuning.settings:
+            told[row.family] = FAIL, str(row.result)
+    yield from verdict_lines(told, tuning.why)
+    if not tuning.fit.converged:
+        yield "Next: longer chains: twice [sampling] draws and tune, then tune again"
+    elif out is None:
+        yield shortened(f'Next: "{tuning.scheme}" among [weights] schemes; then riskweighted run', 80)
+    else:
+        yield f"Next: riskweighted run {shlex.quote(str(out / 'confidential' / 'study.toml'))} --out results"
+    yield "The choice looks at the data, so it lies outside any epsilon of a guarantee."
 
 
 def _write(tuning: "Tuning", study: "Study", working: "WorkingFolder") -> None:

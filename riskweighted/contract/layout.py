@@ -17,9 +17,13 @@ __all__ = ["EndToEnd", "Joined", "as_posterior", "free_shapes", "layout_of"]
 
 
 def free_shapes(model: "pm.Model") -> dict[str, tuple[int, ...]]:
-    """Shape of every free variable, in the model's order."""
-    start = model.initial_point()
-    return {str(variable.name): np.shape(start[str(model.rvs_to_values[variable].name)]) for variable in model.free_RVs}
+    """Shape of every free variable, in the model's order; a function is compiled only where the graph does not say them."""
+    values = {str(variable.name): model.rvs_to_values[variable] for variable in model.free_RVs}
+    shapes = {name: tuple(value.type.shape) for name, value in values.items()}
+    if any(size is None for shape in shapes.values() for size in shape):
+        start = model.initial_point()
+        return {name: np.shape(start[str(value.name)]) for name, value in values.items()}
+    return shapes
 
 
 @dataclass(frozen=True)

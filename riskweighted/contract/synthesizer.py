@@ -265,10 +265,10 @@ def load_synthesizer(name: str) -> Callable[..., Synthesizer]:
     >>> synthesizer.target
     'outcome'
     """
-    points = [point for group in (GROUP, CHAINS) for point in entry_points(group=group) if point.name == name]
-    if not points:
+    point = next((point for group in (GROUP, CHAINS) for point in entry_points(group=group) if point.name == name), None)
+    if point is None:
         raise InputError(f"unknown synthesizer {name!r}; installed are {listing([*synthesizer_names(), *chain_names()])}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # ArviZ 0.23 announces ArviZ 1, which we support
-        make: Callable[..., Synthesizer] = points[0].load()
+        make: Callable[..., Synthesizer] = point.load()
     return make

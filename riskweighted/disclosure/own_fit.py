@@ -27,7 +27,7 @@ from riskweighted.weights.names import is_centred
 from riskweighted.weights.schemes import scheme_source
 from riskweighted.weights.subsets import match_subsets
 
-__all__ = ["COPIES", "Drawn", "Without", "can_refit", "draw_copies", "leave_out", "refit_without", "what_is_held"]
+__all__ = ["COPIES", "Drawn", "Without", "can_refit", "draw_copies", "how_many", "leave_out", "refit_without", "what_is_held"]
 
 COPIES = 400
 _LEAST_ESS = 30.0
@@ -68,7 +68,7 @@ class Without:
 def draw_copies(fit: Fit, coding: Coding, rng: np.random.Generator, precision: Precision = None, copies: int = COPIES) -> Drawn:
     """Datasets of draws spread evenly over the chains, at most as many as the fit has and as there is room for."""
     available, n = fit.sizes["chain"] * fit.sizes["draw"], len(fit.confidential)
-    count = max(min(copies, available, _ROOM // n), min(50, available)) if fit.estimates else copies
+    count = how_many(copies, available, n) if fit.estimates else copies
     places = spread_draws(fit.sizes["chain"], fit.sizes["draw"], count) if fit.estimates else [(0, 0)] * count
     values = np.empty((len(coding.names), n, count))
     terms = {name: np.empty((n, count)) for name in (fit.variables if fit.estimates else ())}
@@ -83,6 +83,11 @@ def draw_copies(fit: Fit, coding: Coding, rng: np.random.Generator, precision: P
         if mass is not None and masses is not None:
             masses[:, s] = mass(theta, rng, frame)
     return Drawn(values, terms, masses)
+
+
+def how_many(copies: int, available: int, records: int) -> int:
+    """Of the copies that are asked for as many as there are draws, and as there is room for."""
+    return max(min(copies, available, _ROOM // records), min(50, available))
 
 
 def _terms(fit: Fit, theta: Any, variable: str) -> np.ndarray:

@@ -16,10 +16,10 @@ from riskweighted.disclosure.sides import Side, exchanged, rows_of, side_of
 from riskweighted.intruder.world import World
 from riskweighted.sequence.fit import Fit
 
-__all__ = ["FittedPacks", "disclosure_of_copies"]
+__all__ = ["REFITTED", "FittedPacks", "disclosure_of_copies"]
 
 _OTHERWISE = 2
-_REFITTED = 200_000  # records at most of a file whose fit is made anew without some: of more a fit takes minutes
+REFITTED = 200_000  # records at most of a file whose fit is made anew without some: of more a fit takes minutes
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class FittedPacks:
         count = drawn.values.shape[2]
         packs = np.array([rng.choice(count, copies, replace=count < copies) for _ in range(repeats)])
         failed = np.flatnonzero(~without.judged)
-        refits = refits if can_refit(weighting) and len(without.judged) <= _REFITTED else 0
+        refits = refits if can_refit(weighting) and len(without.judged) <= REFITTED else 0
         failed = failed[np.argsort(-np.nan_to_num(without.pareto_k[failed], nan=np.inf), kind="stable")][:refits]
         refitted, judged, single = {}, without.judged.copy(), np.where(without.judged, without.single, np.nan)
         for record in failed.tolist():

@@ -26,7 +26,16 @@ from riskweighted.reports.verdicts import in_brief, verdict_records
 from riskweighted.runs.finished import FinishedRun
 from riskweighted.weights.names import is_centred
 
-__all__ = ["Contents", "Dataset", "dataset_files", "failing_schemes", "refuse_failing", "share_of_uniques", "write_pack"]
+__all__ = [
+    "Contents",
+    "Dataset",
+    "dataset_files",
+    "failing_schemes",
+    "identifying_columns",
+    "refuse_failing",
+    "share_of_uniques",
+    "write_pack",
+]
 
 _LABEL = "SYNTHETIC DATA"  # SAS keeps 40 characters of a label
 _LONGEST_UNIT = 40
@@ -92,7 +101,7 @@ def write_pack(contents: Contents, folder: Path, hashes: Mapping[str, str] | Non
     if contents.report is not None:
         write_file(folder / "report.html", contents.report(run))
     unaltered = [str(name) for name in datasets[0] if name not in contents.variables]
-    identifying = [str(name) for name in datasets[0] if name not in contents.variables and own_value_for_each(datasets[0][name])]
+    identifying = identifying_columns(datasets[0], contents.variables)
     source = file_hash(run.folder / "manifest.json")
     share, most = share_of_uniques(run), run.study.release.unique_share  # what an intruder has who knows all unaltered columns
     facts |= {"uniques": f"{100 * share:.1f} %", "most_uniques": f"{100 * most:g} %", "accepted": share > most}
@@ -141,6 +150,11 @@ def refuse_failing(run: FinishedRun, schemes: Sequence[str], accepted: str) -> N
 def share_of_uniques(run: FinishedRun) -> float:
     """Share of the records that are alone in their pattern of all unaltered released columns."""
     return float(by_label(run.tables["risk"], Statistic(UNIQUES.key))[CONFIDENTIAL])
+
+
+def identifying_columns(frame: pd.DataFrame, variables: Sequence[str]) -> list[str]:
+    """The columns that are not synthesized and have a value of its own for each record."""
+    return [str(name) for name in frame if name not in variables and own_value_for_each(frame[name])]
 
 
 class Dataset(NamedTuple):

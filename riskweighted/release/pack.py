@@ -22,7 +22,7 @@ from riskweighted.data.io import require_reader
 from riskweighted.disclosure.policy import NOT_JUDGED, REFUSE
 from riskweighted.evaluation.summary import CONVERGED
 from riskweighted.measures.beyond import HIDDEN
-from riskweighted.release.contents import Contents, failing_schemes, refuse_failing, share_of_uniques, write_pack
+from riskweighted.release.contents import Contents, failing_schemes, identifying_columns, refuse_failing, share_of_uniques, write_pack
 from riskweighted.release.leak_check import check_pack, gather_secrets
 from riskweighted.runs.derivation import refuse_derived
 from riskweighted.runs.finished import FinishedRun, find_confidential, load_run
@@ -208,9 +208,11 @@ def _check_exposure(run: FinishedRun, *, accept_uniques: bool, demonstration: bo
         )
     share, most = share_of_uniques(run), run.study.release.unique_share
     if share > most and not accept_uniques:
+        naming = identifying_columns(run.synthetic[run.schemes[0]][0], run.study.variables)
+        do = f"leave {listing(naming)} out, whose values name the records" if naming else "release or know fewer columns, coarsen them"
         raise InputError(
             f"{100 * share:.1f} % of the records are alone on the unaltered released columns, more than release.unique_share "
-            f"({100 * most:g} %): release or know fewer columns, coarsen them, or accept it explicitly (--accept-uniques)"
+            f"({100 * most:g} %): {do}, or accept it explicitly (--accept-uniques)"
         )
 
 

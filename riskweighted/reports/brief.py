@@ -47,9 +47,9 @@ def reason_and_next(
 def verdict_lines(told: Mapping[str, tuple[str, str]], why: str) -> Iterator[str]:
     """A line for each of at most four labels, of which those that pass go before, the others counted; and the largest reason.
 
-    `told`: by label its verdict and what is said of it.
+    `told`: by label its verdict and what is said of it, in the order in which they are looked for.
     """
-    shown = sorted(told, key=lambda label: _ORDER.index(told[label][0]))[:MOST_LABELS]
+    shown = sorted(told, key=lambda label: told[label][0] != PASS)[:MOST_LABELS]
     wide = max(map(len, shown), default=0)
     for label in (label for label in told if label in shown):
         word, text = told[label]

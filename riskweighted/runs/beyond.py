@@ -18,7 +18,7 @@ from riskweighted.measures.measure import Value
 from riskweighted.runs.study import Study
 from riskweighted.sequence.fit import Fit
 
-__all__ = ["Disclosed", "disclosed", "disclosure_tables"]
+__all__ = ["Disclosed", "attributed", "disclosed", "disclosure_tables", "told_of_hidden", "weighting_of"]
 
 
 class Disclosed(NamedTuple):
@@ -30,20 +30,34 @@ class Disclosed(NamedTuple):
 
 def disclosed(label: str, study: Study, fit: Fit, worlds: tuple[World, World], drawn: Datasets, streams: Streams, refits: int) -> Disclosed:
     """What it comes to; `worlds`: that in which risk is measured, and that in which the weights were made; `refits`: at most."""
-    weights, released = study.weights, study.unaltered(fit.confidential)
-    asked = Asked(released, (), study.linking_column, weights.survey, study.release.disclosure, study.release.shuffle)
-    made = None if label in study.baselines else Weighting(label, world=worlds[1], **weights.making)
-    seed = streams.seed_for("disclosure", "")  # the same halves, and the same yardstick, for every label
-    table = attribution_of_fit(fit, worlds[0], asked, [drawn], weighting=made, refits=refits, random_seed=seed)
-    values = [*values_of_attribution(table), *_hidden(study, fit, drawn, released, streams.seed_for("hidden", label))]
+    table = attributed(label, study, fit, worlds, drawn, streams, refits)
+    values = [*values_of_attribution(table), *told_of_hidden(label, study, fit, drawn, streams)]
     return Disclosed(table, [as_row(label, value) for value in values])
 
 
-def _hidden(study: Study, fit: Fit, drawn: Datasets, released: list[str], seed: int) -> Iterator[Value]:
+def attributed(
+    label: str, study: Study, fit: Fit, worlds: tuple[World, World], drawn: Datasets, streams: Streams, refits: int
+) -> pd.DataFrame:
+    """What the datasets give away of synthesized values, beside what they would without each record."""
+    weights, released = study.weights, study.unaltered(fit.confidential)
+    asked = Asked(released, (), study.linking_column, weights.survey, study.release.disclosure, study.release.shuffle)
+    seed = streams.seed_for("disclosure", "")  # the same halves, and the same yardstick, for every label
+    made = weighting_of(label, study, worlds[1])
+    return attribution_of_fit(fit, worlds[0], asked, [drawn], weighting=made, refits=refits, random_seed=seed)
+
+
+def weighting_of(label: str, study: Study, world: World) -> Weighting | None:
+    """How the weights of a label are made, None of a baseline."""
+    return None if label in study.baselines else Weighting(label, world=world, **study.weights.making)
+
+
+def told_of_hidden(label: str, study: Study, fit: Fit, drawn: Datasets, streams: Streams) -> Iterator[Value]:
+    """What the datasets tell of predictors that are not released."""
     if fit.keeps_true_values or not fit.estimates:
         return iter(())
+    released = study.unaltered(fit.confidential)
     hidden = [name for name in study.synthesizer.columns if name not in (*released, *study.variables)]
-    return values_of_hidden(hidden_predictors(fit, drawn, hidden, released, seed))
+    return values_of_hidden(hidden_predictors(fit, drawn, hidden, released, streams.seed_for("hidden", label)))
 
 
 def disclosure_tables(found: Mapping[str, Disclosed]) -> dict[str, pd.DataFrame]:

@@ -17,14 +17,19 @@ import pandas as pd
 import xarray as xr
 from threadpoolctl import threadpool_limits
 
+from riskweighted.common.datasets import Datasets
 from riskweighted.common.room import memory_peak
 from riskweighted.contract.layout import as_posterior, layout_of
 from riskweighted.contract.synthesizer import Density
 from riskweighted.data.csv_text import CsvTable
+from riskweighted.disclosure.own_fit import COPIES, can_refit, how_many
+from riskweighted.disclosure.own_folds import K
+from riskweighted.disclosure.own_packs import REFITTED
 from riskweighted.evaluation.evaluate import evaluate_world
 from riskweighted.evaluation.expected import find_mechanism
 from riskweighted.evaluation.fit_check import check_fit, draws_for
 from riskweighted.intruder.world import World, make_world
+from riskweighted.runs.beyond import attributed, told_of_hidden, weighting_of
 from riskweighted.runs.study import Study
 from riskweighted.runs.work import Work
 from riskweighted.sampling.block_fit import BlockFit, PreparedModel
@@ -38,11 +43,13 @@ from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.prepare import prepare_sequence, sequence_of
 from riskweighted.sequence.tasks import alphas_of
+from riskweighted.weights.names import UNWEIGHTED
 
 __all__ = ["Estimate", "estimate_run"]
 
 _ROWS = 10_000  # on which steps are tried
 _DRAWS, _WALK = 20, 100  # tried; and what a run makes of expected risk
+_STAND_IN = 40  # draws of what stands in for a fit: as few as disclosure is judged of
 _LEAST = 0.05  # seconds that are timed
 # Counts of gradients, measured at 10^3 to 10^6 records
 _ROUND = 7  # an iteration of chains in round coordinates
@@ -53,6 +60,9 @@ _SHIFTING, _CURVATURES = 200, 4  # of a direct fit, besides, and Hessians
 _PROPOSALS, _PROPOSED_NEAR, _TRIED = 2000, 3400, 20  # of compiled densities the proposals with the shift of their centre
 # Of a model that has a graph alone, which nothing can be timed of before it is compiled
 _COMPILING, _PER_DENSITY, _OF_GRAPH = 20.0, 3e-8, 20
+# Fits without a record, where importance weights fail: of the unweighted scheme one, and so many for each parameter that a record has; of a
+# weighted one, which follows single records less, a tenth. Runs of 500 to 10,000 records had 0 to 9. Each draws so many packs
+_REFITS, _REFITS_BY_PARAMETER, _OF_WEIGHTED, _PACKS = 1.0, 20.0, 0.1, 5
 # Numbers that are held of every record: expected risk of a label, by block of draws and summed up; and while a label is measured
 _OF_LABEL, _WORKING = 26, 60
 _WRITTEN, _TABLES = 18, 1e5  # bytes of a number in a table by record; of tables of aggregates
@@ -86,7 +96,10 @@ def estimate_run(work: Work) -> Estimate:
         models = [block.model for block in work.prepared().blocks]
         seconds = {"compiling": _compiling(work, models), "fitting": sum(_fitting(work, model) for model in models)}
         some = _some(work)
-        further, written = _after(some, len(work.confidential) / len(some.world.confidential))
+        share = len(work.confidential) / len(some.world.confidential)
+        further, written = _after(some, share)
+        if some.fit is not None and some.fit.estimates and not some.fit.keeps_true_values:
+            further |= _disclosing(work, some, some.fit, share, seconds | further)
     posteriors = _posteriors(work, some.fit)
     return Estimate(seconds | further, memory_peak() + _held(work) + posteriors, written + posteriors + _TABLES)
 
@@ -211,7 +224,7 @@ def _block_stand_in(model: PreparedModel) -> BlockFit | None:
         if blueprint.of_vector is None:
             return None
         layout = layout_of(blueprint)
-        posterior = as_posterior(layout, np.zeros((1, _DRAWS, layout.size)))
+        posterior = as_posterior(layout, np.zeros((1, _STAND_IN, layout.size)))
     return BlockFit(model.synthesizer, alpha, posterior, no_diagnostics(), model.confidential, model.prepared, 0, survey=model.survey)
 
 
@@ -242,6 +255,46 @@ def _after(some: _Some, share: float) -> tuple[dict[str, float], float]:
     return {step: share * taken for step, taken in seconds.items()}, share * (labels * count * written + numbers)
 
 
+def _disclosing(work: Work, some: _Some, fit: Fit, share: float, before: Mapping[str, float]) -> dict[str, float]:
+    """Seconds of what the datasets give away beyond inference, and of the fits without some records or without a fold that this takes.
+
+    `before`: seconds of other steps. A copy of a dataset takes what it takes to draw one and to find the probabilities of its balls.
+    """
+    study, world, schemes, L = work.study, some.world, work.study.weights.schemes, work.study.release.L  # noqa: N806
+    labels = len(schemes) + len(study.baselines)
+    of_copy = (before["drawing"] / L + before["expected risk"] / (study.evaluation.measures.risk_draws or _WALK)) / labels
+    drawn = Datasets.of(world.confidential, fit.synthetic(L, random_seed=0, precision=study.release.precision), study.variables)
+    worlds = world, world.under(replace(study.weighting_scenario(), singletons="protect"))
+    began = time.process_time()
+    attributed(UNWEIGHTED, study, fit, worlds, drawn, work.streams, 0)
+    attributing = share * (time.process_time() - began)
+    began = time.process_time()
+    list(told_of_hidden(UNWEIGHTED, study, fit, drawn, work.streams))
+    telling = time.process_time() - began
+    copies = how_many(COPIES, study.sampling.chains * study.sampling.draws, len(work.confidential))
+    each = max(attributing - _STAND_IN * of_copy, 0.0) + telling
+    weightings = [weighting_of(scheme, study, worlds[1]) for scheme in schemes]
+    may = [work.refits > 0 and can_refit(weighting) for weighting in weightings]
+    anew = (before["compiling"] + before["fitting"]) / len(schemes)
+    if fit.prepared.scores:  # folds in the place of copies
+        folds = sum(may)
+        found = len(schemes) * each + (len(schemes) - folds) * copies * of_copy
+        return {"disclosure": found, "fits without a fold": folds * K * (anew + before["drawing"] / labels)}
+    refits = sum(_refits(work, fit, scheme) for scheme, can in zip(schemes, may, strict=True) if can)
+    disclosing = {"disclosure": len(schemes) * (each + copies * of_copy)}
+    return disclosing | {"fits without a record": refits * (anew + _PACKS * L * of_copy)}
+
+
+def _refits(work: Work, fit: Fit, scheme: str) -> float:
+    """How many records of a scheme are left out by a fit of their own, about: fewer the more records there are for each parameter."""
+    records = len(work.confidential)
+    if records > REFITTED:
+        return 0.0
+    parameters = sum(int(values[0, 0].size) for block in fit.blocks.values() for values in block.posterior.data_vars.values())
+    of_unweighted = _REFITS + _REFITS_BY_PARAMETER * parameters / records
+    return min(work.refits, of_unweighted if scheme == UNWEIGHTED else _OF_WEIGHTED * of_unweighted)
+
+
 def _text(frames: list[pd.DataFrame], study: Study) -> int:
     """How long a dataset is as it would be written; of the formats of other packages, as a csv."""
     columns = study.released(frames[0])
@@ -263,7 +316,7 @@ def _once(make: Callable[[], Made]) -> tuple[Made, float]:
 def _posteriors(work: Work, fit: Fit | None) -> float:
     """Bytes of the draws of all schemes."""
     sampling, fits = work.study.sampling, [] if fit is None else list(fit.blocks.values())
-    of_draw = sum(fitted.posterior.nbytes for fitted in fits) / _DRAWS
+    of_draw = sum(fitted.posterior.nbytes for fitted in fits) / _STAND_IN
     return len(work.study.weights.schemes) * sampling.chains * sampling.draws * of_draw
 
 

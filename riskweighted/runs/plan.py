@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pandas as pd
+from threadpoolctl import threadpool_limits
 
 from riskweighted.design.design import build_design
 from riskweighted.runs.checked import check_study
@@ -13,7 +14,7 @@ from riskweighted.runs.remarks import remarks
 from riskweighted.runs.study import Study
 from riskweighted.sequence.blocks import Block, PreparedSequence
 from riskweighted.sequence.rule_kinds import Implied, Sum
-from riskweighted.structure.find import MOST_COLUMNS, find_structure
+from riskweighted.structure.find import MOST_COLUMNS, FoundStructure, find_structure
 from riskweighted.weights.margins import world_shift
 from riskweighted.weights.names import is_centred
 
@@ -59,7 +60,12 @@ def plan_study(study: Study, confidential: pd.DataFrame | None = None, began: fl
     whether steps are tried, which takes most of the time.
     """
     began = time.process_time() if began is None else began
-    work, sparse_levels, parameters = check_study(study, study.read_data() if confidential is None else confidential)
+    with threadpool_limits(1):  # threads that wait for each other are processor time, too
+        return _planned(study, study.read_data() if confidential is None else confidential, began, estimated)
+
+
+def _planned(study: Study, confidential: pd.DataFrame, began: float, estimated: bool) -> Plan:
+    work, sparse_levels, parameters = check_study(study, confidential)
     preparing = time.process_time() - began
     world, prepared, weights = work.world(), work.prepared(), work.data_weights()
     uncentred = {scheme: alpha for scheme, alpha in weights.items() if not is_centred(scheme)}  # centring takes off what they do to margins
@@ -67,6 +73,7 @@ def plan_study(study: Study, confidential: pd.DataFrame | None = None, began: fl
     if parameters:
         shift = {scheme: table.assign(parameters=table["variable"].map(parameters)) for scheme, table in shift.items()}
     estimate = estimate_run(work) if estimated else None
+    found = _found(work.study, prepared) if prepared.chosen and study.guarantee is None else None
     return Plan(
         records=len(work.confidential),
         patterns=len(world.patterns.sizes),
@@ -81,8 +88,8 @@ def plan_study(study: Study, confidential: pd.DataFrame | None = None, began: fl
         models=prepared.chosen,
         survey=_ranges(prepared, weights),
         rare=_rare(prepared) if prepared.chosen else {},
-        unstated=_unstated(work.study, prepared) if prepared.chosen else (),
-        remarks=tuple(remarks(work.study, work.confidential)),
+        unstated=() if found is None else _unstated(found, prepared),
+        remarks=tuple(remarks(work.study, work.confidential, found)),
     )
 
 
@@ -108,14 +115,17 @@ def _rare(prepared: PreparedSequence) -> dict[str, int]:
     return counts_of_rare
 
 
-def _unstated(study: Study, prepared: PreparedSequence) -> tuple[str, ...]:
-    """Rules that no record breaks and that the study does not state, by kind and columns; under a guarantee nothing is looked for."""
-    if study.guarantee is not None:
-        return ()
-    data, rules = prepared.confidential, prepared.rules
+def _found(study: Study, prepared: PreparedSequence) -> FoundStructure:
+    """What holds together among the columns that predict, that leave and that are synthesized."""
+    data = prepared.confidential
     beside = [*study.synthesizer.columns, *study.unaltered(data)]
     names = [name for name in dict.fromkeys(beside) if name in data.columns and name not in prepared.variables]
-    found = find_structure(data, [*names, *prepared.variables][-MOST_COLUMNS:], codes=prepared.codes)
+    return find_structure(data, [*names, *prepared.variables][-MOST_COLUMNS:], codes=prepared.codes)
+
+
+def _unstated(found: FoundStructure, prepared: PreparedSequence) -> tuple[str, ...]:
+    """Rules that no record breaks and that the study does not state, by kind and columns."""
+    rules = prepared.rules
     told = {rule.text for rule in rules.rules}
     covered = [{*rule.names} for rule in rules.rules if not isinstance(rule, Implied | Sum)]
     left = [rule for rule in found.kept(prepared.variables) if not all(_stated(*declared) in told for declared in rule.declared)]

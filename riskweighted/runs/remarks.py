@@ -10,7 +10,7 @@ from riskweighted.common.errors import listing
 from riskweighted.common.frames import holds_numbers
 from riskweighted.runs.columns import AMOUNT, IDENTIFIER, Column, look_at
 from riskweighted.runs.study import Study
-from riskweighted.structure.find import MOST_COLUMNS, find_structure
+from riskweighted.structure.find import MOST_COLUMNS, FoundStructure, find_structure
 
 __all__ = ["likely_codes", "remarks"]
 
@@ -18,8 +18,11 @@ _WEIGHT = re.compile(r"(^|_)(w|wt|wgt|wght|weights?|pweight|fweight|hhwt|perwt|f
 _MOST = 5  # columns of which recodes are told
 
 
-def remarks(study: Study, data: pd.DataFrame) -> list[str]:
-    """A sentence each, for who wrote the study; counts and shares, no value of the data. Under a guarantee nothing is looked for."""
+def remarks(study: Study, data: pd.DataFrame, found: FoundStructure | None = None) -> list[str]:
+    """A sentence each, for who wrote the study; counts and shares, no value of the data. Under a guarantee nothing is looked for.
+
+    `found`: what holds together in the file, where somebody has looked already.
+    """
     if study.guarantee is not None:
         return []
     used = study.synthesizer.columns_among(data.columns)
@@ -28,7 +31,7 @@ def remarks(study: Study, data: pd.DataFrame) -> list[str]:
     stated = {name: [*study.scenario.codes_of(name), *study.synthesizer.codes.get(name, ())] for name in study.variables}
     codes = likely_codes((columns[name] for name in study.variables), stated)
     told = [f"{each}: name them in [scenario] codes, as `init` does" for each in codes]
-    return [*told, *_identifiers(study, columns), *_weights(study, data), *_recodes(study, data, used)]
+    return [*told, *_identifiers(study, columns), *_weights(study, data), *_recodes(study, data, used, found)]
 
 
 def likely_codes(columns: Iterable[Column], stated: Mapping[str, Collection[float]], uses: Collection[str] = (AMOUNT,)) -> Iterator[str]:
@@ -44,8 +47,8 @@ def _identifiers(study: Study, columns: Mapping[str, Column]) -> Iterator[str]:
     keys = [name for name, column in columns.items() if column.use == IDENTIFIER and name not in study.variables]
     if keys:
         yield (
-            f"{listing(keys)}: nearly every record has a value of its own, so that it names persons: leave it out of [release] columns and "
-            "of what predicts"
+            f"{listing(keys)}: nearly every record has a value of its own, so that it names persons, and `release` refuses it: leave it "
+            "out of [release] columns and of what predicts"
         )
 
 
@@ -58,10 +61,12 @@ def _weights(study: Study, data: pd.DataFrame) -> Iterator[str]:
             yield f"{listing(found)}: called like survey weights, and not used as such: [weights] survey"
 
 
-def _recodes(study: Study, data: pd.DataFrame, used: Sequence[str]) -> Iterator[str]:
+def _recodes(study: Study, data: pd.DataFrame, used: Sequence[str], found: FoundStructure | None) -> Iterator[str]:
     """Predictors that follow from another one."""
     names = [name for name in used if name not in study.variables][:MOST_COLUMNS]
-    follow = find_structure(data, names).recodes if len(names) > 1 else {}
+    if len(names) < 2:
+        return
+    follow = (find_structure(data, names) if found is None else found.among(names)).recodes
     told = [f"{name} from {of}" for name, of in follow.items()][:_MOST]
     if told:
         yield f"predictors that follow from another one: {', '.join(told)}: one of each is enough"

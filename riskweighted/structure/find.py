@@ -1,7 +1,7 @@
 """`find_structure`: the rules that hold in a file without anyone having written them down (METHODS section 16)."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -61,6 +61,10 @@ class FoundStructure:
             if found.kind in ("copy", "recode", "bands") and not found.exceptions:
                 told.setdefault(found.columns[1], found.columns[0])
         return told
+
+    def among(self, names: Sequence[str]) -> "FoundStructure":
+        """The rules that are of these columns alone."""
+        return replace(self, findings=tuple(found for found in self.findings if set(found.columns) <= {*names}), columns=tuple(names))
 
     def kept(self, variables: Sequence[str]) -> tuple[Finding, ...]:
         """The rules that a chain of these variables keeps: without exception, and with a variable that it draws."""

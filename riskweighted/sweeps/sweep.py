@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -38,7 +39,25 @@ from riskweighted.weights.match import world_weights
 from riskweighted.weights.names import UNWEIGHTED
 from riskweighted.weights.schemes import in_order, scheme_source
 
-__all__ = ["SweepResult", "sweep"]
+__all__ = ["Counted", "SweepResult", "count_cells", "sweep"]
+
+
+class Counted(NamedTuple):
+    """Of a sweep: ``cells`` in its results, of which ``different`` are computed (the confidential data have no radius of weights, and no
+    L), and the ``fits`` of these.
+    """
+
+    cells: int
+    different: int
+    fits: int
+
+    def __str__(self) -> str:
+        same = "" if self.cells == self.different else f", of which {self.different:,} differ and are computed"
+        return f"{self.cells:,} cells{same}, by {self.fits:,} fit{'s' if self.fits != 1 else ''}"
+
+
+def _counted(cells: Sequence[Cell]) -> Counted:
+    return Counted(len(cells), len({cell.key for cell in cells}), len({cell.fit for cell in cells if cell.fits_model}))
 
 
 @dataclass(frozen=True)
@@ -129,6 +148,22 @@ def _sweep_in(
     working: WorkingFolder, plan: Sweep, confidential: pd.DataFrame | None, workers: int | None, scheduler: str | None, reporter: Reporter
 ) -> SweepResult:
     """Check, compute and write, in a working folder that keeps finished cells."""
+    points, cells, inputs = _checked(plan, confidential, reporter)
+    begin(working.folder, inputs)
+    finished = finished_cells(working.folder, cells)
+    errors = _compute(cells, finished, working.folder, confidential, workers, scheduler, reporter)
+    results, definitions, failures = tidy_tables(points, cells, finished, errors)
+    write_results(working.result, {"results": results, "definitions": definitions, "failures": failures}, inputs)
+    return SweepResult(working.out, results, failures)
+
+
+def count_cells(plan: Sweep, *, reporter: Reporter | None = None) -> Counted:
+    """Check every cell of a sweep and say how many there are; nothing is fitted or written."""
+    return _counted(_checked(plan, None, reporter or Quiet())[1])
+
+
+def _checked(plan: Sweep, confidential: pd.DataFrame | None, reporter: Reporter) -> tuple[list[Point], list[Cell], dict[str, Any]]:
+    """The points of a sweep, the cell of each, and all that decides the results; refuses what can be known to be wrong."""
     with reporter.step("checking every cell") as advance:
         in_order(plan.schemes)
         points = expand_grid(plan)
@@ -136,12 +171,7 @@ def _sweep_in(
     inputs = sweep_inputs(plan, fingerprints)
     whack_a_mole = UNWEIGHTED in plan.schemes
     cells = [identify(point, fingerprints[point.study.data], inputs["versions"], whack_a_mole=whack_a_mole) for point in points]
-    begin(working.folder, inputs)
-    finished = finished_cells(working.folder, cells)
-    errors = _compute(cells, finished, working.folder, confidential, workers, scheduler, reporter)
-    results, definitions, failures = tidy_tables(points, cells, finished, errors)
-    write_results(working.result, {"results": results, "definitions": definitions, "failures": failures}, inputs)
-    return SweepResult(working.out, results, failures)
+    return points, cells, inputs
 
 
 def _check_points(
@@ -205,7 +235,7 @@ def _compute(
     if not groups:
         return errors
     in_all = len({cell.key for cell in cells})
-    step = reporter.step(f"fitting and evaluating {in_all} cells")
+    step = reporter.step(f"fitting and evaluating {_counted(cells)}")
     with step as advance, _pool(cells, groups, confidential, workers, scheduler) as (pool, cores):
         for outcome in run_groups(pool, [group._replace(cores=cores) for group in groups]):
             for key, result in outcome.results.items():

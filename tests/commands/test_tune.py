@@ -24,10 +24,16 @@ def folder(tmp_path):
 def test_tables_figure_and_a_study_that_names_the_scheme(folder):
     done = riskweighted(
         *("tune", "study.toml", "--target", "isolated-risk", "--at-most", "0.02", "--family", "mix", "--out", "tuned"),
-        *("--keep", "isolated-information=5", "--keep", "disclosure-largest=0.9"),
+        *("--keep", "isolated-information=5", "--keep", "disclosure-largest=0.9", "--full"),
         cwd=folder,
     )
     assert done.returncode == 0, done.stderr
+    *tables, last = done.stdout.split("\nmix(t=")  # without --full the lines after the tables are all
+    assert tables
+    brief = f"mix(t={last}".splitlines()
+    assert sum(-(-len(line) // 80) for line in brief) <= 8
+    assert "pass" in brief[0]
+    assert any(line.startswith("Next: riskweighted run tuned/confidential/study.toml") for line in brief)
     assert without_log(done.stderr) == ""
     for text in (
         "each family at the mode",

@@ -1,13 +1,16 @@
 """A scheme that does not keep to the thresholds: its release needs a reason, which its sign-off sheet holds."""
 
 import json
+import warnings
 
+import numpy as np
 import pytest
 from command_line import riskweighted
-from finished_run import ENTROPY, SETTINGS, confidential_data, finished_run
+from finished_run import ENTROPY, SETTINGS, confidential_data, copied_run, finished_run
 
 from riskweighted.common.errors import InputError
 from riskweighted.release.pack import release_run
+from riskweighted.runs.plan import plan_study
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study
 
@@ -25,6 +28,10 @@ def test_the_sign_off_sheet_and_the_command_say_that_a_scheme_fails(tmp_path):
     assert not (tmp_path / "pack").exists()
     done = riskweighted("release", "results", "--out", "pack", "--accept-fail", "a training set, of nobody's data", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("unweighted  fail ")
+    assert any(line.startswith("Why: unweighted: ") for line in lines)
+    assert sum(-(-len(line) // 80) for line in lines) <= 8
     (warning,) = [line for line in done.stderr.splitlines() if line.startswith("warning: ")]
     assert "unweighted does not pass: " in warning
     sheet = (tmp_path / "pack" / "sign_off.md").read_text()
@@ -39,3 +46,46 @@ def test_the_sign_off_sheet_and_the_command_say_that_a_scheme_fails(tmp_path):
 def test_a_reason_where_nothing_fails_is_refused(tmp_path):
     with pytest.raises(InputError, match="leave it out"):
         release_run(finished_run(), tmp_path / "pack", schemes=["pairwise"], accept_fail="why not")
+
+
+def test_a_pack_takes_few_lines_of_which_scheme_it_is_its_verdict_and_where(tmp_path):
+    copied_run(tmp_path)
+    done = riskweighted("release", "results", "--scheme", "pairwise", "--out", "pack", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    first, *_, following, last = done.stdout.splitlines()
+    assert first.startswith("pairwise  pass ")
+    assert "3 files" in first
+    assert following.startswith("Next: ")
+    assert "pack/sign_off.md" in following
+    assert last == "Released to pack/"
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    full = riskweighted("release", "results", "--scheme", "pairwise", "--out", "again", "--full", cwd=tmp_path, columns=120)
+    assert "most equal rows" in full.stdout
+
+
+def test_a_run_folder_of_an_older_version_says_in_one_line_what_to_do(tmp_path):
+    folder = copied_run(tmp_path)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["versions"]["riskweighted"] = "0.0.9"
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    for command in (("release", "results", "--scheme", "pairwise", "--out", "pack"), ("report", "results"), ("summary", "results")):
+        done = riskweighted(*command, cwd=tmp_path)
+        assert done.returncode == 2
+        (line,) = (line for line in done.stderr.splitlines() if "error: " in line)
+        assert "0.0.9" in line
+        assert "run the study again" in line
+        assert done.stdout == ""
+
+
+def test_an_identifier_among_the_released_columns_is_refused_by_its_name(tmp_path):
+    data = confidential_data()
+    data["person"] = 1000 + np.random.default_rng(1).permutation(len(data))
+    data.to_csv(tmp_path / "data.csv", index=False)
+    released = SETTINGS["release"] | {"columns": ["size", "person"]}
+    study = make_study(SETTINGS | {"weights": {"schemes": ["unweighted"]}, "release": released}, tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert any("'person'" in remark and "release" in remark for remark in plan_study(study, estimated=False).remarks)
+        run_study(study, tmp_path / "results", entropy=ENTROPY)
+    with pytest.raises(InputError, match="'person' out, whose values name the records"):
+        release_run(tmp_path / "results", tmp_path / "pack")

@@ -1,6 +1,7 @@
 """What a run takes, said beforehand: every step has its time, counts enter as they should, and what does not fit is said."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,8 @@ from riskweighted.runs.estimate import estimate_run
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import load_study
 
-STEPS = {"compiling", "fitting", "drawing", "expected risk", "comparing with the data", "measuring", "writing"}
+DISCLOSING = {"disclosure", "fits without a record"}
+STEPS = {"compiling", "fitting", "drawing", "expected risk", "comparing with the data", "measuring", "writing", *DISCLOSING}
 STUDY = """
 [data]
 path = "data.csv"
@@ -67,12 +69,30 @@ def make(tmp_path):
 @pytest.mark.parametrize("model", list(MODELS))
 def test_every_step_of_a_run_has_its_time(make, model):
     found = estimate_run(make(model))
-    missing = {"drawing", "expected risk", "comparing with the data"} if model == "hierarchical" else set()
+    missing = {"drawing", "expected risk", "comparing with the data", *DISCLOSING} if model == "hierarchical" else set()
     assert set(found.seconds) == STEPS - missing
     assert all(seconds >= 0 for seconds in found.seconds.values())
     assert found.seconds["fitting"] > 0
     assert found.total == pytest.approx(sum(found.seconds.values()))
     assert found.memory > 1e8
+
+
+def test_fits_without_a_record_and_more_copies_take_longer(make):
+    work = make("two-part")
+    whole, without = estimate_run(work), estimate_run(replace(work, refits=0))  # as in a sweep
+    assert without.seconds["fits without a record"] == 0 < whole.seconds["fits without a record"]
+    longer = replace(work.study, sampling=replace(work.study.sampling, draws=200))  # 400 datasets in the place of 100
+    assert estimate_run(work.at(longer)).seconds["disclosure"] > 1.2 * without.seconds["disclosure"]
+
+
+def test_of_learned_scores_folds_are_fitted(make):
+    work = make("sequential")
+    learned = replace(work.study.synthesizer, settings={**work.study.synthesizer.settings, "learned": ["group"]})
+    optional = pytest.importorskip("sklearn", reason="needs riskweighted[learned]")
+    assert optional is not None
+    found = estimate_run(work.at(replace(work.study, synthesizer=learned))).seconds
+    assert found["fits without a fold"] > 0
+    assert "fits without a record" not in found
 
 
 def test_a_part_of_the_records_stands_for_all_of_them(make, monkeypatch):

@@ -544,6 +544,10 @@ def test_the_command_tells_by_its_exit_code(tmp_path, confidential):
     (tmp_path / "sweep.toml").write_text(text)
     app = typer.Typer()
     app.command()(sweep_command)
+    dry = CliRunner().invoke(app, [str(tmp_path / "sweep.toml"), "--dry-run"])
+    assert "8 cells, of which 6 differ and are computed, by 5 fits" in dry.output  # neither the data nor "unweighted" know a shift
+    assert not (tmp_path / "out").exists()
+    assert CliRunner().invoke(app, [str(tmp_path / "sweep.toml")]).exception is not None  # without a word on where to
     failing = CliRunner().invoke(app, [str(tmp_path / "sweep.toml"), "--out", str(tmp_path / "out"), "--workers", "1"])
     assert failing.exit_code == 1
     assert "2 cells failed" in failing.output
@@ -551,6 +555,9 @@ def test_the_command_tells_by_its_exit_code(tmp_path, confidential):
     (tmp_path / "sweep.toml").write_text(text.replace(", -1.0", ""))
     fine = CliRunner().invoke(app, [str(tmp_path / "sweep.toml"), "--out", str(tmp_path / "out"), "--workers", "1", "--force"])
     assert fine.exit_code == 0, fine.output
+    lines = [line for line in fine.stdout.splitlines() if not line.startswith("20")]
+    assert sum(-(-len(line) // 80) for line in lines[:-1]) <= 7
+    assert "results.csv: 4 cells, " in lines[-1]
     assert not (tmp_path / "out" / "failures.csv").exists()
     assert str(tmp_path).encode() not in b"".join(content(tmp_path / "out").values())
 
