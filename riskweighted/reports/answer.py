@@ -31,7 +31,7 @@ _MOST_ROWS = 6
 def find_answer(source: Source) -> Answer:
     """Of a run; what comes next names the run's folder RUN, so that a page tells of no folder."""
     columns = list(_columns(source))
-    why, following = reason_and_next(source.verdicts, source.run.schemes, source.checks, source.run.tables["reasons"], source.view, "RUN")
+    why, following = reason_and_next(source.verdicts, source.run.schemes, source.checks, source.run.reasons, source.view, "RUN")
     labels = [*source.labels, CONFIDENTIAL]
     return Answer(
         "Scheme",

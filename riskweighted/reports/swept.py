@@ -45,7 +45,7 @@ def settings_table(results: pd.DataFrame, schemes: Sequence[str], thresholds: Th
     verdicts = _verdicts(figures.rename(columns={"setting": "label"}), fits, thresholds, policy)
     table = pd.DataFrame({"setting": fits.index})
     table["verdict"] = [overall(verdicts, setting) for setting in fits.index]
-    table["why"] = [in_brief(verdicts, setting, INTERNAL, ()) for setting in fits.index]
+    table["why"] = [in_brief(verdicts, setting, INTERNAL) for setting in fits.index]
     for measures in (_RISKS, _LOSSES):
         found = next((each for each in measures if (figures["key"] == each.key).any()), None)
         if found is not None:

@@ -36,7 +36,7 @@ from riskweighted.runs.amended import (
 from riskweighted.runs.checked import check_study
 from riskweighted.runs.columns import AMOUNT, IDENTIFIER, look_at
 from riskweighted.runs.derivation import undeclared
-from riskweighted.runs.reasons import largest, of_guesses, told_by
+from riskweighted.runs.reasons import REASONS, largest, of_guesses, told_by
 from riskweighted.runs.remarks import likely_codes
 from riskweighted.runs.study import AUTO, Study, read_study
 from riskweighted.runs.suggestion import quoted, suggest
@@ -209,7 +209,7 @@ def _of_verdict(
             "the run did not measure it: its limit names what this study does not have",
         )
     elif of_guesses(reason):
-        yield from _of_risk(study, data, reason, tables["reasons"])
+        yield from _of_risk(study, data, reason, tables.get("reasons", pd.DataFrame(columns=list(REASONS))))
     elif reason.limit is not None and reason.limit.of_cost:
         yield from _of_cost(study, data, reason, verdicts, tables)
     else:

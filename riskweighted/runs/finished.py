@@ -49,7 +49,8 @@ class FinishedRun:
     manifest : dict
         Settings, versions, input, SHA-256 of every file.
     tables : dict of str to DataFrame
-        "summary", "risk", "utility", "convergence", "fit_check", "disclosure", "disclosure_verdicts", "reasons": aggregates.
+        "summary", "risk", "utility", "convergence", "fit_check", "disclosure", "disclosure_verdicts", and of a run whose risk exceeds a
+        limit "reasons": aggregates.
     study : Study
     verdicts : tuple of Verdict
         Of every label on every threshold, and on its fit.
@@ -94,6 +95,11 @@ class FinishedRun:
     def verdicts(self) -> tuple[Verdict, ...]:
         """From the tables, as the run found them."""
         return find_verdicts(self.study.thresholds, self.tables)
+
+    @property
+    def reasons(self) -> pd.DataFrame:
+        """Where a risk that exceeds its limit comes from; empty where none does."""
+        return self.tables.get("reasons", pd.DataFrame(columns=list(REASONS)))
 
     @cached_property
     def streams(self) -> Streams:
@@ -188,7 +194,7 @@ def load_run(path: str | Path) -> FinishedRun:
     _check_unchanged(folder, manifest["files"])
     tables = {name: read_table(folder / "tables" / f"{name}.csv") for name in TABLES}
     why = "tables/reasons.csv"
-    tables["reasons"] = read_table(folder / why) if why in manifest["files"] else pd.DataFrame(columns=list(REASONS))
+    tables |= {"reasons": read_table(folder / why)} if why in manifest["files"] else {}
     run = FinishedRun(folder, manifest, tables)
     check_tables(tables, run.study.weights.schemes, run.study.variables, folder)
     return run

@@ -64,7 +64,7 @@ def test_every_output_has_the_same_verdict_and_none_is_vacuous(state):
     run = run_in(*state)
     word = expected(*state)
     assert overall(run.verdicts, "unweighted") == word
-    lines = list(brief(run.verdicts, run.schemes, run.tables["fit_check"], run.tables["reasons"], run.folder))
+    lines = list(brief(run.verdicts, run.schemes, run.tables["fit_check"], run.reasons, run.folder))
     assert lines[0].split("  ")[0] == "unweighted"
     assert lines[0].removeprefix("unweighted").strip().startswith(word)
     (sentence,) = (line for line in sentences(run.verdicts, run.study.thresholds, INTERNAL) if line.startswith("unweighted: "))
@@ -98,7 +98,7 @@ def test_thirty_schemes_take_eight_lines_with_that_of_the_folder():
     run = run_in("NO", "NO", "refuse", {"expected-mean-risk": 0.0001})
     many = [f"mix+(t={place / 100})" for place in range(30)]
     verdicts = [each._replace(label=name) for name in many for each in run.verdicts if each.label == "unweighted"]
-    lines = list(brief(verdicts, many, run.tables["fit_check"], run.tables["reasons"], run.folder))
+    lines = list(brief(verdicts, many, run.tables["fit_check"], run.reasons, run.folder))
     assert len(lines) == MOST_LABELS + 3 == 7
     assert lines[MOST_LABELS] == "26 more: 26 fail"
     assert max(map(len, lines[:-1])) <= 80
@@ -107,8 +107,6 @@ def test_thirty_schemes_take_eight_lines_with_that_of_the_folder():
 def test_reasons_of_disclosure_stand_first():
     run = run_in("NO", "NO", "refuse", {"expected-mean-risk": 0.0001})
     (why,) = (
-        line
-        for line in brief(run.verdicts, ["unweighted"], run.tables["fit_check"], run.tables["reasons"], run.folder)
-        if line.startswith("Why: ")
+        line for line in brief(run.verdicts, ["unweighted"], run.tables["fit_check"], run.reasons, run.folder) if line.startswith("Why: ")
     )
     assert why == "Why: unweighted: for a test"

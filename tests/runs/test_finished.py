@@ -18,7 +18,7 @@ def test_a_run_reads_back_as_it_was_written():
     run = load_run(finished_run())
     data = confidential_data()
     assert run.schemes == ("unweighted", "pairwise")
-    assert tuple(run.tables) == (*TABLES, "reasons")
+    assert tuple(run.tables) == TABLES
     assert run.study.evaluation.coefficient == "C(size)[T.2]"
     assert list(run.records.columns) == ["confidential", "unweighted", "pairwise"]
     assert list(run.weights.columns) == ["unweighted", "pairwise"]
