@@ -58,8 +58,8 @@ def test_it_says_what_comes_first_and_what_next(run):
         assert places == sorted(places)
         text = html.unescape(re.sub("<[^>]*>", "", section))
         reason = re.search("Largest reason: (.*)", text)[1]
-        assert re.fullmatch(r"pairwise: expected risk, mean over all 0\.\d+( ± <?0\.\d+)?", reason)
-        assert "Next: riskweighted tune STUDY.toml --target expected-mean-risk --at-most LIMIT" in text
+        assert re.fullmatch(r"pairwise: expected risk, mean over all is 0\.\d+( ± <?0\.\d+)?, at most 0\.001 is allowed", reason)
+        assert "Next: riskweighted advise RUN" in text
         assert str(run.folder.parent) not in section
     passing = load_run(finished_run())
     *_, section = answer_of(render_report(passing))
@@ -72,10 +72,14 @@ def test_a_reason_that_may_not_be_seen_is_not_what_comes_next(run):
     """A limit on the largest risk of a record fails alone: outside, neither it nor its measure is named."""
     settings = {**run.manifest["settings"], "thresholds": {"expected-maximum-risk": 1e-6}}
     judged = dataclasses.replace(run, manifest={**run.manifest, "settings": settings})
-    inside, out = (reason_and_next(judged.verdicts, judged.schemes, judged.tables["fit_check"], v, "RUN") for v in (INTERNAL, outside(120)))
+    checks = judged.tables["fit_check"]
+    inside, out = (
+        reason_and_next(judged.verdicts, judged.schemes, checks, judged.reasons, view, "RUN") for view in (INTERNAL, outside(120))
+    )
     assert "largest expected risk" in inside[0]
-    assert "expected-maximum-risk" in inside[1]
-    assert out == ("", "riskweighted report RUN --internal tells what was lacking")
+    assert out[0] == ""
+    assert inside[1] == out[1]
+    assert "riskweighted advise RUN" in out[1]
 
 
 @pytest.mark.parametrize("internal", [False, True])
