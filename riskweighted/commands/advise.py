@@ -11,7 +11,7 @@ import typer
 
 from riskweighted.commands.terminal import loading, reporter, say, show, show_json
 from riskweighted.common.atomic import write_file
-from riskweighted.common.errors import InputError
+from riskweighted.common.errors import InputError, listing
 from riskweighted.common.text import plain, shortened
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from riskweighted.runs.finished import FinishedRun
     from riskweighted.runs.study import Study
 
-_MOST = 3  # pieces of advice that are shown
+_MOST = 2  # pieces of advice that are shown, with their lines of 80 columns eight in all
 _WIDTH = 80
 
 
@@ -34,6 +34,7 @@ def advise(
     confidential: Annotated[
         Path | None, typer.Option("--confidential", metavar="FILE", help="The run's data, if the study file does not lead there.")
     ] = None,
+    full: Annotated[bool, typer.Option("--full", help="All advice, uncut.")] = False,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="With --apply: the new file. Default: STUDY-advised.toml.")
     ] = None,
@@ -50,7 +51,7 @@ def advise(
         raise InputError(f"{str(out)!r} exists: choose another file (--out)")
     with loading("PyMC"):
         from riskweighted.runs.advice import advise as advice_of
-    with reporter().step("looking for what mends it"):
+    with reporter().step("looking for what to do"):
         finished, settings, file, data = _read(run, study, confidential)
         verdicts, tables = ((), None) if finished is None else (finished.verdicts, finished.tables)
         advice = advice_of(settings, data, verdicts, tables)
@@ -60,7 +61,7 @@ def advise(
         advice=[{"reason": each.reason, "what": each.what, "changes the study": each.change is not None} for each in advice],
         results=written,
     )
-    for line in _lines(advice, run, written):
+    for line in _lines(advice, run, written, full=full):
         say(line)
 
 
@@ -79,12 +80,26 @@ def _read(run: Path, file: Path | None, confidential: Path | None) -> "tuple[Fin
     study, file = finished.study, file or _study_file(finished)
     if file is not None:
         named = load_study(file)
+        _refuse_other(named, study, file)
         study = replace(study, data=named.data, seed=named.seed)
         confidential = confidential or named.data.path
     elif study.data.path is not None:  # of which a run keeps the name alone
         confidential = confidential or finished.folder.absolute().parent / study.data.path
         study = replace(study, data=replace(study.data, path=confidential))
     return finished, study, file, find_confidential(finished, confidential)
+
+
+def _refuse_other(named: "Study", study: "Study", file: Path) -> None:
+    """Refuse a study file that is not that of the run, whose advice would be about another study."""
+    from riskweighted.common.settings import to_table
+    from riskweighted.runs.study import AUTO
+
+    theirs, ours = _settings(to_table(named)), _settings(to_table(study))
+    chosen = ["synthesizer"] if named.synthesizer.name == AUTO else []
+    chosen += ["weights"] if named.weights.target is not None else []
+    differ = [name for name in ours if theirs.get(name) != ours[name] and name not in chosen]
+    if differ:
+        raise InputError(f"{str(file)!r} is not the study of this run: they differ in {listing(differ)}; leave out --study, or run it")
 
 
 def _study_file(finished: "FinishedRun") -> Path | None:
@@ -127,24 +142,23 @@ def _write(study: "Study", data: "pd.DataFrame", advice: "Sequence[Advice]", fil
             "no advice is a change of the study file that is ours to make: `riskweighted advise` without --apply says what there is"
         )
     changed, made = applied(study, data, advice)
-    remark = "\n# ".join(
-        ["`riskweighted advise` changed:", *(f"{plain(each.what)}" for each in made), "Comments of the former file are not kept."]
-    )
-    write_file(file, study_text(changed, file.absolute().parent, remark), private=True)
+    remark = ["`riskweighted advise` changed:", *(plain(each.what) for each in made), "Comments of the former file are not kept."]
+    remark.append("Confidential: it may hold codes or bounds that were found in the data.")
+    write_file(file, study_text(changed, file.absolute().parent, "\n# ".join(remark)), private=True)
     return file
 
 
-def _lines(advice: "Sequence[Advice]", run: Path, written: Path | None) -> Iterator[str]:
+def _lines(advice: "Sequence[Advice]", run: Path, written: Path | None, *, full: bool) -> Iterator[str]:
     if not advice:
         yield "Nothing to mend: no scheme fails, and no column or radius looks wrong."
         return
-    shown = advice[: _MOST if len(advice) <= _MOST else _MOST - 1]
-    reasons, changes = {1: (2, 2), 2: (2, 1)}.get(len(shown), (1, 1))  # lines of 80 columns, eight at most in all
+    shown = advice if full else advice[:_MOST]
+    reason, change = (1, 2) if len(shown) > 1 else (2, 2)  # lines
     for each in shown:
-        yield shortened(f"Why: {plain(each.reason)}", reasons * _WIDTH)
-        yield shortened(f" Do: {plain(each.what)}", changes * _WIDTH)
+        texts = plain(f"Why: {each.reason}"), plain(f" Do: {each.what}")
+        yield from texts if full else (shortened(text, lines * _WIDTH) for text, lines in zip(texts, (reason, change), strict=True))
     if len(advice) > len(shown):
-        yield f"{len(advice) - len(shown)} more: --json has them"
+        yield f"{len(advice) - len(shown)} more: --full"
     if written is not None:
         show(f"Next: riskweighted run {shlex.quote(str(written))} --out {shlex.quote(f'{written.stem}-results')}")
     elif any(each.change for each in advice):

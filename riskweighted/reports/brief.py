@@ -80,4 +80,4 @@ def _next(verdicts: Sequence[Verdict], schemes: Sequence[str], run: str) -> str:
     if passing:
         best = next((scheme for scheme in passing if scheme != UNWEIGHTED), passing[0])
         return f"riskweighted release {run} --scheme {shlex.quote(best)} --out pack"
-    return f"riskweighted advise {run}  (what mends it; --apply writes the study)"
+    return f"riskweighted advise {run}  (what to do about it)"

@@ -32,7 +32,7 @@ _JUDGED = {  # of what is judged of every run: as a sentence, and in brief
         "whether the model suits the data is not judged, no fit being unweighted",
         "the model is not judged",
     ),
-    (beyond.MEAN.key, FAIL): ("datasets give away more than the policy allows", "discloses more than the policy allows"),
+    (beyond.MEAN.key, FAIL): ("datasets are not shown to give away as little as the policy asks", "disclosure is not within the policy"),
     (beyond.MEAN.key, NOT_JUDGED): ("what the datasets give away is not judged", "disclosure is not judged"),
 }
 _NO_LIMIT = "the study states no thresholds"

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
+from riskweighted.common.frames import require_columns
 from riskweighted.common.settings import to_table
 from riskweighted.design.formulas import split_formula
 from riskweighted.disclosure.policy import NOT_SHOWN, TOO_FEW
@@ -24,6 +25,7 @@ from riskweighted.evaluation.verdicts import FAIL, Verdict, failed
 from riskweighted.measures import beyond
 from riskweighted.runs.amended import (
     Table,
+    as_chain,
     terms_of,
     with_choice,
     with_codes,
@@ -35,8 +37,8 @@ from riskweighted.runs.amended import (
 )
 from riskweighted.runs.checked import check_study
 from riskweighted.runs.columns import AMOUNT, IDENTIFIER, look_at
-from riskweighted.runs.derivation import undeclared
-from riskweighted.runs.reasons import REASONS, largest, of_guesses, told_by
+from riskweighted.runs.derivation import check_derived, undeclared
+from riskweighted.runs.reasons import COUNTS, REASONS, largest, of_guesses, told_by
 from riskweighted.runs.remarks import likely_codes
 from riskweighted.runs.study import AUTO, Study, read_study
 from riskweighted.runs.suggestion import quoted, suggest
@@ -48,7 +50,8 @@ __all__ = ["Advice", "advise", "applied"]
 _WIDE, _NARROW = 0.5, 0.01  # relative radii beyond which one looks wrong
 _FEWEST_DRAWS, _MOST_DRAWS = 500, 10_000
 _FEWEST_DATASETS = 5
-_COUNTS = 0.1  # of a risk: a source that is worth leaving out
+_ALONE = 0.2  # of the records: alone in the released pattern, so that shuffling does nothing for them
+_CHAINED = "predictors then enter as they suit and amounts have the model of their type, in place of the formula and model"
 
 
 @dataclass(frozen=True)
@@ -82,9 +85,13 @@ def advise(
     list of Advice
         Empty where there is nothing to say.
     """
-    found = [*_identifiers(study, data), *_giving_away(study, data), *_radius(study)]
+    require_columns(data, [*study.scenario.known, *study.variables, *study.release.columns], "confidential data")
+    found = [*_identifiers(study, data), *_giving_away(study, data), *_radius(study), *_missing(study, data)]
     if not verdicts:
-        return [*found, *_codes(study, data, "")]
+        found += _codes(study, data, "")
+        if not found:
+            _checked(study, data)
+        return found
     reason = largest(verdicts, study.weights.schemes)
     for each in [] if reason is None else failed(verdicts, reason.label):
         said = {one.what for one in found}
@@ -103,11 +110,20 @@ def applied(study: Study, data: pd.DataFrame, advice: Sequence[Advice]) -> tuple
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # a run says them
                 if len(made) + 1 == sum(one.change is not None for one in advice):  # the last one: all of it
-                    check_study(changed, data)
+                    _checked(changed, data)
         except InputError as error:
             raise InputError(f"what was advised does not suit the data: {error}") from None
         study, made = changed, [*made, each]
     return study, made
+
+
+def _checked(study: Study, data: pd.DataFrame) -> None:
+    """Refuse what a run would refuse before it fits anything; of a study that leaves the model to the run, what can be known."""
+    if study.synthesizer.name != AUTO:
+        check_study(study, data)
+        return
+    study.check_synthesizer()
+    check_derived(study, data)
 
 
 def _changed(study: Study, advice: Advice) -> Study:
@@ -170,6 +186,16 @@ def _radius(study: Study) -> Iterator[Advice]:
             )
 
 
+def _missing(study: Study, data: pd.DataFrame) -> Iterator[Advice]:
+    """A variable of a single model that is missing in some records."""
+    if study.synthesizer.formula is not None and (gaps := int(data[study.target].isna().sum())):
+        yield Advice(
+            f"{study.target} is missing in {gaps} of {len(data)} records, which a single model does not draw",
+            f"a chain of the one variable, which gives missing values a share of their own; {_CHAINED}",
+            partial(as_chain, study=study),
+        )
+
+
 def _codes(study: Study, data: pd.DataFrame, why: str) -> Iterator[Advice]:
     """Likely codes that a study does not state."""
     columns = look_at(data[list(study.variables)])
@@ -183,7 +209,8 @@ def _codes(study: Study, data: pd.DataFrame, why: str) -> Iterator[Advice]:
     if codes and study.guarantee is None:
         yield Advice(
             "; ".join([*told, why] if why else told),
-            f"state the codes of {_named(codes)} in [synthesizer.variables]: a chain gives each a share of its own",
+            f"state the codes of {_named(codes)} in [synthesizer.variables]: a chain gives each a share of its own"
+            + (f"; {_CHAINED}" if study.synthesizer.formula else ""),
             partial(with_codes, study=study, codes=codes),
         )
 
@@ -196,7 +223,7 @@ def _of_verdict(
 ) -> Iterator[Advice]:
     key, failing = reason.statistic.key, reason.verdict == FAIL
     if reason.limit is None and key == beyond.MEAN.key:
-        yield from _of_disclosure(study, reason)
+        yield from _of_disclosure(study, data, reason)
     elif key == CONVERGED.statistic.key:
         yield from _of_convergence(study, reason.label, tables["convergence"])
     elif key == FITS.statistic.key and not failing:
@@ -219,27 +246,42 @@ def _of_verdict(
         )
 
 
-def _of_disclosure(study: Study, reason: Verdict) -> Iterator[Advice]:
+def _of_disclosure(study: Study, data: pd.DataFrame, reason: Verdict) -> Iterator[Advice]:
+    """A file that is too small to show it; else columns that leave records alone, then fewer datasets, then stronger weights."""
+    why, broken = f"{reason.label}: {reason.why}", reason.why.split("; ")
     if reason.verdict != FAIL:
-        yield Advice(f"{reason.label}: {reason.why}", "the internal report says what was lacking (riskweighted report RUN --internal)")
-    elif any(text in reason.why for text in (TOO_FEW, NOT_SHOWN)):
+        yield Advice(why, "the internal report says what was lacking (riskweighted report RUN --internal)")
+        return
+    if all(any(text in part for text in (TOO_FEW, NOT_SHOWN)) for part in broken):
+        rules = dict.fromkeys("isolated" if "isolated records" in part else "mean" for part in broken)
+        accepted = ", ".join(f'{rule} = "the reason"' for rule in rules)
+        yield Advice(why, f"[release.disclosure.accept] {accepted}, if the board accepts that the file is too small to show it")
+        return
+    lonely = _leaving_alone(study, data)
+    if lonely:
         yield Advice(
-            f"{reason.label}: {reason.why}",
-            'the file is too small to show it; the board may accept that: [release.disclosure.accept] isolated = "why"',
+            why,
+            f"{lonely} leaves records alone in their released pattern: leave it out of [release] columns",
+            partial(without_columns, names=[lonely]),
         )
     elif study.release.L > _FEWEST_DATASETS:
         fewer = max(study.release.L // 2, _FEWEST_DATASETS)
-        yield Advice(
-            f"{reason.label}: {reason.why}",
-            f"fewer datasets: [release] L = {fewer}",
-            partial(with_settings, section="release", L=fewer),
-        )
+        yield Advice(why, f"fewer datasets: [release] L = {fewer}", partial(with_settings, section="release", L=fewer))
     else:
-        yield Advice(
-            f"{reason.label}: {reason.why}",
-            "weights that limit more: mix+(t=0.8)",
-            partial(with_scheme, old=reason.label, new="mix+(t=0.8)"),
-        )
+        yield Advice(why, "weights that limit more: mix+(t=0.8)", partial(with_scheme, old=reason.label, new="mix+(t=0.8)"))
+
+
+def _leaving_alone(study: Study, data: pd.DataFrame) -> str:
+    """The released column without which fewest records are alone in their released pattern, where many are; "" where few are."""
+    leaving = study.unaltered(data)
+
+    def alone(names: Sequence[str]) -> float:
+        return float((data.groupby(list(names), observed=True, dropna=False)[names[0]].transform("size") == 1).mean()) if names else 0.0
+
+    free = [name for name in study.release.columns if name in leaving and name not in study.scenario.known]
+    if not free or alone(leaving) < _ALONE:
+        return ""
+    return min(free, key=lambda name: alone([other for other in leaving if other != name]))
 
 
 def _of_convergence(study: Study, label: str, convergence: pd.DataFrame) -> Iterator[Advice]:
@@ -305,9 +347,10 @@ def _of_risk(study: Study, data: pd.DataFrame, reason: Verdict, reasons: pd.Data
     """The fewest predictors without which the figure keeps to its limit, or those that lower it most."""
     told = told_by(reasons) or f"{reason.label}: {reason.statistic.key} is {reason.value:.2f}, over its limit"
     limit = reason.limit.at_most if reason.limit is not None else None
-    sources = reasons[(reasons["kind"] == "predictor") & (reasons["share"] >= _COUNTS)].copy()
+    sources = reasons[(reasons["kind"] == "predictor") & (reasons["share"] >= COUNTS)].copy()
     if not len(sources):
-        guess = f"; without any one predictor it is {reasons['without'].min():.2f} at least" if len(reasons) else ""
+        one = reasons[(reasons["kind"] == "predictor") & ~reasons["names"].str.contains(", ")] if len(reasons) else reasons
+        guess = f"; without any one predictor it is {one['without'].min():.2f} at least" if len(one) else ""
         yield Advice(
             told,
             f"no predictor accounts for it{guess}: it is inference, which no weight that keeps the model straight lowers; ask the "
@@ -318,12 +361,14 @@ def _of_risk(study: Study, data: pd.DataFrame, reason: Verdict, reasons: pd.Data
     enough = sources[sources["without"] <= (limit if limit is not None else np.inf)].sort_values(["count", "without"])
     chosen: Any = (enough if len(enough) else sources.sort_values("without")).iloc[0]
     names = [name for name in chosen["names"].split(", ") if name in data.columns]
+    leaves = [name for name in names if name in study.release.columns and name not in study.scenario.known]
+    also = f" and {_named(leaves)} out of [release] columns, since who has it predicts as well" if leaves else ""
     after = f"the figure falls to about {chosen['without']:.2f} ({chosen['figure']:.2f} now)"
     beyond_it = "" if len(enough) or limit is None else f"; {limit:g} stays out of reach"
     yield Advice(
         told,
-        f"leave {_named(names)} out of what predicts: {after}{beyond_it}",
-        partial(without_columns, names=names, released=False),
+        f"leave {_named(names)} out of what predicts{also}: {after}{beyond_it}",
+        partial(without_columns, names=names),
     )
 
 

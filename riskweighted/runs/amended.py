@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from riskweighted.runs.suggestion import quoted
 
 __all__ = [
     "Table",
+    "as_chain",
     "terms_of",
     "with_choice",
     "with_codes",
@@ -23,6 +25,7 @@ __all__ = [
 ]
 
 Table = dict[str, Any]
+_FACTOR = re.compile(r"\w+\([^()]*\)|`[^`]+`|[^\W\d]\w*")  # of a term: a call, or a column
 
 
 def with_settings(table: Table, section: str, **settings: Any) -> Table:
@@ -45,17 +48,19 @@ def without_columns(table: Table, names: Sequence[str], *, released: bool = True
         if "formula" in settings:
             settings["formula"] = _formula_without(settings["formula"], names)
     table = table | {"synthesizer": synthesizer}
-    if not released:
-        return table
-    columns = [name for name in table.get("release", {}).get("columns", ()) if name not in names]
-    return with_settings(table, "release", columns=columns)
+    release = table.get("release", {})
+    reasons = {name: {key: why for key, why in release.get(name, {}).items() if key not in names} for name in ("derived", "hidden")}
+    columns = [name for name in release.get("columns", ()) if name not in names] if released else list(release.get("columns", ()))
+    return with_settings(table, "release", columns=columns, **reasons)
 
 
 def _formula_without(formula: str, names: Sequence[str]) -> str:
-    """The formula without every term that names one of some columns."""
-    left = formula.split("~")[0].strip()
-    kept = [term for term in terms_of(split_formula(formula).right) if not set(split_formula(f"{left} ~ {term}").names) & set(names)]
-    return f"{left} ~ {' + '.join(kept) or '1'}"
+    """The formula without some columns: of a term that names one of them, what stands in it beside stays by itself."""
+    left, kept = formula.split("~")[0].strip(), list[str]()
+    for term in terms_of(split_formula(formula).right):
+        parts = _FACTOR.findall(term) if set(split_formula(f"{left} ~ {term}").names) & set(names) else [term]
+        kept += [part for part in parts if not set(split_formula(f"{left} ~ {part}").names) & set(names)]
+    return f"{left} ~ {' + '.join(dict.fromkeys(kept)) or '1'}"
 
 
 def terms_of(right: str) -> list[str]:
@@ -70,26 +75,21 @@ def terms_of(right: str) -> list[str]:
     return [term.strip() for term in [*terms, right[start:]]]
 
 
-def _as_chain(table: Table, study: Study) -> Table:
+def as_chain(table: Table, study: Study) -> Table:
     """A model of one variable as the chain that gives its statuses shares of their own."""
     given = table["synthesizer"]
     if "formula" not in given:
-        return copy.deepcopy(given)
+        return table
     own = {"support": given["support"]} if "support" in given else {}
-    return {
-        "name": chain_names()[0],
-        "predictors": list(split_formula(given["formula"]).names),
-        "variables": {study.target: own},
-    }
+    chain = {"name": chain_names()[0], "predictors": list(split_formula(given["formula"]).names), "variables": {study.target: own}}
+    return table | {"synthesizer": chain}
 
 
 def with_codes(table: Table, study: Study, codes: Mapping[str, Sequence[float]]) -> Table:
-    synthesizer = _as_chain(table, study)
+    synthesizer = copy.deepcopy(as_chain(table, study)["synthesizer"])
     for name, found in codes.items():
-        own = synthesizer.setdefault("variables", {}).setdefault(name, {})
-        own["codes"] = list(found)
-    scenario = table["scenario"]  # the values that are codes are no decision about the intruder; a chain states them too
-    return table | {"synthesizer": synthesizer, "scenario": scenario}
+        synthesizer.setdefault("variables", {}).setdefault(name, {})["codes"] = list(found)
+    return table | {"synthesizer": synthesizer}
 
 
 def with_models(table: Table, other: Mapping[str, Mapping[str, Any]]) -> Table:

@@ -20,11 +20,12 @@ from riskweighted.weights.names import UNWEIGHTED
 if TYPE_CHECKING:  # at run time it would load what samples
     from riskweighted.runs.work import Work
 
-__all__ = ["REASONS", "largest", "of_guesses", "risk_reasons", "told_by"]
+__all__ = ["COUNTS", "REASONS", "largest", "of_guesses", "risk_reasons", "told_by"]
 
 REASONS = ("label", "key", "kind", "names", "share", "without", "records", "figure", "told", "what")
 _KEYS = frozenset(measure.key for measure in (*expected.MEASURES, *identification.MEASURES, *MATCHING))
 _MOST, _LEAST = 12, 0.01  # rows that are kept, and their least share
+COUNTS = 0.1  # of a risk: a source that is worth leaving out
 
 
 def largest(verdicts: Sequence[Verdict], schemes: Sequence[str]) -> Verdict | None:
@@ -81,10 +82,11 @@ def _counted(work: "Work", verdict: Verdict) -> np.ndarray:
 
 
 def told_by(reasons: pd.DataFrame) -> str:
-    """The largest source in words, headed as inference; "" where there is none."""
+    """The largest source in words, headed as inference, a predictor where one counts; "" where there is none."""
     if not len(reasons):
         return ""
-    first: Any = reasons.iloc[0]
+    predictors = reasons[(reasons["kind"] == "predictor") & (reasons["share"] >= COUNTS)]  # which can be left out
+    first: Any = (predictors if len(predictors) else reasons).iloc[0]
     of, figure = "isolated records' risk" if "isolated" in first["key"] else "risk", first["figure"]
     part = f"{first['label']}: {figure - first['without']:.2f} of {figure:.2f} of {of} (inference) comes from {first['names']}"
     if first["kind"] != "predictor" or first["told"] < _LEAST:

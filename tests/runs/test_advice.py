@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 
 from riskweighted.common.errors import InputError
-from riskweighted.evaluation.verdicts import FAIL, overall
+from riskweighted.evaluation.tables import Statistic
+from riskweighted.evaluation.verdicts import FAIL, Verdict, overall
+from riskweighted.measures.beyond import MEAN
 from riskweighted.runs.advice import advise, applied
 from riskweighted.runs.finished import load_run
 from riskweighted.runs.run import run_study
@@ -211,3 +213,50 @@ def test_a_target_out_of_reach(tmp_path):
         after = ran(mended, tmp_path / "after")
         assert figure(after, "unweighted", "expected-mean-risk") < figure(run, "unweighted", "expected-mean-risk")
     assert all(limit.at_most == 0.02 for limit in run.study.thresholds.limits)
+
+
+def test_a_variable_with_gaps_gets_a_chain(tmp_path):
+    data = people()
+    data.loc[:20, "income"] = np.nan
+    study = study_of(data, tmp_path)
+    advice = advise(study, data)
+    assert "missing in 21" in advice[0].reason
+    mended, _ = applied(study, data, advice)
+    assert mended.synthesizer.formula is None
+
+
+def test_what_a_check_refuses_is_never_called_nothing_to_mend(tmp_path):
+    data = people()
+    for sections, named in (
+        ({"release": {"columns": ["nosuch"]}}, "nosuch"),
+        ({"synthesizer": {"name": "transformation", "formula": "income ~ nosuch"}}, "nosuch"),
+    ):
+        with pytest.raises(InputError, match=named):
+            advise(study_of(data, tmp_path, **sections), data)
+
+
+def test_a_study_that_leaves_the_model_to_the_run_is_mended_too(tmp_path):
+    data = people().assign(person=np.arange(N) + 100_000)
+    auto = {"name": "auto", "formula": "income ~ C(region) + school"}
+    study = study_of(data, tmp_path, synthesizer=auto, release={"columns": ["person"]})
+    mended, made = applied(study, data, advise(study, data))
+    assert len(made) == 1
+    assert mended.synthesizer.name == "auto"
+    assert "person" not in mended.release.columns
+
+
+@pytest.mark.parametrize(
+    ("why", "what"),
+    [
+        (
+            "mean D of isolated records (shuffled, income) is 0.005, upper limit 0.051 above 0.05: not shown to be small, draw more",
+            "accept",
+        ),
+        ("mean D of shuffled, income is 0.057, upper limit 0.084 above 0.02; mean D of isolated records: 17 records cannot show", "L = 5"),
+    ],
+)
+def test_only_what_is_within_its_limits_is_a_matter_of_size(tmp_path, why, what):
+    data = people()
+    verdict = Verdict("unweighted", Statistic(MEAN.key), 0.01, 0.01, None, FAIL, why)
+    advice = advise(study_of(data, tmp_path), data, [verdict], {})
+    assert what in advice[0].what
