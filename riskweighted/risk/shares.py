@@ -19,7 +19,7 @@ from riskweighted.contract.drawing import spread_draws
 from riskweighted.design.precision import Precision
 from riskweighted.intruder.statuses import AMOUNT
 from riskweighted.intruder.world import World, make_world
-from riskweighted.risk.expected import expected_risk
+from riskweighted.risk.expected import ExpectedRisk, expected_risk
 from riskweighted.risk.masses import ball_masses
 from riskweighted.sequence.fit import Fit
 
@@ -56,20 +56,19 @@ class RiskShares:
         return spread_draws(sizes["chain"], sizes["draw"], min(count, sizes["chain"] * sizes["draw"]))
 
     @cached_property
-    def _whole(self) -> tuple[np.ndarray, np.ndarray]:
-        """Expected risk and the mass of the own ball of every record, (n,) each."""
-        expected = expected_risk(self.fit, self.world, len(self.draws), self.random_seed, precision=self.precision)
-        return expected.risk, expected.own_mass
+    def _whole(self) -> ExpectedRisk:
+        """With all its sources."""
+        return expected_risk(self.fit, self.world, len(self.draws), self.random_seed, precision=self.precision)
 
     @property
     def figure(self) -> float:
         """The mean risk of the records that are counted."""
-        return float(self._whole[0][self.counted].mean())
+        return float(self._whole.risk[self.counted].mean())
 
     @property
     def told(self) -> float:
         """The share of all records of which the model gives the own ball a probability of one half or more."""
-        return float((self._whole[1] >= 0.5).mean())
+        return float((self._whole.own_mass >= 0.5).mean())
 
     def table(self) -> pd.DataFrame:
         """A row a source: ``kind`` ("predictor", "known", "code", "group"), ``names``, ``share`` of the figure that goes without it,
@@ -97,8 +96,6 @@ class RiskShares:
         rng, data = np.random.default_rng(self.random_seed), self.fit.confidential
         order = rng.permutation(len(data))
         frame = data.assign(**{name: data[name].take(order).set_axis(data.index) for name in names})
-        risk, own = self._whole
-        outside = np.divide(risk, own, out=np.zeros(len(risk)), where=own > 0)  # what a ball's mass is multiplied by
         exchanged = at_other_predictors(self.fit, frame)
         masses, mass = ball_masses(exchanged, self.world, self.precision), np.zeros(len(data))
         for place in self.draws:
@@ -106,7 +103,7 @@ class RiskShares:
             several = len(self.fit.variables) > 1
             mass += masses(theta, rng, exchanged.drawing.made(theta, rng, self.precision) if several else frame)
         mass = np.minimum(mass / len(self.draws), 1.0)
-        return float((mass * outside)[self.counted].mean())
+        return float((mass * self._whole.outside)[self.counted].mean())
 
     # -- what is known, and of whom
 
@@ -141,7 +138,7 @@ class RiskShares:
         """The mean over the counted records that are not of a group; nothing of a group of very few or of nearly all."""
         inside, left = int((held & self.counted).sum()), self.counted & ~held
         if inside >= _LEAST and left.any():
-            yield kind, names, float(self._whole[0][left].mean()), inside
+            yield kind, names, float(self._whole.risk[left].mean()), inside
 
 
 def at_other_predictors(fit: Fit, frame: pd.DataFrame) -> Fit:
