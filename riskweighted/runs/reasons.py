@@ -10,14 +10,12 @@ import pandas as pd
 from riskweighted.common.errors import SingletonWarning
 from riskweighted.common.numbers import exactly
 from riskweighted.evaluation.verdicts import FAIL, Verdict, failed
-from riskweighted.intruder.world import World
 from riskweighted.measures import expected, identification
 from riskweighted.measures.matching import MEASURES as MATCHING
-from riskweighted.risk.expected import isolated_records, top_values
-from riskweighted.risk.identification import confidential_risk
 from riskweighted.weights.names import UNWEIGHTED
 
-if TYPE_CHECKING:  # at run time it would load what samples
+if TYPE_CHECKING:  # at run time they would load what samples
+    from riskweighted.intruder.world import World
     from riskweighted.runs.work import Work
 
 __all__ = ["COUNTS", "REASONS", "largest", "of_guesses", "risk_reasons", "told_by"]
@@ -72,6 +70,9 @@ def risk_reasons(work: "Work", verdicts: Sequence[Verdict]) -> pd.DataFrame:
 
 def _counted(work: "Work", verdict: Verdict) -> np.ndarray:
     """The records whose mean the limit is of, (n,); all of them where it is of no group."""
+    from riskweighted.risk.expected import isolated_records, top_values
+    from riskweighted.risk.identification import confidential_risk
+
     if "isolated" in verdict.statistic.key:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SingletonWarning)  # the run has said it
@@ -95,7 +96,7 @@ def told_by(reasons: pd.DataFrame) -> str:
     return f"{part}, which {tell} {first['what']} for {100 * first['told']:.0f} % of records"
 
 
-def _what(world: World) -> str:
+def _what(world: "World") -> str:
     """What a model may tell, and how closely."""
     scenario, name = world.scenario, world.scenario.synthetic[0]
     if len(scenario.synthetic) > 1:

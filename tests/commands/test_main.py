@@ -111,7 +111,7 @@ def test_a_run_that_did_not_converge_is_published_and_exits_with_3(folder):
     assert "exit code 3" in done.stderr
     assert len(done.stdout.splitlines()) <= 8
     assert done.stdout.count("fail        no convergence") == 3
-    assert "[sampling] draws" in done.stdout
+    assert "Next: riskweighted advise results" in done.stdout
     assert (folder / "results" / "manifest.json").is_file()
     assert "model fits" in riskweighted("summary", "results", "--format", "markdown", cwd=folder).stdout.lower()
 
