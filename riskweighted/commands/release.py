@@ -51,12 +51,12 @@ def release(
         from riskweighted.weights.names import split_schemes
 
         report = partial(render_report, confidential=confidential)
-        finished, failing = load_run(run), dict[str, str]()
+        failing = dict[str, str]()
         if out is None:
-            compared = check_release(Path(str(check)), finished, confidential=confidential, report=report)
+            compared = check_release(Path(str(check)), run, confidential=confidential, report=report)
         else:
             pack = release_run(
-                finished,
+                run,
                 out,
                 schemes=split_schemes(scheme),
                 formats=split(formats),
@@ -80,7 +80,7 @@ def release(
         return
     for name, why in failing.items():
         tell(f"warning: {name} does not pass: {why}; that was accepted, and sign_off.md holds the reason")
-    for line in verdict_lines(_told(table, finished), _why(failing, accept_fail)):
+    for line in verdict_lines(_told(table, load_run(run)), _why(failing, accept_fail)):
         say(line)
     say(f"Next: a person looks at what {shlex.quote(f'{out}/sign_off.md')} names, and signs")
     show(f"Released to {out}/")

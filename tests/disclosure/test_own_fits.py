@@ -116,7 +116,7 @@ def test_a_record_whose_weights_fail_is_left_out_by_a_fit_of_its_own(monkeypatch
     assert np.log(packs.refitted[0]).std() < 0.7 < np.log(packs.drawn.values).std()
     none = FittedPacks.of(fit, coding, setting, Weighting("unweighted"), copies=10, repeats=3, refits=0)
     assert not none.judged[0]
-    monkeypatch.setattr(own_packs, "_REFITTED", 59)  # as if the file were large
+    monkeypatch.setattr(own_packs, "REFITTED", 59)  # as if the file were large
     assert not FittedPacks.of(fit, coding, setting, Weighting("unweighted"), copies=10, repeats=3, refits=1).judged[0]
 
 
