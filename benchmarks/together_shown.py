@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 __all__ = ["as_markdown", "draw_map"]
 
@@ -53,13 +54,15 @@ def draw_map(rows: pd.DataFrame) -> Figure:
     """A panel a file: two-way distance over its null against disclosure beyond inference; lower and further left is better."""
     files = list(dict.fromkeys(rows["data"]))
     figure = Figure(figsize=(4.2 * len(files), 4), layout="constrained")
-    for ax, name in zip(np.atleast_1d(figure.subplots(1, len(files))), files, strict=True):
+    for ax, name in zip(np.atleast_1d(figure.subplots(1, len(files), sharey=True)), files, strict=True):
         values = rows[rows["data"] == name].pivot_table(index="method", columns="measure", values="value", sort=False)
         for method, row in values.dropna(subset=["D"]).iterrows():
             own = method == "ours"
             ax.errorbar(row["D"], row["two-way"], xerr=row["D se"], fmt="o", color="#b5361c" if own else "#4a6fa5", capsize=2)
             ax.annotate(str(method), (row["D"], row["two-way"]), xytext=(5, 5), textcoords="offset points", fontsize=8)
         ax.set(title=name, xlabel="D beyond inference, shuffled (five folds)", yscale="log")
+        ax.yaxis.set(major_locator=LogLocator(subs=(1, 2, 5)), major_formatter=StrMethodFormatter("{x:g}"), minor_formatter=NullFormatter())
+        ax.margins(x=0.2, y=0.1)
         ax.axvline(0, color="0.8", linewidth=0.8, zorder=0)
     np.atleast_1d(figure.axes)[0].set_ylabel("two-way S_pMSE over its null")
     return figure
