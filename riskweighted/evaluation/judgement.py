@@ -9,7 +9,7 @@ from riskweighted.measures import checks
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["COST", "FITS", "JUDGED", "MISFITS", "MODEL", "UNJUDGED", "judged_rows", "worst_misfits"]
+__all__ = ["COST", "FITS", "JUDGED", "MISFITS", "MODEL", "UNJUDGED", "judged_rows", "missed_checks", "worst_misfits"]
 
 FITS, MISFITS, COST, UNJUDGED = "fits", "misfits", "cost", "not judged"
 JUDGED = (FITS, MISFITS)
@@ -19,6 +19,12 @@ MODEL = checks.MODEL.key  # the row of the whole model
 def judged_rows(table: "pd.DataFrame") -> "pd.DataFrame":
     """The single checks of a table of `check_fit` that judge the model, as those of weighted fits do not."""
     return table[(table["verdict"] != COST) & (table["check"] != MODEL)]
+
+
+def missed_checks(checks: "pd.DataFrame") -> str:
+    """In how many of its checks the unweighted fit misfits, in words."""
+    rows = judged_rows(checks)
+    return f"the model misfits in {int((rows['verdict'] == MISFITS).sum())} of {len(rows)} checks"
 
 
 def worst_misfits(checks: "pd.DataFrame", most: int) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from riskweighted.common.text import plain, shortened
-from riskweighted.evaluation.judgement import MISFITS, judged_rows, worst_misfits
+from riskweighted.evaluation.judgement import missed_checks, worst_misfits
 from riskweighted.evaluation.summary import FITS
 from riskweighted.evaluation.verdicts import FAIL, NOT_JUDGED, PASS, Verdict, overall
 from riskweighted.measures import beyond
@@ -64,9 +64,7 @@ def verdict_lines(told: Mapping[str, tuple[str, str]], why: str) -> Iterator[str
 def _why(reason: Verdict, checks: pd.DataFrame, reasons: pd.DataFrame, view: View) -> str:
     """A reason with its figure; what a fit misses, what a release discloses and where a risk comes from in the words that stay inside."""
     if view.internal and reason.statistic.key == FITS.statistic.key and reason.verdict == FAIL:
-        rows = judged_rows(checks)
-        missed = int((rows["verdict"] == MISFITS).sum())
-        return "; ".join([f"the model misfits in {missed} of {len(rows)} checks", *worst_misfits(checks, 1)])
+        return "; ".join([missed_checks(checks), *worst_misfits(checks, 1)])
     if view.internal and reason.statistic.key == beyond.MEAN.key and reason.limit is None:
         return f"{reason.label}: {reason.why}"
     if view.internal and of_guesses(reason) and (told := told_by(reasons[reasons["label"] == reason.label])):

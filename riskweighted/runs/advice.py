@@ -19,7 +19,7 @@ from riskweighted.common.frames import require_columns
 from riskweighted.common.settings import to_table
 from riskweighted.design.formulas import split_formula
 from riskweighted.disclosure.policy import NOT_SHOWN, TOO_FEW
-from riskweighted.evaluation.judgement import MISFITS, judged_rows, worst_misfits
+from riskweighted.evaluation.judgement import missed_checks, worst_misfits
 from riskweighted.evaluation.summary import CONVERGED, FITS
 from riskweighted.evaluation.verdicts import FAIL, Verdict, failed
 from riskweighted.measures import beyond
@@ -36,10 +36,10 @@ from riskweighted.runs.amended import (
     without_columns,
 )
 from riskweighted.runs.checked import check_study
-from riskweighted.runs.columns import AMOUNT, IDENTIFIER, look_at
+from riskweighted.runs.columns import IDENTIFIER, look_at
 from riskweighted.runs.derivation import check_derived, undeclared
 from riskweighted.runs.reasons import COUNTS, REASONS, largest, of_guesses, told_by
-from riskweighted.runs.remarks import likely_codes
+from riskweighted.runs.remarks import known_codes, likely_codes, with_unstated
 from riskweighted.runs.study import AUTO, Study, read_study
 from riskweighted.runs.suggestion import quoted, suggest
 from riskweighted.sampling.convergence import ESS_LIMIT, deciding
@@ -100,20 +100,16 @@ def advise(
 
 
 def applied(study: Study, data: pd.DataFrame, advice: Sequence[Advice]) -> tuple[Study, list[Advice]]:
-    """The study with all changes that go together and that its data allow, checked as a run would check it, and which were made."""
-    made: list[Advice] = []
-    for each in advice:
-        if each.change is None:
-            continue
-        changed = _changed(study, each)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # a run says them
-                if len(made) + 1 == sum(one.change is not None for one in advice):  # the last one: all of it
-                    _checked(changed, data)
-        except InputError as error:
-            raise InputError(f"what was advised does not suit the data: {error}") from None
-        study, made = changed, [*made, each]
+    """The study with all changes that are ours to make, checked as a run would check it, and which they are."""
+    made = [each for each in advice if each.change is not None]
+    for each in made:
+        study = _changed(study, each)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a run says them
+            _checked(study, data)
+    except InputError as error:
+        raise InputError(f"what was advised does not suit the data: {error}") from None
     return study, made
 
 
@@ -198,13 +194,10 @@ def _missing(study: Study, data: pd.DataFrame) -> Iterator[Advice]:
 
 def _codes(study: Study, data: pd.DataFrame, why: str) -> Iterator[Advice]:
     """Likely codes that a study does not state."""
-    columns = look_at(data[list(study.variables)])
-    stated = {name: [*study.scenario.codes_of(name), *study.synthesizer.codes.get(name, ())] for name in study.variables}
+    columns, stated = look_at(data[list(study.variables)]), known_codes(study)
     told = list(likely_codes(columns, stated))
     codes = {
-        column.name: [int(code) if float(code).is_integer() else code for code in column.codes]
-        for column in columns
-        if column.use == AMOUNT and column.codes and not np.isin(column.codes, stated[column.name]).any()
+        column.name: [int(code) if float(code).is_integer() else code for code in column.codes] for column in with_unstated(columns, stated)
     }
     if codes and study.guarantee is None:
         yield Advice(
@@ -320,8 +313,7 @@ def _unjudged_model(study: Study) -> Iterator[Advice]:
 
 def _of_misfit(study: Study, data: pd.DataFrame, checks: pd.DataFrame) -> Iterator[Advice]:
     """Codes among amounts first, then another model, then predictors that bend."""
-    rows = judged_rows(checks)
-    missed = f"the model misfits in {(rows['verdict'] == MISFITS).sum()} of {len(rows)} checks"
+    missed = missed_checks(checks)
     reason = "; ".join([missed, *worst_misfits(checks, 1)])
     codes = list(_codes(study, data, missed))
     if codes:

@@ -12,7 +12,7 @@ from riskweighted.runs.columns import AMOUNT, IDENTIFIER, Column, look_at
 from riskweighted.runs.study import Study
 from riskweighted.structure.find import MOST_COLUMNS, FoundStructure, find_structure
 
-__all__ = ["likely_codes", "remarks"]
+__all__ = ["known_codes", "likely_codes", "remarks", "with_unstated"]
 
 _WEIGHT = re.compile(r"(^|_)(w|wt|wgt|wght|weights?|pweight|fweight|hhwt|perwt|finalwt)\d*(_|$)", re.IGNORECASE)
 _MOST = 5  # columns of which recodes are told
@@ -28,18 +28,30 @@ def remarks(study: Study, data: pd.DataFrame, found: FoundStructure | None = Non
     used = study.synthesizer.columns_among(data.columns)
     looked_at = dict.fromkeys([*study.variables, *study.unaltered(data), *used])
     columns = {column.name: column for column in look_at(data[list(looked_at)])}
-    stated = {name: [*study.scenario.codes_of(name), *study.synthesizer.codes.get(name, ())] for name in study.variables}
-    codes = likely_codes((columns[name] for name in study.variables), stated)
+    codes = likely_codes((columns[name] for name in study.variables), known_codes(study))
     told = [f"{each}: name them in [scenario] codes, as `init` does" for each in codes]
     return [*told, *_identifiers(study, columns), *_weights(study, data), *_recodes(study, data, used, found)]
 
 
 def likely_codes(columns: Iterable[Column], stated: Mapping[str, Collection[float]], uses: Collection[str] = (AMOUNT,)) -> Iterator[str]:
     """Of numbers, the likely codes none of which is stated: how many, and how many records have them; `uses`: which columns are amounts."""
+    for column in with_unstated(columns, stated, uses):
+        number = f"{len(column.codes)} likely code{'s' if len(column.codes) > 1 else ''}"
+        yield f"{column.name} has {number} ({100 * column.of_codes:.0f} % of the records), counted among its amounts"
+
+
+def with_unstated(
+    columns: Iterable[Column], stated: Mapping[str, Collection[float]], uses: Collection[str] = (AMOUNT,)
+) -> Iterator[Column]:
+    """Of numbers, those with likely codes none of which is stated."""
     for column in columns:
         if column.use in uses and column.codes and not np.isin(column.codes, list(stated.get(column.name, ()))).any():
-            number = f"{len(column.codes)} likely code{'s' if len(column.codes) > 1 else ''}"
-            yield f"{column.name} has {number} ({100 * column.of_codes:.0f} % of the records), counted among its amounts"
+            yield column
+
+
+def known_codes(study: Study) -> dict[str, list[float]]:
+    """By variable the codes that a study states, of its scenario or its chain."""
+    return {name: [*study.scenario.codes_of(name), *study.synthesizer.codes.get(name, ())] for name in study.variables}
 
 
 def _identifiers(study: Study, columns: Mapping[str, Column]) -> Iterator[str]:
