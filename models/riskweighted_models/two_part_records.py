@@ -14,7 +14,7 @@ from riskweighted.contract.synthesizer import Draw, Synthesizer
 from riskweighted.design.design import Design
 from riskweighted.design.formulas import response_name
 from riskweighted.design.tables import Tables
-from riskweighted_models.bounds import Bounds, check_within, interval_ends
+from riskweighted_models.bounds import Bounds, Found, check_within, interval_ends
 from riskweighted_models.raw_columns import RawColumns
 from riskweighted_models.status import StatusCells, log_status_graph, probabilities
 from riskweighted_models.transformation import Transformation
@@ -62,6 +62,7 @@ class TwoParts:
         name = response_name(self.design.formula)
         values = design.response(frame)
         check_within(values[~np.isnan(values)], self.bounds, name)
+        values = _inside(values, self.bounds)
         status = status_of(values, self.statuses)
         parts = {}
         for sign, part in self.parts.items():
@@ -86,6 +87,11 @@ class TwoParts:
     def cells(self) -> StatusCells:
         """What the likelihood of the statuses depends on."""
         return StatusCells(*self.raw.distinct, self.status, self.sloped, len(self.statuses))
+
+
+def _inside(values: np.ndarray, bounds: Bounds) -> np.ndarray:
+    """Values (n,) moved inside bounds that were found, as `prepare` does: one beyond them would stand for many where members are few."""
+    return np.clip(values, *bounds) if isinstance(bounds, Found) else values
 
 
 def filled(values: np.ndarray, member: np.ndarray) -> np.ndarray:
@@ -226,7 +232,7 @@ class TwoPartGraph:
 @once
 def _told_apart(prepared: TwoParts, y: np.ndarray) -> tuple[np.ndarray, dict[str, tuple[np.ndarray, np.ndarray]]]:
     """The status of values (n,), and of each sign whose values they are (booleans (n,)) and the absolute values, every record with one."""
-    status, amounts = status_of(y, prepared.statuses), {}
+    status, amounts, y = status_of(y, prepared.statuses), {}, _inside(y, prepared.bounds)
     for sign in prepared.parts:
         member = status == prepared.statuses.index(sign)
         if member.any():

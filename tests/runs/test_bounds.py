@@ -80,6 +80,18 @@ def test_a_value_beyond_counts_as_the_bound():
     assert (parts.status[-4:] == 0).all()
 
 
+def test_one_value_beyond_counts_once_where_amounts_are_few():
+    """Records without an amount are given those of others, so that one beyond the bounds would stand there many times."""
+    values = np.concatenate([amounts(60), [9e6, 8e6], np.zeros(2_000)])
+    data = household(values)
+    model = build_synthesizer("two-part", "income ~ age", {"support": (0, 20_000, "found")})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fit = rw.fit(model, data, draws=10, tune=20, chains=2, random_seed=1)
+    assert all(frame["income"].between(0, 20_000).all() for frame in fit.synthesize(2, random_seed=1))
+    assert model.prepare(data).at(data).status.tolist() == model.prepare(data).status.tolist()
+
+
 def test_no_draw_leaves_found_bounds_and_whole_numbers_stay_whole():
     data = household(np.append(amounts(), [9e6, 8e6]).astype(int))
     found = default_bounds(data["income"].to_numpy(dtype=float))
