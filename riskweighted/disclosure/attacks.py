@@ -135,10 +135,12 @@ def best_scores(named: np.ndarray, halves: np.ndarray, weights: np.ndarray | Non
     """
     halves = np.atleast_2d(halves)
     counted = named.astype(float) if weights is None else named * weights
-    whole, taken = counted.sum(axis=1), np.zeros(named.shape[1])
-    for half in halves:
-        inside = counted @ half.astype(float)
-        taken += np.where(half, named[_best(whole - inside)], named[_best(inside)])
+    whole, inside = counted.sum(axis=1), counted @ halves.T.astype(float)  # (attacks, H)
+    of_inside = np.array([_best(whole - of_half) for of_half in inside.T])
+    of_outside = np.array([_best(of_half) for of_half in inside.T])
+    taken = np.zeros(named.shape[1])
+    for attack in np.union1d(of_inside, of_outside):
+        taken += named[attack] * (halves[of_inside == attack].sum(axis=0) + (~halves[of_outside == attack]).sum(axis=0))
     return taken / len(halves)
 
 

@@ -16,7 +16,7 @@ from riskweighted.disclosure.own_fit import what_is_held
 from riskweighted.disclosure.own_folds import are_needed, own_folds
 from riskweighted.disclosure.own_packs import FittedPacks
 from riskweighted.disclosure.policy import DisclosureSettings
-from riskweighted.disclosure.setting import Asked, Setting
+from riskweighted.disclosure.setting import LOOKED_AT, Asked, Setting
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import World, make_world
 from riskweighted.sequence.fit import Fit
@@ -148,7 +148,8 @@ def attribution_of_fit(
         whole = packs or [list(fit.synthesize(copies, random_seed=int(rng.integers(2**31)))) for _ in range(repeats)]
         folds = own_folds(fit, world, weighting, asked.unit, copies, rng)
         return _by_folds(world, whole, folds, asked, rng, held=what_is_held(fit, weighting, refitted=True))
-    coding, setting = Coding(world), Setting(world, asked, rng)
+    setting = Setting(world, asked, rng, most=LOOKED_AT)
+    coding = Coding(world, setting.rows)
     own = FittedPacks.of(fit, coding, setting, weighting, copies=copies, repeats=check_count(repeats, "repeats"), refits=refits)
     given = [] if packs is None else [_numbers(coding, world, pack) for pack in packs]
 

@@ -22,10 +22,11 @@ _APART = 1e300  # from here on a number is no amount: it is near itself alone
 class Coding:
     """How values of V synthetic variables become numbers (V, n): an amount as it is, anything else as a number near itself alone.
 
-    Confidential: it holds the true values.
+    `rows`: the records that are looked at, by number; None for all. Confidential: it holds the true values.
     """
 
     world: World = field(repr=False)
+    rows: np.ndarray | None = field(default=None, repr=False)
 
     @property
     def names(self) -> Sequence[str]:
@@ -50,8 +51,9 @@ class Coding:
         return column.astype(object)
 
     def numbers(self, frame: pd.DataFrame) -> np.ndarray:
-        """The synthetic variables of n rows, (V, n)."""
-        return np.array([self._column(frame[name], name) for name in self.names])
+        """The synthetic variables of a frame's rows, of which those that are looked at are kept, (V, n)."""
+        made = np.array([self._column(frame[name], name) for name in self.names])
+        return made if self.rows is None else made[:, self.rows]
 
     def _column(self, column: pd.Series, name: str) -> np.ndarray:
         if name not in self._levels:

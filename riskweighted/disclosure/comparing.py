@@ -23,8 +23,8 @@ _FEWEST = 5  # records of a group that is judged by itself
 class Sides(NamedTuple):
     """R packs, with the values of the records used and without each of them.
 
-    ``single`` (n,): D of one copy, NaN where it is not known; ``seen``: packs on which named records and own values are counted, where
-    they are not the first ones. No pack is on the other side where nobody knows it.
+    ``single`` (N,): D of one copy of all records, NaN where it is not known; ``seen``: packs on which named records and own values are
+    counted, where they are not the first ones. No pack is on the other side where nobody knows it.
     """
 
     using: tuple[Side, ...]
@@ -44,8 +44,9 @@ class Records:
 
     ``halves`` (H, n): by which halves attacks are chosen; ``none``: whom the best guess without a release names,
     ``constant``: and one value for all; ``judged``: of whom both sides are
-    known; ``groups``: records by the group's name, "all" among them; ``weights``: survey weights; ``units``: codes of households, which
-    count as one; ``folds``: codes of the folds that the other side was made by.
+    known; ``groups``: records by the group's name, "all" among them; ``everyone``: the same of all N records of the file, of which these
+    n are looked at; ``weights``: survey weights; ``units``: codes of households, which count as one; ``folds``: codes of the folds that
+    the other side was made by.
     """
 
     halves: np.ndarray = field(repr=False)
@@ -53,6 +54,7 @@ class Records:
     constant: np.ndarray = field(repr=False)
     judged: np.ndarray = field(repr=False)
     groups: Mapping[str, np.ndarray] = field(repr=False)
+    everyone: Mapping[str, np.ndarray] = field(repr=False)
     weights: np.ndarray | None = field(default=None, repr=False)
     units: np.ndarray | None = field(default=None, repr=False)
     folds: np.ndarray | None = field(default=None, repr=False)
@@ -93,7 +95,7 @@ def compare(sides: Sides, records: Records, release: str, variables: str) -> tup
             | {"D": off, "se": se, "upper": upper, "inference": records.mean(both["out"] - both["none"], there)}
             | figures
             | _counts(named, there)
-            | _largest(sides.single[there])
+            | _largest(sides.single[records.everyone[group]])
         )
     return pd.DataFrame(rows), attributed
 

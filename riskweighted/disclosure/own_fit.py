@@ -39,8 +39,9 @@ _ROOM = 75_000_000  # numbers of copies that are held, at 90 bytes each while bo
 class Drawn:
     """M datasets of a fit, each of its own posterior draw. Confidential.
 
-    ``values`` (V, n, M): the scenario's variables as numbers; ``terms``: of each variable of the fit log p(y_i | theta_s), times the survey
-    weight, (n, M); ``masses`` (n, M): the probability that the record's value lands in its ball, where the fit tells.
+    ``values`` (V, m, M): the scenario's variables as numbers, of the m records that are looked at; of all n ``terms``: of each variable of
+    the fit log p(y_i | theta_s), times the survey weight, (n, M); ``masses`` (n, M): the probability that the record's value lands in its
+    ball, where the fit tells.
     """
 
     values: np.ndarray = field(repr=False)
@@ -70,19 +71,20 @@ def draw_copies(fit: Fit, coding: Coding, rng: np.random.Generator, precision: P
     available, n = fit.sizes["chain"] * fit.sizes["draw"], len(fit.confidential)
     count = how_many(copies, available, n) if fit.estimates else copies
     places = spread_draws(fit.sizes["chain"], fit.sizes["draw"], count) if fit.estimates else [(0, 0)] * count
-    values = np.empty((len(coding.names), n, count))
-    terms = {name: np.empty((n, count)) for name in (fit.variables if fit.estimates else ())}
-    masses = np.empty((n, count)) if gives_masses(fit) and fit.estimates else None
+    values = np.empty((count, len(coding.names), n if coding.rows is None else len(coding.rows)))
+    terms = {name: np.empty((count, n)) for name in (fit.variables if fit.estimates else ())}
+    masses = np.empty((count, n)) if gives_masses(fit) and fit.estimates else None
     mass = None if masses is None else ball_masses(fit, coding.world, precision)
     for s, place in enumerate(places):
         theta: Any = fit.thetas(*place)
         frame = fit.drawing.made(theta, rng, precision)
-        values[:, :, s] = coding.numbers(frame)
+        values[s] = coding.numbers(frame)
         for name, of_variable in terms.items():
-            of_variable[:, s] = _terms(fit, theta, name)
+            of_variable[s] = _terms(fit, theta, name)
         if mass is not None and masses is not None:
-            masses[:, s] = mass(theta, rng, frame)
-    return Drawn(values, terms, masses)
+            masses[s] = mass(theta, rng, frame)
+    by_record = {name: np.ascontiguousarray(terms.pop(name).T) for name in list(terms)}
+    return Drawn(np.ascontiguousarray(values.transpose(1, 2, 0)), by_record, None if masses is None else np.ascontiguousarray(masses.T))
 
 
 def how_many(copies: int, available: int, records: int) -> int:

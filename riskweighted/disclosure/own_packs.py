@@ -52,7 +52,7 @@ class FittedPacks:
         cls, fit: Fit, coding: Coding, setting: Setting, weighting: Weighting | None, *, copies: int, repeats: int, refits: int
     ) -> "FittedPacks":
         """Datasets of a fit; the records whose weights fail are left out by fits of their own, `refits` at most, the worst first; of
-        large files none, of whose records one in a hundred may go unjudged."""
+        large files none, of whose records one in a hundred may go unjudged. Copies are those of the records that are looked at."""
         rng, units = setting.rng, setting.units
         drawn = draw_copies(fit, coding, rng)
         without = leave_out(fit, coding.world, drawn, weighting, units)
@@ -77,14 +77,15 @@ class FittedPacks:
         """
         values, patterns, rng = self.drawn.values[list(which)], setting.patterns, setting.rng
         ends = SortedEnds(coding, values, patterns)
-        single = self.single if len(which) == len(self.drawn.values) else np.full(len(patterns), np.nan)
+        single = self.single if len(which) == len(self.drawn.values) else np.full(len(self.single), np.nan)
+        weights = setting.cut(self.without.weights)
         for release in setting.releases:
             shown = exchanged(values, patterns, rng, setting.units) if release == SHUFFLED else values
             using, without = [], []
             for number, pack in enumerate(self.packs if release == setting.releases[0] else self.packs[:_OTHERWISE]):
                 side = side_of(coding, np.ascontiguousarray(shown[:, :, pack]), patterns)
                 using.append(side)
-                left = side_without(coding, shown, ends, side, pack, chosen_datasets(self.without.weights, pack, rng))
+                left = side_without(coding, shown, ends, side, pack, chosen_datasets(weights, pack, rng))
                 without.append(self._with_refits(left, coding, which, setting, release, number))
             yield release, Sides(tuple(using), tuple(without), single)
 

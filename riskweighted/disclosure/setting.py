@@ -21,10 +21,11 @@ from riskweighted.intruder.world import World
 from riskweighted.risk.expected import isolated_records, top_values
 from riskweighted.risk.identification import confidential_risk
 
-__all__ = ["Asked", "MakeSides", "Setting"]
+__all__ = ["LOOKED_AT", "Asked", "MakeSides", "Setting", "some_rows"]
 
 MakeSides = Callable[[Coding, Sequence[int]], Iterator[tuple[str, Sides]]]  # of some variables and their places among all, by release
 
+LOOKED_AT = 100_000  # records of a fit's file whose packs are made, of one of more than twice as many
 _HALVINGS = 50  # by which attacks are chosen
 
 
@@ -42,19 +43,33 @@ class Asked(NamedTuple):
 
 
 class Setting:
-    """What is the same for both releases and all variables of one question. Confidential."""
+    """What is the same for both releases and all variables of one question. Confidential.
 
-    def __init__(self, world: World, asked: Asked, rng: np.random.Generator, folds: np.ndarray | None = None) -> None:
-        confidential, n = world.confidential, len(world.confidential)
+    `most`: of a file of more than twice as many records so many are looked at, whole released patterns at random, since the packs of all
+    would say no more of a mean: ``rows``, None for all. Of a pattern of more than a fifth of them a part is, among whose rows alone it is
+    shuffled, which hides less than the release does.
+    """
+
+    def __init__(
+        self, world: World, asked: Asked, rng: np.random.Generator, folds: np.ndarray | None = None, *, most: int | None = None
+    ) -> None:
+        confidential = world.confidential
         needed = [*asked.released, *asked.groups, *([] if asked.unit is None else [asked.unit])]
         require_columns(confidential, needed, "confidential data")
         self.world, self.asked, self.rng, self.folds = world, asked, rng, folds
-        self.patterns = released_patterns(confidential, list(dict.fromkeys([*world.scenario.known, *asked.released])))
+        patterns = released_patterns(confidential, list(dict.fromkeys([*world.scenario.known, *asked.released])))
+        self.alone = share_alone(patterns)
+        self.rows = None if most is None or asked.unit is not None or len(patterns) <= 2 * most else some_rows(patterns, most, rng)
+        self.patterns = patterns if self.rows is None else np.unique(patterns[self.rows], return_inverse=True)[1]
         self.units = None if asked.unit is None else pd.factorize(confidential[asked.unit], use_na_sentinel=False)[0]
         survey = checked_survey(asked.survey, confidential)
-        self.weights = None if survey is None else survey.to_numpy()
-        self.halves = np.array([rng.permutation(n) % 2 == 0 for _ in range(_HALVINGS)])
+        self.weights = None if survey is None else self.cut(survey.to_numpy())
+        self.halves = np.array([rng.permutation(len(self.patterns)) % 2 == 0 for _ in range(_HALVINGS)])
         self.worst: list[dict[str, object]] = []
+
+    def cut(self, values: np.ndarray) -> np.ndarray:
+        """What belongs to each record, (n, ...), of those that are looked at."""
+        return values if self.rows is None else values[self.rows]
 
     @property
     def releases(self) -> tuple[str, str]:
@@ -64,14 +79,17 @@ class Setting:
     def records(self, coding: Coding, judged: np.ndarray) -> Records:
         """What is the same for both releases of some variables."""
         none = named_without_release(coding, self.patterns, self.rng)
-        groups = _groups(coding, self.asked.groups)
-        return Records(self.halves, none, named_by_constant(coding), judged, groups, self.weights, self.units, self.folds)
+        everyone = _groups(Coding(coding.world), self.asked.groups)
+        groups = {name: self.cut(members) for name, members in everyone.items()}
+        return Records(
+            self.halves, none, named_by_constant(coding), self.cut(judged), groups, everyone, self.weights, self.units, self.folds
+        )
 
     def table(self, coding: Coding, sides: MakeSides, judged: np.ndarray) -> pd.DataFrame:
         """All rows."""
         parts: list[tuple[str, Coding, Sequence[int]]] = [(" and ".join(coding.names), coding, range(len(coding.names)))]
         if len(coding.names) > 1:
-            parts += [(name, Coding(self.world.only(name)), [v]) for v, name in enumerate(coding.names)]
+            parts += [(name, Coding(self.world.only(name), self.rows), [v]) for v, name in enumerate(coding.names)]
         rows = []
         for variables, part, which in parts:
             records = self.records(part, judged)
@@ -85,7 +103,8 @@ class Setting:
         if not len(attributed):
             return
         codes = {"released pattern": self.patterns}
-        codes |= {f"level of {name!r}": pd.factorize(self.world.confidential[name], use_na_sentinel=False)[0] for name in self.asked.groups}
+        columns = {name: self.world.confidential[name] for name in self.asked.groups}
+        codes |= {f"level of {name!r}": self.cut(pd.factorize(column, use_na_sentinel=False)[0]) for name, column in columns.items()}
         for of, code in codes.items():
             lower, mean, count = worst_group(attributed, code, records)
             self.worst.append({"of": of, "release": release, "variables": variables, "lower": lower, "D": mean, "groups": count})
@@ -98,13 +117,24 @@ class Setting:
     def finished(self, table: pd.DataFrame, untold: Sequence[str], held: Sequence[str], packs: int) -> pd.DataFrame:
         """With what is said beside the table."""
         table.attrs = {"not_judged": tuple(untold), "worst_groups": tuple(self.worst), "held": tuple(held), "packs": packs}
-        table.attrs |= {"leaves": self.releases[0], "alone": share_alone(self.patterns)}
+        table.attrs |= {"leaves": self.releases[0], "alone": self.alone}
         verdict = judge(table, self.asked.settings)
         table.attrs |= {"verdict": verdict.verdict, "reasons": verdict.reasons, "accepted": verdict.accepted}
         first = table.iloc[0]
         units = first["records"] if self.units is None else len(np.unique(self.units))
-        table.attrs["persons"] = float(max(units * max(first["upper"], 0.0), first["named"] - first["reversed"], 0.0))
+        persons = max(units * max(first["upper"], 0.0), first["named"] - first["reversed"], 0.0)
+        table.attrs["persons"] = float(persons * len(self.world.confidential) / len(self.patterns))
         return table
+
+
+def some_rows(patterns: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
+    """Rows of whole patterns, taken at random until they are `most`, in order; of one pattern a fifth of `most` at most."""
+    taken = rng.permutation(len(patterns))
+    taken = taken[np.argsort(rng.permutation(int(patterns.max()) + 1)[patterns[taken]], kind="stable")]
+    starts = np.append(np.flatnonzero(np.diff(patterns[taken], prepend=-1)), len(taken))
+    sizes = np.minimum(np.diff(starts), most // 5)
+    last = int(np.searchsorted(np.cumsum(sizes), most)) + 1
+    return np.sort(np.concatenate([taken[start : start + size] for start, size in zip(starts[:last], sizes[:last], strict=False)]))
 
 
 def _groups(coding: Coding, columns: Sequence[str]) -> dict[str, np.ndarray]:

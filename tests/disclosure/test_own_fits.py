@@ -15,7 +15,7 @@ from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.comparing import Records, _least_upper
 from riskweighted.disclosure.own_fit import draw_copies, leave_out, what_is_held
 from riskweighted.disclosure.own_packs import FittedPacks
-from riskweighted.disclosure.setting import Asked, Setting
+from riskweighted.disclosure.setting import Asked, Setting, some_rows
 from riskweighted.intruder.world import make_world
 from riskweighted.risk.kernels.draws import smoothed_weights
 from riskweighted.sampling.loo import importance_weights
@@ -53,6 +53,33 @@ def test_a_fit_of_many_records_gives_little_away_and_is_judged(data):
     assert "the choice of the model, if it was made on these data" in table.attrs["held"]
     assert "risk weights of the other records" not in table.attrs["held"]
     assert "risk weights of the other records" in rw.attribution(data, None, SCENARIO, fit=fit, random_seed=3).attrs["held"]
+
+
+def test_of_a_large_file_packs_of_some_patterns_say_what_those_of_all_do(data, monkeypatch):
+    fit = fitted(data, "unweighted")
+    whole = rw.attribution(data, None, SCENARIO, fit=fit, scheme="unweighted", random_seed=3)
+    monkeypatch.setattr("riskweighted.disclosure.attribution.LOOKED_AT", len(data) // 3)
+    some = rw.attribution(data, None, SCENARIO, fit=fit, scheme="unweighted", random_seed=3)
+    assert (some["records"] < whole["records"]).all()
+    assert some["records"].iloc[0] <= len(data) // 3
+    off = (some["D"] - whole["D"]) / np.hypot(some["se"], whole["se"])
+    assert off[whole["group"] == "all"].abs().max() < 3
+    of_copy = ["copy_D", "largest_D", "above_.01", "above_.05"]  # of every record, whoever is looked at
+    pd.testing.assert_frame_equal(some[of_copy], whole[of_copy])
+    assert some.attrs["alone"] == whole.attrs["alone"]
+
+
+@pytest.mark.quick
+def test_who_is_looked_at_are_whole_patterns_and_a_part_of_large_ones():
+    rng = np.random.default_rng(1)
+    patterns = rng.permutation(np.concatenate([np.repeat(np.arange(300), 5), np.full(2_000, 300)]))
+    rows = some_rows(patterns, 400, rng)
+    sizes = np.bincount(patterns[rows], minlength=301)
+    assert set(sizes[:300]) == {0, 5}
+    assert sizes[300] in (0, 80)
+    assert 400 <= len(rows) < 480
+    assert (np.diff(rows) > 0).all()
+    assert len(some_rows(np.zeros(3_000, dtype=np.int64), 400, rng)) == 80
 
 
 def test_true_values_in_a_pack_of_a_fit_are_found(data):
@@ -149,7 +176,8 @@ def test_of_a_fit_that_did_not_converge_there_are_no_figures(data, monkeypatch):
 def test_few_records_that_agree_do_not_show_that_nothing_is_given_away(data):
     n = 30
     everybody = np.ones(n, dtype=bool)
-    records = Records(everybody[None], everybody, everybody, everybody, {"all": everybody})
+    of_all = {"all": everybody}
+    records = Records(everybody[None], everybody, everybody, everybody, of_all, of_all)
     for mean in (0.0, -0.1):
         assert _least_upper(mean, everybody, records) == pytest.approx(1 - 0.05 ** (1 / n))
     assert _least_upper(1 / n, everybody, records) == pytest.approx(binomtest(1, n, alternative="less").proportion_ci(0.95).high)
