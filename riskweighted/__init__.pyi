@@ -181,13 +181,12 @@ from .utility.intervals import (
 )
 from .utility.propensity import propensity_distance as propensity_distance
 from .utility.survey import (
-    SurveyDesign as SurveyDesign,
-    survey_design as survey_design,
     survey_mean as survey_mean,
     survey_quantile as survey_quantile,
     survey_ratio as survey_ratio,
     weighted_ecdf_distance as weighted_ecdf_distance,
 )
+from .utility.survey_design import SurveyDesign as SurveyDesign, survey_design as survey_design
 from .utility.tables import table_utility as table_utility
 from .utility.variance_ratios import variance_ratios as variance_ratios
 from .weights.adjust import (

@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # the summary of a finished run must not wait for what these 
     from riskweighted.intruder.world import Paired, World
     from riskweighted.risk.expected import ExpectedRisk
     from riskweighted.utility.regressions import Analysis
-    from riskweighted.utility.survey import SurveyDesign
+    from riskweighted.utility.survey_design import SurveyDesign
 
 __all__ = ["CONFIDENTIAL", "Context", "Mechanism", "Ratios", "Rival", "Subject"]
 
@@ -86,8 +86,7 @@ class Subject:
         """What is needed of a dataset beside the scenario's columns."""
         names = [*self.crossed, *(() if self.analysis is None else self.analysis.columns)]
         names += [name for analysis in self.analyses for name in analysis.columns]
-        design = () if self.design is None else (self.design.column, self.design.stratified_by)
-        return list(dict.fromkeys([*names, *(name for name in design if name is not None)]))
+        return list(dict.fromkeys([*names, *(() if self.design is None else self.design.columns)]))
 
 
 @dataclass(frozen=True, eq=False)

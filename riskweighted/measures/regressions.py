@@ -15,7 +15,7 @@ from riskweighted.measures.measure import Disclosure, Estimate, Loss, Measure, V
 if TYPE_CHECKING:
     from riskweighted.intruder.world import World
     from riskweighted.utility.regressions import Analysis
-    from riskweighted.utility.survey import SurveyDesign
+    from riskweighted.utility.survey_design import SurveyDesign
 
 __all__ = ["COEFFICIENT", "MEASURES", "OVERLAP", "mean_overlaps"]
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from riskweighted.common.checks import MOST_RESAMPLES, check_count, check_sequence, check_share, check_text
-from riskweighted.common.errors import InputError
+from riskweighted.common.errors import InputError, listing
 from riskweighted.common.settings import read_by
 
 __all__ = ["EvaluationSettings"]
@@ -31,8 +31,12 @@ class EvaluationSettings:
         dataset, those with a missing value in it are left out, and those where the scale of the response has no value, as log() of 0.
     survey : str, optional
         A column of survey weights: what is reported is reported under them, too, with design-based variances.
-    strata : str, optional
-        The column of the strata of their design.
+    strata, psu, fpc : str, optional
+        Columns of their design: strata, primary sampling units, and how many units the stratum's population has (or the share drawn).
+    replicates : str or sequence of str, optional
+        Columns of replicate weights, or a pattern such as ``"repw*"``, in place of strata, psu and fpc, and
+    replication, fay, replicate_factors
+        how they were made (`riskweighted.survey_design`).
     resamples : int
         Bootstrap resamples per dataset, at most 1,000,000.
     level : float
@@ -56,6 +60,12 @@ class EvaluationSettings:
     regressions: Sequence[str] = field(default=(), metadata=_REPORTED)
     survey: str | None = field(default=None, metadata=_REPORTED)
     strata: str | None = field(default=None, metadata=_REPORTED)
+    psu: str | None = field(default=None, metadata=_REPORTED)
+    fpc: str | None = field(default=None, metadata=_REPORTED)
+    replicates: str | Sequence[str] | None = field(default=None, metadata=_REPORTED)
+    replication: str | None = field(default=None, metadata=_REPORTED)
+    fay: float = field(default=0.5, metadata=_REPORTED)
+    replicate_factors: float | Sequence[float] | None = field(default=None, metadata=_REPORTED)
     resamples: int = field(default=1000, metadata=_REPORTED)
     level: float = field(default=0.95, metadata=_REPORTED)
     threshold: float = field(default=0.5, metadata=_REPORTED)
@@ -81,10 +91,16 @@ class EvaluationSettings:
 
     def _check_analyses(self) -> None:
         """Check the list of regressions and the design."""
-        for name in ("survey", "strata"):
+        for name in ("survey", "strata", "psu", "fpc", "replication"):
             check_text(getattr(self, name), name, optional=True)
-        if self.strata is not None and self.survey is None:
-            raise InputError("strata are those of survey weights: give survey too, or leave strata out")
+        for name in ("replicates", "replicate_factors"):
+            if isinstance(getattr(self, name), list):
+                object.__setattr__(self, name, check_sequence(getattr(self, name), name))
+        given = [name for name in ("strata", "psu", "fpc", "replicates") if getattr(self, name) is not None]
+        if given and self.survey is None:
+            raise InputError(
+                f"{listing(given)} belong to survey weights: give survey too, or leave {'it' if len(given) == 1 else 'them'} out"
+            )
         object.__setattr__(self, "regressions", check_sequence(self.regressions, "regressions"))
         for formula in self.regressions:
             check_text(formula, "each of regressions")

@@ -18,7 +18,8 @@ from riskweighted.measures.measure import Disclosure, Measure, Value
 from riskweighted.measures.settings import EvaluationSettings
 
 if TYPE_CHECKING:
-    from riskweighted.utility.survey import SurveyDesign, SurveyEstimate
+    from riskweighted.utility.survey import SurveyEstimate
+    from riskweighted.utility.survey_design import SurveyDesign
 
 __all__ = ["MEASURES", "checked_design"]
 
@@ -27,12 +28,26 @@ def checked_design(confidential: pd.DataFrame, settings: EvaluationSettings, syn
     """The design that the settings name, None without survey weights; refused if its columns are among the `synthetic` ones."""
     if settings.survey is None:
         return None
-    from riskweighted.utility.survey import survey_design
+    from riskweighted.utility.survey_design import design_columns, survey_design
 
-    for name, column in (("survey", settings.survey), ("strata", settings.strata)):
+    named = {name: getattr(settings, name) for name in ("survey", "strata", "psu", "fpc")}
+    columns = [(name, column) for name, column in named.items() if column is not None]
+    if settings.replicates is not None:
+        columns += [("replicates", column) for column in design_columns(settings.replicates, list(confidential.columns))]
+    for name, column in columns:
         if column in synthetic:
             raise InputError(f"{name} names {column!r}, which is synthesized: the design must be the same in every dataset")
-    return survey_design(confidential, settings.survey, settings.strata)
+    return survey_design(
+        confidential,
+        settings.survey,
+        settings.strata,
+        psu=settings.psu,
+        fpc=settings.fpc,
+        replicates=settings.replicates,
+        replication=settings.replication,
+        fay=settings.fay,
+        replicate_factors=settings.replicate_factors,
+    )
 
 
 def weighted(context: Context) -> Iterator[Value]:
@@ -64,8 +79,8 @@ def _amounts(context: Context, column: pd.Series) -> np.ndarray:
 
 
 def _check_same(context: Context, design: "SurveyDesign") -> None:
-    """Refuse datasets that hold other survey weights or strata than the confidential data."""
-    for name in filter(None, (design.column, design.stratified_by)):
+    """Refuse datasets that hold another design than the confidential data."""
+    for name in design.columns:
         true = pd.Series(context.confidential[name].to_numpy())
         changed = sum(name in frame.columns and not pd.Series(frame[name].to_numpy()).equals(true) for frame in context.synthetic)
         if changed:

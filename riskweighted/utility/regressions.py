@@ -1,7 +1,7 @@
 """Regressions of which every coefficient is compared: least squares, or logistic where the response has two values.
 
 Each dataset is analysed by its complete cases. Estimates combine by Reiter's rule; under a survey design their variance is the sandwich of
-its strata (Binder 1983).
+its strata and units (Binder 1983), or that of replicate weights.
 """
 
 import re
@@ -21,7 +21,7 @@ from riskweighted.design.distinct import Distinct
 from riskweighted.design.formulas import on_grid, response_name, split_formula
 from riskweighted.sequence.conditions import Condition
 from riskweighted.utility.intervals import TOO_SHORT, Interval, combine_fully_synthetic, combine_partially_synthetic, t_interval
-from riskweighted.utility.survey import SurveyDesign
+from riskweighted.utility.survey_design import SurveyDesign
 
 __all__ = [
     "Analysis",
@@ -264,17 +264,30 @@ def analyse(analysis: Analysis, frame: pd.DataFrame, design: SurveyDesign | None
     records, solved = _solved(analysis, frame, weights)
     if solved is None:
         return Estimates(np.full(size, np.nan), np.full(size, np.nan), np.nan, records)
-    complete, columns, free, coefficients, bread, residuals, _ = solved
+    free, coefficients, bread, residuals = solved.free, solved.coefficients, solved.bread, solved.residuals
     if design is not None:
-        scores = np.zeros((len(frame), free.sum()))  # records outside the domain add nothing but count in their stratum
-        scores[complete] = columns.spread(columns.rows) * residuals[:, None]
-        covariance, df = bread @ design.covariance(scores) @ bread, design.df
+        covariance, df = _of_design(design, analysis, solved), design.df
     elif analysis.logistic:
         covariance, df = bread, np.inf
     else:
         df = float(records - free.sum())
         covariance = bread * (residuals @ residuals / df if df > 0 else np.nan)
     return Estimates(*_uncentred(coefficients, covariance, free, analysis.design.centre), df, records)
+
+
+def _of_design(design: SurveyDesign, analysis: Analysis, solved: "_Solved") -> np.ndarray:
+    """The covariance of the coefficients that are free, (k, k): the sandwich, or that of the same regression under replicate weights."""
+
+    def scores() -> np.ndarray:
+        each = np.zeros((len(solved.complete), solved.free.sum()))  # records outside the domain add nothing but count in their stratum
+        each[solved.complete] = solved.columns.spread(solved.columns.rows) * solved.residuals[:, None] @ solved.bread
+        return each
+
+    def again(weights: np.ndarray) -> np.ndarray:
+        anew = _solve(solved.columns, solved.target, weights[solved.complete], analysis.logistic)
+        return np.full(solved.free.sum(), np.nan) if anew is None else anew[0]
+
+    return design.covariance(scores, again)
 
 
 def pulls(analysis: Analysis, frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:

@@ -1,10 +1,8 @@
-"""Estimates under survey weights, with the variance of a stratified one-stage design (METHODS section 6).
+"""Estimates under survey weights, with the variance of their design (METHODS section 6).
 
-Taylor linearisation, records drawn with replacement within strata (Binder 1983; Lumley 2010). What is left out: clusters of records drawn
-together, the finite population correction, which both make it differ, and that weights were calibrated, which mostly makes it too large.
+That weights were calibrated is left out where there are no replicate weights, which mostly makes the variance too large.
 """
 
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -13,17 +11,13 @@ from scipy import stats
 
 from riskweighted.common.checks import check_share
 from riskweighted.common.errors import InputError
-from riskweighted.common.frames import require_columns
 from riskweighted.common.groups import group_codes
-from riskweighted.common.native import as_pandas
-from riskweighted.common.survey import survey_weights
 from riskweighted.utility.ecdf import EcdfDistance
 from riskweighted.utility.intervals import t_interval
+from riskweighted.utility.survey_design import SurveyDesign
 
 __all__ = [
-    "SurveyDesign",
     "SurveyEstimate",
-    "survey_design",
     "survey_mean",
     "survey_quantile",
     "survey_ratio",
@@ -42,91 +36,6 @@ class SurveyEstimate(NamedTuple):
     df: float
     lower: float
     upper: float
-
-
-@dataclass(frozen=True, eq=False)
-class SurveyDesign:
-    """A survey design is stratified and of one stage; `survey_design` makes one.
-
-    Attributes
-    ----------
-    weights : array (n,)
-        Of mean 1.
-    strata : integer array (n,)
-        Codes from 0; all 0 without strata.
-    column, stratified_by : str or None
-        What they were made of.
-
-    Examples
-    --------
-    >>> from riskweighted.runs.examples import data
-    >>> design = rw.survey_design(data, survey="w", strata="region")
-    >>> design.df, design.stratified_by
-    (198.0, 'region')
-    """
-
-    weights: np.ndarray = field(repr=False)
-    strata: np.ndarray = field(repr=False)
-    column: str
-    stratified_by: str | None = None
-
-    @property
-    def df(self) -> float:
-        """Degrees of freedom: records less strata."""
-        return float(len(self.weights) - self.strata.max() - 1)
-
-    @property
-    def described(self) -> str:
-        """In words, for the rule of an interval."""
-        strata = "without strata" if self.stratified_by is None else f"within strata of {self.stratified_by}"
-        return f"design-based, weights {self.column}, with replacement {strata}"
-
-    def covariance(self, scores: np.ndarray) -> np.ndarray:
-        """Covariance (k, k) of the weighted totals of scores (n, k): sum_h n_h / (n_h - 1) sum_i (w_i z_i - mean_h)(w_i z_i - mean_h)'."""
-        weighted = self.weights[:, None] * scores
-        sizes = np.bincount(self.strata)
-        means = np.stack([np.bincount(self.strata, column) for column in weighted.T], axis=1) / sizes[:, None]
-        centred = weighted - means[self.strata]
-        return np.asarray(centred.T @ ((sizes / (sizes - 1))[self.strata][:, None] * centred))
-
-
-def survey_design(data: pd.DataFrame, survey: str, strata: str | None = None) -> SurveyDesign:
-    """Return the design behind a file: survey weights and, if any, strata, by their columns.
-
-    Parameters
-    ----------
-    data : DataFrame, n rows
-    survey : str
-        Column of the weights.
-    strata : str, optional
-        Column of the strata, each of 2 records or more.
-
-    Raises
-    ------
-    InputError
-        As `survey_weights`; or if strata are missing, or one holds a single record, which shows no variance.
-
-    Examples
-    --------
-    >>> from riskweighted.runs.examples import data
-    >>> rw.survey_design(data, survey="w").weights.mean().round(6).item()
-    1.0
-    """
-    data = as_pandas(data)
-    weights = survey_weights(data, survey).to_numpy()
-    if len(weights) < 2:
-        raise InputError("a design needs 2 records or more, got 1")
-    codes = np.zeros(len(weights), dtype=np.int64)
-    if strata is not None:
-        require_columns(data, [strata], "confidential data (strata)")
-        missing = int(data[strata].isna().sum())
-        if missing:
-            raise InputError(f"strata {strata!r} are missing in {missing} of {len(data)} records; every record must lie in one")
-        codes = pd.factorize(data[strata])[0]
-        single = int((np.bincount(codes) == 1).sum())
-        if single:
-            raise InputError(f"strata {strata!r}: {single} of {codes.max() + 1} hold a single record and show no variance; merge strata")
-    return SurveyDesign(weights, codes, survey, strata)
 
 
 def _with_interval(value: float, variance: float, df: float, level: float = 0.95) -> SurveyEstimate:
@@ -167,7 +76,9 @@ def survey_ratio(numerator: np.ndarray, denominator: np.ndarray, design: SurveyD
     if total == 0:
         raise InputError("the weighted total of the denominator is zero, or no record holds a value: there is no ratio")
     ratio = float(design.weights @ y) / total
-    variance = float(design.covariance(((y - ratio * x) / total)[:, None])[0, 0])
+    with np.errstate(divide="ignore", invalid="ignore"):  # of replicate weights some may leave out every record of the domain
+        again = design.covariance(lambda: ((y - ratio * x) / total)[:, None], lambda weights: np.array([weights @ y / (weights @ x)]))
+    variance = float(again[0, 0])
     return _with_interval(ratio, variance, design.df, level)
 
 
@@ -202,7 +113,8 @@ def weighted_quantile(values: np.ndarray, weights: np.ndarray, quantile: float |
 def survey_quantile(values: np.ndarray, quantile: float, design: SurveyDesign, *, level: float = 0.95) -> SurveyEstimate:
     """Return a weighted quantile with Woodruff's (1952) interval: that of the share below it, read back through the distribution.
 
-    Its variance is that of which the interval is the t interval: ((upper - lower) / (2 t))^2, as in R's survey package.
+    The share is that which lies at or below the quantile, not the one that was asked for, and the variance is that of which the interval
+    is the t interval, ((upper - lower) / (2 t))^2: both as in R's survey package since version 4.1.
 
     Parameters
     ----------
@@ -224,8 +136,7 @@ def survey_quantile(values: np.ndarray, quantile: float, design: SurveyDesign, *
     values = np.asarray(values, dtype=float)
     value = float(weighted_quantile(values, design.weights, quantile))
     below = survey_mean(np.where(np.isnan(values), np.nan, values <= value), design, level=level)
-    half = (below.upper - below.lower) / 2
-    lower, upper = weighted_quantile(values, design.weights, np.array([quantile - half, quantile + half]))
+    lower, upper = weighted_quantile(values, design.weights, np.array([below.lower, below.upper]))
     t = stats.t.ppf(0.5 + level / 2, design.df)
     return SurveyEstimate(value, float(((upper - lower) / (2 * t)) ** 2), design.df, float(lower), float(upper))
 

@@ -155,7 +155,7 @@ def test_what_tells_of_a_record_of_large_weight_has_no_rule_for_outside():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"strata": "h"}, "strata are those of survey weights: give survey too"),
+        ({"strata": "h"}, "'strata' belong to survey weights: give survey too"),
         ({"survey": 3}, "survey must be text, got int"),
         ({"survey": "w", "strata": 3}, "strata must be text, got int"),
         ({"survey": "nope"}, "no column 'nope'"),
@@ -163,6 +163,9 @@ def test_what_tells_of_a_record_of_large_weight_has_no_rule_for_outside():
         ({"survey": "income"}, "survey names 'income', which is synthesized"),
         ({"survey": "w", "strata": "job"}, "strata names 'job', which is synthesized"),
         ({"survey": "w", "strata": "w"}, "hold a single record"),
+        ({"survey": "w", "psu": "job"}, "psu names 'job', which is synthesized"),
+        ({"survey": "w", "replicates": ["w", "nope"], "replication": "brr"}, "nope"),
+        ({"survey": "w", "replicates": "r*", "strata": "h", "replication": "brr"}, "replicate weights stand in place of strata"),
         ({"regressions": "job ~ age"}, "regressions must be a list, got str"),
         ({"regressions": [3]}, "each of regressions must be text, got int"),
         ({"regressions": ["job ~ age", "job ~ age"]}, "must each be named once"),
