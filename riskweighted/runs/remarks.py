@@ -1,20 +1,18 @@
 """What a study does not say of its file, and the file says of itself: codes, identifiers, survey weights, recodes."""
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import listing
-from riskweighted.common.frames import holds_numbers
 from riskweighted.runs.columns import AMOUNT, IDENTIFIER, Column, look_at
 from riskweighted.runs.study import Study
+from riskweighted.runs.surveyed import surveyed
 from riskweighted.structure.find import MOST_COLUMNS, FoundStructure, find_structure
 
 __all__ = ["known_codes", "likely_codes", "remarks", "with_unstated"]
 
-_WEIGHT = re.compile(r"(^|_)(w|wt|wgt|wght|weights?|pweight|fweight|hhwt|perwt|finalwt)\d*(_|$)", re.IGNORECASE)
 _MOST = 5  # columns of which recodes are told
 
 
@@ -65,12 +63,15 @@ def _identifiers(study: Study, columns: Mapping[str, Column]) -> Iterator[str]:
 
 
 def _weights(study: Study, data: pd.DataFrame) -> Iterator[str]:
-    """A positive number that is called like survey weights."""
-    if study.weights.survey is None:
-        called = [str(name) for name in data if _WEIGHT.search(str(name)) and holds_numbers(data[name])]
-        found = [name for name in called if (data[name].dropna() > 0).all()]
-        if found:
-            yield f"{listing(found)}: called like survey weights, and not used as such: [weights] survey"
+    """Columns that are called like those of a survey's design, of which the study says nothing."""
+    found, asked = surveyed(data.drop(columns=list(study.variables))), study.evaluation
+    if found.weight is not None and study.weights.survey is None and asked.survey is None:
+        yield f"{found.weight!r}: called like survey weights, and not used as such: [weights] survey, [evaluation] survey"
+    if asked.survey is not None and asked.replicates is None:
+        named = {"strata": found.strata, "psu": found.psu}
+        told = [f"{setting} = {column!r}" for setting, column in named.items() if column is not None and getattr(asked, setting) is None]
+        if told:
+            yield f"the design is known in part: the file has columns called like [evaluation] {', '.join(told)}"
 
 
 def _recodes(study: Study, data: pd.DataFrame, used: Sequence[str], found: FoundStructure | None) -> Iterator[str]:

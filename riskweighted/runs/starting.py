@@ -10,6 +10,7 @@ from riskweighted.common.settings import as_toml
 from riskweighted.common.text import plain
 from riskweighted.runs.columns import AMOUNT, LEVELS, Column
 from riskweighted.runs.suggestion import Suggestion, min_radius_of, radius_of
+from riskweighted.runs.surveyed import Surveyed
 from riskweighted.sampling.settings import IMPORTANCE
 
 __all__ = ["carries_values", "starting_text"]
@@ -273,6 +274,28 @@ def _release(suggestion: Suggestion) -> list[str]:
 
 
 def _evaluation(suggestion: Suggestion) -> list[str]:
-    if not suggestion.regressions:
-        return ["[evaluation]", "# regressions = []  # formulas that users of the data will fit: their coefficients are compared"]
-    return ["[evaluation]", *_set("regressions", list(suggestion.regressions), "what users will fit: its coefficients are compared")]
+    if suggestion.regressions:
+        regressions = _set("regressions", list(suggestion.regressions), "what users will fit: its coefficients are compared")
+    else:
+        regressions = ["# regressions = []  # formulas that users of the data will fit: their coefficients are compared"]
+    return ["[evaluation]", *regressions, *_design(suggestion.survey)]
+
+
+def _design(survey: Surveyed) -> list[str]:
+    """How the survey was drawn, as its columns tell by name and shape."""
+    if survey.weight is None:
+        return []
+    why = "called like survey weights: estimates under them are compared, too; [weights] survey makes the models those of the population"
+    lines = _set("survey", survey.weight, why)
+    for name, column, what in (
+        ("strata", survey.strata, "strata"),
+        ("psu", survey.psu, "primary sampling units, which predict nothing here"),
+    ):
+        lines += [] if column is None else _set(name, column, f"called like {what}")
+    if survey.replicates:
+        lines += _remark(
+            f"{len(survey.replicates)} columns are called like replicate weights, which predict nothing here: say how they were made, in "
+            "place of strata and psu"
+        )
+        lines += ["# " + as_toml({"replicates": survey.pattern}).strip(), '# replication = "brr"']
+    return lines

@@ -17,6 +17,7 @@ from riskweighted.runs.bounds import FoundBounds, default_bounds
 from riskweighted.runs.columns import AMOUNT, LEVELS, Column, skewness
 from riskweighted.runs.mixtures import Mixture, suggest_mixture
 from riskweighted.runs.roles import giving_away, known_of, likely_target, most_columns, patterns_of, predictors_of
+from riskweighted.runs.surveyed import Surveyed, surveyed
 from riskweighted.sequence.declared import Chain
 from riskweighted.structure.columns import quoted as written
 from riskweighted.structure.find import MOST_COLUMNS, find_structure
@@ -39,7 +40,8 @@ class Suggestion:
     theirs. ``chain``: the registered chain, of several variables or of one with gaps, codes or many levels; "" for a single model, whose
     ``formula`` and, for comparison, ``mixture`` stand here. ``models``: by target the registered synthesizer of its amounts or levels.
     ``left_out``: by column why it takes no part; ``told_by``: by column that does not predict the one that it follows from, or "other
-    predictors". ``rules``: what holds in the data between the variables and what predicts them or leaves; ``nearly``: what a few break.
+    predictors". ``survey``: columns that tell of the design. ``rules``: what holds in the data between the variables and what predicts
+    them or leaves; ``nearly``: what a few break.
     """
 
     columns: tuple[Column, ...] = field(repr=False)
@@ -55,6 +57,7 @@ class Suggestion:
     mixture: Mixture | None = None
     left_out: Mapping[str, str] = field(default_factory=dict)
     told_by: Mapping[str, str] = field(default_factory=dict)
+    survey: Surveyed = field(default_factory=Surveyed)
     rules: tuple[Finding, ...] = field(default=(), repr=False)
     nearly: tuple[Finding, ...] = field(default=(), repr=False)
 
@@ -137,14 +140,17 @@ def suggest(data: pd.DataFrame, columns: Sequence[Column], targets: Sequence[str
     if useless:
         raise InputError(f"{useless[0]!r} cannot be synthesized: {left_out[useless[0]]}")
     some = data.sample(_SAMPLE, random_state=0) if len(data) > _SAMPLE else data
-    others = [column for column in usable if column.name not in chosen]
+    design = surveyed(data.drop(columns=list(chosen)))
+    others = [column for column in usable if column.name not in (*chosen, design.psu, *design.replicates)]
     copies = giving_away(some, others, [by_name[name] for name in chosen])
     others = [column for column in others if column.name not in copies]
     known = known_of(data, others)
     predictors, told_by = predictors_of(some, others, chosen, known, _recodes(some, others))
     left_out |= copies
     patterns, alone = patterns_of(data, known)
-    first = Suggestion(tuple(columns), chosen, not targets, known, predictors, patterns, alone, "", {}, left_out=left_out, told_by=told_by)
+    first = Suggestion(
+        tuple(columns), chosen, not targets, known, predictors, patterns, alone, "", {}, left_out=left_out, told_by=told_by, survey=design
+    )
     return _with_models(_with_rules(first, data), data)
 
 
