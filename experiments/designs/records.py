@@ -1,4 +1,4 @@
-"""The records that R's survey package was given: `python tests/utility/designs/records.py` writes them."""
+"""The records that R's survey package was given: `python experiments/designs/records.py` writes them, `figures.R` reads them."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # Figures of R's survey package for tests/utility/test_designs.py: Rscript figures.R, in this folder (survey 4.1-1).
-# It makes replicates.csv (weights by replicate) and figures.csv; records.csv is made by `python records.py`.
+# It makes replicates.csv (weights by replicate) and figures.csv; `python records.py` makes records.csv, which need not be kept.
 suppressPackageStartupMessages(library(survey))
 options(survey.replicates.mse = TRUE)  # about the estimate of the whole sample
 data <- read.csv("records.csv", stringsAsFactors = TRUE)
