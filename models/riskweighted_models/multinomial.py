@@ -10,7 +10,7 @@ from scipy.special import log_softmax
 from riskweighted.contract.synthesizer import Tensor
 from riskweighted_models.categorical import Categorical
 from riskweighted_models.level_densities import Softmax
-from riskweighted_models.level_model import INTERCEPT_SD
+from riskweighted_models.level_model import INTERCEPT_SD, Levelled
 
 __all__ = ["Multinomial"]
 
@@ -33,6 +33,11 @@ class Multinomial(Categorical):
     formula, levels
         See `Categorical`.
     """
+
+    def labels(self, prepared: Levelled) -> dict[str, list[str]]:
+        """What each coefficient is called."""
+        terms = ["Intercept", *prepared.design.columns]
+        return {"coefficient": [f"contrast {number}: {term}" for number in range(1, len(prepared.levels)) for term in terms]}
 
     def _prior(self, levels: int, predictors: int) -> tuple[np.ndarray, np.ndarray]:
         sd = np.tile(np.concatenate([[INTERCEPT_SD], np.ones(predictors)]) / np.sqrt(2), levels - 1)

@@ -41,6 +41,12 @@ class GoingOn(LevelModel):
         """Whether slopes drift."""
         return False
 
+    def labels(self, prepared: Levelled) -> dict[str, list[str]]:
+        """What each coefficient is called."""
+        columns, levels = prepared.design.columns, prepared.levels
+        drifts = [f"drift {name}" for name in columns] if self._drifts and len(levels) > 2 else []
+        return {"coefficient": [*(f"above {level}" for level in levels[:-1]), *columns, *drifts]}
+
     def _prior(self, levels: int, predictors: int) -> tuple[np.ndarray, np.ndarray]:
         guess = np.log(np.arange(levels - 1, 0, -1))  # of going on where all levels are equally likely
         drifts = predictors * (self._drifts and levels > 2)

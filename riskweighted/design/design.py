@@ -55,6 +55,12 @@ class Design(NamedTuple):
     formula: str
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """What the p columns are called, such as ``C(age_band)[35-44]``."""
+        names = (str(name) for name in self.spec.column_names if str(name) != "Intercept")
+        return tuple(name.replace("[T.", "[").replace("`", "") for name in names)
+
+    @property
     def centred(self) -> np.ndarray:
         """The rows of the records, (n, p): made anew when asked for, and large for a large file."""
         return np.asarray(self.distinct.spread(self.distinct.rows))

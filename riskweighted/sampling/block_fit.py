@@ -33,6 +33,7 @@ from riskweighted.sampling.saving import data_hash, read_sealed, sealed, weights
 
 __all__ = ["BlockFit", "PreparedModel", "plug_in", "prepare_model", "refuse_survey"]
 
+_STAT = "_stat_"  # before the name of what the sampler says of a draw, in a file
 _FAR = 10  # times the largest confidential value: drawn values beyond are warned of
 
 
@@ -42,7 +43,8 @@ class BlockFit:
 
     ``alpha``: risk weights in [0, 1]; ``posterior``: parameters by (chain, draw), neither data nor alpha, one empty draw where nothing is
     estimated; ``random_seed`` and ``data`` (a fingerprint), where they are known; ``censoring``: how contributions were clipped under a
-    guarantee; ``survey``: survey weights of mean 1, where there are any; ``centring``: what centred weights take off (METHODS section 15).
+    guarantee; ``survey``: survey weights of mean 1, where there are any; ``centring``: what centred weights take off (METHODS section 15);
+    ``stats``: of chains ``diverging`` and ``energy`` by (chain, draw).
 
     ``diagnostics``: a row per quantity: r_hat (rank-normalised, split), ess_bulk, ess_tail, divergences, converged, engine ("nuts" or
     "direct"), pareto_k, approximation, limit (of r_hat), judged (whether it decides: what leaves does, and where a model gives no masses
@@ -67,6 +69,7 @@ class BlockFit:
     censoring: Censoring | None = field(default=None, repr=False)
     survey: pd.Series | None = field(default=None, repr=False)
     centring: Centring | None = field(default=None, repr=False)
+    stats: xr.Dataset | None = field(default=None, repr=False)
 
     @property
     def weights(self) -> pd.Series:
@@ -236,23 +239,6 @@ class BlockFit:
                 stacklevel=4,
             )
 
-    def to_datatree(self) -> xr.DataTree:
-        """The posterior and its ``sample_stats`` as ArviZ reads them.
-
-        ``az.from_netcdf`` opens what ``to_datatree().to_netcdf(path, engine="h5netcdf")`` writes.
-        ``lp`` (chain, draw): the weighted log pseudo-likelihood, sum_i alpha_i log p(y_i | theta), clipped under a guarantee. The
-        diagnostics by quantity stand in the group ``diagnostics``. Confidential, as the posterior is: it holds neither the data nor alpha.
-        """
-        places = {name: self.posterior[name] for name in ("chain", "draw")}
-        lp = np.zeros(tuple(self.sizes.values()))
-        for place in np.ndindex(lp.shape) if self.estimates else ():
-            lp[place] = self.contributions(self.draw(*place)).sum()
-        judged = self.diagnostics.astype({"converged": "int8"}).reset_index(names="quantity")
-        texts = ("quantity", "engine")
-        columns = {name: ("quantity", column.to_numpy(dtype=str if name in texts else None)) for name, column in judged.items()}
-        stats = xr.Dataset({"lp": (("chain", "draw"), lp)}, places) if self.estimates else xr.Dataset(coords=places)
-        return xr.DataTree.from_dict({"posterior": self.posterior, "sample_stats": stats, "diagnostics": xr.Dataset(columns)})
-
     def to_bytes(self) -> bytes:
         """The posterior draws and diagnostics as netCDF, with hashes of what they were made for and a checksum."""
         if self.censoring is None:
@@ -260,6 +246,8 @@ class BlockFit:
         stored = self.posterior.assign({f"_{name}": ("quantity", column) for name, column in self.diagnostics.items()})
         for name, column in self.diagnostics.select_dtypes(bool).items():
             stored[f"_{name}"] = ("quantity", column.astype("int8"))
+        for name, values in () if self.stats is None else self.stats.data_vars.items():
+            stored[f"{_STAT}{name}"] = (("chain", "draw"), values.values.astype("int8" if values.dtype == bool else float))
         stored["_engine"] = ("quantity", self.diagnostics["engine"].to_numpy(dtype=str))
         stored = stored.assign_coords(quantity=("quantity", list(self.diagnostics.index)))
         seed = "" if self.random_seed is None else str(self.random_seed)  # netCDF has no whole numbers of 64 bits
@@ -316,13 +304,14 @@ class PreparedModel:
         censoring: Censoring | None = None,
         diagnostics: pd.DataFrame | None = None,
         centring: Centring | None = None,
+        stats: xr.Dataset | None = None,
     ) -> BlockFit:
         """A fit of this model, not yet judged where it is given no diagnostics."""
         judged = no_diagnostics() if diagnostics is None else diagnostics
         if censoring is not None and LEDGER not in posterior.attrs:
             posterior = opened(posterior, censoring.digest(), random_seed, data_hash(self.synthesizer, self.fingerprint))
         held = (self.synthesizer, alpha, posterior, judged, self.confidential, self.prepared)
-        return BlockFit(*held, random_seed, self.fingerprint, censoring, self.survey, centring)
+        return BlockFit(*held, random_seed, self.fingerprint, censoring, self.survey, centring, stats)
 
     def load(
         self,
@@ -354,7 +343,12 @@ class PreparedModel:
             {"converged": bool, "divergences": int, "judged": bool}
         )
         posterior = stored.drop_vars([*columns, "quantity"])
-        return self.fitted(alpha, posterior, seed, censoring, diagnostics.rename_axis("quantity"), centring)
+        held = [str(name) for name in posterior.data_vars if str(name).startswith(_STAT)]
+        stats = posterior[held].rename({name: name.removeprefix(_STAT) for name in held}) if held else None
+        stats = (
+            stats if stats is None else stats.assign(diverging=stats["diverging"].astype(bool)).drop_vars(["chain", "draw"]).drop_attrs()
+        )
+        return self.fitted(alpha, posterior.drop_vars(held), seed, censoring, diagnostics.rename_axis("quantity"), centring, stats)
 
 
 def refuse_survey(survey: pd.Series | None, guarantee: Guarantee | None) -> None:

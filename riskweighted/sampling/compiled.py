@@ -125,7 +125,7 @@ class CompiledModel:
             drawn = self._chains(self.blueprint, self.model.weights(alpha).to_numpy(), censoring, sampling, random_seed, progress, centring)
         elif progress is not None:
             progress(sampling.chains * sampling.draws, sampling.chains * sampling.draws)
-        fitted = self.model.fitted(alpha, drawn.posterior, random_seed, censoring, centring=centring)
+        fitted = self.model.fitted(alpha, drawn.posterior, random_seed, censoring, centring=centring, stats=drawn.stats)
         self._check_contract(fitted)
         fitted = replace(fitted, diagnostics=judge(drawn, self.blueprint.monitored, released_quantities(fitted)))
         if not fitted.converged:
@@ -159,8 +159,8 @@ class CompiledModel:
         compiled = self.compiled.with_data(**values)
         if censoring is not None:
             compiled = self._begun(compiled, values, censoring.cells is not None)
-        posterior, heights, divergences = run_chains(compiled, sampling, random_seed, progress)
-        return Drawn(posterior.drop_vars(LOG_LIKELIHOOD), posterior[LOG_LIKELIHOOD].values, divergences, log_posterior=heights)
+        posterior, heights, stats = run_chains(compiled, sampling, random_seed, progress)
+        return Drawn(posterior.drop_vars(LOG_LIKELIHOOD), posterior[LOG_LIKELIHOOD].values, stats, log_posterior=heights)
 
     def _term_of(self, centring: Centring) -> CentredTerm:
         return CentredTerm(self.model.synthesizer, self.model.prepared, self.model.confidential, centring)
@@ -226,13 +226,13 @@ def _density_chains(
 ) -> Drawn:
     """Draws of the blueprint's density. What it has over itself without data is the likelihood, up to a constant."""
     density, prior, layout = *_density_and_prior(name, blueprint, alpha, centring), layout_of(blueprint)
-    vectors, heights, divergences = run_density(density, layout.size, sampling, random_seed, progress)
+    vectors, heights, stats = run_density(density, layout.size, sampling, random_seed, progress)
     drawn, off = vectors.reshape(-1, layout.size), np.nan
     log_likelihood = heights - heights_of(prior, drawn).reshape(heights.shape)
     if blueprint.exact is not None and centring is None:
         some = drawn[:: -(-len(drawn) // _COMPARED)]
         off = float((heights_of(blueprint.exact(alpha), some) - heights_of(density, some)).std(ddof=1))
-    return Drawn(as_posterior(layout, vectors), log_likelihood, divergences, off, log_posterior=heights)
+    return Drawn(as_posterior(layout, vectors), log_likelihood, stats, off, log_posterior=heights)
 
 
 def _density_and_prior(name: str, blueprint: Blueprint, alpha: np.ndarray, centring: Centring | None) -> tuple[Density, Density]:

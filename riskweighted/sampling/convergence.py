@@ -55,15 +55,16 @@ _DIGITS = range(3, 10)
 class Drawn(NamedTuple):
     """Draws of a pseudo posterior by (chain, draw), with the log pseudo-likelihood (chains, draws), up to a constant.
 
-    ``off``: where an approximation was sampled, the standard deviation over draws of how far its log density is off; no posterior mean is
-    off by more of its standard deviations than that, to first order. NaN where the density is exact. ``which`` (chains x draws,), of the
-    direct engine: the number of the proposal that each draw is, by part (parts, chains x draws) where parts have their own; ``pareto_k`` of
-    their weights. ``log_posterior`` (chains, draws): the log density that was sampled, up to a constant.
+    ``stats``: of chains ``diverging`` and ``energy`` by (chain, draw). ``off``: where an approximation was sampled, the standard deviation
+    over draws of how far its log density is off; no posterior mean is off by more of its standard deviations than that, to first order.
+    NaN where the density is exact. ``which`` (chains x draws,), of the direct engine: the number of the proposal that each draw is, by part
+    (parts, chains x draws) where parts have their own; ``pareto_k`` of their weights. ``log_posterior`` (chains, draws): the log density
+    that was sampled, up to a constant.
     """
 
     posterior: xr.Dataset
     log_likelihood: np.ndarray
-    divergences: int = 0
+    stats: xr.Dataset | None = None
     off: float = np.nan
     which: np.ndarray | None = None
     pareto_k: float = np.nan
@@ -89,7 +90,8 @@ def judge(drawn: Drawn, monitored: tuple[str, ...], released: Mapping[str, np.nd
             quantities[label] = values[(slice(None), slice(None), *place)]
     judged = count if released else len(quantities)
     if drawn.which is None:
-        return diagnose(quantities, drawn.divergences, judged).assign(approximation=drawn.off)
+        divergences = 0 if drawn.stats is None else int(drawn.stats["diverging"].sum())
+        return diagnose(quantities, divergences, judged).assign(approximation=drawn.off)
     return diagnose_direct(quantities, drawn.which, drawn.pareto_k, judged).assign(approximation=drawn.off)
 
 

@@ -57,19 +57,19 @@ _POINTER = ctypes.POINTER(ctypes.c_double)
 
 
 class Chains(NamedTuple):
-    """What nutpie drew: the variables by (chain, draw), the log density there (chains, draws), how many transitions diverged."""
+    """What nutpie drew: the variables by (chain, draw), the log density there (chains, draws), ``diverging`` and ``energy`` there."""
 
     posterior: xr.Dataset
     heights: np.ndarray
-    divergences: int
+    stats: xr.Dataset
 
 
 class Sampled(NamedTuple):
-    """Draws of a density of our own: vectors (chains, draws, d), the log density there (chains, draws), how many transitions diverged."""
+    """Draws of a density of our own: vectors (chains, draws, d), the log density there (chains, draws), and `Chains.stats`."""
 
     vectors: np.ndarray
     heights: np.ndarray
-    divergences: int
+    stats: xr.Dataset
 
 
 def run_chains(
@@ -103,14 +103,16 @@ def run_chains(
         trace = _wait(sampler, raised)
     posterior, stats = (group.to_dataset() if hasattr(group, "to_dataset") else group for group in (trace.posterior, trace.sample_stats))
     constrained = posterior[[name for name in posterior.data_vars if not str(name).endswith("__")]]
-    return Chains(constrained.sortby("chain").drop_attrs(), stats["logp"].sortby("chain").values, int(stats["diverging"].sum()))
+    stats = stats.sortby("chain")
+    told = xr.Dataset({name: (("chain", "draw"), stats[name].values) for name in ("diverging", "energy")})
+    return Chains(constrained.sortby("chain").drop_attrs(), stats["logp"].values, told)
 
 
 def run_density(density: Density, size: int, sampling: Sampling, random_seed: int | None, progress: Progress | None) -> Sampled:
     """Sample a log density of our own in the coordinates of its Hessian at the mode; independent parts one after the other."""
     parts = parts_of(density, size)
     seeds = np.random.SeedSequence(random_seed).generate_state(len(parts), np.uint64)
-    vectors, heights, diverging = [], [], 0
+    vectors, heights, stats = [], [], list[xr.Dataset]()
     for number, ((width, part), seed) in enumerate(zip(parts, seeds, strict=True)):
         report = None if progress is None else share_of(progress, number, len(parts))
         with threadpool_limits(1):
@@ -120,8 +122,10 @@ def run_density(density: Density, size: int, sampling: Sampling, random_seed: in
         drawn = _run_part(model, len(places), coordinates.prior_share, at_once, seed, report)
         vectors.append(drawn.posterior[_VECTOR].values)
         heights.append(drawn.heights - coordinates.log_volume(vectors[-1]))
-        diverging += drawn.divergences
-    return Sampled(np.concatenate(vectors, axis=2), np.sum(heights, axis=0), diverging)
+        stats.append(drawn.stats)
+    together = {"diverging": np.any([of["diverging"] for of in stats], axis=0), "energy": np.sum([of["energy"] for of in stats], axis=0)}
+    told = xr.Dataset({name: (("chain", "draw"), values) for name, values in together.items()})
+    return Sampled(np.concatenate(vectors, axis=2), np.sum(heights, axis=0), told)
 
 
 def _side_by_side(density: Density, place: np.ndarray, sampling: Sampling) -> Sampling:
@@ -148,7 +152,7 @@ def _run_part(model: Any, modes: int, prior_share: float, sampling: Sampling, se
     doublings = _FAR if modes == 1 and (target if given is None else given) <= _LARGE_TARGET else _LONG
     for number in count():
         drawn = run_chains(model, sampling, int(seed) + number, progress, 1 - (1 - target) * _SHORTER**shorter, doublings)
-        if drawn.divergences > 0 and given is None and shorter < _TRIES - 1:
+        if drawn.stats["diverging"].any() and given is None and shorter < _TRIES - 1:
             shorter, doublings = shorter + 1, _LONG
         elif doublings == _FAR and _slow(drawn.posterior[_VECTOR].values):
             doublings = _LONG

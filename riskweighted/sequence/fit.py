@@ -162,9 +162,46 @@ class Fit:
         """The target of a frame as the numbers that the synthesizer draws, (n,): its values, or the codes of its levels."""
         return self.block.numbers(frame)
 
-    def to_datatree(self) -> xr.DataTree:
-        """The posterior and its ``sample_stats`` as ArviZ reads them, see `BlockFit.to_datatree`."""
-        return self.block.to_datatree()
+    def to_datatree(
+        self,
+        groups: Sequence[str] = ("posterior", "sample_stats", "diagnostics"),
+        *,
+        weighted: bool = False,
+        random_seed: int | None = None,
+    ) -> Any:
+        """Return the fit as the installed ArviZ reads it: a DataTree of ArviZ 1, an InferenceData of ArviZ 0.
+
+        Parameters
+        ----------
+        groups : sequence of str
+            Among ``"posterior"`` (coefficients by the columns of the model matrix), ``"sample_stats"`` (``lp``, the weighted log
+            pseudo-likelihood, and of chains ``diverging`` and ``energy``; direct draws have none), ``"diagnostics"``, and what has a
+            number for each record and draw, 100 million at most: ``"log_likelihood"`` and ``"posterior_predictive"``; ``"observed_data"``.
+        weighted : bool
+            Whether the log likelihood of a record is as it entered: times its weight. What predicts other records, as in ``az.loo``, is
+            without: the default.
+        random_seed : int, optional
+            Of ``posterior_predictive``, whose values are drawn as the model has them, before they are rounded.
+
+        Returns
+        -------
+        DataTree or InferenceData. Confidential, every group, as its attributes say. Of several variables each name has its model before it.
+
+        Raises
+        ------
+        InputError
+            If a group is unknown or too large, or values are to be drawn under a guarantee.
+
+        Examples
+        --------
+        >>> from riskweighted.runs.examples import fit
+        >>> tree = fit.to_datatree(["posterior", "log_likelihood", "observed_data"])
+        >>> tree["log_likelihood"].sizes["record"]
+        200
+        """
+        from riskweighted.sequence.as_arviz import as_arviz
+
+        return as_arviz(self, groups, weighted=weighted, random_seed=random_seed)
 
     @property
     def keeps_true_values(self) -> bool:
