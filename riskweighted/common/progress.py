@@ -5,10 +5,12 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Protocol
 
+from riskweighted.common.notebook import in_notebook
+
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["LogLines", "Quiet", "Reporter", "TerminalBars", "duration"]
+__all__ = ["LogLines", "Quiet", "Reporter", "TerminalBars", "default_reporter", "duration"]
 
 Advance = Callable[[int, int], None]  # done, in all
 _EVERY, _EVERY_IN_DETAIL = 60.0, 10.0  # seconds between two lines of one step
@@ -92,6 +94,11 @@ class LogLines:
         from riskweighted.common.room import memory_peak, size
 
         return f", {size(memory_peak())} at the peak"
+
+
+def default_reporter() -> Reporter:
+    """Of a call that names none: a line a step in a notebook, where work takes its time, and nothing elsewhere."""
+    return LogLines(print) if in_notebook() else Quiet()
 
 
 def duration(seconds: float) -> str:

@@ -16,6 +16,7 @@ from riskweighted.common.checks import check_count, check_names, check_seed, che
 from riskweighted.common.errors import RiskWeightedWarning
 from riskweighted.common.frames import require_columns
 from riskweighted.common.native import as_pandas
+from riskweighted.common.notebook import card
 from riskweighted.evaluation.computing import added_rows, measured_rows
 from riskweighted.evaluation.evaluate import utility_table
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, as_table, statistics_of
@@ -71,6 +72,15 @@ class Assessment:
     contributions: pd.DataFrame = field(repr=False)
     riskiest: pd.DataFrame = field(repr=False)
     unpaired: Mapping[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        labels = list(dict.fromkeys(map(str, self.measures["label"])))
+        return f"Assessment({', '.join(labels)}; {len(self.measures)} rows of risk, {len(self.utility)} of utility)"
+
+    def _repr_html_(self) -> str:
+        answers = [f"{label}: rows do not pair with the confidential ones, {why}" for label, why in self.unpaired.items()]
+        note = "measures and utility say by which definition each figure was made; what it discloses needs folds. Confidential."
+        return card("Assessment", answers, table=self.summary().T, note=note)
 
     @property
     def yardsticks(self) -> list[str]:

@@ -12,6 +12,7 @@ from riskweighted.common.checks import check_names, check_seed
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
 from riskweighted.common.native import as_pandas
+from riskweighted.common.notebook import card
 from riskweighted.evaluation.computing import added_measures, added_rows, measured_rows
 from riskweighted.evaluation.expected import check_fits, find_mechanism
 from riskweighted.evaluation.summary import SummaryColumn, build_summary, summary_columns
@@ -67,6 +68,15 @@ class Evaluation:
     utility: pd.DataFrame
     records: pd.DataFrame = field(repr=False)
     expected: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
+
+    def __repr__(self) -> str:
+        labels = list(dict.fromkeys(map(str, self.risk["label"])))
+        return f"Evaluation({', '.join(labels)}; {len(self.risk)} rows of risk, {len(self.utility)} of utility)"
+
+    def _repr_html_(self) -> str:
+        table = self.summary().T
+        note = "risk and utility say by which definition each figure was made. Confidential: records and expected are of single records."
+        return card("Evaluation", table=table, note=note)
 
     def summary(self) -> pd.DataFrame:
         """The main table: one row per label, the risk and utility figures side by side."""

@@ -12,6 +12,7 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import refuse_infinite, require_columns
 from riskweighted.common.groups import most_categories
 from riskweighted.common.native import as_pandas
+from riskweighted.common.notebook import card
 from riskweighted.common.settings import read_by
 from riskweighted.intruder.disguise import refuse_disguised_numbers
 from riskweighted.intruder.statuses import Statuses, check_codes, find_statuses
@@ -111,6 +112,16 @@ class Scenario:
         if both:
             raise InputError(f"codes names {listing(both)}, which categorical matches by equality anyway; name it in one of them")
         self._refuse_wide()
+
+    def _repr_html_(self) -> str:
+        knows = (
+            f"The intruder knows {listing(self.known)} and looks for {listing(self.synthetic)}."
+            if self.known
+            else "The intruder knows nothing."
+        )
+        shown = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in ("known", "synthetic")}
+        plain = {name: value for name, value in shown.items() if value not in (None, (), {}, "")}
+        return card("Scenario", [knows], plain)
 
     def _refuse_wide(self) -> None:
         """A share of 1 and more is nearly always a percentage, and everything within it: no protection at all."""

@@ -20,7 +20,7 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.extras import optional
 from riskweighted.common.fingerprints import file_hash, versions
 from riskweighted.common.folders import opened
-from riskweighted.common.progress import Quiet, Reporter
+from riskweighted.common.progress import Reporter, default_reporter
 from riskweighted.common.settings import from_table, read_toml, to_table
 from riskweighted.data.io import read_table, write_aggregates, write_table
 from riskweighted.reidentification.attack import METRICS, AttackSettings, Reidentification, attack
@@ -193,7 +193,7 @@ def run_reidentification_study(study: ReidentificationStudy, out: str | Path, *,
     if "linkage" in study.metrics:
         optional("splink", "record linkage")
     with opened(Path(out), "a re-identification study") as working:
-        attacks = _attack_all(study, working.result / "confidential", reporter or Quiet())
+        attacks = _attack_all(study, working.result / "confidential", reporter or default_reporter())
         tables = {name: _stacked(attacks, name) for name in ("rates", "ranks", "interactions")}
         summary = StudyResult(working.out, **tables)
         tables["comparison"] = summary.comparison().reset_index()

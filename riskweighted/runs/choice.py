@@ -18,7 +18,7 @@ from riskweighted.common.checks import check_names
 from riskweighted.common.errors import ConvergenceWarning, InputError
 from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.native import as_pandas
-from riskweighted.common.progress import Quiet, Reporter
+from riskweighted.common.progress import Reporter, default_reporter
 from riskweighted.common.seeds import Streams
 from riskweighted.common.settings import as_toml, to_table
 from riskweighted.contract.distribution import interval_masses
@@ -143,7 +143,7 @@ def choose_synthesizer(
     'logistic'
     """
     confidential = as_pandas(confidential)
-    reporter, streams = reporter or Quiet(), Streams(random_seed)
+    reporter, streams = reporter or default_reporter(), Streams(random_seed)
     candidates = list(find_candidates(formula, confidential, settings or {}))
     accepted = [candidate for candidate in candidates if candidate.model is not None]
     if not accepted:

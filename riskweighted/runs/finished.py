@@ -17,6 +17,7 @@ from riskweighted.common.seeds import Streams
 from riskweighted.data.io import read_datasets, read_table
 from riskweighted.design.precision import LEVELS
 from riskweighted.evaluation.verdicts import Verdict, find_verdicts
+from riskweighted.runs.card import run_card
 from riskweighted.runs.folder import (
     check_dataset,
     check_records,
@@ -74,6 +75,14 @@ class FinishedRun:
     folder: Path
     manifest: dict[str, Any] = field(repr=False)
     tables: dict[str, pd.DataFrame] = field(repr=False)
+
+    @property
+    def summary(self) -> pd.DataFrame:
+        """The main table, one row per label, as `Run` has it."""
+        return self.tables["summary"].set_index("label")
+
+    def _repr_html_(self) -> str:
+        return run_card(self.folder, self.verdicts, self.summary)
 
     @property
     def _count(self) -> int:

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from riskweighted.common.folders import WorkingFolder, opened
 from riskweighted.common.native import as_pandas
-from riskweighted.common.progress import Quiet, Reporter
+from riskweighted.common.progress import Reporter, default_reporter
 from riskweighted.evaluation.computing import released_rows
 from riskweighted.evaluation.evaluate import Evaluation
 from riskweighted.evaluation.fit_check import check_fit, fit_verdict
@@ -21,6 +21,7 @@ from riskweighted.evaluation.judgement import FITS, JUDGED
 from riskweighted.evaluation.summary import FIT_COLUMNS
 from riskweighted.evaluation.verdicts import Verdict, find_verdicts, verdict_table
 from riskweighted.runs.beyond import disclosure_tables
+from riskweighted.runs.card import run_card
 from riskweighted.runs.checked import check_study
 from riskweighted.runs.choice import Choice, resolve_study, study_text
 from riskweighted.runs.folder import check_replaceable, write_results
@@ -57,6 +58,9 @@ class Run:
     tuned: TunedScheme | None = field(default=None, repr=False)
     verdicts: tuple[Verdict, ...] = field(default=(), repr=False)
     reasons: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
+
+    def _repr_html_(self) -> str:
+        return run_card(self.folder, self.verdicts, self.summary)
 
     @property
     def converged(self) -> bool:
@@ -115,7 +119,7 @@ def run_study(
     # Matrices here are small: more threads of BLAS wait for each other, and a sum that is split over them does not repeat.
     with opened(Path(out), "a run", check_replaceable=check_replaceable, force=force) as working, threadpool_limits(1):
         study = replace(study, sampling=replace(study.sampling, cores=cores))
-        data, reporter = study.read_data() if confidential is None else confidential, reporter or Quiet()
+        data, reporter = study.read_data() if confidential is None else confidential, reporter or default_reporter()
         study, choice = resolve_study(study, data, working.folder, reporter)
         work = check_study(study, data, working.folder).work
         streams = run_streams(work.study, work.prepared(), working.folder, entropy)

@@ -1,6 +1,7 @@
 """`fit`: the risk-weighted pseudo posterior of a synthesizer or of a chain, block by block (METHODS sections 5 and 12)."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -9,6 +10,8 @@ import pandas as pd
 from riskweighted.common.checks import check_seed
 from riskweighted.common.errors import InputError
 from riskweighted.common.native import as_pandas, native_of
+from riskweighted.common.notebook import in_notebook
+from riskweighted.common.progress import default_reporter
 from riskweighted.contract.synthesizer import Synthesizer
 from riskweighted.guarantee.statement import Guarantee
 from riskweighted.sampling.block_fit import refuse_survey
@@ -103,7 +106,8 @@ def fit(
     check_seed(random_seed)
     native, confidential, alpha = native_of(confidential), as_pandas(confidential), as_pandas(alpha)
     prepared = prepare_sequence(synthesizer, confidential, survey)
-    fitted = fit_sequence(prepared, alpha, sampling, random_seed, progress, guarantee=guarantee, L=L)
+    with default_reporter().step("sampling") if progress is None and in_notebook() else nullcontext(progress) as told:
+        fitted = fit_sequence(prepared, alpha, sampling, random_seed, told, guarantee=guarantee, L=L)
     return fitted if native is None else replace(fitted, native=native)
 
 

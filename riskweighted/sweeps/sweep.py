@@ -19,7 +19,7 @@ from riskweighted.common.extras import optional
 from riskweighted.common.fingerprints import fingerprint, versions
 from riskweighted.common.folders import WorkingFolder, opened
 from riskweighted.common.native import as_pandas
-from riskweighted.common.progress import Quiet, Reporter
+from riskweighted.common.progress import Reporter, default_reporter
 from riskweighted.common.threads import worker_threads
 from riskweighted.evaluation.tables import CONFIDENTIAL
 from riskweighted.intruder.world import make_world
@@ -141,7 +141,7 @@ def sweep(
     if confidential is not None and any(name.startswith("data.") for name in plan.grid):
         raise InputError("the grid names a setting of 'data', but the data are given as a DataFrame; give one of them")
     with opened(Path(out), "a sweep", check_replaceable=check_replaceable, force=force) as working:
-        return _sweep_in(working, plan, confidential, workers, scheduler, reporter or Quiet())
+        return _sweep_in(working, plan, confidential, workers, scheduler, reporter or default_reporter())
 
 
 def _sweep_in(
@@ -159,7 +159,7 @@ def _sweep_in(
 
 def count_cells(plan: Sweep, *, reporter: Reporter | None = None) -> Counted:
     """Check every cell of a sweep and say how many there are; nothing is fitted or written."""
-    return _counted(_checked(plan, None, reporter or Quiet())[1])
+    return _counted(_checked(plan, None, reporter or default_reporter())[1])
 
 
 def _checked(plan: Sweep, confidential: pd.DataFrame | None, reporter: Reporter) -> tuple[list[Point], list[Cell], dict[str, Any]]:

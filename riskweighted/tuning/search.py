@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
-from riskweighted.common.progress import Quiet, Reporter
+from riskweighted.common.progress import Reporter, default_reporter
 from riskweighted.common.seeds import Streams
 from riskweighted.intruder.world import World
 from riskweighted.measures.context import Subject
@@ -63,7 +63,7 @@ def tune_model(
     `leaving`: how a record is left out of a fit, for constraints of disclosure. `sample` gives the fit of a scheme with weights (n, V), as
     a run does, which keeps it; without it fits are sampled here, with the seeds ``streams.seed_for("fit", scheme)``.
     """
-    reporter = reporter or Quiet()
+    reporter = reporter or default_reporter()
     check_measurable(settings, world)
     loss, of = loss_of(settings.loss, world, analysis), settings.asked.variable
     _check_draws(settings.risk_draws, sampling if unweighted is None else unweighted)

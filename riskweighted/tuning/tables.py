@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import listing
+from riskweighted.common.notebook import card
 from riskweighted.common.numbers import by_digits, exactly, in_column, together
 from riskweighted.measures.measure import Estimate
 from riskweighted.sequence.fit import Fit
@@ -100,6 +101,13 @@ class Tuning:
     families: pd.DataFrame = field(repr=False)
     constraints: pd.DataFrame = field(repr=False)
     why: str
+
+    def _repr_html_(self) -> str:
+        met = "meets" if self.met else "misses"
+        reached = f"{self.scheme} {met} {self.target} of at most {self.at_most:g}: {self.reached:.4g}, error {self.error:.2g}"
+        facts = {"loss": f"{self.loss:.4g}, error {self.loss_error:.2g}", "fits sampled": self.fits}
+        shown = self.families.set_index("scheme").drop(columns="result", errors="ignore")
+        return card("Tuning", [reached, self.why], facts, shown, "Confidential: alpha and fit carry data.")
 
     @property
     def met(self) -> bool:
