@@ -1,7 +1,12 @@
+from .counts import CountRatio as CountRatio
 from .hierarchical import Hierarchical as Hierarchical
 from .linear_regression import LinearRegression as LinearRegression
+from .logistic import Logistic as Logistic
+from .multinomial import Multinomial as Multinomial
 from .negative_binomial import NegativeBinomial as NegativeBinomial
 from .normal_mixture import NormalMixture as NormalMixture
+from .ordinal import Ordinal as Ordinal
+from .sequential import Sequential as Sequential
 from .top_coding import TopCoding as TopCoding
 from .transformation import Transformation as Transformation
 from .two_part import TwoPart as TwoPart

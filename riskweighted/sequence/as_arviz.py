@@ -108,7 +108,7 @@ def _axis(parameter: str, number: int, size: int, columns: Sequence[str]) -> tup
     """The name and the labels of an axis: "..._slope" and "drift" have one entry a column, "coefficient" the intercept before them."""
     last = parameter.rsplit(".", 1)[-1]
     if len(columns) and size == len(columns) and (last in ("slope", "drift", "log_slope") or "slope" in last.split("_")):
-        return "column", list(columns)
+        return "predictor", list(columns)  # ArviZ 1 has a meaning of its own for "column"
     if size == len(columns) + 1 and last in ("coefficient", "common", "tau"):
         return "term", ["Intercept", *columns]
     return f"{parameter}_dim_{number}", None
