@@ -109,8 +109,8 @@ FILES: dict[str, Callable[[], File]] = {
         "crime1",
         "narr86 ptime86 tottime inc86",
         "black hispan born60",
-        "pcnv qemp86",
-        ("narr86 ~ pcnv + qemp86 + inc86", "inc86 ~ qemp86 + C(black)", "narr86 ~ ptime86 + tottime + C(black)"),
+        "pcnv",
+        ("narr86 ~ pcnv + inc86", "inc86 ~ pcnv + C(black)", "narr86 ~ ptime86 + tottime + C(black)"),
         0.5,
     ),
 }

@@ -1,20 +1,33 @@
 """Frames of polars and tables of Arrow: in as pandas, and out as what they were, through narwhals. Those of pandas pass untouched."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
 
-__all__ = ["Native", "as_pandas", "native_of"]
+if TYPE_CHECKING:
+    from narwhals.typing import IntoDataFrame
 
+__all__ = ["Frame", "GivenFrames", "Native", "as_pandas", "native_of"]
+
+Frame: TypeAlias = "pd.DataFrame | IntoDataFrame"  # of pandas, polars or Arrow
+GivenFrames: TypeAlias = "pd.DataFrame | IntoDataFrame | Sequence[pd.DataFrame] | Sequence[IntoDataFrame]"  # one, or L of them
 T = TypeVar("T")
 
 
-def as_pandas(given: T) -> T:
+@overload
+def as_pandas(given: Sequence[Frame]) -> list[pd.DataFrame]: ...
+@overload
+def as_pandas(given: "IntoDataFrame") -> pd.DataFrame: ...
+@overload
+def as_pandas(given: Mapping[str, GivenFrames]) -> dict[str, pd.DataFrame | list[pd.DataFrame]]: ...
+@overload
+def as_pandas(given: T) -> T: ...
+def as_pandas(given: Any) -> Any:
     """A frame of another library as the pandas frame that a csv file of it would be read as; all else, such as pandas' own, as it is.
 
     Lists, tuples and dicts of frames are looked through. Whole numbers with gaps become floats with NaN, text and categories without
@@ -26,7 +39,7 @@ def as_pandas(given: T) -> T:
         return given if all(new is old for new, old in zip(made, given, strict=True)) else made
     if isinstance(given, dict):
         held = {name: as_pandas(part) for name, part in given.items()}
-        return given if all(held[name] is given[name] for name in given) else held  # type: ignore[return-value]
+        return given if all(held[name] is given[name] for name in given) else held
     frame = _eager(given)
     return given if frame is None else _to_pandas(frame)
 

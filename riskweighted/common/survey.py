@@ -5,12 +5,12 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import require_columns
-from riskweighted.common.native import as_pandas
+from riskweighted.common.native import Frame, as_pandas
 
 __all__ = ["checked_survey", "survey_weights"]
 
 
-def survey_weights(confidential: pd.DataFrame, column: str) -> pd.Series:
+def survey_weights(confidential: Frame, column: str) -> pd.Series:
     """Return the survey weights of a column, normalised to sum n (METHODS section 12).
 
     Parameters

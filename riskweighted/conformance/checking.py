@@ -9,7 +9,7 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import require_columns
-from riskweighted.common.native import as_pandas
+from riskweighted.common.native import Frame, as_pandas
 from riskweighted.conformance import clauses, refusals
 from riskweighted.conformance.centring import centring_agrees
 from riskweighted.conformance.clauses import Skipped, Trial
@@ -50,7 +50,7 @@ _CLAUSES: dict[str, Callable[[Trial], str | None]] = {
 _THETAS = 4
 
 
-def check_synthesizer(make: Callable[[], Synthesizer] | Synthesizer, data: pd.DataFrame) -> pd.DataFrame:
+def check_synthesizer(make: Callable[[], Synthesizer] | Synthesizer, data: Frame) -> pd.DataFrame:
     """Return the result of every clause of the contract of `Synthesizer` for a class of your own, in seconds and without sampling.
 
     Parameters

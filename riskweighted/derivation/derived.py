@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 from riskweighted.common.checks import check_names, check_number
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import as_floats, holds_numbers, require_columns
-from riskweighted.common.native import as_pandas
+from riskweighted.common.native import Frame, as_pandas
 from riskweighted.derivation.amounts import findings_of_amounts
 from riskweighted.derivation.columns import LEAST, Columns
 from riskweighted.derivation.judging import EXACT, PREDICTED, RECOVERED, STATUS, Amounts, Finding
@@ -30,7 +30,7 @@ _WORDS = ("its amounts", "its missing values", "its zeros")
 
 
 def derived(
-    data: pd.DataFrame,
+    data: Frame,
     target: str | Sequence[str],
     known: str | Sequence[str] = (),
     released: Sequence[str] | None = None,

@@ -20,7 +20,7 @@ from formulaic.errors import DataMismatchWarning, FormulaicError
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import holds_numbers, require_columns, require_finite, require_target
-from riskweighted.common.native import as_pandas
+from riskweighted.common.native import Frame, as_pandas
 from riskweighted.design.distinct import Distinct, distinct_records
 from riskweighted.design.formulas import ALLOWED, on_grid, response_name, split_formula, uses_all_records
 from riskweighted.design.splines import spline
@@ -126,7 +126,7 @@ def _plain_columns(formula: str, spec: ModelSpec, frame: pd.DataFrame) -> np.nda
     return columns if np.isfinite(columns).all() else None
 
 
-def response_values(formula: str, data: pd.DataFrame, what: str = "confidential data") -> np.ndarray:
+def response_values(formula: str, data: Frame, what: str = "confidential data") -> np.ndarray:
     """Return the sensitive variable as floats, (n,); text, missing and infinite values are refused.
 
     Examples
@@ -212,7 +212,7 @@ def _columns(formula: str, matrix: Any) -> np.ndarray:
     return columns
 
 
-def build_design(formula: str, data: pd.DataFrame) -> Design:
+def build_design(formula: str, data: Frame) -> Design:
     """Return the predictors of a formula, centred, with the turn that whitens them.
 
     InputError if the formula cannot be read or names an unknown column, a predictor is missing or infinite, or columns of the design are

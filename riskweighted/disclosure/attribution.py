@@ -7,7 +7,7 @@ import pandas as pd
 
 from riskweighted.common.checks import check_count, check_names, check_seed
 from riskweighted.common.errors import InputError
-from riskweighted.common.native import as_pandas
+from riskweighted.common.native import Frame, as_pandas
 from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.comparing import Sides
@@ -29,7 +29,7 @@ Packs = Sequence[pd.DataFrame] | Sequence[Sequence[pd.DataFrame]]
 
 
 def attribution(
-    confidential: pd.DataFrame,
+    confidential: Frame,
     packs: Packs | None,
     scenario: Scenario,
     *,

@@ -19,7 +19,7 @@ from riskweighted.common.checks import check_count, check_names, check_seed
 from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.frames import require_columns
-from riskweighted.common.native import as_pandas
+from riskweighted.common.native import Frame, as_pandas
 from riskweighted.data.io import read_table, write_table
 from riskweighted.disclosure.decoys import Decoys, decoy_scores, plant, shown_elsewhere, slope_on_decoys
 from riskweighted.disclosure.fold_files import ASSIGNMENT, DECOYS, check_written, read_manifest, read_pack, write_guide, write_manifest
@@ -91,7 +91,7 @@ class Folds:
 
 
 def write_folds(
-    confidential: pd.DataFrame,
+    confidential: Frame,
     synthesized: str | Sequence[str],
     out: str | Path,
     *,
@@ -167,7 +167,7 @@ def assigned(confidential: pd.DataFrame, unit: str | None, count: int, rng: np.r
     return np.asarray((rng.permutation(units) % count)[codes])
 
 
-def read_folds(folder: str | Path, confidential: pd.DataFrame) -> Folds:
+def read_folds(folder: str | Path, confidential: Frame) -> Folds:
     """Return what a tool made of the folder of `write_folds`, checked.
 
     Raises

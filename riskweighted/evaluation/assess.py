@@ -15,13 +15,12 @@ import pandas as pd
 from riskweighted.common.checks import check_count, check_names, check_seed, check_sequence, check_share, check_text
 from riskweighted.common.errors import RiskWeightedWarning
 from riskweighted.common.frames import require_columns
-from riskweighted.common.native import as_pandas
+from riskweighted.common.native import Frame, GivenFrames, as_pandas
 from riskweighted.common.notebook import card
 from riskweighted.evaluation.computing import added_rows, measured_rows
 from riskweighted.evaluation.evaluate import utility_table
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, as_table, statistics_of
 from riskweighted.evaluation.tools import HOLDOUT, ITSELF, YARDSTICKS, Tool, find_tools, yardsticks
-from riskweighted.intruder.pairing import Frames
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import Paired, World, make_world
 from riskweighted.measures.attribution import DCAP
@@ -105,11 +104,11 @@ class Assessment:
 
 
 def assess(
-    confidential: pd.DataFrame,
-    synthetic: Frames | Mapping[str, Frames],
+    confidential: Frame,
+    synthetic: "GivenFrames | Mapping[str, GivenFrames]",
     scenario: Scenario,
     *,
-    holdout: pd.DataFrame | None = None,
+    holdout: "Frame | None" = None,
     unpaired: str | Sequence[str] = (),
     columns: str | Sequence[str] = (),
     regressions: Sequence[str] = (),

@@ -11,7 +11,7 @@ import pandas as pd
 from riskweighted.common.checks import check_names, check_seed
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
-from riskweighted.common.native import as_pandas
+from riskweighted.common.native import Frame, GivenFrames, as_pandas
 from riskweighted.common.notebook import card
 from riskweighted.evaluation.computing import added_measures, added_rows, measured_rows
 from riskweighted.evaluation.expected import check_fits, find_mechanism
@@ -88,8 +88,8 @@ class Evaluation:
 
 
 def evaluate(
-    confidential: pd.DataFrame,
-    synthetic: Mapping[str, Frames | pd.DataFrame],
+    confidential: Frame,
+    synthetic: "Mapping[str, GivenFrames]",
     scenario: Scenario,
     *,
     settings: EvaluationSettings | None = None,
@@ -181,7 +181,7 @@ def _afresh(part: str, label: str, make: Callable[[], Any]) -> Any:
 
 def evaluate_world(
     world: World,
-    synthetic: Mapping[str, Frames | pd.DataFrame],
+    synthetic: "Mapping[str, GivenFrames]",
     settings: EvaluationSettings,
     analysis: Analysis | None,
     *,

@@ -11,7 +11,7 @@ from riskweighted.common.checks import check_choice, check_names, check_number
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import refuse_infinite, require_columns
 from riskweighted.common.groups import most_categories
-from riskweighted.common.native import as_pandas
+from riskweighted.common.native import Frame, as_pandas
 from riskweighted.common.notebook import card
 from riskweighted.common.settings import read_by
 from riskweighted.intruder.disguise import refuse_disguised_numbers
@@ -208,7 +208,7 @@ class Scenario:
             upper = np.maximum(np.nextafter(upper, -np.inf), values)
         return Balls(lower, upper)
 
-    def check(self, data: pd.DataFrame, what: str = "confidential data") -> None:
+    def check(self, data: Frame, what: str = "confidential data") -> None:
         """Refuse data that lacks a column of the scenario, repeats one, is empty, or has unusable sensitive values: nothing but missing
         values and special codes.
         """

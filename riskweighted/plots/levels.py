@@ -1,6 +1,6 @@
 """Levels of a categorical variable: shares in the confidential and the synthetic data, and the weights of each level's records."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Unpack
 
 import numpy as np
@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import require_columns
-from riskweighted.common.native import as_pandas
+from riskweighted.common.native import Frame, GivenFrames, as_pandas
 from riskweighted.evaluation.tables import CONFIDENTIAL
 from riskweighted.plots.style import CONFIDENTIAL_COLOUR, OnAxes, add_legend, add_note, finish, name_ticks, panel, short_names, title
 
@@ -51,8 +51,8 @@ def named_levels(values: pd.Series, names: Mapping[object, str]) -> pd.Series:
 
 
 def plot_levels(
-    confidential: pd.DataFrame,
-    synthetic: Mapping[str, Sequence[pd.DataFrame]],
+    confidential: Frame,
+    synthetic: "Mapping[str, GivenFrames]",
     variable: str,
     *,
     minimum_count: int | None = None,

@@ -4,14 +4,12 @@ from collections.abc import Mapping
 from typing import Unpack
 
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 
 from riskweighted.common.errors import InputError
-from riskweighted.common.native import as_pandas
+from riskweighted.common.native import Frame, GivenFrames, as_pandas
 from riskweighted.common.numbers import shared_digits
 from riskweighted.evaluation.fit_statistics import QUANTILES
-from riskweighted.intruder.pairing import Frames
 from riskweighted.plots.style import OnAxes, dress, panel, title
 from riskweighted.plots.utility import numeric_columns
 
@@ -28,7 +26,7 @@ def shown_quantiles(values: np.ndarray, minimum_count: int) -> dict[float, float
 
 
 def plot_quantiles(
-    confidential: pd.DataFrame, synthetic: Mapping[str, Frames], variable: str, *, minimum_count: int | None = None, **axes: Unpack[OnAxes]
+    confidential: Frame, synthetic: "Mapping[str, GivenFrames]", variable: str, *, minimum_count: int | None = None, **axes: Unpack[OnAxes]
 ) -> Axes:
     """Draw quantiles of L synthetic datasets per label (their mean) against the confidential ones of the same shares; return the axes.
 

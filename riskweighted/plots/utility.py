@@ -10,9 +10,9 @@ from scipy.stats import gaussian_kde
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
-from riskweighted.common.native import as_pandas
+from riskweighted.common.native import Frame, GivenFrames, as_pandas
 from riskweighted.evaluation.tables import CONFIDENTIAL
-from riskweighted.intruder.pairing import Frames, as_frames
+from riskweighted.intruder.pairing import as_frames
 from riskweighted.plots.binning import Histogram, merged_histogram, shares_in_bins
 from riskweighted.plots.style import (
     CONFIDENTIAL_COLOUR,
@@ -107,7 +107,7 @@ def _draw_intervals(ax: Axes, bounds: pd.DataFrame, styles: Mapping[object, Sche
 
 
 def plot_density(
-    confidential: pd.DataFrame, synthetic: Mapping[str, Frames], variable: str, *, minimum_count: int | None = None, **axes: Unpack[OnAxes]
+    confidential: Frame, synthetic: "Mapping[str, GivenFrames]", variable: str, *, minimum_count: int | None = None, **axes: Unpack[OnAxes]
 ) -> Axes:
     """Draw the density of a variable in the confidential data and in L synthetic datasets per label, and return the axes.
 
@@ -158,7 +158,7 @@ def plot_density(
 
 
 def plot_ecdf(
-    confidential: pd.DataFrame, synthetic: Mapping[str, Frames], variable: str, *, minimum_count: int | None = None, **axes: Unpack[OnAxes]
+    confidential: Frame, synthetic: "Mapping[str, GivenFrames]", variable: str, *, minimum_count: int | None = None, **axes: Unpack[OnAxes]
 ) -> Axes:
     """Draw the distribution function of a variable in the confidential data and in L synthetic datasets per label, and return the axes.
 
@@ -191,7 +191,7 @@ def plot_ecdf(
 
 
 def numeric_columns(
-    confidential: pd.DataFrame, synthetic: Mapping[str, Frames], variable: str
+    confidential: pd.DataFrame, synthetic: "Mapping[str, GivenFrames]", variable: str
 ) -> tuple[np.ndarray, dict[str, list[np.ndarray]]]:
     """The variable's values in the confidential data, and in every synthetic dataset by label."""
     require_columns(confidential, [variable], "confidential data")

@@ -13,7 +13,7 @@ import pandas as pd
 from riskweighted.common.checks import check_seed, is_number
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
-from riskweighted.common.native import as_pandas
+from riskweighted.common.native import Frame, as_pandas
 from riskweighted.reidentification.files import Kind, checked_kinds, cut_points, numbers_of_both, with_rates
 from riskweighted.reidentification.splink_model import TRAINING_PAIRS, Variable, engine, fill, register, score, settings, train
 
@@ -74,8 +74,8 @@ class LinkageResult:
 
 
 def linkage_pairs(
-    puf: pd.DataFrame,
-    eif: pd.DataFrame,
+    puf: Frame,
+    eif: Frame,
     linking: Mapping[str, Kind],
     *,
     random_seed: int | None = 0,

@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
-from riskweighted.common.native import as_pandas
+from riskweighted.common.native import Frame, GivenFrames, as_pandas
 from riskweighted.intruder.boxes import Boxes
 from riskweighted.intruder.neighbours import compared_values
-from riskweighted.intruder.pairing import Frames, as_comparable
+from riskweighted.intruder.pairing import as_comparable
 from riskweighted.intruder.patterns import cells, known_patterns
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.sorted_balls import find_runs
@@ -52,7 +52,7 @@ class CorrectAttribution:
 
 
 def correct_attribution(
-    confidential: pd.DataFrame, synthetic: Frames, scenario: Scenario, absent: Literal["zero", "drop"] = "zero", *, tau: float = 1.0
+    confidential: Frame, synthetic: "GivenFrames", scenario: Scenario, absent: Literal["zero", "drop"] = "zero", *, tau: float = 1.0
 ) -> CorrectAttribution:
     """Return DCAP and TCAP (Elliot 2014; Taub, Elliot, Pampaka & Smith 2018; Taub & Elliot 2019).
 
@@ -124,7 +124,7 @@ def _attribution_figures(cap: np.ndarray, targeted: np.ndarray) -> dict[str, flo
     }
 
 
-def _keyed_frames(confidential: pd.DataFrame, synthetic: Frames, scenario: Scenario) -> Sequence[pd.DataFrame]:
+def _keyed_frames(confidential: pd.DataFrame, synthetic: "GivenFrames", scenario: Scenario) -> Sequence[pd.DataFrame]:
     """The synthetic datasets, comparable with the confidential one, where there is a key."""
     if not scenario.known:
         raise InputError("known names no variable: attribution needs a key, at least one known variable")
@@ -181,7 +181,7 @@ class ReplicatedUniques(NamedTuple):
     joint: Uniques | None
 
 
-def replicated_uniques(confidential: pd.DataFrame, synthetic: Frames, scenario: Scenario) -> ReplicatedUniques:
+def replicated_uniques(confidential: Frame, synthetic: "GivenFrames", scenario: Scenario) -> ReplicatedUniques:
     """Return synthpop's repU: who is unique in the confidential and in the synthetic data (Raab, Nowok & Dibben 2024).
 
     Where the known variables are released unaltered, every unique on them is replicated, whatever is synthesized:

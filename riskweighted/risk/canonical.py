@@ -26,7 +26,7 @@ from scipy.spatial.distance import cdist
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import kind_of_values, refuse_infinite, require_columns
-from riskweighted.common.native import as_pandas
+from riskweighted.common.native import Frame, as_pandas
 from riskweighted.intruder.patterns import cells, known_patterns
 
 __all__ = ["CanonicalDisclosure", "CanonicalVariates", "canonical_disclosure", "canonical_disclosure_by", "idp_bounds", "midp_bound"]
@@ -183,7 +183,7 @@ def _links(variates: CanonicalVariates) -> tuple[Array, Array, Array, Array]:
     return probability, nearest, tied, true
 
 
-def canonical_disclosure(confidential: pd.DataFrame, masked: pd.DataFrame, variables: Names = None) -> CanonicalDisclosure:
+def canonical_disclosure(confidential: Frame, masked: Frame, variables: Names = None) -> CanonicalDisclosure:
     """Return the value and the identity disclosure of masked numeric data (Muralidhar & Sarathy; METHODS section 8).
 
     Parameters
@@ -224,7 +224,7 @@ def canonical_disclosure(confidential: pd.DataFrame, masked: pd.DataFrame, varia
     )
 
 
-def canonical_disclosure_by(confidential: pd.DataFrame, masked: pd.DataFrame, by: Sequence[str], variables: Names = None) -> pd.DataFrame:
+def canonical_disclosure_by(confidential: Frame, masked: Frame, by: Sequence[str], variables: Names = None) -> pd.DataFrame:
     """Return `canonical_disclosure` of each combination of unmasked categorical variables (Muralidhar & Sarathy, slides 22-23).
 
     `by` are columns of `confidential`; where `masked` has them they must agree; a missing value is a level. One row per subset: `by`,

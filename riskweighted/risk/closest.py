@@ -12,8 +12,8 @@ import pandas as pd
 from scipy.spatial import KDTree
 
 from riskweighted.common.groups import group_codes
-from riskweighted.common.native import as_pandas
-from riskweighted.intruder.pairing import Frames, as_comparable
+from riskweighted.common.native import Frame, GivenFrames, as_pandas
+from riskweighted.intruder.pairing import as_comparable
 from riskweighted.intruder.patterns import cells
 from riskweighted.intruder.scenario import Scenario
 
@@ -71,11 +71,11 @@ class ClosestRecords:
 
 
 def closest_records(
-    confidential: pd.DataFrame,
-    synthetic: Frames,
+    confidential: Frame,
+    synthetic: "GivenFrames",
     scenario: Scenario,
     *,
-    holdout: pd.DataFrame | None = None,
+    holdout: "Frame | None" = None,
     random_seed: int = 0,
 ) -> ClosestRecords:
     """Return how far synthetic records lie from the closest and the second closest confidential record (METHODS section 7).

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError, SingletonWarning
-from riskweighted.common.native import as_pandas
+from riskweighted.common.native import Frame, GivenFrames, as_pandas
 from riskweighted.intruder.neighbours import Neighbourhood, Neighbours
 from riskweighted.intruder.pairing import Frames
 from riskweighted.intruder.patterns import Patterns
@@ -73,14 +73,14 @@ def mean_identification_risk(paired: Paired) -> np.ndarray:
 
 
 @overload
-def identification_risk(confidential: pd.DataFrame, synthetic: Frames | None, scenario: Scenario) -> pd.Series: ...
+def identification_risk(confidential: Frame, synthetic: "GivenFrames | None", scenario: Scenario) -> pd.Series: ...
 
 
 @overload
-def identification_risk(confidential: pd.DataFrame, *, scenario: Scenario) -> pd.Series: ...
+def identification_risk(confidential: Frame, *, scenario: Scenario) -> pd.Series: ...
 
 
-def identification_risk(confidential: pd.DataFrame, synthetic: Frames | None = None, scenario: Scenario | None = None) -> pd.Series:
+def identification_risk(confidential: Frame, synthetic: "GivenFrames | None" = None, scenario: Scenario | None = None) -> pd.Series:
     """Return the identification risk of each record (Hu et al. 2022, eq. 1 and 2).
 
     Parameters

@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
-from riskweighted.common.native import as_pandas
+from riskweighted.common.native import Frame, GivenFrames, as_pandas
 from riskweighted.intruder.neighbours import Neighbours
-from riskweighted.intruder.pairing import Frames
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import Paired, make_world
 from riskweighted.risk.identification import record_risks
@@ -68,8 +67,8 @@ class MatchingRisk:
 
 
 def matching_risk(
-    confidential: pd.DataFrame,
-    synthetic: Frames,
+    confidential: Frame,
+    synthetic: "GivenFrames",
     scenario: Scenario,
     *,
     targets: Sequence[object] | np.ndarray | None = None,

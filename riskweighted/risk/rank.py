@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
-from riskweighted.common.native import as_pandas
-from riskweighted.intruder.pairing import Frames
+from riskweighted.common.native import Frame, GivenFrames, as_pandas
 from riskweighted.intruder.patterns import cells
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.sorted_balls import find_runs
@@ -14,7 +13,7 @@ from riskweighted.intruder.world import Paired, make_world
 __all__ = ["rank_measure", "rank_shares"]
 
 
-def rank_measure(confidential: pd.DataFrame, synthetic: Frames, scenario: Scenario) -> pd.Series:
+def rank_measure(confidential: Frame, synthetic: "GivenFrames", scenario: Scenario) -> pd.Series:
     """Return the share of the pattern's synthetic values strictly between y_i and its own (Kleisle-Murphy 2020; METHODS section 7).
 
     Parameters

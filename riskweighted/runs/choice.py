@@ -17,7 +17,7 @@ from riskweighted.common.atomic import keep, recall
 from riskweighted.common.checks import check_names
 from riskweighted.common.errors import ConvergenceWarning, InputError
 from riskweighted.common.fingerprints import fingerprint
-from riskweighted.common.native import as_pandas
+from riskweighted.common.native import Frame, as_pandas
 from riskweighted.common.progress import Reporter, default_reporter
 from riskweighted.common.seeds import Streams
 from riskweighted.common.settings import as_toml, to_table
@@ -101,7 +101,7 @@ class Choice:
 
 def choose_synthesizer(
     formula: str,
-    confidential: pd.DataFrame,
+    confidential: Frame,
     *,
     settings: Mapping[str, Any] | None = None,
     scenario: Scenario | None = None,

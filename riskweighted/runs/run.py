@@ -12,7 +12,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from riskweighted.common.folders import WorkingFolder, opened
-from riskweighted.common.native import as_pandas
+from riskweighted.common.native import Frame, as_pandas
 from riskweighted.common.progress import Reporter, default_reporter
 from riskweighted.evaluation.computing import released_rows
 from riskweighted.evaluation.evaluate import Evaluation
@@ -76,7 +76,7 @@ def run_study(
     study: Study,
     out: str | Path,
     *,
-    confidential: pd.DataFrame | None = None,
+    confidential: "Frame | None" = None,
     force: bool = False,
     cores: int | None = None,
     reporter: Reporter | None = None,

@@ -9,7 +9,7 @@ import pandas as pd
 
 from riskweighted.common.checks import check_seed
 from riskweighted.common.errors import InputError
-from riskweighted.common.native import as_pandas, native_of
+from riskweighted.common.native import Frame, as_pandas, native_of
 from riskweighted.common.notebook import in_notebook
 from riskweighted.common.progress import default_reporter
 from riskweighted.contract.synthesizer import Synthesizer
@@ -32,7 +32,7 @@ __all__ = ["CompiledSequence", "compile_model", "fit", "fit_sequence"]
 
 def fit(
     synthesizer: Synthesizer | Chain,
-    confidential: pd.DataFrame,
+    confidential: Frame,
     alpha: Alpha = None,
     *,
     random_seed: int | None = None,
@@ -174,7 +174,7 @@ class CompiledSequence:
 
 def compile_model(
     synthesizer: Synthesizer | Chain,
-    confidential: pd.DataFrame,
+    confidential: Frame,
     *,
     censored: bool = False,
     survey: str | pd.Series | np.ndarray | None = None,

@@ -11,7 +11,7 @@ import pandas as pd
 
 from riskweighted.common.checks import check_seed
 from riskweighted.common.errors import InputError
-from riskweighted.common.native import as_pandas, native_of
+from riskweighted.common.native import Frame, as_pandas, native_of
 from riskweighted.contract.synthesizer import Synthesizer
 from riskweighted.guarantee.statement import Guarantee
 from riskweighted.sampling.saving import check_checksum
@@ -27,7 +27,7 @@ __all__ = ["load_fit", "read_fit"]
 def load_fit(
     path: str | Path,
     synthesizer: Synthesizer | Chain,
-    confidential: pd.DataFrame,
+    confidential: Frame,
     alpha: Alpha,
     *,
     random_seed: int | None = None,

@@ -9,7 +9,7 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
-from riskweighted.common.native import as_pandas
+from riskweighted.common.native import Frame, as_pandas
 from riskweighted.structure.columns import Looked, look
 from riskweighted.structure.findings import Finding
 from riskweighted.structure.orders import orders, sums
@@ -80,7 +80,7 @@ class FoundStructure:
 
 
 def find_structure(
-    data: pd.DataFrame,
+    data: Frame,
     columns: Sequence[str] | None = None,
     *,
     codes: Mapping[str, Sequence[float]] | None = None,

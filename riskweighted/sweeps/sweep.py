@@ -18,7 +18,7 @@ from riskweighted.common.errors import InputError
 from riskweighted.common.extras import optional
 from riskweighted.common.fingerprints import fingerprint, versions
 from riskweighted.common.folders import WorkingFolder, opened
-from riskweighted.common.native import as_pandas
+from riskweighted.common.native import Frame, as_pandas
 from riskweighted.common.progress import Reporter, default_reporter
 from riskweighted.common.threads import worker_threads
 from riskweighted.evaluation.tables import CONFIDENTIAL
@@ -89,7 +89,7 @@ def sweep(
     plan: Sweep,
     out: str | Path,
     *,
-    confidential: pd.DataFrame | None = None,
+    confidential: "Frame | None" = None,
     force: bool = False,
     workers: int | None = None,
     scheduler: str | None = None,

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.checks import check_seed
-from riskweighted.common.native import as_pandas, native_of
+from riskweighted.common.native import Frame, as_pandas, native_of
 from riskweighted.common.progress import Reporter
 from riskweighted.common.seeds import Streams
 from riskweighted.contract.synthesizer import Synthesizer
@@ -32,7 +32,7 @@ __all__ = ["Tuning", "tune", "tune_model"]
 
 def tune(
     synthesizer: Synthesizer | Chain,
-    confidential: pd.DataFrame,
+    confidential: Frame,
     scenario: Scenario,
     *,
     target: str,

@@ -12,7 +12,7 @@ from formulaic import model_matrix
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
-from riskweighted.common.native import as_pandas
+from riskweighted.common.native import Frame, as_pandas
 from riskweighted.utility.tables import FileCodes
 
 __all__ = ["PropensityDistance", "coded_propensity", "propensity_distance"]
@@ -31,9 +31,7 @@ class PropensityDistance(NamedTuple):
     standardised: float
 
 
-def propensity_distance(
-    confidential: pd.DataFrame, synthetic: pd.DataFrame, predictors: str, synthesized: tuple[str, ...]
-) -> PropensityDistance:
+def propensity_distance(confidential: Frame, synthetic: Frame, predictors: str, synthesized: tuple[str, ...]) -> PropensityDistance:
     """Return the pMSE of a logistic regression with its null expectation and standard deviation (METHODS section 6).
 
     Parameters

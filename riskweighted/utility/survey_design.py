@@ -14,7 +14,7 @@ import pandas as pd
 from riskweighted.common.checks import check_choice, check_number
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import require_columns
-from riskweighted.common.native import as_pandas
+from riskweighted.common.native import Frame, as_pandas
 from riskweighted.common.survey import survey_weights
 
 __all__ = ["REPLICATIONS", "SurveyDesign", "design_columns", "survey_design"]
@@ -96,7 +96,7 @@ class SurveyDesign:
 
 
 def survey_design(
-    data: pd.DataFrame,
+    data: Frame,
     survey: str,
     strata: str | None = None,
     *,

@@ -11,8 +11,8 @@ from riskweighted.common.checks import check_count, check_names
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
 from riskweighted.common.groups import group_codes, group_kind
-from riskweighted.common.native import as_pandas
-from riskweighted.intruder.pairing import Frames, as_frames
+from riskweighted.common.native import Frame, GivenFrames, as_pandas
+from riskweighted.intruder.pairing import as_frames
 
 __all__ = ["FileCodes", "TableDistance", "coded_tables", "codes_of", "file_codes", "table_distance", "table_utility"]
 
@@ -47,8 +47,8 @@ def table_distance(confidential: np.ndarray, synthetic: np.ndarray, fixed: int =
 
 
 def table_utility(
-    confidential: pd.DataFrame,
-    synthetic: Frames,
+    confidential: Frame,
+    synthetic: "GivenFrames",
     variables: Sequence[str] | None = None,
     ways: int = 2,
     groups: int = 5,

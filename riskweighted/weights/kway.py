@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
-from riskweighted.common.native import as_pandas
+from riskweighted.common.native import Frame, as_pandas
 from riskweighted.intruder.neighbours import Neighbours
 from riskweighted.intruder.patterns import Patterns
 from riskweighted.intruder.scenario import Scenario
@@ -49,7 +49,7 @@ def kway_alpha(world: World, k: int) -> pd.Series:
     return warn_if_flat(pd.Series(np.clip(1.0 - risk, 0.0, 1.0), world.confidential.index, name="alpha"))
 
 
-def kway_weights(confidential: pd.DataFrame, scenario: Scenario, *, k: int) -> pd.Series:
+def kway_weights(confidential: Frame, scenario: Scenario, *, k: int) -> pd.Series:
     """Return weights from the joint risk of each record with k - 1 others of its pattern (METHODS section 3).
 
     k = 1 gives the marginal weights (Hu et al. 2022, eq. 3), k = 2 the pairwise ones (eq. 6-9), k = 3 and 4 the three- and
@@ -80,7 +80,7 @@ def kway_weights(confidential: pd.DataFrame, scenario: Scenario, *, k: int) -> p
     return kway_alpha(make_world(as_pandas(confidential), scenario), k)
 
 
-def marginal_weights(confidential: pd.DataFrame, scenario: Scenario) -> pd.Series:
+def marginal_weights(confidential: Frame, scenario: Scenario) -> pd.Series:
     """Return the marginal weights, alpha_i = 1 - IR_i^c (Hu et al. 2022, eq. 3); see `kway_weights`.
 
     Examples
@@ -92,7 +92,7 @@ def marginal_weights(confidential: pd.DataFrame, scenario: Scenario) -> pd.Serie
     return risk_weights(confidential_risk(make_world(as_pandas(confidential), scenario)))
 
 
-def pairwise_weights(confidential: pd.DataFrame, scenario: Scenario) -> pd.Series:
+def pairwise_weights(confidential: Frame, scenario: Scenario) -> pd.Series:
     """Return the pairwise weights, alpha_i = 1 - mean over j of IR_ij^c in i's pattern (Hu et al. 2022, eq. 6-9); see `kway_weights`.
 
     Examples

@@ -10,7 +10,7 @@ from riskweighted.common.checks import check_count
 from riskweighted.common.errors import InputError, MarginShiftWarning, listing
 from riskweighted.common.frames import check_weights
 from riskweighted.common.groups import group_codes
-from riskweighted.common.native import as_pandas
+from riskweighted.common.native import Frame, as_pandas
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.statuses import MISSING, status_name
 from riskweighted.intruder.world import World, make_world
@@ -37,7 +37,7 @@ def world_shift(world: World, alpha: pd.Series | pd.DataFrame | np.ndarray, *, l
 
 
 def margin_shift(
-    confidential: pd.DataFrame, scenario: Scenario, alpha: pd.Series | pd.DataFrame | np.ndarray, *, levels: bool = False
+    confidential: Frame, scenario: Scenario, alpha: pd.Series | pd.DataFrame | np.ndarray, *, levels: bool = False
 ) -> pd.DataFrame:
     """Return the margin of every synthesized variable as it is and as the weights leave it (METHODS section 3.5).
 

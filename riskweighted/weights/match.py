@@ -9,7 +9,7 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
-from riskweighted.common.native import as_pandas
+from riskweighted.common.native import Frame, as_pandas
 from riskweighted.contract.centring import CentredWeights, OwnFunction
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import World, make_world
@@ -107,7 +107,7 @@ def _each(make: Callable[[tuple[str, ...]], _Result], subsets: Sequence[tuple[st
 
 def centred_weights(
     scheme: str | Callable[[pd.DataFrame, pd.Series], np.ndarray],
-    confidential: pd.DataFrame,
+    confidential: Frame,
     scenario: Scenario,
     *,
     fit: "Fit | None" = None,
@@ -164,7 +164,7 @@ def centred_weights(
 
 
 def match_weights(
-    confidential: pd.DataFrame,
+    confidential: Frame,
     scenario: Scenario,
     scheme: str = "pairwise",
     match: Match = "own",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from riskweighted.common.errors import InputError
-from riskweighted.common.native import as_pandas
+from riskweighted.common.native import Frame, as_pandas
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import World, make_world
 from riskweighted.risk.identification import confidential_risk
@@ -123,7 +123,7 @@ def tuple_size(name: str) -> int:
     return int(match[1])
 
 
-def scheme_weights(name: str, confidential: pd.DataFrame, scenario: Scenario, fit: "Fit | None" = None, **settings: float) -> pd.Series:
+def scheme_weights(name: str, confidential: Frame, scenario: Scenario, fit: "Fit | None" = None, **settings: float) -> pd.Series:
     """Return weights by the name of a scheme (METHODS sections 3 and 9.2).
 
     - "unweighted", "marginal", "pairwise", or "3-way", "4-way", ...
