@@ -9,7 +9,6 @@ import pandas as pd
 from riskweighted.common.errors import InputError, SingletonWarning
 from riskweighted.common.native import Frame, GivenFrames, as_pandas
 from riskweighted.intruder.neighbours import Neighbourhood, Neighbours
-from riskweighted.intruder.pairing import Frames
 from riskweighted.intruder.patterns import Patterns
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import Paired, World, make_world
