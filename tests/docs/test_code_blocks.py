@@ -143,6 +143,7 @@ NOT_RUN = Counter(
     {
         ("ARCHITECTURE.md", "a drawing"): 2,
         ("README.md", "make"): 2,
+        ("README.md", "pip"): 1,
         ("docs/replication.md", "python"): 4,
         ("docs/reidentification.md", "needs Spark"): 1,
         ("docs/several-variables.md", "all 9,275 records take 20 s; tests/runs/test_several_page.py compares it on some"): 1,
