@@ -1,6 +1,5 @@
 """``riskweighted assess``."""
 
-import shlex
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -30,6 +29,7 @@ from riskweighted.common.atomic import write_file
 from riskweighted.common.errors import InputError
 from riskweighted.common.extras import optional
 from riskweighted.common.folders import opened
+from riskweighted.common.text import as_argument
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,7 +98,7 @@ def assess(
             tell(f"note: {note}")
         disclosure = _attributed(table, synthetic_of, scenario, given, asked)
         result = _measure(table, synthetic_of, scenario, holdout, asked)
-        folding = f"riskweighted folds {shlex.quote(str(confidential))} --synthesized {shlex.quote(synthesized)} --out folds"
+        folding = f"riskweighted folds {as_argument(str(confidential))} --synthesized {as_argument(synthesized)} --out folds"
         if working is not None:
             with reporter().step("writing"):
                 _write_assessment(result, working.result, disclosure)

@@ -23,6 +23,7 @@ __all__ = [
     "check_share",
     "check_text",
     "is_number",
+    "path_from",
     "real_path",
 ]
 
@@ -106,6 +107,14 @@ def check_path(value: object, what: str) -> Path:
 def real_path(path: Path) -> Path:
     """Absolute and without links, as `Path.resolve`; which raises where links lead in a circle, and this does not."""
     return Path(os.path.realpath(path))
+
+
+def path_from(folder: Path, path: Path) -> str:
+    """A path as a file in `folder` names it on any system: relative, with slashes; absolute from another drive."""
+    try:
+        return Path(os.path.relpath(path.absolute(), folder.absolute())).as_posix()
+    except ValueError:  # another drive
+        return path.absolute().as_posix()
 
 
 def check_names(value: object, what: str) -> tuple[str, ...]:
