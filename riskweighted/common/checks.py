@@ -2,9 +2,11 @@
 
 import math
 import os
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from numbers import Integral, Real
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +16,7 @@ __all__ = [
     "MOST_RESAMPLES",
     "check_choice",
     "check_count",
+    "check_function",
     "check_names",
     "check_number",
     "check_path",
@@ -22,6 +25,7 @@ __all__ = [
     "check_sequence",
     "check_share",
     "check_text",
+    "function_name",
     "is_number",
     "path_from",
     "real_path",
@@ -75,6 +79,22 @@ def check_text(value: object, what: str, *, optional: bool = False) -> None:
     """Refuse what is not text, or None where that is allowed."""
     if not (isinstance(value, str) or (optional and value is None)):
         raise InputError(f"{what} must be text, got {type(value).__name__}")
+
+
+def check_function(value: object, what: str) -> None:
+    """Refuse what is neither a callable nor the name of one, "package.module:function", of which nothing is imported."""
+    if callable(value) or (isinstance(value, str) and re.fullmatch(r"\w+(\.\w+)*:\w+(\.\w+)*", value)):
+        return
+    got = repr(value) if isinstance(value, str) else type(value).__name__
+    raise InputError(f"{what} must be 'package.module:function' or, in Python, a callable; got {got}")
+
+
+def function_name(function: str | Callable[..., Any]) -> str:
+    """What a function is called in tables and in a study file: "package.module:function", of a script or a notebook its name alone."""
+    if isinstance(function, str):
+        return function
+    module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", type(function).__name__)
+    return str(name) if module in (None, "__main__") else f"{module}:{name}"
 
 
 def check_sequence(value: object, what: str) -> tuple[object, ...]:
