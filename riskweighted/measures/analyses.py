@@ -57,7 +57,7 @@ ESTIMATE = _of_analysis(
 )
 MEAN_OVERLAP = _of_analysis(
     "analysis-overlap",
-    "mean overlap in {term}",
+    "mean overlap of {term}",
     "mean over the estimates of {term} of the overlap of the scheme's interval and the confidential one; not judged where the function "
     "fails on some dataset, or gives other names there",
     source="Karr et al. 2006",

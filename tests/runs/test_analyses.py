@@ -61,7 +61,7 @@ def test_a_run_goes_on_and_names_what_failed(run):
     assert 0 < found["unweighted"] <= 1
     assert by_label(utility, Statistic("analysis-overlap", term=BROKEN)).isna().all()
     assert set(utility.loc[utility["key"] == "analysis-estimate", "term"]) == {f"a in {GOOD}", f"b in {GOOD}"}
-    assert f"mean overlap in {GOOD}" in finished.tables["summary"]
+    assert f"mean overlap of {GOOD}" in finished.tables["summary"]
     frames = finished.synthetic["unweighted"]
     expected = [np.log(frame["income"][frame["group"] == "b"]).mean() for frame in frames]
     value = utility[(utility["term"] == f"b in {GOOD}") & (utility["label"] == "unweighted")]["value"].iloc[0]
@@ -84,7 +84,7 @@ def test_nothing_is_imported_to_read_a_run(run):
 @pytest.mark.parametrize("internal", [True, False])
 def test_the_page_shows_overlaps_and_inside_the_estimates(run, internal):
     page = rw.render_report(run[0], internal=internal)
-    assert f"mean overlap in {GOOD}" in page.lower()
+    assert f"mean overlap of {GOOD}" in page.lower()
     assert (f"b in {GOOD}" in page) == internal
     assert "secret" not in page
 
