@@ -44,6 +44,27 @@ def test_the_workflow_runs_what_exists_on_declared_versions():
         assert (ROOT / f"constraints/python{version}.txt").is_file()
 
 
+def test_the_main_job_is_run_on_every_system_and_declared_version():
+    job = loaded(".github/workflows/systems.yml")["jobs"]["main-job"]
+    assert {name.partition("-")[0] for name in job["strategy"]["matrix"]["system"]} == {"ubuntu", "windows", "macos"}
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["classifiers"]
+    versions = [name.rpartition(" ")[2] for name in declared if "Python :: 3." in name]
+    assert job["strategy"]["matrix"]["python"] == versions
+    assert job["runs-on"] == "${{ matrix.system }}"
+    commands = [step["run"] for step in job["steps"] if "run" in step]
+    assert commands[-1] == "python .ci/main_job.py job"
+    assert (ROOT / ".ci/main_job.py").is_file()
+
+
+def test_only_the_job_that_publishes_may_ask_for_an_identity():
+    workflow = loaded(".github/workflows/publish.yml")
+    assert workflow[True] == {"push": {"tags": ["v*"]}}  # YAML reads "on" as true
+    assert workflow["permissions"] == {"contents": "read"}
+    granted = {name: job.get("permissions") for name, job in workflow["jobs"].items()}
+    assert granted == {"build": None, "publish": {"id-token": "write"}}
+    assert workflow["jobs"]["publish"]["needs"] == "build"
+
+
 def test_hooks_are_local_and_name_what_lint_installs():
     (repository,) = loaded(".pre-commit-config.yaml")["repos"]
     assert repository["repo"] == "local"

@@ -73,7 +73,7 @@ class Sequential:
         How predictors and earlier variables become numeric columns. A study that `init` writes says "statuses"; "plain" is what studies
         without the line have always had.
     learned : sequence of str, optional
-        Of the predictors, those that tree ensembles read (boosted, of scikit-learn: ``pip install 'riskweighted[learned]'``). Their scores
+        Of the predictors, those that tree ensembles read (boosted, of scikit-learn: ``pip install "riskweighted[learned]"``). Their scores
         are further predictors of every part that has no formula: each record's by an ensemble that was fitted without its fold, one of
         five, under the same risk weights. No synthesized column can be read.
 

@@ -2,7 +2,6 @@
 
 import itertools
 import re
-import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +11,7 @@ import typer
 from riskweighted.commands.terminal import loading, reporter, say, show, show_json
 from riskweighted.common.atomic import write_file
 from riskweighted.common.errors import InputError, listing
-from riskweighted.common.text import plain, shortened
+from riskweighted.common.text import as_argument, plain, shortened
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -160,6 +159,6 @@ def _lines(advice: "Sequence[Advice]", run: Path, written: Path | None, *, full:
     if len(advice) > len(shown):
         yield f"{len(advice) - len(shown)} more: --full"
     if written is not None:
-        show(f"Next: riskweighted run {shlex.quote(str(written))} --out {shlex.quote(f'{written.stem}-results')}")
+        show(f"Next: riskweighted run {as_argument(str(written))} --out {as_argument(f'{written.stem}-results')}")
     elif any(each.change for each in advice):
-        yield f"Next: riskweighted advise {shlex.quote(str(run))} --apply"
+        yield f"Next: riskweighted advise {as_argument(str(run))} --apply"

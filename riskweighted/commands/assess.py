@@ -1,6 +1,5 @@
 """``riskweighted assess``."""
 
-import shlex
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -30,6 +29,7 @@ from riskweighted.common.atomic import write_file
 from riskweighted.common.errors import InputError
 from riskweighted.common.extras import optional
 from riskweighted.common.folders import opened
+from riskweighted.common.text import as_argument
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,6 +48,9 @@ _Folds = Annotated[
     list[str] | None,
     typer.Option("--folds", metavar="[NAME=]DIR", help="What a tool made of `riskweighted folds`: without it disclosure is not judged."),
 ]
+_Analyses = Annotated[
+    list[str] | None, typer.Option("--analysis", metavar="PACKAGE.MODULE:FUNCTION", help="Compare its estimates; repeatable.")
+]
 _Regressions = Annotated[list[str] | None, typer.Option("--regression", metavar="FORMULA", help="Compare its coefficients; repeatable.")]
 
 
@@ -62,6 +65,7 @@ def assess(
     unpaired: _Unpaired = None,
     columns: Annotated[str, typer.Option("--columns", help="Further columns whose tables utility compares: a,b.")] = "",
     regression: _Regressions = None,
+    analysis: _Analyses = None,
     radius: Radius = 0.2,
     absolute: Absolute = False,
     categorical: Annotated[str, typer.Option("--categorical", help="Synthesized variables stored as numbers that are codes.")] = "",
@@ -85,7 +89,14 @@ def assess(
     """
     tools = _named(files or [], synthetic or [])
     balls = {"radius": radius, "absolute": absolute, "min_radius": min_radius, "allow_wide": allow_wide, "boundary": boundary}
-    asked = {"columns": split(columns), "regressions": regression or (), "identifier": identifier, "top": top, "unpaired": unpaired or ()}
+    asked = {
+        "columns": split(columns),
+        "regressions": regression or (),
+        "analyses": analysis or (),
+        "identifier": identifier,
+        "top": top,
+        "unpaired": unpaired or (),
+    }
     given = {"folds": _folds_of(folds or [], tools), "released": split(columns), "seed": seed}
     if out is not None:
         optional("matplotlib", "the map (--out)")
@@ -98,7 +109,7 @@ def assess(
             tell(f"note: {note}")
         disclosure = _attributed(table, synthetic_of, scenario, given, asked)
         result = _measure(table, synthetic_of, scenario, holdout, asked)
-        folding = f"riskweighted folds {shlex.quote(str(confidential))} --synthesized {shlex.quote(synthesized)} --out folds"
+        folding = f"riskweighted folds {as_argument(str(confidential))} --synthesized {as_argument(synthesized)} --out folds"
         if working is not None:
             with reporter().step("writing"):
                 _write_assessment(result, working.result, disclosure)

@@ -1,6 +1,5 @@
 """``riskweighted init``: a first look at a file, and a study file to edit."""
 
-import shlex
 import tomllib
 import warnings
 from collections.abc import Sequence
@@ -14,7 +13,7 @@ from riskweighted.commands.terminal import loading, manner, output, reporter, sa
 from riskweighted.common.checks import real_path
 from riskweighted.common.errors import InputError
 from riskweighted.common.folders import refuse_inside_result
-from riskweighted.common.text import plain
+from riskweighted.common.text import as_argument, plain
 from riskweighted.data.formats import FORMATS
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ def init(
         unfinished.write_text(starting_text(suggestion, data, out.absolute().parent), encoding="utf-8", newline="\n")
         _show(suggestion, refusal, out, private, {name: cells for name, (_, cells) in mended.items()})
     show(f"Written to {out}{' (confidential: it holds codes, bounds or units found in the data)' if private else ''}")
-    say(f"Edit it, then: riskweighted check {shlex.quote(str(out))}")
+    say(f"Edit it, then: riskweighted check {as_argument(str(out))}")
 
 
 def _check_place(out: Path, data: Path, force: bool) -> None:

@@ -3,6 +3,7 @@
 import atexit
 import errno
 import gc
+import io
 import sys
 import traceback
 import warnings
@@ -84,6 +85,8 @@ def _show_warning(seen: set[str]) -> Callable[..., None]:
 def main() -> None:
     """Entry point: turns errors into one line and an exit code (2 wrong input, 1 a fault of ours, 130 interrupted)."""
     warnings.showwarning = _show_warning(set())
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a name of other letters than the stream has, as a pipe on Windows
     atexit.register(gc.freeze)  # a process that ends need not look through all that it loaded, which took half a second
     debug = "--debug" in sys.argv
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]

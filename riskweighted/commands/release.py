@@ -1,6 +1,5 @@
 """``riskweighted release``."""
 
-import shlex
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -10,6 +9,7 @@ import typer
 
 from riskweighted.commands.terminal import reporter, say, say_table, show, show_json, split, tell
 from riskweighted.common.errors import InputError
+from riskweighted.common.text import as_argument
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,7 +82,7 @@ def release(
         tell(f"warning: {name} does not pass: {why}; that was accepted, and sign_off.md holds the reason")
     for line in verdict_lines(_told(table, load_run(run)), _why(failing, accept_fail)):
         say(line)
-    say(f"Next: a person looks at what {shlex.quote(f'{out}/sign_off.md')} names, and signs")
+    say(f"Next: a person looks at what {as_argument(f'{out}/sign_off.md')} names, and signs")
     show(f"Released to {out}/")
 
 

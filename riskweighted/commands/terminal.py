@@ -80,7 +80,9 @@ def show(text: str = "") -> None:
 def show_json(command: str, **content: Any) -> None:
     """The one object that --json prints: the command's name and its results; a table is a list of records, what is missing null."""
     if manner.json:
-        output.print(json.dumps({"command": command, **_plain(content)}, indent=2, ensure_ascii=False, allow_nan=False), soft_wrap=True)
+        ascii_only = not output.encoding.startswith("utf")  # as of a pipe on Windows
+        content = {"command": command, **_plain(content)}
+        output.print(json.dumps(content, indent=2, ensure_ascii=ascii_only, allow_nan=False), soft_wrap=True)
 
 
 def _plain(value: Any) -> Any:

@@ -1,6 +1,5 @@
 """``riskweighted tune``."""
 
-import shlex
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +12,7 @@ from riskweighted.commands.terminal import UNFIT, Cores, Seed, loading, reporter
 from riskweighted.common.extras import optional
 from riskweighted.common.numbers import exactly
 from riskweighted.common.progress import duration
-from riskweighted.common.text import shortened
+from riskweighted.common.text import as_argument, shortened
 
 if TYPE_CHECKING:
     from riskweighted.common.folders import WorkingFolder
@@ -159,7 +158,7 @@ def _lines(tuning: "Tuning", out: Path | None) -> Iterator[str]:
     elif out is None:
         yield shortened(f'Next: "{tuning.scheme}" among [weights] schemes; then riskweighted run', 80)
     else:
-        yield f"Next: riskweighted run {shlex.quote(str(out / 'confidential' / 'study.toml'))} --out results"
+        yield f"Next: riskweighted run {as_argument(str(out / 'confidential' / 'study.toml'))} --out results"
     yield "The choice looks at the data, so it lies outside any epsilon of a guarantee."
 
 

@@ -35,6 +35,7 @@ _SEAL = ".seal"  # ends the name of the file beside a checkpoint that says what 
 
 _SETTLED = 315_532_800  # 1980-01-01 UTC, the first day that every archive format can hold
 _MODES = {True: 0o755, False: 0o644}  # of folders and files
+_FILES_HAVE_MODES = os.name == "posix"  # on Windows a mode closes a folder, 0700, and what is made in it
 
 
 # -- files
@@ -45,25 +46,30 @@ def whole_file(path: Path, *, private: bool = False, replace: bool = True) -> It
     """An empty file of another name beside `path`, to be written to; it becomes `path` at the end, and goes after an error.
 
     Missing folders above it are made; of a link it is the file that it leads to. Where `private`, the file and every folder made for
-    it are its owner's only (0600, 0700) from the first byte, whatever the umask. Raises InputError if `path` is a link that leads
-    nowhere, or exists without `replace`.
+    it are its owner's only (0600, 0700) from the first byte, whatever the umask; where files have no modes it is made in a folder that
+    is closed, and keeps what it got there. Raises InputError if `path` is a link that leads nowhere, or exists without `replace`.
     """
     refuse_dangling(path)
     if path.is_symlink():
         path = path.resolve()
     unfinished = path.with_name(f".{path.stem}.{secrets.token_hex(8)}{path.suffix}")
     made = make_folder(path.parent, private=private)
+    closed: list[Path] = []
     try:
+        if private and not _FILES_HAVE_MODES:
+            closed = make_folder(unfinished, private=True)
+            unfinished /= path.name
         os.close(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666))
         yield unfinished
         sync(unfinished)
         _name(unfinished, path, replace)
     except BaseException as error:
         unlink(unfinished)
-        remove_empty(made)
+        remove_empty([*closed, *made])
         if isinstance(error, OSError) and error.filename == str(unfinished):
             error.filename = str(path)  # the name that the user gave
         raise
+    remove_empty(closed)
     for folder in (path.parent, *(folder.parent for folder in made)):
         sync_names(folder)
 
@@ -111,7 +117,7 @@ def unsettled_files(folder: Path) -> int:
     """How many files and folders have another time or mode than `settle` gives them; none are counted where a system keeps no modes."""
     stats = [(path, path.stat()) for path in [*folder.rglob("*"), folder]]
     wrong_time = {path for path, stat in stats if stat.st_mtime != _SETTLED}
-    wrong_mode = {path for path, stat in stats if os.name == "posix" and stat.st_mode & 0o777 != _MODES[path.is_dir()]}
+    wrong_mode = {path for path, stat in stats if _FILES_HAVE_MODES and stat.st_mode & 0o777 != _MODES[path.is_dir()]}
     return len(wrong_time | wrong_mode)
 
 

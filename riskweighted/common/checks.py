@@ -2,9 +2,11 @@
 
 import math
 import os
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from numbers import Integral, Real
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +16,7 @@ __all__ = [
     "MOST_RESAMPLES",
     "check_choice",
     "check_count",
+    "check_function",
     "check_names",
     "check_number",
     "check_path",
@@ -22,7 +25,9 @@ __all__ = [
     "check_sequence",
     "check_share",
     "check_text",
+    "function_name",
     "is_number",
+    "path_from",
     "real_path",
 ]
 
@@ -76,6 +81,22 @@ def check_text(value: object, what: str, *, optional: bool = False) -> None:
         raise InputError(f"{what} must be text, got {type(value).__name__}")
 
 
+def check_function(value: object, what: str) -> None:
+    """Refuse what is neither a callable nor the name of one, "package.module:function", of which nothing is imported."""
+    if callable(value) or (isinstance(value, str) and re.fullmatch(r"\w+(\.\w+)*:\w+(\.\w+)*", value)):
+        return
+    got = repr(value) if isinstance(value, str) else type(value).__name__
+    raise InputError(f"{what} must be 'package.module:function' or, in Python, a callable; got {got}")
+
+
+def function_name(function: str | Callable[..., Any]) -> str:
+    """What a function is called in tables and in a study file: "package.module:function", of a script or a notebook its name alone."""
+    if isinstance(function, str):
+        return function
+    module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", type(function).__name__)
+    return str(name) if module in (None, "__main__") else f"{module}:{name}"
+
+
 def check_sequence(value: object, what: str) -> tuple[object, ...]:
     """A list as a tuple; refuses text, tables and single values."""
     if isinstance(value, str) or not isinstance(value, Sequence):
@@ -106,6 +127,14 @@ def check_path(value: object, what: str) -> Path:
 def real_path(path: Path) -> Path:
     """Absolute and without links, as `Path.resolve`; which raises where links lead in a circle, and this does not."""
     return Path(os.path.realpath(path))
+
+
+def path_from(folder: Path, path: Path) -> str:
+    """A path as a file in `folder` names it on any system: relative, with slashes; absolute from another drive."""
+    try:
+        return Path(os.path.relpath(path.absolute(), folder.absolute())).as_posix()
+    except ValueError:  # another drive
+        return path.absolute().as_posix()
 
 
 def check_names(value: object, what: str) -> tuple[str, ...]:

@@ -31,4 +31,4 @@ def missing(error: ModuleNotFoundError, what: str) -> InputError | None:
     """What to say of a package that could not be imported; None of one that no extra brings."""
     package = str(error.name).partition(".")[0]
     extra = next((extra for extra, packages in EXTRAS.items() if package in packages), None)
-    return None if extra is None else InputError(f"{what} needs {package}, which is not installed: pip install 'riskweighted[{extra}]'")
+    return None if extra is None else InputError(f'{what} needs {package}, which is not installed: pip install "riskweighted[{extra}]"')

@@ -2,14 +2,16 @@
 
 import hashlib
 import platform
+from importlib.machinery import SOURCE_SUFFIXES
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 import pandas as pd
 
 from riskweighted.common.frames import require_plain_values
 
-__all__ = ["file_hash", "fingerprint", "versions"]
+__all__ = ["code_hash", "file_hash", "fingerprint", "versions"]
 
 _PACKAGES = ("riskweighted", "pymc", "pytensor", "nutpie", "numba", "numpy", "pandas", "scipy", "arviz", "formulaic")
 
@@ -31,3 +33,13 @@ def file_hash(path: Path) -> str:
     """SHA-256 of a file."""
     with path.open("rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def code_hash(function: str) -> str:
+    """SHA-256 of the file of the module that "package.module:function" names; "" where there is no such file."""
+    try:
+        found = find_spec(function.partition(":")[0])
+    except (ImportError, ValueError):
+        return ""
+    origin = None if found is None else found.origin
+    return file_hash(Path(origin)) if origin is not None and Path(origin).suffix in SOURCE_SUFFIXES else ""

@@ -9,22 +9,23 @@ import json
 import os
 import secrets
 import shutil
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
-from riskweighted.common.atomic import has_checkpoints, make_folder, refuse_dangling, remove_empty, sync, sync_names, unlink
+from riskweighted.common.atomic import has_checkpoints, make_folder, refuse_dangling, remove_empty, sync, sync_names, unlink, write_file
 from riskweighted.common.checks import check_path, real_path
 from riskweighted.common.errors import InputError
 from riskweighted.common.interrupts import interrupts_kept
 
-__all__ = ["CLAIM", "MARK", "BusyError", "WorkingFolder", "opened", "refuse_inside_result", "take_lock"]
+__all__ = ["CLAIM", "LOCK", "MARK", "BusyError", "WorkingFolder", "opened", "refuse_inside_result", "take_lock"]
 
 
-CLAIM = ".claim"  # only where the system has no locks
+MARK = ".riskweighted"  # stands in a working folder of ours and says of what
+LOCK = ".lock"
+CLAIM = ".claim"  # in its place, only where the file system has no locks
+_OURS = {MARK, LOCK, CLAIM}
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}  # of some network file systems
 
 
@@ -33,54 +34,37 @@ class BusyError(Exception):
 
 
 def take_lock(path: Path) -> Callable[[], None]:
-    """Create a file where it is absent, readable for its owner only, and lock it; returns what releases it.
+    """Create a file where it is absent, readable for its owner only, and lock it; returns what releases it and takes the file away.
 
-    The system drops the lock with the process, whatever ends it. Where it has no such locks (Windows, some network file systems) a
-    second file claims the place instead; a killed process leaves that one behind, and the error names it. Raises BusyError if it is
-    locked, FileNotFoundError if its last owner removed the file, or the folder, in this moment.
+    The system drops the lock with the process, whatever ends it. Where a file system has no such locks, a second file claims the place
+    instead, with the number of its process: one that a killed process left is taken over on the same machine, and on others the error
+    names it. Raises BusyError if it is locked, FileNotFoundError if its folder was removed in this moment.
     """
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    from filelock import FileLock, SoftFileLock, Timeout
+
+    lock: FileLock | SoftFileLock = FileLock(path, mode=0o600, thread_local=False, fallback_to_soft=False)
+    hint = "wait for it"
     try:
-        locked = _flock(descriptor)
-        if locked and not os.path.samestat(os.fstat(descriptor), os.stat(path)):
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
-    except BaseException as error:
-        os.close(descriptor)
-        if isinstance(error, BlockingIOError):
-            raise BusyError("wait for it") from None
-        raise
-    if locked:
-        return partial(os.close, descriptor)
-    os.close(descriptor)
-    return _claim(path.with_name(CLAIM))
+        try:
+            lock.acquire(timeout=0)
+        except OSError as error:
+            if error.errno not in _NO_LOCKS:
+                raise
+            unlink(path)
+            claim = path.with_name(CLAIM)
+            hint = f"wait for it, or remove {str(claim)!r} if it was killed"
+            lock = SoftFileLock(claim, mode=0o600, thread_local=False)
+            lock.acquire(timeout=1)  # the second attempt finds gone what a killed process left
+    except Timeout:
+        raise BusyError(hint) from None
+
+    def release() -> None:
+        unlink(path)  # while it is held: whoever has opened it meanwhile sees that it is gone
+        lock.release()
+
+    return release
 
 
-def _flock(descriptor: int) -> bool:
-    """Lock an open file, or raise BlockingIOError; False where there are no locks that vanish with their process."""
-    if sys.platform == "win32":
-        return False
-    import fcntl
-
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise
-    except OSError as error:
-        if error.errno in _NO_LOCKS:
-            return False
-        raise
-    return True
-
-
-def _claim(path: Path) -> Callable[[], None]:
-    try:
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-    except FileExistsError:
-        raise BusyError(f"wait for it, or remove {str(path)!r} if it was killed") from None
-    return partial(path.unlink, missing_ok=True)
-
-
-MARK = ".riskweighted"  # stands in a working folder of ours, says of what, and is what is locked
 _RESULT, _REPLACED = "result-", "replaced"
 
 
@@ -154,7 +138,7 @@ def _at_work(folder: Path, out: Path, what: str) -> Iterator[None]:
     try:
         yield
     finally:
-        if folder.is_dir() and {path.name for path in folder.iterdir()} <= {MARK, CLAIM}:
+        if folder.is_dir() and {path.name for path in folder.iterdir()} <= _OURS:
             unlink(folder / MARK)  # last, so that nobody meets a working folder without its mark
         release()
         if _is_empty(folder):  # else it has a new owner already
@@ -170,7 +154,7 @@ def _lock(folder: Path, out: Path, what: str) -> Callable[[], None]:
             raise InputError(f"{str(folder)!r} exists and is not the working folder of {what}; move it away or choose another --out")
         folder.mkdir(0o700, exist_ok=True)
         try:
-            return take_lock(folder / MARK)
+            return take_lock(folder / LOCK)
         except BusyError as error:
             raise InputError(f"a command is at work on {str(out)!r} already: {error}, or choose another --out") from None
         except FileNotFoundError:
@@ -195,7 +179,8 @@ def refuse_inside_result(out: Path) -> None:
 
 
 def _is_empty(folder: Path) -> bool:
-    return folder.is_dir() and not any(folder.iterdir())
+    """Whether nothing lies there, but perhaps the lock of who comes or goes."""
+    return folder.is_dir() and {path.name for path in folder.iterdir()} <= {LOCK, CLAIM}
 
 
 def _tidy(folder: Path, out: Path, what: str) -> None:
@@ -208,13 +193,13 @@ def _tidy(folder: Path, out: Path, what: str) -> None:
         raise InputError(f"{str(folder)!r} exists and is not the working folder of {what}; move it away or choose another --out")
     for left in (*folder.glob(f"{_RESULT}*"), folder / _REPLACED):
         shutil.rmtree(left, ignore_errors=True)
-    (folder / MARK).write_bytes(what.encode())
+    write_file(folder / MARK, what, private=True)
 
 
 def _clear(folder: Path) -> None:
-    """Everything of a working folder but the mark, which is locked."""
+    """Everything of a working folder but the mark and the lock."""
     for path in folder.iterdir():
-        if path.name not in (MARK, CLAIM):
+        if path.name not in _OURS:
             shutil.rmtree(path, ignore_errors=True) if path.is_dir() and not path.is_symlink() else unlink(path)
 
 

@@ -1,11 +1,11 @@
 """How much memory and disk a process can still have."""
 
-import os
-import resource
 import shutil
 import sys
 from pathlib import Path
 from typing import NamedTuple
+
+import psutil
 
 __all__ = ["Shortage", "disk_free", "memory_free", "memory_peak", "shortages", "size"]
 
@@ -45,41 +45,35 @@ def size(count: float) -> str:
 
 def _held_now() -> int:
     """What this process holds, which goes when it ends."""
-    try:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
-        return memory_peak()
+    return int(psutil.Process().memory_info().rss)
 
 
 def memory_peak() -> int:
     """The most memory that this process has held so far, in bytes."""
+    if sys.platform == "win32":
+        return int(psutil.Process().memory_info().peak_wset)
+    import resource  # psutil knows the peak of Windows only
+
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else 1024 * peak
 
 
 def memory_free() -> int:
     """Bytes that a process started now could have: what the machine has free, or what is left under the limit of its control group."""
-    limits = [_of_machine()]
+    limits = [int(psutil.virtual_memory().available)]
     for limit, used in _GROUPS:
         try:
-            limits.append(int(Path(limit).read_text()) - int(Path(used).read_text()) + _cache(Path(used).parent))
+            limits.append(
+                int(Path(limit).read_text(encoding="ascii")) - int(Path(used).read_text(encoding="ascii")) + _cache(Path(used).parent)
+            )
         except (OSError, ValueError):  # there is none, or it is "max"
             continue
     return max(min(limits), 0)
 
 
-def _of_machine() -> int:
-    """What is free, or can be freed at once; where the system does not tell, all that it has."""
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
-    except (OSError, StopIteration):
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
-
 def _cache(folder: Path) -> int:
     """Bytes of files that a control group holds in memory and gives up when asked."""
-    for line in (folder / "memory.stat").read_text().splitlines():
+    for line in (folder / "memory.stat").read_text(encoding="ascii").splitlines():
         name, value = line.split()
         if name in ("inactive_file", "total_inactive_file"):
             return int(value)

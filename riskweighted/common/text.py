@@ -1,10 +1,11 @@
-"""Labels as text: on one line, and escaped for Markdown, LaTeX and spreadsheets."""
+"""Labels as text: on one line, and escaped for a shell, Markdown, LaTeX and spreadsheets."""
 
 import re
+import shlex
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-__all__ = ["escape_latex", "escape_markdown", "for_spreadsheet", "pieces", "plain", "reads_as_number", "significant_digits"]
+__all__ = ["as_argument", "escape_latex", "escape_markdown", "for_spreadsheet", "pieces", "plain", "reads_as_number", "significant_digits"]
 
 _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the last four: full-width = + - @
 
@@ -19,6 +20,12 @@ def plain(text: str) -> str:
 def shortened(text: str, width: int) -> str:
     """Text of at most `width` characters, cut after a word where it is longer."""
     return text if len(text) <= width else text[: width - 3].rsplit(" ", 1)[0].rstrip(" ;,:") + " ..."
+
+
+def as_argument(text: str) -> str:
+    """Text as one argument of a command that is to be typed: in double quotes, which the shells of all systems take, where it needs any."""
+    quoted = shlex.quote(text)
+    return f'"{text}"' if quoted != text and not set(text) & set('"$`!') else quoted
 
 
 def for_spreadsheet(text: str) -> str:

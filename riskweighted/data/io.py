@@ -36,7 +36,7 @@ def read_table(path: str | Path) -> pd.DataFrame:
     A csv column is numeric where every entry is a number, "NA" or the like counting as missing; it stays text where some entry is
     none, or is a code with leading zeros. Of a file of Stata, SPSS or SAS the codes are read, not their labels; user-missing codes are
     missing, and so is an empty text; numbers of SPSS and SAS that are all whole become integers. Files of R hold one data frame;
-    factors become categories. Files of SPSS, SAS and R need `pip install 'riskweighted[formats]'`. Errors name the file and what is
+    factors become categories. Files of SPSS, SAS and R need `pip install "riskweighted[formats]"`. Errors name the file and what is
     wrong with it, and quote no value.
     """
     path = Path(path)

@@ -56,7 +56,7 @@ def _seal(about: Mapping[str, Any]) -> str:
 def read_manifest(folder: Path) -> dict[str, Any]:
     """What the folder is of; refused where any file of it is not what was written."""
     try:
-        about: dict[str, Any] = json.loads((folder / MANIFEST).read_text())
+        about: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         seal, hashes = about.pop("seal", None), dict(about["files"])
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise InputError(f"{str(folder)!r} is no folder of riskweighted folds: {MANIFEST} cannot be read") from error

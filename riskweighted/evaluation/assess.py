@@ -32,6 +32,7 @@ from riskweighted.measures.settings import EvaluationSettings
 from riskweighted.measures.tables import DISTANCE, table_columns
 from riskweighted.risk.identification import identification_risks
 from riskweighted.risk.matching import match
+from riskweighted.utility.analyses import checked_own_analyses
 from riskweighted.utility.regressions import Analysis, checked_analyses
 
 __all__ = ["Assessment", "assess"]
@@ -112,6 +113,7 @@ def assess(
     unpaired: str | Sequence[str] = (),
     columns: str | Sequence[str] = (),
     regressions: Sequence[str] = (),
+    analyses: Sequence[str | Callable[..., Any]] = (),
     identifier: str | None = None,
     top: int = 10,
     level: float = 0.95,
@@ -138,6 +140,8 @@ def assess(
         Further columns whose tables utility compares, beside the known and the synthesized variables.
     regressions : sequence of str, optional
         Formulas of which every coefficient is compared, as in `EvaluationSettings`.
+    analyses : sequence of str or callable, optional
+        Functions whose estimates are compared, as in `EvaluationSettings`. They are given the known, the synthesized and the `columns`.
     identifier : str, optional
         Column of every file that pairs rows; then rows that do not pair are refused.
     top : int
@@ -171,13 +175,15 @@ def assess(
     world = make_world(confidential, scenario)
     further = check_names(columns, "columns")
     require_columns(confidential, further, "confidential data (columns)")
-    analyses = _analyses(world, regressions)
-    looked_at = list(dict.fromkeys([*further, *(name for analysis in analyses for name in analysis.columns)]))
+    asked, settings = _analyses(world, regressions), EvaluationSettings(level=level, analyses=analyses)
+    looked_at = list(dict.fromkeys([*further, *(name for analysis in asked for name in analysis.columns)]))
     tools = find_tools(world, synthetic, looked_at, identifier, [unpaired] if isinstance(unpaired, str) else unpaired)
     _say_unpaired(tools)
     crossed = table_columns(world, [*scenario.known, *(name for name in further if name not in scenario.known)])
     releases = [*tools, *yardsticks(world, tools, looked_at, holdout, random_seed)]
-    subject = Subject(world, EvaluationSettings(level=level), None, analyses, crossed=crossed, holdout=holdout, seed=random_seed)
+    seen = confidential[list(dict.fromkeys([*scenario.known, *scenario.synthetic, *looked_at]))]
+    own = checked_own_analyses(seen, settings.analyses)
+    subject = Subject(world, settings, None, asked, own=own, crossed=crossed, holdout=holdout, seed=random_seed)
     risk: list[dict[str, Any]] = []
     utility: list[dict[str, Any]] = []
     for done, tool in enumerate(releases):

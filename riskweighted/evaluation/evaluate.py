@@ -26,6 +26,7 @@ from riskweighted.measures.settings import EvaluationSettings
 from riskweighted.measures.survey import checked_design
 from riskweighted.measures.tables import table_columns
 from riskweighted.risk.matching import mean_risk_and_matches
+from riskweighted.utility.analyses import checked_own_analyses
 from riskweighted.utility.intervals import interval_overlap
 from riskweighted.utility.regressions import Analysis, checked_analyses, checked_regression
 
@@ -246,12 +247,14 @@ def _subject(
 ) -> Subject:
     """What all labels have in common, checked."""
     codes = {name: world.scenario.codes_of(name) for name in world.scenario.codes}
+    design = checked_design(world.confidential, settings, world.scenario.synthetic)
     return Subject(
         world,
         settings,
         analysis,
         checked_analyses(world.confidential, settings.regressions, codes),
-        checked_design(world.confidential, settings, world.scenario.synthetic),
+        design,
+        checked_own_analyses(world.confidential, settings.analyses, design),
         table_columns(world, unaltered) if len(world.scenario.synthetic) > 1 else (),
         expected=expected,
     )

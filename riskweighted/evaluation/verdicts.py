@@ -9,7 +9,7 @@ from riskweighted.evaluation.judgement import MISFITS, MODEL
 from riskweighted.evaluation.summary import CONVERGED, FITS, LARGEST_R_HAT, MEAN_WEIGHT, SummaryColumn
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, statistics_of
 from riskweighted.evaluation.thresholds import Limit, Thresholds
-from riskweighted.measures import beyond
+from riskweighted.measures import analyses, beyond
 from riskweighted.measures.registry import measures
 from riskweighted.measures.regressions import OVERLAP
 
@@ -177,11 +177,15 @@ def _judged(label: str, column: SummaryColumn, passed: bool) -> Verdict:
 
 
 def _held_against(limit: Limit, label: str, measured: list[list[Any]]) -> Iterator[Verdict]:
-    """A limit against all that it limits; of the overlap against the least."""
-    taken = [figures for figures in measured if limit.takes(figures[0]) and pd.notna(figures[1])]
+    """A limit against all that it limits; of the overlap against the least. An analysis that failed is not judged, whatever others are."""
+    named = [figures for figures in measured if limit.takes(figures[0])]
+    taken = [figures for figures in named if pd.notna(figures[1])]
+    for statistic, value, error in named:
+        if statistic.key == analyses.MEAN_OVERLAP.key and pd.isna(value):
+            yield Verdict(label, statistic, value, error, limit, NOT_JUDGED)
     if limit.key == OVERLAP.key and taken:
         taken = [min(taken, key=lambda figures: figures[1])]
-    if not taken:
+    if not taken and not any(statistic.key == analyses.MEAN_OVERLAP.key for statistic, *_ in named):
         yield Verdict(label, _unmeasured(limit), float("nan"), float("nan"), limit, NOT_JUDGED)
     for statistic, value, error in taken:
         yield Verdict(label, statistic, value, error, limit, PASS if limit.passes(value) else FAIL)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # the summary of a finished run must not wait for what these 
     from riskweighted.intruder.scenario import Scenario
     from riskweighted.intruder.world import Paired, World
     from riskweighted.risk.expected import ExpectedRisk
+    from riskweighted.utility.analyses import OwnAnalysis
     from riskweighted.utility.regressions import Analysis
     from riskweighted.utility.survey_design import SurveyDesign
 
@@ -39,9 +40,9 @@ class Mechanism:
 class Subject:
     """What all labels have in common: the world, the settings, and what was checked of them.
 
-    ``crossed``: the unaltered columns whose tables are compared; ``holdout``: records of the same population; ``seed``: of what draws
-    records; ``expected``: whether fits were given; ``disclosed``: of a fit and a seed D of one copy of each record, (n,), where it is known
-    how the fit's weights were made.
+    ``own``: analyses that are functions; ``crossed``: the unaltered columns whose tables are compared; ``holdout``: records of the same
+    population; ``seed``: of what draws records; ``expected``: whether fits were given; ``disclosed``: of a fit and a seed D of one copy of
+    each record, (n,), where it is known how the fit's weights were made.
     """
 
     world: "World" = field(repr=False)
@@ -49,6 +50,7 @@ class Subject:
     analysis: "Analysis | None" = field(default=None, repr=False)
     analyses: "Sequence[Analysis]" = field(default=(), repr=False)
     design: "SurveyDesign | None" = field(default=None, repr=False)
+    own: "Sequence[OwnAnalysis]" = field(default=(), repr=False)
     crossed: Sequence[str] = ()
     holdout: pd.DataFrame | None = field(default=None, repr=False)
     seed: int = 0
@@ -86,6 +88,7 @@ class Subject:
         """What is needed of a dataset beside the scenario's columns."""
         names = [*self.crossed, *(() if self.analysis is None else self.analysis.columns)]
         names += [name for analysis in self.analyses for name in analysis.columns]
+        names += list(self.world.confidential) if self.own else []  # a function may ask for any
         return list(dict.fromkeys([*names, *(() if self.design is None else self.design.columns)]))
 
 

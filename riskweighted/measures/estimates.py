@@ -65,7 +65,7 @@ def combined(context: Context) -> Iterator[Value]:
     """The mean of a number over L datasets by the combining rule that fits them."""
     if not context.is_numeric:
         return
-    from riskweighted.utility.intervals import TOO_SHORT, combine_fully_synthetic, combine_partially_synthetic, mean_interval
+    from riskweighted.utility.intervals import TOO_SHORT, combined_interval, mean_interval
 
     datasets, level = context.amounts[1], context.settings.level
     means = [float(values.mean()) for values in datasets]
@@ -76,10 +76,7 @@ def combined(context: Context) -> Iterator[Value]:
         yield Value(MEAN, means[0], context.variable, interval=interval, rule=rule, definition=definition)
         return
     variances = [float(values.var(ddof=1)) / len(values) if len(values) > 1 else 0.0 for values in datasets]
-    if context.size_ratio is None:
-        mean = combine_partially_synthetic(means, variances, level=level)
-    else:
-        mean = combine_fully_synthetic(means, variances, size_ratio=context.size_ratio, level=level)
+    mean = combined_interval(means, variances, level=level, size_ratio=context.size_ratio)
     yield Value.of(MEAN, mean, context.variable, definition=definition)
 
 

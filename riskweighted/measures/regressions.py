@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
+from riskweighted.measures import analyses
 from riskweighted.measures.context import CONFIDENTIAL, Context
 from riskweighted.measures.estimates import BIASED
 from riskweighted.measures.measure import Disclosure, Estimate, Loss, Measure, Value
@@ -50,14 +51,17 @@ def _intervals(context: Context, measure: Measure, analysis: "Analysis", design:
 
 
 def mean_overlaps(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[str, Value]]:
-    """By label the mean overlap of the coefficients of each regression; one that cannot be estimated counts 0."""
-    overlaps_of = {_EACH.key: _MEAN_OVERLAP, _SURVEYED.key: _SURVEY_OVERLAP}
+    """By label the mean overlap of the coefficients of each regression, of which one that cannot be estimated counts 0; and that of the
+    estimates of each function, where it makes the mean NaN, which is not judged.
+    """
+    overlaps_of = {_EACH.key: _MEAN_OVERLAP, _SURVEYED.key: _SURVEY_OVERLAP, analyses.ESTIMATE.key: analyses.MEAN_OVERLAP}
     groups: dict[tuple[str, str, str, str], list[float]] = {}
     for row in rows:
         if row["key"] in overlaps_of and row["label"] != CONFIDENTIAL:
             groups.setdefault((row["label"], row["key"], row["variable"], row["formula"]), []).append(row["overlap"])
     for (label, key, variable, formula), overlaps in groups.items():
-        yield label, Value(overlaps_of[key], float(np.nan_to_num(overlaps).mean()), variable, term=formula)
+        mean = np.mean(overlaps) if key == analyses.ESTIMATE.key else np.nan_to_num(overlaps).mean()
+        yield label, Value(overlaps_of[key], float(mean), variable, term=formula)
 
 
 def _lack_of_overlap(world: "World", analysis: "Analysis | None") -> tuple[str, Callable[[Sequence[pd.DataFrame]], Estimate]]:

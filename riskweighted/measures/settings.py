@@ -1,16 +1,24 @@
 """What an evaluation reports, and how: declared and checked once, for `evaluate` and for study files."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from riskweighted.common.checks import MOST_RESAMPLES, check_count, check_sequence, check_share, check_text
+from riskweighted.common.checks import MOST_RESAMPLES, check_count, check_function, check_sequence, check_share, check_text, function_name
 from riskweighted.common.errors import InputError, listing
-from riskweighted.common.settings import read_by
+from riskweighted.common.settings import UNSAID, read_by
 
 __all__ = ["EvaluationSettings"]
 
 _REPORTED = read_by("paired", "utility", "evaluated", "checked", why="expected risk and influence are summed before they are reported")
 _SUMMED = read_by("expected", "checked", why="what of a fit's draws is summed")
+
+
+def _with_code(analyses: Sequence[str]) -> list[tuple[str, str]]:
+    """Functions as they stand in keys: by name, and what their module holds, since another function may come by the same name."""
+    from riskweighted.common.fingerprints import code_hash
+
+    return [(str(name), code_hash(str(name))) for name in analyses]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +37,12 @@ class EvaluationSettings:
         Formulas of which every coefficient is reported, and its mean overlap: ``["log(income) ~ age + C(edu)", "smoke ~ age"]``. Least
         squares, or logistic where the response has two values; ``"... where income > 0"`` names some of the records. Of these, dataset by
         dataset, those with a missing value in it are left out, and those where the scale of the response has no value, as log() of 0.
+    analyses : sequence of str or callable
+        Functions that users of the data would run, as ``"package.module:function"``, or in Python any callable. Each takes a dataset, a
+        DataFrame, and, if it has a parameter ``weights``, survey weights of mean 1 (None without `survey`). It returns estimates and
+        their variances by name, a mapping of pairs or a DataFrame with the columns estimate and variance and the names as its index.
+        They combine and overlap as the coefficients of regressions do. One that raises, gives no finite estimate, a variance below 0 or
+        other names for some dataset is named in a warning and not judged.
     survey : str, optional
         A column of survey weights: what is reported is reported under them, too, with design-based variances.
     strata, psu, fpc : str, optional
@@ -58,6 +72,7 @@ class EvaluationSettings:
     regression: str | None = field(default=None, metadata=_REPORTED)
     coefficient: str | None = field(default=None, metadata=_REPORTED)
     regressions: Sequence[str] = field(default=(), metadata=_REPORTED)
+    analyses: Sequence[str | Callable[..., Any]] = field(default=(), metadata=_REPORTED | UNSAID | {"in_key": _with_code})
     survey: str | None = field(default=None, metadata=_REPORTED)
     strata: str | None = field(default=None, metadata=_REPORTED)
     psu: str | None = field(default=None, metadata=_REPORTED)
@@ -106,3 +121,8 @@ class EvaluationSettings:
             check_text(formula, "each of regressions")
         if len(set(self.regressions)) < len(self.regressions):
             raise InputError("regressions must each be named once")
+        object.__setattr__(self, "analyses", check_sequence(self.analyses, "analyses"))
+        for analysis in self.analyses:
+            check_function(analysis, "each of analyses")
+        if len(set(map(function_name, self.analyses))) < len(self.analyses):
+            raise InputError("analyses must each have a name of their own")

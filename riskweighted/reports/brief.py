@@ -1,13 +1,12 @@
 """A run in eight lines of a terminal: the verdict of each scheme, the largest reason, and the command that comes next."""
 
-import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 
-from riskweighted.common.text import plain, shortened
+from riskweighted.common.text import as_argument, plain, shortened
 from riskweighted.evaluation.judgement import missed_checks, worst_misfits
 from riskweighted.evaluation.summary import FITS
 from riskweighted.evaluation.verdicts import FAIL, NOT_JUDGED, PASS, Verdict, overall
@@ -27,7 +26,7 @@ _ORDER = (PASS, FAIL, NOT_JUDGED)
 def brief(verdicts: Sequence[Verdict], schemes: Sequence[str], checks: pd.DataFrame, reasons: pd.DataFrame, folder: Path) -> Iterator[str]:
     """The lines, the next command last; the folder's own line is for who calls. `reasons`: where a risk comes from."""
     told = {scheme: (overall(verdicts, scheme), in_brief(verdicts, scheme, INTERNAL)) for scheme in schemes}
-    why, following = reason_and_next(verdicts, schemes, checks, reasons, INTERNAL, shlex.quote(str(folder)))
+    why, following = reason_and_next(verdicts, schemes, checks, reasons, INTERNAL, as_argument(str(folder)))
     yield from verdict_lines(told, why)
     yield f"Next: {following}"
 
@@ -77,5 +76,5 @@ def _next(verdicts: Sequence[Verdict], schemes: Sequence[str], run: str) -> str:
     passing = [scheme for scheme in schemes if overall(verdicts, scheme) == PASS]
     if passing:
         best = next((scheme for scheme in passing if scheme != UNWEIGHTED), passing[0])
-        return f"riskweighted release {run} --scheme {shlex.quote(best)} --out pack"
+        return f"riskweighted release {run} --scheme {as_argument(best)} --out pack"
     return f"riskweighted advise {run}  (what to do about it)"

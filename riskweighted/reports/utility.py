@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from riskweighted.common.errors import InputError
 from riskweighted.common.text import plain
 from riskweighted.evaluation.tables import Statistic, distinct, rows_of, statistics_of
+from riskweighted.measures import analyses
 from riskweighted.measures.measure import Measure
 from riskweighted.measures.variance_ratio import RATIO
 from riskweighted.plots.utility import plot_intervals
@@ -69,10 +70,15 @@ def _share_intervals(source: Source, number: int, variable: str) -> list[DataTab
 
 
 def _regressions(source: Source) -> list[DataTable]:
-    """All coefficients with their intervals; nothing without a list of regressions."""
+    """All coefficients of regressions, and the estimates of analyses, with their intervals; nothing without a list of either."""
     rows = _many(source.run.tables["utility"], "coefficient")
-    rows = rows[[each.measure.kind == "coefficient" for each in statistics_of(rows)]]
-    return [] if rows.empty else [_interval_table(source, "coefficients", "Regressions: coefficients", rows, "Coefficient")]
+    tables, own = [], rows["key"] == analyses.ESTIMATE.key
+    of_regressions = rows[np.array([each.measure.kind == "coefficient" for each in statistics_of(rows)], dtype=bool) & ~own]
+    if not of_regressions.empty:
+        tables.append(_interval_table(source, "coefficients", "Regressions: coefficients", of_regressions, "Coefficient"))
+    if own.any():
+        tables.append(_interval_table(source, "analyses", "Analyses: estimates", rows[own], "Estimate of"))
+    return tables
 
 
 def _ratios(source: Source) -> list[DataTable]:

@@ -29,6 +29,7 @@ from riskweighted.runs.work import Work
 from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.tasks import block_alpha
 from riskweighted.tuning.settings import check_measurable
+from riskweighted.utility.analyses import checked_own_analyses
 from riskweighted.utility.regressions import checked_analyses
 from riskweighted.weights.margins import FLOOR, overfilling, warn_of_shift, world_shift
 from riskweighted.weights.names import UNWEIGHTED, is_centred
@@ -103,7 +104,8 @@ def _check_survey(study: Study, confidential: pd.DataFrame) -> None:
         raise InputError(f"weights.survey names {column!r}, which is synthesized: survey weights must be the same in every dataset")
     if column is not None:
         survey_weights(confidential, column)
-    checked_design(confidential, study.evaluation.measures, study.variables)
+    design = checked_design(confidential, study.evaluation.measures, study.variables)
+    checked_own_analyses(confidential, study.evaluation.analyses, design)
     checked_analyses(confidential, study.evaluation.regressions, {name: study.scenario.codes_of(name) for name in study.scenario.codes})
 
 

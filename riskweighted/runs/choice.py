@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -14,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.atomic import keep, recall
-from riskweighted.common.checks import check_names
+from riskweighted.common.checks import check_names, path_from
 from riskweighted.common.errors import ConvergenceWarning, InputError
 from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.native import Frame, as_pandas
@@ -294,5 +293,5 @@ def study_text(study: Study, folder: Path, remark: str) -> str:
     """A study as the text of a study file that lies in `folder`; `remark` is its first line."""
     table = to_table(study)
     if study.data.path is not None:
-        table["data"]["path"] = os.path.relpath(study.data.path, folder.absolute())
+        table["data"]["path"] = path_from(folder, study.data.path)
     return f"# {remark}\n" + as_toml(table)

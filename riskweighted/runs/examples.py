@@ -73,7 +73,7 @@ def _folder() -> Path:
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     _of("data").to_csv(folder / "households.csv", index=False)
     for name, text in (("study", STUDY), ("sweep", SWEEP), ("attack", ATTACK)):
-        (folder / f"{name}.toml").write_text(text)
+        (folder / f"{name}.toml").write_text(text, encoding="utf-8")
     run_study(load_study(folder / "study.toml"), folder / "run")
     return folder
 

@@ -5,7 +5,8 @@ where it is declared, with the reason (`read_by`).
 """
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -21,6 +22,7 @@ from riskweighted.common.checks import (
     check_reasons,
     check_sequence,
     check_text,
+    function_name,
     real_path,
 )
 from riskweighted.common.errors import InputError
@@ -269,11 +271,27 @@ class ReleaseSettings:
         return precision_of(self.precision, variable)
 
 
+def _is_named(function: Callable[..., Any]) -> bool:
+    """Whether a function is what its name leads to."""
+    module, _, name = function_name(function).partition(":")
+    return bool(name) and getattr(sys.modules.get(module), name, None) is function
+
+
 @dataclass(frozen=True)
 class EvaluatingSettings(EvaluationSettings):
     """The settings of `evaluate`; the radius of the risk measures is the scenario's unless given here."""
 
     radius: Radius | None = field(default=None, metadata=_IN_SCENARIO)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for function in self.analyses:
+            if not isinstance(function, str) and not _is_named(function):
+                raise InputError(
+                    f"evaluation.analyses: {function_name(function)!r} cannot be imported by that name, as a study must name it; valid is "
+                    "a function at the top of a module; evaluate() takes any"
+                )
+        object.__setattr__(self, "analyses", tuple(map(function_name, self.analyses)))
 
     @property
     def measures(self) -> EvaluationSettings:

@@ -155,7 +155,7 @@ def settings_of(study: Study, stage: str) -> dict[str, Any]:
     settings = {}
     for name, section in _sections(study, stage).items():
         values = {
-            part.name: _plain(getattr(section, part.name))
+            part.name: _plain(part.metadata.get("in_key", _itself)(getattr(section, part.name)))
             for part in dataclasses.fields(section)
             if is_read(stage, type(section), part) and not (part.metadata.get("unsaid") and getattr(section, part.name) == part.default)
         }
@@ -172,6 +172,10 @@ def _sections(study: Study, stage: str) -> dict[str, Any]:
     if stage == "fit" and study.guarantee is None:
         left_out.add("release")
     return {name: section for name, section in (sections | {"scenario": scenario}).items() if name not in left_out}
+
+
+def _itself(value: Any) -> Any:
+    return value
 
 
 def _plain(value: Any) -> Any:

@@ -1,11 +1,11 @@
 """A suggested study as the text of a study file in which every line says why it stands there."""
 
-import os
 import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from riskweighted.common.checks import path_from
 from riskweighted.common.settings import as_toml
 from riskweighted.common.text import plain
 from riskweighted.runs.columns import AMOUNT, LEVELS, Column
@@ -77,11 +77,7 @@ def _head(suggestion: Suggestion, data: Path) -> list[str]:
 
 
 def _data(data: Path, folder: Path) -> list[str]:
-    try:
-        path = os.path.relpath(data.absolute(), folder.absolute())
-    except ValueError:  # another drive
-        path = str(data.absolute())
-    return ["[data]", *_set("path", path, "relative to this file")]
+    return ["[data]", *_set("path", path_from(folder, data), "relative to this file")]
 
 
 _SAMPLING = ["[sampling]", *_set("engine", IMPORTANCE, "no chains where draws about the mode can be relied on")]

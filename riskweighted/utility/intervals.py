@@ -16,6 +16,7 @@ __all__ = [
     "JointTest",
     "combine_fully_synthetic",
     "combine_partially_synthetic",
+    "combined_interval",
     "interval_overlap",
     "joint_test_partially_synthetic",
     "mean_interval",
@@ -127,6 +128,15 @@ def combine_fully_synthetic(
         )
     rule = "fully synthetic, T_f <= 0: non-negative adjustment (n_syn/n) vbar"
     return t_interval(q.mean(), size_ratio * within, np.inf, level, rule)
+
+
+def combined_interval(
+    estimates: Sequence[float], variances: Sequence[float], *, level: float, size_ratio: float | None = None, kappa: float = 1.0
+) -> Interval:
+    """By the rule of fully synthetic data where `size_ratio` is given, else by that of partially synthetic ones."""
+    if size_ratio is None:
+        return combine_partially_synthetic(estimates, variances, level=level, kappa=kappa)
+    return combine_fully_synthetic(estimates, variances, size_ratio=size_ratio, level=level)
 
 
 def joint_test_partially_synthetic(estimates: np.ndarray, covariances: np.ndarray, null: np.ndarray) -> JointTest:

@@ -20,7 +20,7 @@ from riskweighted.design.design import Design, build_design, response_values
 from riskweighted.design.distinct import Distinct
 from riskweighted.design.formulas import on_grid, response_name, split_formula
 from riskweighted.sequence.conditions import Condition
-from riskweighted.utility.intervals import TOO_SHORT, Interval, combine_fully_synthetic, combine_partially_synthetic, t_interval
+from riskweighted.utility.intervals import TOO_SHORT, Interval, combined_interval, t_interval
 from riskweighted.utility.survey_design import SurveyDesign
 
 __all__ = [
@@ -379,10 +379,7 @@ def coefficient_intervals(
             rule = f"not estimable in {failed} of {len(frames)} datasets"
             intervals[name] = Interval(np.nan, np.nan, np.nan, np.nan, np.nan, rule)
         elif len(frames) > 1:
-            if size_ratio is None:
-                combined = combine_partially_synthetic(values, variances, level=level, kappa=kappa)
-            else:
-                combined = combine_fully_synthetic(values, variances, size_ratio=size_ratio, level=level)
+            combined = combined_interval(values, variances, level=level, size_ratio=size_ratio, kappa=kappa)
             within = "" if design is None else f", vbar {design.described}"
             intervals[name] = combined._replace(rule=f"{combined.rule}{within}{note}")
         else:

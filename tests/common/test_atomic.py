@@ -50,6 +50,21 @@ def test_two_writers_of_one_file_do_not_share_its_working_name(tmp_path):
         assert one != other
 
 
+def test_where_files_have_no_modes_a_private_one_is_made_in_a_closed_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(atomic, "_FILES_HAVE_MODES", False)
+    for replace in (True, False):
+        with whole_file(tmp_path / "new" / f"{replace}.csv", private=True, replace=replace) as unfinished:
+            assert unfinished.suffix == ".csv"
+            assert unfinished.parent.parent == tmp_path / "new"
+            assert [mode(unfinished.parent), len(list(unfinished.parent.iterdir()))] == [0o700, 1]
+            unfinished.write_text("x")
+    with pytest.raises(ValueError, match="stop"), whole_file(tmp_path / "no" / "no.csv", private=True):
+        raise ValueError("stop")
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["False.csv", "True.csv", "new"]
+    with whole_file(tmp_path / "public.csv") as unfinished:
+        assert unfinished.parent == tmp_path
+
+
 @pytest.mark.parametrize("umask", [0o022, 0o000, 0o077])
 @pytest.mark.parametrize("private", [True, False])
 def test_modes_from_the_first_byte(tmp_path, umask, private):

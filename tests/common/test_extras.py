@@ -97,7 +97,7 @@ def test_the_table_of_extras_is_that_of_the_package():
 
 
 def test_no_extra_brings_what_is_named_otherwise():
-    assert missing(ModuleNotFoundError("no", name="matplotlib.axes"), "x").args[0].endswith("pip install 'riskweighted[report]'")
+    assert missing(ModuleNotFoundError("no", name="matplotlib.axes"), "x").args[0].endswith('pip install "riskweighted[report]"')
     assert missing(ModuleNotFoundError("no", name="numpy"), "x") is None
     assert missing(ModuleNotFoundError("no"), "x") is None
 
@@ -122,7 +122,7 @@ def test_a_minimal_installation_runs_a_study_and_refuses_the_rest_in_one_line(tm
     assert told["refused"].keys() == extras.keys()
     for what, message in told["refused"].items():
         assert "\n" not in message
-        assert message.endswith(f", which is not installed: pip install 'riskweighted[{extras[what]}]'"), message
+        assert message.endswith(f', which is not installed: pip install "riskweighted[{extras[what]}]"'), message
 
 
 LONG = [pytest.mark.long, pytest.mark.slow]
@@ -153,6 +153,6 @@ def test_a_command_refuses_before_it_begins(arguments, extra, tmp_path):
     command = COMMAND.replace("{packages}", str(BLOCKED if extra == "report" else BLOCKED - OF_ARVIZ))
     done = subprocess.run([sys.executable, "-c", command, *given], capture_output=True, text=True, timeout=300, cwd=tmp_path)
     assert done.returncode == 2, done.stderr
-    assert done.stderr.splitlines()[-1].endswith(f", which is not installed: pip install 'riskweighted[{extra}]'")
+    assert done.stderr.splitlines()[-1].endswith(f', which is not installed: pip install "riskweighted[{extra}]"')
     assert "Traceback" not in done.stderr
     assert set(tmp_path.iterdir()) == before

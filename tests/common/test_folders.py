@@ -1,6 +1,7 @@
 """The writer of folders: one command at a time, only its own files, and nothing left but checkpoints."""
 
 import errno
+import inspect
 import json
 import os
 import signal
@@ -59,7 +60,7 @@ def test_a_folder_appears_whole_when_the_work_is_done(tmp_path):
         assert working.folder == tmp_path / "a" / "b" / "out.partial"
         assert mode(working.folder) == 0o700
         (working.result / "t.csv").write_text("x")
-        assert [mode(path) for path in working.folder.glob(".*")] == [0o600]
+        assert [mode(path) for path in working.folder.glob(".*")] == [0o600, 0o600]  # the mark and the lock
         assert not out.exists()
     assert names(tmp_path) == ["a", "a/b", "a/b/out", "a/b/out/t.csv"]
     assert mode(out) == 0o755
@@ -250,8 +251,8 @@ with opened(Path(sys.argv[1]), "a run") as working:
 """
 
 
-def start(out, keeps="nothing"):
-    process = subprocess.Popen([sys.executable, "-c", WORKS, str(out), keeps], stdout=subprocess.PIPE, text=True)
+def start(out, keeps="nothing", before=""):
+    process = subprocess.Popen([sys.executable, "-c", before + WORKS, str(out), keeps], stdout=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "at work\n"
     return process
 
@@ -329,18 +330,40 @@ def test_of_racing_commands_one_wins_each_folder_and_none_is_mixed(tmp_path):
         assert len(list(folder.iterdir())) == 3
 
 
-def test_where_the_system_has_no_locks_a_claim_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(folders, "_flock", lambda descriptor: False)
+def lacks_locks(lacks=errno.ENOLCK):
+    def flock(descriptor, operation):
+        raise OSError(lacks, os.strerror(lacks))
+
+    return flock
+
+
+@pytest.mark.parametrize("lacks", [errno.ENOSYS, errno.ENOLCK])
+def test_where_the_file_system_has_no_locks_a_claim_is_named(tmp_path, monkeypatch, lacks):
+    monkeypatch.setattr("fcntl.flock", lacks_locks(lacks))
     claim = tmp_path / "out.partial" / ".claim"
     with opened(tmp_path / "out", "a run") as working:
         (working.result / "new").write_text("x")
         assert claim.is_file()
         with pytest.raises(InputError, match=r"at work.*remove '.*\.claim' if it was killed"), opened(tmp_path / "out", "a run"):
             pytest.fail("two at work")
+        assert claim.is_file()
     assert names(tmp_path) == ["out", "out/new"]
     with pytest.raises(KeyboardInterrupt):
         work(tmp_path / "other", keep_one, error=KeyboardInterrupt)
     assert not (tmp_path / "other.partial" / ".claim").exists()
+
+
+def test_a_claim_that_a_killed_command_left_is_taken_over(tmp_path, monkeypatch):
+    monkeypatch.setattr("fcntl.flock", lacks_locks())
+    process = start(
+        tmp_path / "out", "keep", "import errno, fcntl, os\n" + inspect.getsource(lacks_locks) + "fcntl.flock = lacks_locks()\n"
+    )
+    process.kill()
+    process.communicate(timeout=120)
+    assert (tmp_path / "out.partial" / ".claim").is_file()
+    with opened(tmp_path / "out", "a run") as working:
+        assert recall(working.folder / "k", "k") == b"content"
+    assert names(tmp_path) == ["out"]
 
 
 def test_nothing_that_is_published_holds_a_time_a_process_or_a_chance_name(tmp_path):

@@ -169,7 +169,7 @@ def test_a_file_of_r_is_its_one_data_frame(tmp_path):
 def test_a_file_of_r_needs_its_reader_and_one_data_frame(tmp_path, monkeypatch):
     (tmp_path / "x.rda").write_bytes(b"")
     monkeypatch.setitem(sys.modules, "pyreadr", None)
-    with pytest.raises(InputError, match=r"needs pyreadr, which is not installed: pip install 'riskweighted\[formats\]'"):
+    with pytest.raises(InputError, match=r'needs pyreadr, which is not installed: pip install "riskweighted\[formats\]"'):
         read_table(tmp_path / "x.rda")
     frame = pd.DataFrame({"a": [1.0, 2.0]})
     for tables in ({}, {"a": frame, "b": frame}):

@@ -288,5 +288,5 @@ def test_bad_input_of_the_sweep():
 
 def test_splink_not_installed(monkeypatch):
     monkeypatch.setitem(sys.modules, "splink", None)
-    with pytest.raises(InputError, match=r"pip install 'riskweighted\[linkage\]'"):
+    with pytest.raises(InputError, match=r'pip install "riskweighted\[linkage\]"'):
         linkage_pairs(GOOD, GOOD, {"x": "numeric"})

@@ -67,6 +67,7 @@ OTHERS = {
     ("EvaluatingSettings", "regression"): "income ~ group",
     ("EvaluatingSettings", "coefficient"): "group",
     ("EvaluatingSettings", "regressions"): ("income ~ sex",),
+    ("EvaluatingSettings", "analyses"): ("statistics:mean",),
     ("EvaluatingSettings", "survey"): "w2",
     ("EvaluatingSettings", "strata"): "region",
     ("EvaluatingSettings", "risk_draws"): 30,

@@ -185,7 +185,7 @@ def test_without_its_extra_a_learned_part_is_refused_in_one_line(data, monkeypat
     for name in [name for name in sys.modules if name.partition(".")[0] == "sklearn"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "sklearn", None)
-    with pytest.raises(InputError, match=r"pip install 'riskweighted\[learned\]'") as refused:
+    with pytest.raises(InputError, match=r'pip install "riskweighted\[learned\]"') as refused:
         prepare_sequence(chain(), data)
     assert "\n" not in str(refused.value)
     prepare_sequence(chain(learned=()), data)

@@ -219,5 +219,5 @@ def test_a_scheduler_that_does_not_answer_is_said_in_time(monkeypatch):
 
 def test_without_distributed_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(InputError, match=r"pip install 'riskweighted\[cluster\]'"), cluster_pool(None, "tcp://x:1", [], {}):
+    with pytest.raises(InputError, match=r'pip install "riskweighted\[cluster\]"'), cluster_pool(None, "tcp://x:1", [], {}):
         pass

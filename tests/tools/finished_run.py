@@ -1,7 +1,6 @@
 """Small real runs, each made once for all tests that read a finished run, whichever process of the session they run in."""
 
 import atexit
-import fcntl
 import functools
 import os
 import shutil
@@ -13,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from filelock import FileLock
 from shared_runs import SHARED
 
 from riskweighted.common.seeds import ENTROPY_BYTES
@@ -44,8 +44,7 @@ def confidential_data() -> pd.DataFrame:
 def _made_once(name: str, settings: dict[str, Any], data: Callable[[], pd.DataFrame]) -> Path:
     """The run folder ``results``, beside its ``data.csv``; a process that finds another making it waits."""
     root = _shared() / name
-    with (_shared() / f"{name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with FileLock(_shared() / f"{name}.lock"):
         if not (root / "results").exists():  # a run appears whole
             root.mkdir(exist_ok=True)
             data().to_csv(root / "data.csv", index=False)
