@@ -4,8 +4,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from html import escape
 from numbers import Number
+from typing import TYPE_CHECKING
 
-import pandas as pd
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["card", "in_notebook"]
 
@@ -27,7 +29,7 @@ def card(
     heading: str,
     answers: Sequence[str] = (),
     facts: Mapping[str, object] | None = None,
-    table: pd.DataFrame | None = None,
+    table: "pd.DataFrame | None" = None,
     note: str = "",
 ) -> str:
     """An object as HTML: its name, what it comes to, facts, a table of at most 24 rows, and a note below."""
@@ -48,7 +50,7 @@ def card(
     return f'<div style="{_BOX}">{"".join(parts)}</div>'
 
 
-def _table(table: pd.DataFrame) -> str:
+def _table(table: "pd.DataFrame") -> str:
     head = "".join(f'<th scope="col" style="{_CELL};font-weight:600">{escape(str(name))}</th>' for name in table.columns)
     rows = (
         f'<tr><th scope="row" style="{_FIRST}">{escape(str(label))}</th>'
