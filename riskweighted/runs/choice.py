@@ -293,6 +293,7 @@ def _from_json(content: bytes) -> Choice:
 def study_text(study: Study, folder: Path, remark: str) -> str:
     """A study as the text of a study file that lies in `folder`; `remark` is its first line."""
     table = to_table(study)
-    if study.data.path is not None:
-        table["data"]["path"] = os.path.relpath(study.data.path, folder.absolute())
+    for name in ("path", "variables"):
+        if (path := getattr(study.data, name)) is not None:
+            table["data"][name] = os.path.relpath(path, folder.absolute())
     return f"# {remark}\n" + as_toml(table)
