@@ -16,7 +16,7 @@ from typing import Any
 from riskweighted.common.atomic import write_file
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.settings import as_toml, from_table
-from riskweighted.data.variable import TEXTS, Variable, in_words
+from riskweighted.data.variable import TEXTS, Variable, missing_in_words
 
 __all__ = ["SIDECARS", "read_sidecar", "sidecar_text", "write_sidecar"]
 
@@ -132,6 +132,6 @@ def _to_csv(tables: Mapping[str, Mapping[str, Any]]) -> str:
         ]
         rows += [{"value": code, "missing": "yes"} for code in texts if code not in table.get("values", {})]
         ranges = [code for code in table.get("missing", []) if isinstance(code, list)]
-        rows += [{"value": in_words((least, most)), "missing": "yes"} for least, most in ranges]
+        rows += [{"value": missing_in_words((least, most)), "missing": "yes"} for least, most in ranges]
         writer.writerows({"variable": name, **row} for row in rows)
     return lines.getvalue()

@@ -13,7 +13,7 @@ from riskweighted.common.errors import InputError
 from riskweighted.common.frames import as_floats, holds_numbers
 from riskweighted.common.settings import as_table
 
-__all__ = ["CATEGORIES", "TEXTS", "TYPES", "Code", "Missing", "Variable", "cut", "in_words", "spelled"]
+__all__ = ["CATEGORIES", "TEXTS", "TYPES", "Code", "Missing", "Variable", "cut", "missing_in_words", "spelled"]
 
 Code = float | str
 Missing = Code | tuple[float, float]
@@ -126,6 +126,12 @@ class Variable:
         """The label in at most so many characters, or bytes of UTF-8; that it is synthetic is kept."""
         return cut(self.label, most, f" {_SYNTHETIC}" if self.label.endswith(_SYNTHETIC) else "", in_bytes=in_bytes)
 
+    def in_words(self) -> dict[str, str]:
+        """What a codebook and a report tell: label, value labels, codes that mean missing."""
+        values = "; ".join(f"{text} = {spelled(code)}" for code, text in self.values.items() if text)
+        missing = "; ".join(f"code{'s' if isinstance(code, tuple) else ''} {missing_in_words(code)}" for code in self.missing)
+        return {"label": self.label, "value labels": values, "missing codes": missing}
+
     def to_table(self) -> dict[str, Any]:
         """As it stands in a sidecar file: what is empty is left out."""
         listed = [list(map(_whole, code)) if isinstance(code, tuple) else spelled(code) for code in self.missing]
@@ -134,7 +140,7 @@ class Variable:
         return {name: value for name, value in table.items() if value}
 
 
-def in_words(code: Missing) -> str:
+def missing_in_words(code: Missing) -> str:
     """A code that means missing, or a range of them, as people write it."""
     if not isinstance(code, tuple):
         return str(spelled(code))

@@ -8,7 +8,7 @@ import pandas as pd
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.numbers import exactly
 from riskweighted.common.text import escape_markdown, for_spreadsheet
-from riskweighted.data.variable import Variable, in_words, spelled
+from riskweighted.data.variable import Variable
 from riskweighted.intruder.statuses import MISSING, find_statuses, status_name
 
 __all__ = ["codebook", "codebook_markdown", "listed_levels", "own_value_for_each", "parse_units", "with_descriptions"]
@@ -61,12 +61,8 @@ def codebook(
 
 def with_descriptions(book: pd.DataFrame, names: Sequence[str], described: Mapping[str, Variable]) -> pd.DataFrame:
     """A codebook of the columns `names` with what is said of each: label, value labels, codes that mean missing."""
-    stated = [described.get(name, Variable()) for name in names]
-    labels = [variable.label for variable in stated]
-    values = ["; ".join(f"{spelled(code)} = {text}" for code, text in variable.values.items() if text) for variable in stated]
-    missing = ["; ".join(map(in_words, variable.missing)) for variable in stated]
-    columns = {"label": labels, "value labels": values, "missing codes": missing}
-    return book.assign(**{name: list(map(for_spreadsheet, cells)) for name, cells in columns.items()})
+    told = pd.DataFrame([described.get(name, Variable()).in_words() for name in names])
+    return book.assign(**{str(name): list(map(for_spreadsheet, told[name])) for name in told})
 
 
 def _type(column: pd.Series) -> str:
