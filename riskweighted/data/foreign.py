@@ -148,7 +148,8 @@ def _plain_column(column: pd.Series, ending: str, stated: Variable | None) -> pd
     """Numbers (truth values as 0 and 1), dates where that is stated, or text (missing as empty)."""
     if stated is not None and pd.api.types.is_datetime64_dtype(column.dtype) and stated.type in ("date", "date and time"):
         moments = column.reset_index(drop=True).astype("datetime64[us]")
-        return moments.dt.date.astype(object).where(moments.notna(), None) if stated.type == "date" and ending != ".dta" else moments
+        days = [None if pd.isna(moment) else moment.date() for moment in moments]
+        return pd.Series(days, dtype=object, name=column.name) if stated.type == "date" and ending != ".dta" else moments
     if isinstance(column.dtype, pd.CategoricalDtype) and holds_numbers(column.cat.categories.to_series()):
         whole = pd.api.types.is_integer_dtype(column.cat.categories.dtype)
         column = column.astype("Int64" if whole and column.hasnans else column.cat.categories.dtype)

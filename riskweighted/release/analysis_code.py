@@ -143,12 +143,13 @@ def _predictor(name: str, frame: pd.DataFrame) -> Predictor | None:
 
 
 def combining_code(
-    analysis: PublishedAnalysis, frame: pd.DataFrame, files: dict[str, list[str]], layout: CsvLayout | None = None
+    analysis: PublishedAnalysis, frame: pd.DataFrame, files: dict[str, list[str]], layout: CsvLayout | None = None, labelled: bool = False
 ) -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
     """Code that reproduces an analysis of datasets like `frame`: by language file name and code, and by language the reason why there is
     none.
 
-    `files`: paths in the pack by format ("csv", ...); `layout`: of the csv files, where they are no plain ones.
+    `files`: paths in the pack by format ("csv", ...); `layout`: of the csv files, where they are no plain ones; `labelled`: whether files
+    of Stata and SPSS have value labels and missing codes, which are then read as the numbers that they are.
     """
     codes, missing, layout = {}, {}, layout or CsvLayout()
     for language, (ending, formats) in _READS.items():
@@ -160,7 +161,7 @@ def combining_code(
         if why:
             missing[language] = why
             continue
-        settings = _code_settings(analysis, frame, readable[0]) | _csv_settings(layout)
+        settings = _code_settings(analysis, frame, readable[0]) | _csv_settings(layout) | {"labelled": labelled}
         needs = _NEEDS.get(language, {}).get(readable[0], "numpy, pandas and scipy" if language == "Python" else "")
         codes[language] = f"combine.{ending}", render(f"combine.{ending}", **settings, files=files[readable[0]], needs=needs)
     return codes, missing

@@ -143,11 +143,11 @@ def write_pack(contents: Contents, folder: Path, hashes: Mapping[str, str] | Non
     facts |= {"unshuffled": stated.unshuffled, "linked": run.study.linking_column is not None, "hidden": stated.hidden}
     facts |= {"derived": stated.derived}
     facts |= {"disclosed": _disclosed(contents)}
+    facts |= {"described": SIDECAR if described is not None else "", "layout": csv_in_words(contents.layout, contents.formats)}
     facts |= {"unaltered": unaltered, "failing": failing_schemes(run, contents.schemes), "accepted_fail": contents.accepted_fail}
     _write_json(folder / "disclosure_record.json", disclosure_record(run, contents.schemes, source))
     _write_json(folder / "disclosure_record.schema.json", record_schema())
     write_file(folder / "sign_off.md", render("sign_off.md", **facts, own=identifying, run=source, version=made_by))
-    facts |= {"described": SIDECAR if described is not None else "", "layout": csv_in_words(contents.layout, contents.formats)}
     write_file(folder / "README.md", render("README.md", **facts, codes=codes, report=contents.report is not None, label=_LABEL))
     _write_manifest(contents, source, folder, hashes)
 
@@ -244,7 +244,7 @@ def _write_combining(contents: Contents, scheme: str, files: dict[str, list[str]
     if analysis is None:
         write_file(folder / "how_to_combine.md", render("how_to_combine.md", **facts, analysis=None))
         return False
-    codes, missing = combining_code(analysis, contents.run.synthetic[scheme][0], files, contents.layout)
+    codes, missing = combining_code(analysis, contents.run.synthetic[scheme][0], files, contents.layout, contents.described is not None)
     for name, code in codes.values():
         write_file(folder / name, code)
     longest = max((len(ticks) for _, code in codes.values() for ticks in re.findall("`+", code)), default=0)

@@ -101,7 +101,8 @@ def _describe_variable(
     if isinstance(row["missing"], int):
         _text(variable, "sumStat", row["missing"], type="invd")
     labels = {str(spelled(code)): text for code, text in stated.values.items() if text}
-    for level in dict.fromkeys([*(levels or []), *labels]):
+    occurring = [level.removesuffix(".0") if numeric and labels else level for level in levels or []]
+    for level in dict.fromkeys([*occurring, *labels]):
         category = SubElement(variable, "catgry")
         _text(category, "catValu", level)
         if level in labels:

@@ -15,6 +15,7 @@ from riskweighted.commands.main import app
 from riskweighted.common.errors import InputError
 from riskweighted.data.io import read_table, write_table
 from riskweighted.data.layout import CsvLayout
+from riskweighted.data.variable import Variable
 from riskweighted.data.variables import Variables
 from riskweighted.release.analysis_code import Predictor, PublishedAnalysis, combining_code
 from riskweighted.release.contents import failing_schemes
@@ -192,6 +193,26 @@ def test_a_pack_is_held_to_what_the_survey_said(folder, runs, packs):
     first = f"data/{SCHEME}/synthetic_{SCHEME}_1.csv"
     assert (pack / first).read_bytes() == (packs["sav"] / first).read_bytes()
     check_release(pack, runs["csv"])
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("kind", ["dta", "sav"])
+def test_code_reads_labelled_codes_as_the_numbers_that_they_are(tmp_path, capsys, kind):
+    rng = np.random.default_rng(1)
+    frames = [pd.DataFrame({"y": rng.normal(size=50), "g": rng.integers(1, 4, 50)}) for _ in range(3)]
+    stated = Variables({"y": Variable("Y"), "g": Variable("G", {1: "one", 3: "unknown"}, (3,))})
+    analysis = PublishedAnalysis("coefficient", "y", (Predictor("g", 2), Predictor("g", 3)), 2, 0.95, (0.0, 0.0, 0.0), True)
+    printed = []
+    for ending, described in (("csv", None), (kind, stated)):
+        files = [f"x{number}.{ending}" for number in range(3)]
+        for frame, file in zip(frames, files, strict=True):
+            write_table(frame, tmp_path / file, variables=described)
+        codes, _ = combining_code(analysis, frames[0], {ending: files}, labelled=described is not None)
+        (tmp_path / f"combine_{ending}.py").write_text(codes["Python"][1], encoding="utf-8")
+        runpy.run_path(str(tmp_path / f"combine_{ending}.py"), run_name="__main__")
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1]
+    assert "estimate" in printed[0]
 
 
 @pytest.mark.quick

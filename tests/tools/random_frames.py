@@ -11,7 +11,7 @@ def random_frame(seed):
     gaps = rng.random(n) < 0.3
 
     def some(values, missing):
-        return pd.Series([None if gap else value for value, gap in zip(values, gaps, strict=True)], dtype=missing)
+        return pd.Series([np.nan if gap else value for value, gap in zip(values, gaps, strict=True)], dtype=missing)
 
     words = rng.choice(["a", "Zoë", "b c", "1.50", "007", 'q"u', "x,y", "NA", "1e5", "True"], n)
     days = pd.Series(pd.date_range("1950-03-04", "2030-01-01", n)).dt.normalize().astype("datetime64[us]")
@@ -33,7 +33,7 @@ def random_frame(seed):
         "ygap": some((rng.random(n) < 0.5).tolist(), "boolean" if gaps.any() else bool),
         "day": days,
         "dgap": days.where(~gaps),
-        "moment": (days + pd.Timedelta(hours=5, seconds=7)).where(~gaps),
+        "moment": (days + pd.Timedelta(hours=5, seconds=7)).astype("datetime64[us]").where(~gaps),
     }
-    names = rng.permutation(list(every))[: rng.integers(1, len(every) + 1)]
+    names = rng.permutation(list(every))[: rng.integers(1, len(every) + 1)].tolist()
     return pd.DataFrame({name: every[name] for name in names})
