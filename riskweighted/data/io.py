@@ -238,6 +238,8 @@ class DatasetWriter:
 def spells_alike(column: pd.Series, other: pd.Series) -> bool:
     """Whether two columns are, cell for cell, the same in a csv."""
     frames = [values.reset_index(drop=True).to_frame("column") for values in (column, other)]
+    if column.dtype == other.dtype and frames[0].equals(frames[1]):
+        return True
     spelled = [csv_text(frame["column"]) for frame in frames]
     if any(text is None for text in spelled):
         return bool(frames[0].to_csv(index=False) == frames[1].to_csv(index=False))
