@@ -26,6 +26,8 @@ from .contract.synthesizer import (
     load_synthesizer as load_synthesizer,
     synthesizer_names as synthesizer_names,
 )
+from .data.variable import Variable as Variable
+from .data.variables import Variables as Variables
 from .derivation.derived import derived as derived
 from .design.design import (
     Design as Design,

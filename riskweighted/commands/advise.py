@@ -68,13 +68,13 @@ def _read(run: Path, file: Path | None, confidential: Path | None) -> "tuple[Fin
     """The run, its study, the file that it stands in, and its data."""
     from dataclasses import replace
 
-    from riskweighted.data.io import read_table
     from riskweighted.runs.finished import find_confidential, load_run
+    from riskweighted.runs.folder import DESCRIBED
     from riskweighted.runs.study import load_study
 
     if run.is_file():
         study = load_study(run)
-        return None, study, run, study.read_data() if confidential is None else read_table(confidential)
+        return None, study, run, study.data.read(confidential)
     finished = load_run(run)
     study, file = finished.study, file or _study_file(finished)
     if file is not None:
@@ -84,7 +84,8 @@ def _read(run: Path, file: Path | None, confidential: Path | None) -> "tuple[Fin
         confidential = confidential or named.data.path
     elif study.data.path is not None:  # of which a run keeps the name alone
         confidential = confidential or finished.folder.absolute().parent / study.data.path
-        study = replace(study, data=replace(study.data, path=confidential))
+        described = None if finished.described is None else finished.folder / DESCRIBED
+        study = replace(study, data=replace(study.data, path=confidential, variables=described))
     return finished, study, file, find_confidential(finished, confidential)
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from riskweighted.runs.columns import Column
+    from riskweighted.runs.given import Given
     from riskweighted.runs.suggestion import Suggestion
 
 
@@ -28,6 +29,9 @@ def init(
     out: Annotated[Path, typer.Option("--out", help="The study file to write.")] = Path("study.toml"),
     synthesize: Annotated[
         list[str] | None, typer.Option("--synthesize", metavar="NAME", help="What is sensitive; repeatable. Default: one column, guessed.")
+    ] = None,
+    variables: Annotated[
+        Path | None, typer.Option("--variables", metavar="FILE", help="What the columns are: a sidecar file (.toml, .csv), or a data file.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
@@ -41,22 +45,25 @@ def init(
         from riskweighted.common.atomic import whole_file
         from riskweighted.data.io import read_table
         from riskweighted.runs.columns import look_at
+        from riskweighted.runs.given import look_into
         from riskweighted.runs.roles import amounts_with_text
         from riskweighted.runs.starting import carries_values, starting_text
         from riskweighted.runs.suggestion import suggest
     with reporter().step("reading the file"):
-        table = read_table(data)
+        given = look_into(data, variables)
+        table = read_table(data, given.layout, given.variables)
     with reporter().step("looking at its columns"):
         mended = amounts_with_text(table, synthesize or ())
         table = table.assign(**{name: numbers for name, (numbers, _) in mended.items()})
-        columns = look_at(table)
+        columns = look_at(table, given.variables)
         first = suggest(table, columns, tuple(synthesize or ()))
     with reporter().step("checking the study that comes of it"):
-        suggestion, refusal = _first_that_runs(first, table, data)
+        suggestion, refusal = _first_that_runs(first, table, data, given)
     private = carries_values(suggestion)
     with whole_file(out, private=private, replace=force) as unfinished:
-        unfinished.write_text(starting_text(suggestion, data, out.absolute().parent), encoding="utf-8", newline="\n")
-        _show(suggestion, refusal, out, private, {name: cells for name, (_, cells) in mended.items()})
+        text = starting_text(suggestion, data, out.absolute().parent, given.layout, given.named)
+        unfinished.write_text(text, encoding="utf-8", newline="\n")
+        _show(suggestion, refusal, out, private, {name: cells for name, (_, cells) in mended.items()}, given.remarks(columns))
     show(f"Written to {out}{' (confidential: it holds codes, bounds or units found in the data)' if private else ''}")
     say(f"Edit it, then: riskweighted check {as_argument(str(out))}")
 
@@ -71,7 +78,7 @@ def _check_place(out: Path, data: Path, force: bool) -> None:
     refuse_inside_result(out)
 
 
-def _first_that_runs(first: "Suggestion", table: "pd.DataFrame", data: Path) -> tuple["Suggestion", str]:
+def _first_that_runs(first: "Suggestion", table: "pd.DataFrame", data: Path, given: "Given") -> tuple["Suggestion", str]:
     """The suggestion, or the first simpler one, that suits the data; the first one with what is wrong where none does."""
     from riskweighted.common.errors import RiskWeightedWarning
     from riskweighted.runs.checked import check_study
@@ -85,7 +92,8 @@ def _first_that_runs(first: "Suggestion", table: "pd.DataFrame", data: Path) -> 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RiskWeightedWarning)  # `check` says them
             try:
-                check_study(make_study(tomllib.loads(starting_text(suggestion, data, folder)), folder), table)
+                text = starting_text(suggestion, data, folder, given.layout, given.named)
+                check_study(make_study(tomllib.loads(text), folder), table)
             except InputError as error:
                 refusal = refusal or str(error)
                 continue
@@ -93,17 +101,29 @@ def _first_that_runs(first: "Suggestion", table: "pd.DataFrame", data: Path) -> 
     return first, refusal
 
 
-def _show(suggestion: "Suggestion", refusal: str, out: Path, private: bool, no_numbers: dict[str, int]) -> None:
-    """What was found and what is suggested; `no_numbers`: cells by column that hold none where the others do."""
+def _show(suggestion: "Suggestion", refusal: str, out: Path, private: bool, no_numbers: dict[str, int], of_file: Sequence[str]) -> None:
+    """What was found and what is suggested; `no_numbers`: cells by column that hold none where the others do; `of_file`: how the file is
+    read and what it says of itself, or cannot say.
+    """
     import pandas as pd
 
-    show_json("init", **_as_json(suggestion), no_numbers=no_numbers, refused=refusal or None, confidential=private, results=out)
+    show_json(
+        "init",
+        **_as_json(suggestion),
+        no_numbers=no_numbers,
+        file=list(of_file),
+        refused=refusal or None,
+        confidential=private,
+        results=out,
+    )
     rows = {
         column.name: (column.type.removesuffix(" number").removesuffix(" value"), f"{column.distinct:,}", _gaps(column), _remarks(column))
         for column in suggestion.columns
     }
     table = pd.DataFrame.from_dict(rows, orient="index", columns=["type", "values", "gaps", "found"])
     _show_found(table.rename_axis("column"), f"{suggestion.columns[0].records:,} records, columns: {len(suggestion.columns)}")
+    for line in of_file:
+        say(line)
     say("values: different ones; gaps: missing; x10: multiples of 10; spike: one value that 2% of the records and more share.")
     say(f"Synthesized: {_names(suggestion.targets)}{' (guessed; --synthesize NAME takes another)' if suggestion.chosen else ''}.")
     say(f"Known to an intruder: {_names(suggestion.known)}{f' ({suggestion.crowd})' if suggestion.known else ''}.")

@@ -34,6 +34,9 @@ def release(
         str, typer.Option("--accept-fail", metavar="REASON", help="Release a scheme that does not pass; sign_off.md holds the reason.")
     ] = "",
     demonstration: Annotated[bool, typer.Option("--demonstration", help="Release a reproducible run of embedded, public data.")] = False,
+    plain_csv: Annotated[
+        bool, typer.Option("--plain-csv", help="Commas, points and UTF-8 in csv files, also where the data's own has others.")
+    ] = False,
     full: Annotated[bool, typer.Option("--full", help="Print the table of how near the datasets are, too.")] = False,
     unit: Annotated[list[str] | None, typer.Option("--unit", metavar="VARIABLE=UNIT", help="For the codebook; repeatable.")] = None,
 ) -> None:
@@ -66,6 +69,7 @@ def release(
                 accept_uniques=accept_uniques,
                 accept_fail=accept_fail,
                 demonstration=demonstration,
+                plain_csv=plain_csv,
             )
             compared, failing = pack.check, dict(pack.failing)
     rows = compared.assign(scheme=compared["file"].str.split("/").str[1]).groupby("scheme", sort=False)

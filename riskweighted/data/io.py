@@ -1,36 +1,45 @@
 """Tables in and out: csv, parquet, and the files of Stata, SPSS and SAS, with errors that never quote a value."""
 
 import csv
-import datetime
 import filecmp
+import io
 import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from riskweighted.common.atomic import whole_file
 from riskweighted.common.datasets import Datasets
 from riskweighted.common.errors import InputError, listing
-from riskweighted.common.extras import optional
 from riskweighted.common.frames import holds_numbers, require_plain_values
 from riskweighted.common.text import for_spreadsheet, reads_as_number
-from riskweighted.data.csv_text import CsvTable
+from riskweighted.data.csv_text import CsvTable, csv_text
+from riskweighted.data.foreign import require_reader, write_foreign
 from riskweighted.data.formats import FORMATS, WRITABLE
+from riskweighted.data.layout import CsvLayout, decoded, plain_text
+from riskweighted.data.metadata import META, meta_text
+from riskweighted.data.variable import TEXTS
+from riskweighted.data.variables import Variables
 
-__all__ = ["DatasetWriter", "numbers_in_text", "read_datasets", "read_table", "require_reader", "write_aggregates", "write_table"]
+__all__ = [
+    "DatasetWriter",
+    "numbers_in_text",
+    "read_datasets",
+    "read_table",
+    "require_reader",
+    "spells_alike",
+    "write_aggregates",
+    "write_table",
+]
 
 _LABEL = "label"  # key of a parquet file's metadata
-_PACKAGE = {".dta": "Stata", ".sav": "SPSS", ".xpt": "SAS"}
-_READS = {**dict.fromkeys((".sav", ".xpt", ".sas7bdat"), "pyreadstat"), **dict.fromkeys((".rds", ".rda", ".rdata"), "pyreadr")}
-_TEXT_BYTES = {".dta": 2045, ".sav": 32767, ".xpt": 200}
 _MISSING = ["", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "."]  # in a column of numbers; in text only "" is missing
 
 
-def read_table(path: str | Path) -> pd.DataFrame:
+def read_table(path: str | Path, layout: CsvLayout | None = None, variables: Variables | None = None) -> pd.DataFrame:
     """Read a table: csv (first line: column names), parquet, Stata .dta, SPSS .sav, SAS .xpt or .sas7bdat, R .rds, .rda or .RData.
 
     A csv column is numeric where every entry is a number, "NA" or the like counting as missing; it stays text where some entry is
@@ -38,6 +47,9 @@ def read_table(path: str | Path) -> pd.DataFrame:
     missing, and so is an empty text; numbers of SPSS and SAS that are all whole become integers. Files of R hold one data frame;
     factors become categories. Files of SPSS, SAS and R need `pip install "riskweighted[formats]"`. Errors name the file and what is
     wrong with it, and quote no value.
+
+    `layout`: of a csv, where it is not a plain one. `variables`: what is known of the columns: they have the types that are stated, codes
+    that mean missing stay codes, and numbers of Stata that are all whole become integers too, as those of SPSS and SAS do.
     """
     path = Path(path)
     if path.suffix.lower() not in FORMATS:
@@ -46,41 +58,67 @@ def read_table(path: str | Path) -> pd.DataFrame:
     if not path.is_file():
         raise InputError(f"there is no file {str(path)!r}")
     try:
-        table = _READERS[path.suffix.lower()](path)
+        table = _read(path, layout, variables)
     except InputError:
         raise
+    except UnicodeDecodeError:
+        decoded(path.read_bytes(), "utf-8", path.name)  # says in which encoding it is not
+        raise InputError(f"{path.name!r} cannot be read (it is not in UTF-8)") from None
     except Exception as error:  # a parser's own message may quote the data
         where = re.search(r"Expected \d+ fields in line \d+, saw \d+", str(error))
-        why = "it is not in UTF-8" if isinstance(error, UnicodeDecodeError) else where[0] if where else type(error).__name__
+        why = where[0] if where else type(error).__name__
         raise InputError(f"{path.name!r} cannot be read ({why})") from None
     if len(table) == 0:
         raise InputError(f"{path.name!r} has no records")
     require_plain_values(table, table.columns, repr(path.name))
-    return table
+    return table if variables is None else variables.typed(table)
 
 
-def _read_csv(path: Path, names: Sequence[str] | None = None) -> pd.DataFrame:
-    """All columns, or some."""
-    with path.open(newline="", encoding="utf-8-sig") as handle:
+def _read(path: Path, layout: CsvLayout | None, variables: Variables | None) -> pd.DataFrame:
+    """A table by the ending of the file's name."""
+    ending = path.suffix.lower()
+    if ending == ".csv":
+        texts = [name for name, variable in (variables or {}).items() if variable.type in TEXTS]
+        if layout is None or layout == CsvLayout():
+            return _read_csv(path, texts=texts)
+        return _read_csv(path, texts=texts, plain=plain_text(path, layout, _MISSING, texts))
+    if ending in (".sav", ".xpt", ".sas7bdat"):
+        return _read_spss_or_sas(path, keep_codes=variables is not None)
+    if ending == ".dta":
+        table = _read_stata(path)
+        return table if variables is None else _with_whole_numbers(_as_plain_numbers(table))
+    return pd.read_parquet(path) if ending == ".parquet" else _read_r(path)
+
+
+def _read_csv(path: Path, names: Sequence[str] | None = None, *, texts: Sequence[str] = (), plain: str | None = None) -> pd.DataFrame:
+    """All columns, or some; those of `texts` stay text. `plain`: the text of the file, where that is not as a plain csv spells it."""
+    with io.StringIO(plain) if plain is not None else path.open(newline="", encoding="utf-8-sig") as handle:
         header = next(csv.reader(handle), [])
     if not header:
         raise InputError(f"{path.name!r} is empty: the first line must hold the column names")
     other = next((mark for mark in ";\t|" if len(header) == 1 and mark in header[0]), None)
     if other is not None:
-        raise InputError(f"{path.name!r} has {other!r} between its columns; valid is a comma, with a point before decimals")
+        raise InputError(
+            f"{path.name!r} has {other!r} between its columns; valid is a comma, with a point before decimals, or say so in the study: "
+            "[data] delimiter, decimal"
+        )
     repeated = [name for name, count in Counter(header).items() if count > 1]
     if repeated:
         raise InputError(f"{path.name!r} has column {listing(repeated)} more than once: column names must be unique")
     numbers = sum(reads_as_number(name) for name in header)
     if numbers:
         raise InputError(f"{path.name!r}: {numbers} of {len(header)} column names are numbers; the first line must hold the column names")
-    text = pd.read_csv(path, encoding="utf-8-sig", dtype=str, keep_default_na=False, usecols=names)
+
+    def opened() -> Path | io.StringIO:
+        return path if plain is None else io.StringIO(plain)
+
+    text = pd.read_csv(opened(), encoding="utf-8-sig", dtype=str, keep_default_na=False, usecols=names)
     if not isinstance(text.index, pd.RangeIndex):
         raise InputError(f"{path.name!r} has more fields in its rows than column names in its first line")
-    kept = [name for name in text.columns if _stays_text(text[name])]
+    kept = [name for name in text.columns if name in texts or _stays_text(text[name])]
     missing = {name: [""] if name in kept else _MISSING for name in text.columns}
     kinds = dict.fromkeys(kept, str)
-    return pd.read_csv(path, encoding="utf-8-sig", dtype=kinds, na_values=missing, keep_default_na=False, usecols=names)
+    return pd.read_csv(opened(), encoding="utf-8-sig", dtype=kinds, na_values=missing, keep_default_na=False, usecols=names)
 
 
 def _stays_text(column: pd.Series) -> bool:
@@ -102,20 +140,22 @@ def numbers_in_text(column: pd.Series) -> tuple[pd.Series, int] | None:
     return None
 
 
-def require_reader(ending: str) -> Any:
-    """The package that reads and writes files of an ending, None where no extra does; refuses where it is not installed."""
-    package = _READS.get(ending.lower())
-    return package and optional(package, f"a {ending} file")
-
-
 def _read_stata(path: Path) -> pd.DataFrame:
     return _with_missing_text(pd.read_stata(path, convert_categoricals=False))
 
 
-def _read_spss_or_sas(path: Path) -> pd.DataFrame:
+def _read_spss_or_sas(path: Path, *, keep_codes: bool) -> pd.DataFrame:
+    """`keep_codes`: whether the codes that SPSS declares to mean missing stay codes."""
     pyreadstat, kind = require_reader(path.suffix), path.suffix.lower()
     read = {".sav": pyreadstat.read_sav, ".xpt": pyreadstat.read_xport, ".sas7bdat": pyreadstat.read_sas7bdat}[kind]
-    return _with_whole_numbers(_with_missing_text(read(path)[0]))
+    given = {"user_missing": True} if keep_codes and kind == ".sav" else {}
+    return _with_whole_numbers(_with_missing_text(read(path, **given)[0]))
+
+
+def _as_plain_numbers(table: pd.DataFrame) -> pd.DataFrame:
+    """Numbers of Stata as those of SPSS and SAS are read: not by how they are stored."""
+    numbers = table.select_dtypes("number")
+    return table.astype({name: "float64" if pd.api.types.is_float_dtype(numbers[name].dtype) else "int64" for name in numbers})
 
 
 def _read_r(path: Path) -> pd.DataFrame:
@@ -125,15 +165,6 @@ def _read_r(path: Path) -> pd.DataFrame:
         raise InputError(f"{path.name!r} must hold one data frame, got {len(tables)}")
     (table,) = tables.values()
     return _with_whole_numbers(pd.DataFrame(table).reset_index(drop=True))  # names of rows are no column
-
-
-_READERS = {
-    ".csv": _read_csv,
-    ".parquet": pd.read_parquet,
-    ".dta": _read_stata,
-    **dict.fromkeys((".sav", ".xpt", ".sas7bdat"), _read_spss_or_sas),
-    **dict.fromkeys((".rds", ".rda", ".rdata"), _read_r),
-}
 
 
 def _with_missing_text(table: pd.DataFrame) -> pd.DataFrame:
@@ -148,37 +179,48 @@ def _with_whole_numbers(table: pd.DataFrame) -> pd.DataFrame:
     return table.astype(dict.fromkeys(whole, "int64"))
 
 
-def write_table(table: pd.DataFrame, path: Path, *, index: bool = False, label: str = "", private: bool = False) -> None:
+def write_table(
+    table: pd.DataFrame,
+    path: Path,
+    *,
+    index: bool = False,
+    label: str = "",
+    private: bool = False,
+    layout: CsvLayout | None = None,
+    variables: Variables | None = None,
+) -> None:
     """Write a table in the format that the ending of the name says (one of `WRITABLE`), all or nothing; the same table gives the same
     bytes.
 
     `index`: whether it is written too, first. `label`: in the metadata of the file, at most 80 characters for Stata, 64 for SPSS, 40
-    for SAS. `private`: whether the file and every folder made for it are its owner's only from the first byte. A format that cannot
-    hold the table is refused.
+    for SAS. `private`: whether the file and every folder made for it are its owner's only from the first byte. `layout`: of a csv that is
+    not a plain one; a missing value is an empty cell all the same. `variables`: what is known of the columns, for formats that hold it. A
+    format that cannot hold the table is refused.
     """
     if path.suffix not in WRITABLE:
         raise InputError(f"cannot write {path.name!r}: valid formats are {listing(WRITABLE)}")
     with whole_file(path, private=private) as unfinished:
         if path.suffix == ".csv":
-            _write_csv(table, unfinished, index)
+            _write_csv(table, unfinished, index, layout)
         elif path.suffix == ".parquet":
-            _write_parquet(table, unfinished, index, label)
+            _write_parquet(table, unfinished, index, label, variables)
         else:
-            _write_foreign(table.reset_index() if index else table, unfinished, label, path.name)
+            write_foreign(table.reset_index() if index else table, unfinished, label, path.name, variables)
 
 
 class DatasetWriter:
     """Writes datasets that differ in some columns only, the same bytes as `write_table`; what is shared is spelled once for csv."""
 
-    def __init__(self, datasets: Sequence[pd.DataFrame]) -> None:
-        self._datasets = datasets
-        names = sorted({name for columns in datasets.altered for name in columns}) if isinstance(datasets, Datasets) else []
-        self._csv = CsvTable(datasets.base, names) if isinstance(datasets, Datasets) else None
+    def __init__(self, datasets: Sequence[pd.DataFrame], *, layout: CsvLayout | None = None, variables: Variables | None = None) -> None:
+        self._datasets, self._layout, self._variables = datasets, layout, variables
+        shared = datasets if isinstance(datasets, Datasets) and (layout is None or layout.is_plain) else None
+        names = [] if shared is None else sorted({name for columns in shared.altered for name in columns})
+        self._csv = None if shared is None else CsvTable(shared.base, names)
 
     def write(self, number: int, path: Path, *, label: str = "") -> None:
         """Write the dataset at a place."""
         if self._csv is None or path.suffix != ".csv":
-            write_table(self._datasets[number], path, label=label)
+            write_table(self._datasets[number], path, label=label, layout=self._layout, variables=self._variables)
             return
         with whole_file(path) as unfinished:
             self._csv.write(self._datasets[number], unfinished)
@@ -191,6 +233,17 @@ class DatasetWriter:
             again = Path(folder) / path.name
             self.write(number, again, label=label)
             return filecmp.cmp(path, again, shallow=False)
+
+
+def spells_alike(column: pd.Series, other: pd.Series) -> bool:
+    """Whether two columns are, cell for cell, the same in a csv."""
+    frames = [values.reset_index(drop=True).to_frame("column") for values in (column, other)]
+    if column.dtype == other.dtype and frames[0].equals(frames[1]):
+        return True
+    spelled = [csv_text(frame["column"]) for frame in frames]
+    if any(text is None for text in spelled):
+        return bool(frames[0].to_csv(index=False) == frames[1].to_csv(index=False))
+    return bool(spelled[0] == spelled[1])
 
 
 def read_datasets(paths: Sequence[Path], base: pd.DataFrame, names: Sequence[str]) -> Iterator[Mapping[str, pd.Series] | pd.DataFrame]:
@@ -228,8 +281,14 @@ def write_aggregates(table: pd.DataFrame, path: Path, *, private: bool = False) 
     write_table(named.map(lambda cell: for_spreadsheet(cell) if isinstance(cell, str) else cell), path, private=private)
 
 
-def _write_csv(table: pd.DataFrame, path: Path, index: bool) -> None:
+def _write_csv(table: pd.DataFrame, path: Path, index: bool, layout: CsvLayout | None) -> None:
     """As pandas writes it."""
+    if layout is not None and not layout.is_plain:
+        try:
+            table.to_csv(path, index=index, sep=layout.delimiter, decimal=layout.decimal, encoding=layout.encoding, lineterminator="\n")
+        except UnicodeEncodeError:  # which quotes the text
+            raise InputError(f"{layout.encoding} cannot spell some text of the table; write a plain csv") from None
+        return
     if index and None in table.index.names:
         table.to_csv(path, lineterminator="\n")
         return
@@ -237,70 +296,11 @@ def _write_csv(table: pd.DataFrame, path: Path, index: bool) -> None:
     CsvTable(whole, list(whole.columns)).write(whole, path)
 
 
-def _write_parquet(table: pd.DataFrame, path: Path, index: bool, label: str) -> None:
+def _write_parquet(table: pd.DataFrame, path: Path, index: bool, label: str, variables: Variables | None) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     arrow = pa.Table.from_pandas(table, preserve_index=index)
     described = {_LABEL: label} if label else {}
+    described |= {META.decode(): meta_text(variables.only(table.columns))} if variables else {}
     pq.write_table(arrow.replace_schema_metadata({**(arrow.schema.metadata or {}), **described}), path)
-
-
-def _write_foreign(table: pd.DataFrame, path: Path, label: str, name: str) -> None:
-    """Write a Stata, SPSS or SAS file, with a fixed date inside so that the same table gives the same bytes."""
-    plain = _plain_columns(table, path.suffix)
-    pyreadstat = require_reader(path.suffix)
-    try:
-        if path.suffix == ".dta":
-            epoch = datetime.datetime(1970, 1, 1)
-            plain.to_stata(path, write_index=False, version=118, data_label=label or None, time_stamp=epoch)
-            return
-        write = pyreadstat.write_sav if path.suffix == ".sav" else pyreadstat.write_xport
-        write(plain, path, file_label=label)
-    except OSError:
-        raise
-    except Exception as error:  # its own message may quote the data
-        raise InputError(f"{name!r} cannot be written ({type(error).__name__}); choose csv or parquet") from None
-    length, stamp, fixed = _DATES[path.suffix]
-    content = path.read_bytes()
-    path.write_bytes(re.sub(stamp, fixed, content[:length]) + content[length:])
-
-
-_DATES = {  # bytes of the header, the date it holds, and the one that stands there instead
-    ".sav": (176, rb"\d\d [A-Z][a-z]{2} \d\d\d\d:\d\d:\d\d", b"01 Jan 7000:00:00"),
-    ".xpt": (560, rb"\d\d[A-Z]{3}\d\d:\d\d:\d\d:\d\d", b"01JAN70:00:00:00"),
-}
-
-
-def _plain_columns(table: pd.DataFrame, ending: str) -> pd.DataFrame:
-    """Columns as numbers and text, checked against what the package can name and hold."""
-    package = _PACKAGE[ending]
-    wrong = [name for name in table if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,31}", str(name))]
-    if wrong:
-        raise InputError(
-            f"{package} cannot name a column {listing(wrong)}: valid are at most 32 letters a-z, digits and _, no digit first; "
-            "rename it, or choose csv or parquet"
-        )
-    lower = Counter(str(name).lower() for name in table)
-    same = [name for name in table if lower[str(name).lower()] > 1]
-    if same and ending != ".dta":
-        raise InputError(f"{package} takes the columns {listing(same)} for the same: rename them, or choose csv or parquet")
-    return pd.DataFrame({name: _plain_column(table[name], ending) for name in table})
-
-
-def _plain_column(column: pd.Series, ending: str) -> pd.Series:
-    """Numbers (truth values as 0 and 1) or text (missing as empty)."""
-    if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_complex_dtype(column.dtype):
-        whole = pd.api.types.is_integer_dtype(column.dtype)
-        if whole and (column.abs() > 2**53).any():
-            raise InputError(f"{_PACKAGE[ending]} keeps no whole number beyond 2^53, and {column.name!r} has some; choose csv or parquet")
-        small = whole and not column.hasnans and (column.abs() < 2**31 - 100).all()
-        return column.astype("int32" if small else "float64").reset_index(drop=True)
-    kinds = {type(value).__name__ for value in column.dropna().unique()}
-    if not kinds <= {"str", "bool", "Timestamp", "datetime", "date"}:
-        raise InputError(f"{_PACKAGE[ending]} cannot hold {column.name!r}, which has values of type {listing(sorted(kinds))}")
-    text = column.astype(object).where(column.notna(), "").astype(str).reset_index(drop=True)
-    longest, most = max(map(len, text.str.encode("utf-8")), default=0), _TEXT_BYTES[ending]
-    if longest > most:
-        raise InputError(f"{_PACKAGE[ending]} holds text of at most {most} bytes, and {column.name!r} has {longest}; choose csv or parquet")
-    return text

@@ -11,6 +11,7 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from riskweighted.common.text import escape_markdown, plain
+from riskweighted.data.layout import CsvLayout
 from riskweighted.design.design import build_design
 from riskweighted.design.formulas import response_name, split_formula
 from riskweighted.evaluation.tables import Statistic, by_label, rows_of
@@ -142,21 +143,25 @@ def _predictor(name: str, frame: pd.DataFrame) -> Predictor | None:
 
 
 def combining_code(
-    analysis: PublishedAnalysis, frame: pd.DataFrame, files: dict[str, list[str]]
+    analysis: PublishedAnalysis, frame: pd.DataFrame, files: dict[str, list[str]], layout: CsvLayout | None = None, labelled: bool = False
 ) -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
     """Code that reproduces an analysis of datasets like `frame`: by language file name and code, and by language the reason why there is
     none.
 
-    `files`: paths in the pack by format ("csv", ...).
+    `files`: paths in the pack by format ("csv", ...); `layout`: of the csv files, where they are no plain ones; `labelled`: whether files
+    of Stata and SPSS have value labels and missing codes, which are then read as the numbers that they are.
     """
-    codes, missing = {}, {}
+    codes, missing, layout = {}, {}, layout or CsvLayout()
     for language, (ending, formats) in _READS.items():
-        readable = [name for name in formats if name in files]
-        why = _why_not(language, analysis) if readable else f"it reads none of the formats here; it reads {', '.join(formats)}"
+        takes = [name for name in formats if name != "csv" or layout.is_plain or language in ("Python", "R")]
+        readable = [name for name in takes if name in files]
+        why = _why_not(language, analysis) if readable else f"it reads none of the formats here; it reads {', '.join(takes)}"
+        if not readable and "csv" in files and "csv" in formats:
+            why = "the csv files have the marks of the data's own file; release --plain-csv writes plain ones"
         if why:
             missing[language] = why
             continue
-        settings = _code_settings(analysis, frame, readable[0])
+        settings = _code_settings(analysis, frame, readable[0]) | _csv_settings(layout) | {"labelled": labelled}
         needs = _NEEDS.get(language, {}).get(readable[0], "numpy, pandas and scipy" if language == "Python" else "")
         codes[language] = f"combine.{ending}", render(f"combine.{ending}", **settings, files=files[readable[0]], needs=needs)
     return codes, missing
@@ -191,6 +196,16 @@ def _code_settings(analysis: PublishedAnalysis, frame: pd.DataFrame, ending: str
         "r_text_columns": ", colClasses = c(" + ", ".join(f'{_quoted(name)} = "character"' for name in text) + ")" if text else "",
         "stata_text_columns": f" stringcols({places})" if text else "",
     }
+
+
+def _csv_settings(layout: CsvLayout) -> dict[str, str]:
+    """What Python and R are told of csv files; nothing of plain ones."""
+    if layout.is_plain:
+        return {"csv_python": "", "csv_r": ""}
+    python = f", sep={layout.delimiter!r}, decimal={layout.decimal!r}, encoding={layout.encoding!r}"
+    encoding = {"utf-8-sig": "UTF-8-BOM"}.get(layout.encoding, layout.encoding)
+    marks = {"sep": layout.delimiter, "dec": layout.decimal, "fileEncoding": encoding}
+    return {"csv_python": python, "csv_r": "".join(f", {name} = {_quoted(mark)}" for name, mark in marks.items())}
 
 
 def _quoted(value: object) -> str:

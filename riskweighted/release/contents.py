@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,11 +16,14 @@ from riskweighted.common.fingerprints import file_hash
 from riskweighted.common.numbers import exactly
 from riskweighted.common.text import for_spreadsheet
 from riskweighted.data.io import DatasetWriter, write_table
+from riskweighted.data.layout import CsvLayout
+from riskweighted.data.variables import Variables
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label
 from riskweighted.evaluation.verdicts import PASS, overall
 from riskweighted.measures.released import UNIQUES
 from riskweighted.release.analysis_code import combining_code, find_analysis, kappa_of, render, special_codes
-from riskweighted.release.codebook import codebook, codebook_markdown, ddi_codebook, own_value_for_each
+from riskweighted.release.codebook import codebook, codebook_markdown, own_value_for_each, with_descriptions
+from riskweighted.release.ddi import ddi_codebook
 from riskweighted.release.record import disclosure_record, record_schema
 from riskweighted.reports.disclosure import outside
 from riskweighted.reports.verdicts import in_brief, verdict_records
@@ -27,6 +31,8 @@ from riskweighted.runs.finished import FinishedRun
 from riskweighted.weights.names import is_centred
 
 __all__ = [
+    "PLAIN",
+    "SIDECAR",
     "Contents",
     "Dataset",
     "dataset_files",
@@ -37,6 +43,8 @@ __all__ = [
     "write_pack",
 ]
 
+PLAIN = "plain"  # in the manifest, where csv files are not laid out as the data's
+SIDECAR = "variables.toml"
 _LABEL = "SYNTHETIC DATA"  # SAS keeps 40 characters of a label
 _LONGEST_UNIT = 40
 _LONGEST_REASON = 300
@@ -45,7 +53,7 @@ _LONGEST_REASON = 300
 @dataclass(frozen=True)
 class Contents:
     """What goes into a pack; the same for every file of it. ``datasets``: by scheme, as they leave (`leaving_datasets`); ``accepted_fail``:
-    why schemes that do not pass leave all the same.
+    why schemes that do not pass leave all the same; ``plain_csv``: whether csv files are plain ones whatever the data's own file is.
     """
 
     run: FinishedRun
@@ -55,6 +63,7 @@ class Contents:
     units: Mapping[str, str]
     report: Callable[[FinishedRun], str] | None
     accepted_fail: str = ""
+    plain_csv: bool = False
 
     def __post_init__(self) -> None:
         refuse_failing(self.run, self.schemes, self.accepted_fail)
@@ -66,6 +75,27 @@ class Contents:
     def variables(self) -> tuple[str, ...]:
         """The synthesized ones."""
         return self.run.study.variables
+
+    @cached_property
+    def layout(self) -> CsvLayout:
+        """How csv files are laid out: as that of the data."""
+        return CsvLayout() if self.plain_csv else self.run.study.data.layout
+
+    @cached_property
+    def described(self) -> Variables | None:
+        """What is said of the columns as they leave; None where the study names no file that says anything."""
+        described = self.run.described
+        return None if described is None else described.as_released(self.datasets[self.schemes[0]][0], self.variables)
+
+    @cached_property
+    def all_units(self) -> dict[str, str]:
+        """The given units, and those that the file of variables states of the others."""
+        stated = {name: variable.unit for name, variable in (self.described or {}).items() if variable.unit}
+        return {**stated, **self.units}
+
+    def writer(self, scheme: str) -> DatasetWriter:
+        """What writes the datasets of a scheme, in every format."""
+        return DatasetWriter(self.datasets[scheme], layout=self.layout, variables=self.described)
 
     def facts(self) -> dict[str, object]:
         """What several pages say."""
@@ -90,13 +120,17 @@ def write_pack(contents: Contents, folder: Path, hashes: Mapping[str, str] | Non
     files = {scheme: _write_datasets(contents, scheme, folder, hashes) for scheme in contents.schemes}
     run, first, facts = contents.run, contents.schemes[0], contents.facts()
     datasets = [frame for scheme in contents.schemes for frame in run.synthetic[scheme]]
-    book = codebook(datasets, contents.variables, contents.units, special_codes(run))
+    described = contents.described
+    book = codebook(datasets, contents.variables, contents.all_units, special_codes(run))
     book = book.assign(precision=[run.manifest["precision"].get(name, "") for name in book["variable"]])  # as they were rounded for release
+    if described is not None:
+        book = with_descriptions(book, list(map(str, datasets[0])), described)
+        described.write(folder / SIDECAR)
     write_table(book, folder / "codebook.csv")
     write_file(folder / "codebook.md", f"# Codebook\n\nSYNTHETIC DATA: see the column 'status'.\n\n{codebook_markdown(book)}")
     every = [name for scheme in contents.schemes for kind in contents.formats for name in files[scheme][kind]]
     made_by = run.manifest["versions"]["riskweighted"]
-    write_file(folder / "codebook.xml", ddi_codebook(datasets, book, every, special_codes(run), f"riskweighted {made_by}"))
+    write_file(folder / "codebook.xml", ddi_codebook(datasets, book, every, special_codes(run), f"riskweighted {made_by}", described))
     codes = _write_combining(contents, first, files[first], folder)
     if contents.report is not None:
         write_file(folder / "report.html", contents.report(run))
@@ -109,6 +143,7 @@ def write_pack(contents: Contents, folder: Path, hashes: Mapping[str, str] | Non
     facts |= {"unshuffled": stated.unshuffled, "linked": run.study.linking_column is not None, "hidden": stated.hidden}
     facts |= {"derived": stated.derived}
     facts |= {"disclosed": _disclosed(contents)}
+    facts |= {"described": SIDECAR if described is not None else "", "layout": csv_in_words(contents.layout, contents.formats)}
     facts |= {"unaltered": unaltered, "failing": failing_schemes(run, contents.schemes), "accepted_fail": contents.accepted_fail}
     _write_json(folder / "disclosure_record.json", disclosure_record(run, contents.schemes, source))
     _write_json(folder / "disclosure_record.schema.json", record_schema())
@@ -179,7 +214,7 @@ def _write_datasets(contents: Contents, scheme: str, folder: Path, hashes: Mappi
     """The datasets of a scheme in every format, but those that are elsewhere; their names in the pack by format."""
     files: dict[str, list[str]] = {name: [] for name in contents.formats}
     every = list(dataset_files(contents, scheme))
-    writer = DatasetWriter(contents.datasets[scheme]) if any(file.name not in hashes for file in every) else None
+    writer = contents.writer(scheme) if any(file.name not in hashes for file in every) else None
     for file in every:
         files[file.format].append(file.name)
         if writer is not None and file.name not in hashes:
@@ -187,6 +222,14 @@ def _write_datasets(contents: Contents, scheme: str, folder: Path, hashes: Mappi
     runnable = _runnable_columns(contents.datasets[scheme][0])
     write_file(folder / "data" / scheme / "README.txt", render("data_README.txt", **contents.facts(), scheme=scheme, run_as=runnable))
     return files
+
+
+def csv_in_words(layout: CsvLayout, formats: Sequence[str]) -> str:
+    """How csv files are laid out, where they are not plain ones; empty where they are, or there are none."""
+    if "csv" not in formats or layout.is_plain:
+        return ""
+    between = {"\t": "a tab"}.get(layout.delimiter, f"{layout.delimiter!r}")
+    return f"The csv files have {between} between columns, {layout.decimal!r} before decimals, and are in {layout.encoding}."
 
 
 def _runnable_columns(frame: pd.DataFrame) -> list[str]:
@@ -201,7 +244,7 @@ def _write_combining(contents: Contents, scheme: str, files: dict[str, list[str]
     if analysis is None:
         write_file(folder / "how_to_combine.md", render("how_to_combine.md", **facts, analysis=None))
         return False
-    codes, missing = combining_code(analysis, contents.run.synthetic[scheme][0], files)
+    codes, missing = combining_code(analysis, contents.run.synthetic[scheme][0], files, contents.layout, contents.described is not None)
     for name, code in codes.values():
         write_file(folder / name, code)
     longest = max((len(ticks) for _, code in codes.values() for ticks in re.findall("`+", code)), default=0)
@@ -232,8 +275,9 @@ def _write_manifest(contents: Contents, source: str, folder: Path, hashes: Mappi
     settings = json.loads(json.dumps(contents.run.manifest["settings"]))
     for rules in ("implied", "sums"):  # which `init` finds in the data, and which name levels and codes
         settings.get("synthesizer", {}).pop(rules, None)
-    if settings["data"].get("path") is not None:
-        settings["data"]["path"] = re.split(r"[/\\]", settings["data"]["path"])[-1]
+    for name in ("path", "variables"):
+        if settings["data"].get(name) is not None:
+            settings["data"][name] = re.split(r"[/\\]", settings["data"][name])[-1]
     files = {path.relative_to(folder): file_hash(path) for path in folder.rglob("*") if path.is_file()}
     files |= {Path(name): digest for name, digest in hashes.items()}
     manifest = {
@@ -242,6 +286,7 @@ def _write_manifest(contents: Contents, source: str, folder: Path, hashes: Mappi
         "formats": list(contents.formats),
         "units": dict(contents.units),
         "accepted_fail": contents.accepted_fail,
+        **({"csv": PLAIN} if contents.plain_csv else {}),
         "precision": contents.run.manifest["precision"],
         "synthesized": list(contents.variables),
         "datasets_per_scheme": contents.run.study.release.L,

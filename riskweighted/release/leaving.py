@@ -1,4 +1,6 @@
-"""The datasets as they leave: rows shuffled within released patterns, so that nobody joins datasets by row."""
+"""The datasets as they leave: rows shuffled within released patterns, so that nobody joins datasets by row, and columns of the types that
+the data have where the files of a run hold others.
+"""
 
 from collections.abc import Sequence
 
@@ -6,17 +8,20 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.datasets import Datasets
+from riskweighted.data.io import spells_alike
+from riskweighted.data.variables import Variables
 from riskweighted.disclosure.shuffle import released_patterns, shuffled_rows
 from riskweighted.runs.finished import FinishedRun
 
-__all__ = ["leaving_datasets"]
+__all__ = ["as_the_data_have_it", "leaving_datasets"]
 
 
 def leaving_datasets(run: FinishedRun, confidential: pd.DataFrame, scheme: str) -> Sequence[pd.DataFrame]:
     """The L datasets of a scheme in the order of rows in which they leave, which the run's entropy makes again; of one that is not to be
     shuffled, as they are.
     """
-    study, datasets = run.study, run.synthetic[scheme]
+    study = run.study
+    datasets = as_the_data_have_it(run.synthetic[scheme], confidential, study.unaltered(confidential), run.described)
     if not study.release.shuffle or not isinstance(datasets, Datasets):  # others are no datasets of a run: the check will say so
         return datasets
     patterns = released_patterns(confidential, study.unaltered(confidential))
@@ -27,3 +32,26 @@ def leaving_datasets(run: FinishedRun, confidential: pd.DataFrame, scheme: str) 
         rows = shuffled_rows(patterns, np.random.default_rng(run.streams.order_seed(scheme, number)), units)
         altered.append({name: pd.Series(column.array.take(rows), column.index, name=name) for name, column in columns.items()})
     return Datasets(datasets.base, altered)
+
+
+def as_the_data_have_it(
+    datasets: Sequence[pd.DataFrame], confidential: pd.DataFrame, unaltered: Sequence[str], described: Variables | None
+) -> Sequence[pd.DataFrame]:
+    """Datasets as read from the files of a run, with unaltered columns that these spell otherwise taken from the data: a csv makes
+    floats of whole numbers with gaps, and numbers of text such as "1.50".
+
+    `described`: what is said of the columns, whose types they all have then.
+    """
+    if not isinstance(datasets, Datasets) or len(datasets.base) != len(confidential):
+        return datasets
+    base = datasets.base
+    other = [name for name in unaltered if name in base and not spells_alike(base[name], confidential[name])]
+    if described is None:
+        return Datasets(_with(base, confidential, other), datasets.altered) if other else datasets
+    typed = described.only(base.columns).typed
+    altered = [{name: typed(column.to_frame())[name] for name, column in columns.items()} for columns in datasets.altered]
+    return Datasets(_with(base, confidential, [name for name in unaltered if name in base]), altered)
+
+
+def _with(base: pd.DataFrame, confidential: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    return base.assign(**{name: confidential[name].set_axis(base.index) for name in names})

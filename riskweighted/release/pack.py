@@ -70,6 +70,7 @@ def release_run(
     accept_uniques: bool = False,
     accept_fail: str = "",
     demonstration: bool = False,
+    plain_csv: bool = False,
 ) -> ReleasePack:
     """Return the pack of one or more schemes of a finished run, after a check of every file of it.
 
@@ -96,6 +97,8 @@ def release_run(
         not be judged. One line; the sign-off sheet holds it.
     demonstration : bool
         Release a reproducible run of embedded, public data, whose noise everybody can make again.
+    plain_csv : bool
+        Write csv files with commas, points before decimals and in UTF-8, also where the data's own file is laid out otherwise.
 
     Raises
     ------
@@ -123,7 +126,7 @@ def release_run(
         data = confidential if isinstance(confidential, pd.DataFrame) else find_confidential(finished, confidential)
         refuse_derived(finished.study, data)
         secrets = gather_secrets(finished, data, chosen, page)
-        write_pack(Contents(finished, secrets.leaving, chosen, kinds, dict(units or {}), page, accept_fail), working.result)
+        write_pack(Contents(finished, secrets.leaving, chosen, kinds, dict(units or {}), page, accept_fail, plain_csv), working.result)
         settle(working.result)
         return ReleasePack(working.out, check_pack(working.result, secrets), failing_schemes(finished, chosen))
 

@@ -20,6 +20,7 @@ from riskweighted.data.io import DatasetWriter
 from riskweighted.design.precision import find_precision
 from riskweighted.intruder.statuses import find_statuses
 from riskweighted.intruder.world import make_world
+from riskweighted.release.leaving import as_the_data_have_it
 from riskweighted.release.nearness import Chance, chance_of, equal_rows, most_by_chance
 from riskweighted.runs.finished import FinishedRun
 from riskweighted.sequence.blinded import blinded, not_leaving, refuse_seeing
@@ -153,17 +154,18 @@ def find_sensitive(run: FinishedRun, confidential: pd.DataFrame, schemes: Iterab
         drawn = not_leaving(blinded(fit) if strange else fit).synthetic(_FRESH, random_seed=seed, precision=precisions or None)
         frames = Datasets.of(confidential, drawn, run.study.variables)
         fresh[scheme] = Fresh(tuple(np.array([variable.equal(frame) for frame in frames]) for variable in variables))
-        if strange or not _draws_again(fit, run, scheme):
+        if strange or not _draws_again(fit, run, scheme, confidential):
             most = most_by_chance(np.array([same_records(variables, frame) for frame in frames]), len(confidential))
             fresh[scheme] = fresh[scheme]._replace(chances=tuple(variable.chances(frames) for variable in variables), most_records=most)
     return variables, fresh
 
 
-def _draws_again(fit: Fit, run: FinishedRun, scheme: str) -> bool:
+def _draws_again(fit: Fit, run: FinishedRun, scheme: str, confidential: pd.DataFrame) -> bool:
     """Whether the datasets of a run are, byte for byte, what its fit draws with the seed of the run."""
     seed, precision = run.streams.seed_for("synthesize", scheme), run.study.release.precision
     drawn = fit.synthetic(run.study.release.L, random_seed=seed, precision=precision)
-    writer = DatasetWriter(Datasets.of(run.synthetic[scheme][0], drawn, run.study.variables))
+    datasets = as_the_data_have_it(run.synthetic[scheme], confidential, run.study.unaltered(confidential), None)
+    writer = DatasetWriter(Datasets.of(datasets[0], drawn, run.study.variables))
     return all(writer.is_in(path, number) for number, path in enumerate(sorted((run.folder / "synthetic" / scheme).iterdir())))
 
 

@@ -63,7 +63,19 @@ def about_section(source: Source) -> Section:
         make_table("versions", "Versions", versions),
         make_table("hashes", "SHA-256", pd.DataFrame(hashes.items(), columns=["File", "SHA-256"])),
     )
-    return Section("about", "How it was made", tuple(paragraphs), (Group("made", "Settings, versions and hashes", tables),))
+    blocks = (Group("made", "Settings, versions and hashes", tables),)
+    return Section("about", "How it was made", tuple(paragraphs), (*_described(source), *blocks))
+
+
+def _described(source: Source) -> tuple[Group, ...]:
+    """What the file of the survey says of the variables that are released, where the study names one that says anything."""
+    if source.run.described is None:
+        return ()
+    released = source.run.described.as_released(source.run.synthetic[source.run.schemes[0]][0], source.variables)
+    told = {name: {**variable.in_words(), "unit": variable.unit, "source": variable.source} for name, variable in released.items()}
+    table = pd.DataFrame.from_dict(told, orient="index").rename(columns=lambda name: name.capitalize())
+    shown = make_table("variables", "Variables", table.rename_axis("Variable").reset_index())
+    return (Group("described", "What the survey says of its variables", (shown,)),)
 
 
 def _replaced(source: Source) -> str:

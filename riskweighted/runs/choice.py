@@ -292,6 +292,7 @@ def _from_json(content: bytes) -> Choice:
 def study_text(study: Study, folder: Path, remark: str) -> str:
     """A study as the text of a study file that lies in `folder`; `remark` is its first line."""
     table = to_table(study)
-    if study.data.path is not None:
-        table["data"]["path"] = path_from(folder, study.data.path)
+    for name in ("path", "variables"):
+        if (path := getattr(study.data, name)) is not None:
+            table["data"][name] = path_from(folder, path)
     return f"# {remark}\n" + as_toml(table)

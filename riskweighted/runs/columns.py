@@ -4,6 +4,7 @@ Shares and counts are aggregates; the special codes are values of the data and s
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -12,6 +13,7 @@ import pandas as pd
 
 from riskweighted.common.frames import as_floats, holds_numbers, kind_of_values
 from riskweighted.common.groups import most_categories
+from riskweighted.data.variable import Variable
 from riskweighted.design.bends import FEWEST_FOR_BENDS, columns_of
 from riskweighted.design.precision import find_precision
 from riskweighted.evaluation.fit_statistics import comparisons
@@ -108,12 +110,13 @@ class Column:
         return self.use in (AMOUNT, LEVELS, YEAR)
 
 
-def look_at(data: pd.DataFrame) -> list[Column]:
-    """What each column of a frame is, in its order."""
-    return [_look_at(data.iloc[:, position]) for position in range(data.shape[1])]
+def look_at(data: pd.DataFrame, described: Mapping[str, Variable] | None = None) -> list[Column]:
+    """What each column of a frame is, in its order; `described`: what is said of the columns, whose codes for missing are codes here."""
+    stated = described or {}
+    return [_look_at(data.iloc[:, position], stated.get(str(name), Variable())) for position, name in enumerate(data.columns)]
 
 
-def _look_at(column: pd.Series) -> Column:
+def _look_at(column: pd.Series, stated: Variable) -> Column:
     name, records, missing = str(column.name), len(column), int(column.isna().sum())
     counts = column.value_counts()
     counts = counts[counts > 0]
@@ -127,7 +130,7 @@ def _look_at(column: pd.Series) -> Column:
         return Column(name, kind, DATE, records, missing, distinct)
     if kind in ("text", "truth value"):
         return Column(name, kind, _use_of_text(column, distinct), records, missing, distinct)
-    return _look_at_numbers(column, name, kind, missing, counts)
+    return _look_at_numbers(column, name, kind, missing, counts, stated)
 
 
 def _type_of(column: pd.Series) -> str:
@@ -156,13 +159,13 @@ def _use_of_text(column: pd.Series, distinct: int) -> str:
     return LEVELS if distinct <= most_categories(len(column)) else FREE_TEXT
 
 
-def _look_at_numbers(column: pd.Series, name: str, kind: str, missing: int, counts: pd.Series) -> Column:
+def _look_at_numbers(column: pd.Series, name: str, kind: str, missing: int, counts: pd.Series, stated: Variable) -> Column:
     values = as_floats(column)
     if np.isinf(values).any():
         return Column(name, kind, INFINITE, len(column), missing, len(counts))
     values = values[np.isfinite(values)]
     records, distinct = len(column), len(counts)
-    codes = _codes(counts, records)
+    codes = _with_declared(_codes(counts, records), counts, stated)
     amounts = values[~np.isin(values, codes)] if codes else values
     use = _use_of_numbers(column, amounts, kind, distinct)
     shares = {check.check: dict(zip(check.parameters, check.statistic(amounts).tolist(), strict=True)) for check in _compared(amounts, use)}
@@ -227,6 +230,18 @@ def _codes(counts: pd.Series, records: int) -> tuple[float, ...]:
     if above and above[0] - rest[-1] <= _GAP * above[0]:
         above = []
     return tuple(below + above)
+
+
+def _with_declared(found: tuple[float, ...], counts: pd.Series, stated: Variable) -> tuple[float, ...]:
+    """Codes that were found and those that are declared to mean missing and occur: below the other values from above, then those above."""
+    held = pd.Series(counts.index.to_numpy(dtype=float))
+    declared = held[stated.is_missing(held)].tolist()
+    if not declared:
+        return found
+    codes = {*found, *declared}
+    rest = held[~held.isin(codes)]
+    below = {code for code in codes if len(rest) and code < rest.min()}
+    return (*sorted(below, reverse=True), *sorted(codes - below))
 
 
 def _reads_as_code(value: float) -> bool:

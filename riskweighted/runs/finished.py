@@ -15,10 +15,12 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash
 from riskweighted.common.seeds import Streams
 from riskweighted.data.io import read_datasets, read_table
+from riskweighted.data.variables import Variables
 from riskweighted.design.precision import LEVELS
 from riskweighted.evaluation.verdicts import Verdict, find_verdicts
 from riskweighted.runs.card import run_card
 from riskweighted.runs.folder import (
+    DESCRIBED,
     check_dataset,
     check_records,
     check_tables,
@@ -131,6 +133,11 @@ class FinishedRun:
                 check_dataset(frame, name, columns, self._numeric, self._count)
             datasets[scheme] = frames
         return datasets
+
+    @cached_property
+    def described(self) -> Variables | None:
+        """What is said of the columns, where the study names a file that does."""
+        return Variables.read(self.folder / DESCRIBED) if DESCRIBED in self.manifest["files"] else None
 
     def baseline(self, name: str) -> pd.DataFrame:
         """The data as a baseline protects them, (n, columns). Confidential: most of its values are true ones."""
@@ -298,7 +305,7 @@ def find_confidential(run: FinishedRun, path: str | Path | None = None) -> pd.Da
             raise InputError(f"the confidential data {file.name!r} is not at {str(file)!r}: say where it is (--confidential FILE)")
         if recorded.get("sha256") is not None and file_hash(file) != recorded["sha256"]:
             raise InputError(f"{str(file)!r} is not the data that the run was made from: its SHA-256 differs from the manifest's")
-        confidential = read_table(file)
+        confidential = data.read(file, run.described)
     if len(confidential) != recorded["records"]:
         raise InputError(f"the confidential data has {len(confidential)} records, and the run was made from {recorded['records']}")
     return confidential

@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # at run time it would load PyMC
     from riskweighted.sequence.fit import Fit
 
 __all__ = [
+    "DESCRIBED",
     "check_dataset",
     "check_records",
     "check_replaceable",
@@ -61,6 +62,7 @@ def check_replaceable(out: Path) -> None:
         )
 
 
+DESCRIBED = "tables/variables.toml"  # what the data's own file, or one beside it, says of the columns
 _GUIDE = """What lies here
 
 synthetic/      the synthetic datasets, one folder per scheme, in the rows of the data: who joins them by row learns more of a person than
@@ -103,6 +105,8 @@ def write_results(
             writer.write(number, result / "synthetic" / label / f"synthetic_{number + 1:0{digits}d}.{study.release.format}")
     for name, table in tables.items():
         write_table(table, result / "tables" / f"{name}.csv")
+    if (described := study.data.described) is not None:
+        described.write(result / DESCRIBED)
     weights = weights_table({scheme: fits[scheme].alphas for scheme in study.weights.schemes})
     write_table(weights.rename_axis("row"), secret / "weights.csv", index=True, private=True)
     for name, table in records.items():
@@ -118,8 +122,9 @@ def write_results(
     files = sorted(path for path in result.rglob("*") if path.is_file())
     settings = to_table(study)
     del settings["seed"]
-    if study.data.path is not None:
-        settings["data"]["path"] = study.data.path.name
+    for name in ("path", "variables"):
+        if (path := getattr(study.data, name)) is not None:
+            settings["data"][name] = path.name
     manifest = {
         "settings": settings,
         "versions": versions(),

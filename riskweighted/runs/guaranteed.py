@@ -47,9 +47,12 @@ def _publicly_whole(study: Study, model: "PreparedModel") -> bool:
     """Whether it is known without a look at the values that they are levels, or whole: of a csv the values themselves make the dtype."""
     if categories_of(model.synthesizer, model.prepared) is not None:
         return True
-    path = study.data.path
-    whole = pd.api.types.is_integer_dtype(model.confidential[model.synthesizer.target].dtype)
-    return whole and (probability_mass(model.synthesizer) or (path is not None and path.suffix != ".csv"))
+    path, target, described = study.data.path, model.synthesizer.target, study.data.described
+    whole = pd.api.types.is_integer_dtype(model.confidential[target].dtype)
+    by_schema = path is not None and path.suffix != ".csv"
+    if described is not None:  # then numbers of Stata, as those of SPSS, are whole where all values are
+        by_schema = target in described and described[target].type == "whole number"
+    return whole and (probability_mass(model.synthesizer) or by_schema)
 
 
 def proved(study: Study) -> list[str]:

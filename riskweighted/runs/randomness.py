@@ -44,7 +44,7 @@ def run_streams(study: "Study", prepared: "PreparedSequence", partial: Path, ent
 def _settings(study: "Study") -> dict[str, Any]:
     """What decides the datasets: not where the data lies, on how many cores the chains run, nor what is measured."""
     table: dict[str, Any] = to_table(study)
-    table["data"].pop("path", None)
+    table["data"] = {"embedded": study.data.embedded}
     table["sampling"].pop("cores", None)
     table.pop("evaluation", None)
     return table

@@ -25,10 +25,17 @@ def remarks(study: Study, data: pd.DataFrame, found: FoundStructure | None = Non
         return []
     used = study.synthesizer.columns_among(data.columns)
     looked_at = dict.fromkeys([*study.variables, *study.unaltered(data), *used])
-    columns = {column.name: column for column in look_at(data[list(looked_at)])}
+    columns = {column.name: column for column in look_at(data[list(looked_at)], study.data.described)}
     codes = likely_codes((columns[name] for name in study.variables), known_codes(study))
     told = [f"{each}: name them in [scenario] codes, as `init` does" for each in codes]
-    return [*told, *_identifiers(study, columns), *_weights(study, data), *_recodes(study, data, used, found)]
+    return [*told, *_undescribed(study, data), *_identifiers(study, columns), *_weights(study, data), *_recodes(study, data, used, found)]
+
+
+def _undescribed(study: Study, data: pd.DataFrame) -> Iterator[str]:
+    """What the file of variables says of columns that are not there."""
+    unknown = [name for name in study.data.described or () if name not in data]
+    if unknown:
+        yield f"[data] variables describes {listing(unknown)}, and the data has no such column"
 
 
 def likely_codes(columns: Iterable[Column], stated: Mapping[str, Collection[float]], uses: Collection[str] = (AMOUNT,)) -> Iterator[str]:

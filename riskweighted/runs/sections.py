@@ -25,7 +25,7 @@ from riskweighted.common.checks import (
     function_name,
     real_path,
 )
-from riskweighted.common.errors import InputError
+from riskweighted.common.errors import InputError, listing
 from riskweighted.common.settings import as_table, read_by, to_table
 from riskweighted.contract.special_codes import stated_codes
 from riskweighted.design.formulas import split_formula
@@ -35,6 +35,8 @@ from riskweighted.measures.settings import EvaluationSettings
 from riskweighted.weights.names import UNWEIGHTED, parse_scheme
 
 if TYPE_CHECKING:
+    from riskweighted.data.layout import CsvLayout
+    from riskweighted.data.variables import Variables
     from riskweighted.tuning.settings import TuningSettings
 
 __all__ = ["DataSettings", "EvaluatingSettings", "Radius", "ReleaseSettings", "SynthesizerSettings", "WeightSettings"]
@@ -50,28 +52,73 @@ _JUDGED = read_by("disclosed", why="how the datasets leave, and what a board acc
 
 @dataclass(frozen=True)
 class DataSettings:
-    """Where the confidential data is: a file (relative to the study file) or an embedded data set."""
+    """Where the confidential data is: a file (relative to the study file) or an embedded data set; and how it is to be read.
+
+    Of a csv that is not a plain one: ``delimiter``, ``decimal``, ``thousands``, ``encoding`` and ``missing``
+    (`riskweighted.data.layout.CsvLayout`). ``variables``: a file that says what the columns are (`riskweighted.Variables`), which may be
+    the data file itself; codes that it declares to mean missing stay codes, and its labels leave with a release.
+    """
 
     path: Path | None = field(default=None, metadata=_WHERE)
     embedded: str | None = field(default=None, metadata=_WHERE)
+    delimiter: str | None = field(default=None, metadata=_WHERE)
+    decimal: str | None = field(default=None, metadata=_WHERE)
+    thousands: str | None = field(default=None, metadata=_WHERE)
+    encoding: str | None = field(default=None, metadata=_WHERE)
+    missing: Sequence[str] = field(default=(), metadata=_WHERE)
+    variables: Path | None = field(default=None, metadata=_WHERE)
 
     def __post_init__(self) -> None:
         if (self.path is None) == (self.embedded is None):
             raise InputError("data: give either path or embedded")
-        if self.path is not None:
-            object.__setattr__(self, "path", check_path(self.path, "path"))
+        for name in ("path", "variables"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, check_path(getattr(self, name), name))
         check_text(self.embedded, "embedded", optional=True)
+        texts = (self.missing,) if isinstance(self.missing, str) else check_sequence(self.missing, "missing")
+        object.__setattr__(self, "missing", texts)
+        stated = self.layout.stated
+        if stated and (self.path is None or self.path.suffix.lower() != ".csv"):
+            raise InputError(f"data: {listing(stated)} {'is' if len(stated) == 1 else 'are'} of a csv file, and the data is none")
+
+    @property
+    def layout(self) -> "CsvLayout":
+        """How a csv is laid out."""
+        from riskweighted.data.layout import CsvLayout
+
+        given = {name: getattr(self, name) for name in ("delimiter", "decimal", "thousands", "encoding")}
+        return CsvLayout(**{name: value for name, value in given.items() if value is not None}, missing=self.missing)
+
+    @property
+    def described(self) -> "Variables | None":
+        """What is said of the columns; None where the study names no file that does."""
+        if self.variables is None:
+            return None
+        from riskweighted.data.variables import Variables
+
+        return Variables.read(self.variables)
+
+    def to_table(self) -> dict[str, Any]:
+        """As it stands in a file: without the settings of files that are not plain, where they are not stated."""
+        texts = ("path", "embedded", "delimiter", "decimal", "thousands", "encoding", "variables")
+        given = {name: None if (value := getattr(self, name)) is None else str(value) for name in texts}
+        stated = {name: value for name, value in given.items() if value is not None or name in ("path", "embedded")}
+        return {**stated, **({"missing": list(self.missing)} if self.missing else {})}
 
     def within(self, folder: Path | None) -> "DataSettings":
-        """A relative path from `folder` on."""
-        return self if self.path is None or folder is None else DataSettings(path=real_path(folder / self.path))
+        """Relative paths from `folder` on."""
+        if folder is None:
+            return self
+        paths = {"path": self.path, "variables": self.variables}
+        absolute: dict[str, Any] = {name: real_path(folder / path) for name, path in paths.items() if path is not None}
+        return dataclasses.replace(self, **absolute)
 
-    def read(self) -> pd.DataFrame:
-        """The data."""
-        if self.path is not None:
+    def read(self, path: str | Path | None = None, described: "Variables | None" = None) -> pd.DataFrame:
+        """The data, or that of another file read alike; `described`: what is said of its columns, where that was read already."""
+        if path is not None or self.path is not None:
             from riskweighted.data.io import read_table
 
-            return read_table(self.path)
+            return read_table(Path(str(path or self.path)), self.layout, described if described is not None else self.described)
         from riskweighted.data.embedded import load_embedded
 
         return load_embedded(str(self.embedded))

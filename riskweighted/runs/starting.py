@@ -8,6 +8,7 @@ from typing import Any
 from riskweighted.common.checks import path_from
 from riskweighted.common.settings import as_toml
 from riskweighted.common.text import plain
+from riskweighted.data.layout import CsvLayout
 from riskweighted.runs.columns import AMOUNT, LEVELS, Column
 from riskweighted.runs.suggestion import Suggestion, min_radius_of, radius_of
 from riskweighted.runs.surveyed import Surveyed
@@ -19,11 +20,13 @@ _MOST_NEARLY = 10  # rules that a few records break, which are named
 _WIDTH = 108  # from which on a remark stands above its line
 
 
-def starting_text(suggestion: Suggestion, data: Path, folder: Path) -> str:
-    """A commented study file that lies in `folder`; `data`: the file of the confidential data."""
+def starting_text(suggestion: Suggestion, data: Path, folder: Path, layout: CsvLayout | None = None, variables: Path | None = None) -> str:
+    """A commented study file that lies in `folder`; `data`: the file of the confidential data; `layout`: of a csv; `variables`: the file
+    that says what the columns are.
+    """
     parts = [
         _head(suggestion, data),
-        _data(data, folder),
+        _data(data, folder, layout, variables),
         _scenario(suggestion),
         _synthesizer(suggestion),
         _weights(suggestion),
@@ -76,8 +79,20 @@ def _head(suggestion: Suggestion, data: Path) -> list[str]:
     return lines
 
 
-def _data(data: Path, folder: Path) -> list[str]:
-    return ["[data]", *_set("path", path_from(folder, data), "relative to this file")]
+_LAID_OUT = {
+    "delimiter": "between columns, guessed",
+    "decimal": "before decimals, guessed",
+    "thousands": "between groups of three digits, guessed",
+    "encoding": "guessed; a csv of the release is written alike",
+    "missing": "cells that hold no number, and mean none, in columns of numbers",
+}
+
+
+def _data(data: Path, folder: Path, layout: CsvLayout | None, variables: Path | None) -> list[str]:
+    lines = ["[data]", *_set("path", path_from(folder, data), "relative to this file")]
+    lines += [line for name, value in (layout.stated if layout is not None else {}).items() for line in _set(name, value, _LAID_OUT[name])]
+    why = "labels, missing codes and types; they leave with a release, as what is public of the survey"
+    return lines if variables is None else [*lines, *_set("variables", path_from(folder, variables), why)]
 
 
 _SAMPLING = ["[sampling]", *_set("engine", IMPORTANCE, "no chains where draws about the mode can be relied on")]

@@ -25,8 +25,7 @@ __all__ = ["begin", "finished_cells", "keep_cell", "sweep_inputs", "tidy_tables"
 def sweep_inputs(plan: Sweep, fingerprints: Mapping[DataSettings, str]) -> dict[str, Any]:
     """Everything that decides the results, for the manifest and to compare with what a working folder was begun with."""
     settings = to_table(plan.study)
-    if settings["data"]["path"] is not None:
-        settings["data"]["path"] = Path(settings["data"]["path"]).name
+    settings["data"] |= {name: Path(path).name for name in ("path", "variables") if (path := settings["data"].get(name)) is not None}
     grid = {name: [_shown(name, value) for value in values] for name, values in plan.grid.items()}
     data = [
         {"name": Path(source.path).name if source.path else source.embedded, "fingerprint": mark} for source, mark in fingerprints.items()

@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 from finished_run import finished_run
 
-from riskweighted.release.codebook import codebook, ddi_codebook
+from riskweighted.release.codebook import codebook
+from riskweighted.release.ddi import ddi_codebook
 from riskweighted.release.pack import release_run
 from riskweighted.release.record import SCHEMA, disclosure_record, record_schema
 from riskweighted.runs.finished import load_run

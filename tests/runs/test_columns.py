@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from riskweighted.data.variable import Variable
 from riskweighted.runs.columns import look_at
 
 pytestmark = pytest.mark.quick
@@ -85,3 +86,15 @@ def test_dtypes_of_all_kinds(dtype):
     values = rng.integers(0, 2, N) if dtype == "boolean" else rng.integers(0, 3, N)
     (found,) = look_at(pd.DataFrame({"x": pd.Series(values).astype(str if dtype == "string" else dtype)}))
     assert found.distinct == len(np.unique(values))
+
+
+def test_codes_that_are_declared_to_mean_missing_are_codes_wherever_they_stand():
+    values = [*range(200, 300), *[250] * 3, *[-7] * 2, *[999] * 20, None]
+    data = pd.DataFrame({"x": np.array(values, dtype=float), "text": ["a"] * len(values)}, index=[0] * len(values))
+    found = look_at(data)[0]
+    assert found.codes == (999.0,)
+    declared = {"x": Variable(missing=(250, 4711, (-9, -5)))}
+    column = look_at(data, declared)[0]
+    assert column.codes == (-7.0, 250.0, 999.0)
+    assert not set(column.codes) & set(column.amounts)
+    assert look_at(data, {"x": Variable("no codes")})[0].codes == found.codes

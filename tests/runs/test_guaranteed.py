@@ -14,6 +14,8 @@ import riskweighted as rw
 from riskweighted.commands.main import app
 from riskweighted.common.errors import InputError, RiskWeightedWarning
 from riskweighted.common.settings import as_toml, to_table
+from riskweighted.data.variable import Variable
+from riskweighted.data.variables import Variables
 from riskweighted.evaluation.tables import Statistic, by_label
 from riskweighted.release.leak_check import gather_secrets
 from riskweighted.runs.checked import check_study
@@ -101,6 +103,17 @@ def test_everything_that_depends_on_the_data_is_named_at_once(changes, named):
     with pytest.raises(InputError) as caught:
         check_study(make_study(given), firms())
     assert_clear(caught, *named)
+
+
+@pytest.mark.parametrize(("kind", "public"), [("", False), ("numeric", False), ("number", False), ("whole number", True)])
+def test_whole_numbers_of_a_described_file_are_public_by_their_stated_type_alone(tmp_path, kind, public):
+    firms().assign(rent=lambda data: data["rent"].round()).to_stata(tmp_path / "firms.dta", write_index=False)
+    Variables({"rent": Variable("Rent", type=kind)}).write(tmp_path / "firms.toml")
+    given = {**SETTINGS, **RENT, "weights": {"schemes": ["unweighted"]}, "data": {"path": "firms.dta", "variables": "firms.toml"}}
+    described = make_study(given, tmp_path)
+    with pytest.raises(InputError, match="location of LinearRegression") as caught:
+        check_study(described, described.read_data())
+    assert ("release.precision" in str(caught.value)) != public
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,7 @@ OTHERS = {
     ("DataSettings", "path"): "others.csv",
     ("Guarantee", "public"): ("group",),
     ("DataSettings", "embedded"): "401ksubs",
+    ("DataSettings", "missing"): ("k.A.",),
     ("Scenario", "known"): ("group",),
     ("Scenario", "synthetic"): ("wealth",),
     ("Scenario", "radius_kind"): "absolute",

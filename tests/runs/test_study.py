@@ -1,6 +1,8 @@
 import pytest
 
 from riskweighted.common.errors import InputError
+from riskweighted.common.settings import to_table
+from riskweighted.runs.choice import study_text
 from riskweighted.runs.study import demo_study, load_study
 
 pytestmark = pytest.mark.quick
@@ -103,3 +105,23 @@ def test_the_demo_is_the_embedded_real_data():
     study.scenario.check(data)
     assert study.release.L == 20
     assert study.weights.schemes == ("unweighted", "mix+(t=0.5)", "pairwise+", "marginal", "uniform(c=0.1)")
+
+
+EUROPE = 'delimiter = ";"\ndecimal = ","\nthousands = "."\nencoding = "cp1252"\nmissing = ["k.A."]\nvariables = "meta/names.toml"'
+
+
+def test_settings_of_files_are_absent_where_they_are_not_stated(tmp_path):
+    plain = load(tmp_path, GOOD)
+    assert to_table(plain)["data"] == {"path": str(tmp_path / "data.csv"), "embedded": None}
+    assert plain.data.layout.is_plain
+    assert plain.data.described is None
+
+
+def test_settings_of_files_go_into_a_study_file_and_back(tmp_path):
+    study = load(tmp_path, GOOD.replace('path = "data.csv"', f'path = "data.csv"\n{EUROPE}'))
+    assert study.data.variables == tmp_path / "meta" / "names.toml"
+    assert study.data.layout.stated == {"delimiter": ";", "decimal": ",", "thousands": ".", "encoding": "cp1252", "missing": ["k.A."]}
+    text = study_text(study, tmp_path, "again")
+    assert 'variables = "meta/names.toml"' in text
+    assert load(tmp_path, text) == study
+    assert hash(study.data) == hash(load(tmp_path, text).data)

@@ -1,0 +1,169 @@
+"""Tables as files of Stata, SPSS and SAS, with what is known of their columns as far as these formats hold it."""
+
+import datetime
+import re
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from riskweighted.common.errors import InputError, listing
+from riskweighted.common.extras import optional
+from riskweighted.common.frames import holds_numbers
+from riskweighted.data.variable import Variable, cut
+
+__all__ = ["require_reader", "write_foreign"]
+
+_READS = {**dict.fromkeys((".sav", ".xpt", ".sas7bdat"), "pyreadstat"), **dict.fromkeys((".rds", ".rda", ".rdata"), "pyreadr")}
+_PACKAGE = {".dta": "Stata", ".sav": "SPSS", ".xpt": "SAS"}
+_TEXT_BYTES = {".dta": 2045, ".sav": 32767, ".xpt": 200}
+_DATES = {  # bytes of the header, the date it holds, and the one that stands there instead
+    ".sav": (176, rb"\d\d [A-Z][a-z]{2} \d\d\d\d:\d\d:\d\d", b"01 Jan 7000:00:00"),
+    ".xpt": (560, rb"\d\d[A-Z]{3}\d\d:\d\d:\d\d:\d\d", b"01JAN70:00:00:00"),
+}
+_LABEL = {".dta": 80, ".sav": 256, ".xpt": 256}  # of a variable: characters in Stata, bytes in SPSS and SAS
+_VALUE_LABEL = {".dta": 32_000, ".sav": 120}  # bytes
+_STATA_CODES = 2**31 - 100
+_SHORT_TEXT = 8  # bytes of a text that SPSS labels or calls missing
+_EDGE = 1.7976931348623157e308  # LOWEST and HIGHEST of SPSS
+_MOST_MISSING = 3
+
+
+def require_reader(ending: str) -> Any:
+    """The package that reads and writes files of an ending, None where no extra does; refuses where it is not installed."""
+    package = _READS.get(ending.lower())
+    return package and optional(package, f"a {ending} file")
+
+
+def write_foreign(table: pd.DataFrame, path: Path, label: str, name: str, variables: Mapping[str, Variable] | None = None) -> None:
+    """Write a Stata, SPSS or SAS file, with a fixed date inside so that the same table gives the same bytes.
+
+    `variables`: what is known of the columns; without it dates are written as text and nothing is labelled.
+    """
+    ending, stated = path.suffix, variables or {}
+    plain = _plain_columns(table, ending, stated)
+    pyreadstat = require_reader(ending)
+    labels = {column: stated[column].short_label(_LABEL[ending], in_bytes=ending != ".dta") for column in plain if column in stated}
+    labels = {column: text for column, text in labels.items() if text}
+    try:
+        if ending == ".dta":
+            _write_stata(plain, path, label, labels, stated)
+            return
+        if ending == ".sav":
+            pyreadstat.write_sav(plain, path, file_label=label, column_labels=labels or None, **_of_spss(plain, stated))
+        else:
+            pyreadstat.write_xport(plain, path, file_label=label, column_labels=labels or None)
+    except OSError:
+        raise
+    except Exception as error:  # its own message may quote the data
+        raise InputError(f"{name!r} cannot be written ({type(error).__name__}); choose csv or parquet") from None
+    length, stamp, fixed = _DATES[ending]
+    content = path.read_bytes()
+    path.write_bytes(re.sub(stamp, fixed, content[:length]) + content[length:])
+
+
+def _write_stata(plain: pd.DataFrame, path: Path, label: str, labels: dict[str, str], stated: Mapping[str, Variable]) -> None:
+    values = {}
+    for name in plain:
+        labelled = stated[name].values if name in stated and pd.api.types.is_numeric_dtype(plain[name].dtype) else {}
+        whole = {int(code): text for code, text in labelled.items() if _is_stata_code(code) and text}
+        if whole:
+            values[name] = {code: cut(text, _VALUE_LABEL[".dta"], in_bytes=True) for code, text in whole.items()}
+    dates = {name: _stata_date(stated[name].type) for name in plain if pd.api.types.is_datetime64_any_dtype(plain[name].dtype)}
+    plain.to_stata(
+        path,
+        write_index=False,
+        version=118,
+        data_label=label or None,
+        time_stamp=datetime.datetime(1970, 1, 1),
+        variable_labels=labels or None,
+        value_labels=values or None,
+        convert_dates=dates or None,
+    )
+
+
+def _stata_date(kind: str) -> str:
+    return "td" if kind == "date" else "tc"
+
+
+def _is_stata_code(code: object) -> bool:
+    return isinstance(code, (int, float)) and float(code).is_integer() and abs(code) < _STATA_CODES
+
+
+def _of_spss(plain: pd.DataFrame, stated: Mapping[str, Variable]) -> dict[str, Any]:
+    """Value labels and missing codes, those that SPSS can hold: at most three codes, or one range and one code."""
+    values, missing = {}, {}
+    for name in plain:
+        variable = stated.get(name)
+        if variable is None:
+            continue
+        number = pd.api.types.is_numeric_dtype(plain[name].dtype)
+        labelled = {code: cut(text, _VALUE_LABEL[".sav"], in_bytes=True) for code, text in variable.values.items() if text}
+        labelled = {code: text for code, text in labelled.items() if isinstance(code, str) != number and _is_short(code)}
+        if labelled and (number or _is_text(plain[name])):
+            values[name] = labelled
+        codes = _spss_missing(variable, number)
+        if codes and (number or _is_text(plain[name])):
+            missing[name] = codes
+    return {"variable_value_labels": values or None, "missing_ranges": missing or None}
+
+
+def _is_text(column: pd.Series) -> bool:
+    return bool(column.map(lambda cell: isinstance(cell, str)).all())
+
+
+def _is_short(code: object) -> bool:
+    return not isinstance(code, str) or len(code.encode()) <= _SHORT_TEXT
+
+
+def _spss_missing(variable: Variable, number: bool) -> list[Any]:
+    if not number:
+        texts = [text for text in variable.missing_texts if _is_short(text)]
+        return texts if len(texts) <= _MOST_MISSING else []
+    ranges = [{"lo": max(least, -_EDGE), "hi": min(most, _EDGE)} for least, most in variable.missing_ranges]
+    codes = list(variable.missing_numbers)
+    fits = len(codes) <= _MOST_MISSING if not ranges else len(ranges) == 1 and len(codes) <= 1
+    return [*ranges, *codes] if fits else []
+
+
+def _plain_columns(table: pd.DataFrame, ending: str, stated: Mapping[str, Variable]) -> pd.DataFrame:
+    """Columns as numbers, text and stated dates, checked against what the package can name and hold."""
+    package = _PACKAGE[ending]
+    wrong = [name for name in table if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,31}", str(name))]
+    if wrong:
+        raise InputError(
+            f"{package} cannot name a column {listing(wrong)}: valid are at most 32 letters a-z, digits and _, no digit first; "
+            "rename it, or choose csv or parquet"
+        )
+    lower = Counter(str(name).lower() for name in table)
+    same = [name for name in table if lower[str(name).lower()] > 1]
+    if same and ending != ".dta":
+        raise InputError(f"{package} takes the columns {listing(same)} for the same: rename them, or choose csv or parquet")
+    return pd.DataFrame({name: _plain_column(table[name], ending, stated.get(str(name))) for name in table})
+
+
+def _plain_column(column: pd.Series, ending: str, stated: Variable | None) -> pd.Series:
+    """Numbers (truth values as 0 and 1), dates where that is stated, or text (missing as empty)."""
+    if stated is not None and pd.api.types.is_datetime64_dtype(column.dtype) and stated.type in ("date", "date and time"):
+        moments = column.reset_index(drop=True).astype("datetime64[us]")
+        days = [None if pd.isna(moment) else moment.date() for moment in moments]
+        return pd.Series(days, dtype=object, name=column.name) if stated.type == "date" and ending != ".dta" else moments
+    if isinstance(column.dtype, pd.CategoricalDtype) and holds_numbers(column.cat.categories.to_series()):
+        whole = pd.api.types.is_integer_dtype(column.cat.categories.dtype)
+        column = column.astype("Int64" if whole and column.hasnans else column.cat.categories.dtype)
+    if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_complex_dtype(column.dtype):
+        whole = pd.api.types.is_integer_dtype(column.dtype)
+        if whole and (column.abs() > 2**53).any():
+            raise InputError(f"{_PACKAGE[ending]} keeps no whole number beyond 2^53, and {column.name!r} has some; choose csv or parquet")
+        small = whole and not column.hasnans and (column.abs() < 2**31 - 100).all()
+        return column.astype("int32" if small else "float64").reset_index(drop=True)
+    kinds = {type(value).__name__ for value in column.dropna().unique()}
+    if not kinds <= {"str", "bool", "Timestamp", "datetime", "date"}:
+        raise InputError(f"{_PACKAGE[ending]} cannot hold {column.name!r}, which has values of type {listing(sorted(kinds))}")
+    text = column.astype(object).where(column.notna(), "").astype(str).reset_index(drop=True)
+    longest, most = max(map(len, text.str.encode("utf-8")), default=0), _TEXT_BYTES[ending]
+    if longest > most:
+        raise InputError(f"{_PACKAGE[ending]} holds text of at most {most} bytes, and {column.name!r} has {longest}; choose csv or parquet")
+    return text

@@ -1,0 +1,246 @@
+"""How the text of a csv file is laid out: what stands between columns, before decimals and thousands, the encoding, what means missing."""
+
+import codecs
+import csv
+import io
+import re
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from riskweighted.common.checks import check_text
+from riskweighted.common.errors import InputError, listing
+
+__all__ = ["CsvLayout", "guess_layout", "plain_text"]
+
+_WESTERN = ("cp1252", "iso8859-1", "iso8859-15")
+_TWICE = re.compile(rb"[\xc2\xc3][\x80-\xbf]")  # a letter of UTF-8, which hardly any western word spells in one byte a letter
+_THOUSANDS = (".", ",", "'", "\u2019", " ", "\u00a0", "\u202f")
+_SEEN = 20_000  # rows that a guess looks at
+# What offices write where a number is missing, besides what always counts as missing (`riskweighted.data.io`).
+_USUAL = ("-", "--", "..", "...", "?", "*", "/", ":", "x", "X", "n.a.", "n. a.", "k.A.", "k. A.", "#N/A", "#NV", "NV", "ND", "s.d.")
+
+
+@dataclass(frozen=True)
+class CsvLayout:
+    """How a csv file is laid out; the defaults are those of a plain one, which need not be stated.
+
+    ``delimiter``: one character between columns; ``decimal``: a point or a comma; ``thousands``: what stands between groups of three
+    digits, if anything; ``encoding``: such as "cp1252", "latin-1" or "utf-8-sig" (with a byte order mark); ``missing``: texts that mean
+    that there is no value, besides an empty cell and those that always do in a column of numbers.
+    """
+
+    delimiter: str = ","
+    decimal: str = "."
+    thousands: str | None = None
+    encoding: str = "utf-8"
+    missing: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("delimiter", "decimal", "encoding"):
+            check_text(getattr(self, name), name)
+        check_text(self.thousands, "thousands", optional=True)
+        if len(self.delimiter) != 1 or self.delimiter.isalnum() or self.delimiter in '"\n\r\\.':
+            raise InputError(f'delimiter must be one character such as "," ";" "|" or a tab ("\\t"), got {self.delimiter!r}')
+        if self.decimal not in (".", ","):
+            raise InputError(f'decimal must be "." or ",", got {self.decimal!r}')
+        if self.thousands is not None and self.thousands not in _THOUSANDS:
+            raise InputError(f"thousands must be one of {listing(_THOUSANDS)}, got {self.thousands!r}")
+        if self.thousands in (self.decimal, self.delimiter) or (self.decimal == self.delimiter and self.decimal == ","):
+            raise InputError(
+                f"delimiter, decimal and thousands must differ, got {listing([self.delimiter, self.decimal, self.thousands or ''])}"
+            )
+        _codec(self.encoding)
+        missing = (self.missing,) if isinstance(self.missing, str) else tuple(self.missing)
+        for text in missing:
+            check_text(text, "a text of missing")
+        object.__setattr__(self, "missing", missing)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is that of a plain file, whatever means missing."""
+        return (self.delimiter, self.decimal, self.encoding) == (",", ".", "utf-8")
+
+    @property
+    def stated(self) -> dict[str, Any]:
+        """The settings that are not those of a plain file."""
+        given = {setting.name: getattr(self, setting.name) for setting in fields(self)}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in given.items() if value != getattr(_PLAIN, name)}
+
+
+def _codec(name: str) -> str:
+    """The name of an encoding as Python has it; refuses what is none of texts."""
+    try:
+        "a".encode(name)
+        return codecs.lookup(name).name
+    except (LookupError, TypeError, UnicodeError, ValueError):
+        raise InputError(f'encoding must be one that Python knows, such as "utf-8", "cp1252" or "latin-1", got {name!r}') from None
+
+
+_PLAIN = CsvLayout()
+
+
+def decoded(content: bytes, encoding: str, name: str) -> str:
+    """The text of a file; refuses one in another encoding, or in two of them."""
+    codec = _codec(encoding)
+    if codec in _WESTERN:
+        if not content.isascii() and _in_utf8(content):
+            raise InputError(f"{name!r} is in UTF-8, and the setting encoding says {encoding!r}: leave the setting out")
+        _refuse_mixed(content, name)
+    try:
+        return content.decode("utf-8-sig" if codec == "utf-8" else encoding)
+    except UnicodeDecodeError:
+        if codec.startswith("utf-8"):
+            _refuse_mixed(content, name)
+        raise InputError(f"{name!r} cannot be read (it is not in {encoding.upper() if codec == 'utf-8' else encoding})") from None
+
+
+def _in_utf8(content: bytes) -> bool:
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _refuse_mixed(content: bytes, name: str) -> None:
+    """Refuse lines of UTF-8 beside lines that are none, as files that were joined have them."""
+    lines = [line for line in content.split(b"\n") if not line.isascii()]
+    both = sum(bool(_TWICE.search(line)) for line in lines if _in_utf8(line))
+    others = sum(not _in_utf8(line) for line in lines)
+    if both and others:
+        raise InputError(
+            f"{name!r} is in two encodings: {both} lines with letters of UTF-8, and {others} that are not UTF-8; save it in one"
+        )
+
+
+def plain_text(path: Path, layout: CsvLayout, missing: Iterable[str], kept: Iterable[str] = ()) -> str:
+    """The text of a file as a plain csv spells it: commas, points before decimals, no thousands, and an empty cell where `layout` says that
+    a value is missing. Columns of `kept` names are text and stay as they are.
+
+    ``missing``: what always means missing in a column of numbers.
+    """
+    table = _cells(path, layout)
+    gone = set(layout.missing)
+    for name in table:
+        column = table[name].where(~table[name].isin(gone), "") if gone else table[name]
+        if name not in set(kept) and (layout.decimal, layout.thousands) != (".", None):
+            column = _plain_numbers(column, layout, set(missing))
+        table[name] = column
+    return str(table.to_csv(index=False, lineterminator="\n"))
+
+
+def _cells(path: Path, layout: CsvLayout, rows: int | None = None) -> pd.DataFrame:
+    """Every cell as text."""
+    text = decoded(path.read_bytes(), layout.encoding, path.name)
+    header = next(csv.reader(io.StringIO(text), delimiter=layout.delimiter), [])
+    repeated = [name for name, count in Counter(header).items() if count > 1]
+    if not header:
+        raise InputError(f"{path.name!r} is empty: the first line must hold the column names")
+    if repeated:
+        raise InputError(f"{path.name!r} has column {listing(repeated)} more than once: column names must be unique")
+    table = pd.read_csv(io.StringIO(text), sep=layout.delimiter, dtype=str, keep_default_na=False, nrows=rows)
+    if not isinstance(table.index, pd.RangeIndex):
+        raise InputError(f"{path.name!r} has more fields in its rows than column names in its first line")
+    return table
+
+
+def _number(decimal: str, thousands: str | None) -> "re.Pattern[str]":
+    """A number with these marks; groups of thousands do not begin with 0."""
+    point, grouped = re.escape(decimal), ""
+    if thousands is not None:
+        grouped = rf"[1-9]\d{{0,2}}(?:{re.escape(thousands)}\d{{3}})+(?:{point}\d*)?|"
+    return re.compile(rf"\s*[+-]?(?:{grouped}\d+(?:{point}\d*)?|{point}\d+)(?:[eE][+-]?\d+)?\s*")
+
+
+def _plain_numbers(column: pd.Series, layout: CsvLayout, missing: set[str]) -> pd.Series:
+    """A column of numbers with points before decimals; one that holds anything else as it is."""
+    pattern, entries = _number(layout.decimal, layout.thousands), pd.Series(column.unique())
+    there = entries[~entries.isin(missing | {""})]
+    if not there.map(lambda text: pattern.fullmatch(text) is not None).all():
+        return _plain_spelt_otherwise(column, there, layout)
+    spelled = {text: text.strip().replace(layout.thousands or "\0", "").replace(layout.decimal, ".") for text in there}
+    return column.map(lambda text: spelled.get(text, text))
+
+
+def _plain_spelt_otherwise(column: pd.Series, there: pd.Series, layout: CsvLayout) -> pd.Series:
+    """Refuse a column that would be taken for numbers of another kind; text stays."""
+    if len(there) and not pd.to_numeric(there, errors="coerce").isna().any():
+        raise InputError(
+            f"column {column.name!r} holds numbers that do not have {layout.decimal!r} before decimals, as the settings say: state "
+            "the file's own decimal and thousands"
+        )
+    return column
+
+
+# -- guessed, for a study that somebody then reads
+
+
+def guess_layout(path: Path) -> CsvLayout:
+    """How a csv file seems to be laid out; of a plain one the defaults. Refuses a file in two encodings."""
+    content = path.read_bytes()
+    encoding = _guess_encoding(content, path.name)
+    text = decoded(content, encoding, path.name)
+    delimiter = _guess_delimiter(text)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            table = pd.read_csv(io.StringIO(text), sep=delimiter, dtype=str, keep_default_na=False, nrows=_SEEN, index_col=False)
+    except Exception:  # what is wrong with the file is said by who reads all of it
+        return CsvLayout()
+    columns = [pd.Series(table[name].unique()) for name in table]
+    decimal, thousands = _guess_numbers(columns, delimiter)
+    return CsvLayout(delimiter, decimal, thousands, encoding, _guess_missing(columns, _number(decimal, thousands)))
+
+
+def _guess_encoding(content: bytes, name: str) -> str:
+    if content.startswith(codecs.BOM_UTF8):
+        return "utf-8-sig"
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    if _in_utf8(content):
+        return "utf-8"
+    _refuse_mixed(content, name)
+    try:
+        content.decode("cp1252")
+    except UnicodeDecodeError:
+        return "latin-1"
+    return "cp1252"
+
+
+def _guess_delimiter(text: str) -> str:
+    """What divides the first lines into most columns, as many in each; a comma where none does."""
+    lines = text.split("\n", 100)[:100]
+    counts = {}
+    for mark in (",", ";", "\t", "|"):
+        widths = {len(row) for row in csv.reader(lines[:-1] or lines, delimiter=mark) if row}
+        counts[mark] = widths.pop() if len(widths) == 1 else 1
+    return max(counts, key=lambda mark: counts[mark])
+
+
+def _guess_numbers(columns: Sequence[pd.Series], delimiter: str) -> tuple[str, str | None]:
+    """Decimal mark and thousands mark that make most columns numbers; the plain ones where nothing is better."""
+    candidates = [(".", None), *((".", mark) for mark in _THOUSANDS[1:]), (",", None), *((",", mark) for mark in _THOUSANDS if mark != ",")]
+    candidates = [pair for pair in candidates if delimiter not in pair]
+    return max(candidates, key=lambda pair: _readable(columns, _number(*pair)))  # the first of several
+
+
+def _readable(columns: Sequence[pd.Series], pattern: "re.Pattern[str]") -> int:
+    """How many columns are numbers; texts that usually mean missing aside."""
+    return sum(_is_number(column, pattern) for column in columns)
+
+
+def _is_number(column: pd.Series, pattern: "re.Pattern[str]") -> bool:
+    entries = [text for text in column if text not in ("", *_USUAL, "NA", "N/A", "NaN", "nan", "NULL", "null", "None", ".")]
+    return bool(entries) and all(pattern.fullmatch(text) for text in entries)
+
+
+def _guess_missing(columns: Sequence[pd.Series], pattern: "re.Pattern[str]") -> tuple[str, ...]:
+    """The usual texts for a missing number that stand in a column of numbers."""
+    held = {text for column in columns if _is_number(column, pattern) for text in column if text in _USUAL}
+    return tuple(text for text in _USUAL if text in held)

@@ -1,0 +1,147 @@
+"""Columns with the types that are stated of them, where a file's format does not hold these."""
+
+import datetime
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.errors import InputError, listing
+from riskweighted.common.frames import as_floats, holds_numbers, kind_of_values
+from riskweighted.common.text import reads_as_number
+from riskweighted.data.variable import CATEGORIES, TEXTS, Variable
+
+__all__ = ["type_of", "typed"]
+
+_DATES = {"year-month-day": "%Y-%m-%d", "day.month.year": "%d.%m.%Y", "day/month/year": "%d/%m/%Y", "month/day/year": "%m/%d/%Y"}
+_MOMENTS = {"year-month-day time": "ISO8601"}
+_TRUTHS = {"True": True, "true": True, "1": True, "False": False, "false": False, "0": False}
+_KEPT = "datetime64[us]"
+
+
+def typed(table: pd.DataFrame, variables: Mapping[str, Variable]) -> pd.DataFrame:
+    """A table whose columns have the types that are stated; refuses a column that does not hold what is stated, without a value of it."""
+    changed = {}
+    for name in table:
+        variable = variables.get(str(name))
+        if variable is not None and variable.type:
+            changed[name] = _as_stated(table[name], variable)
+    return table.assign(**changed) if changed else table
+
+
+def _as_stated(column: pd.Series, variable: Variable) -> pd.Series:
+    kind = variable.type
+    if kind in ("numeric", "whole number", "number"):
+        return _as_number(column, kind)
+    if kind in TEXTS:
+        return _as_text(column)
+    if kind in CATEGORIES:
+        return _as_category(column, variable)
+    if kind == "yes or no":
+        return _as_truth(column)
+    return _as_date(column, _DATES if kind == "date" else _MOMENTS)
+
+
+def _refused(column: pd.Series, kind: str, wrong: int | None = None) -> InputError:
+    some = "" if wrong is None else f", which {wrong} of its {len(column)} records do not hold"
+    return InputError(f"{column.name!r} is stated to be {kind!r}{some or f', got {kind_of_values(column)}'}")
+
+
+def _as_number(column: pd.Series, kind: str) -> pd.Series:
+    if not holds_numbers(column):
+        if column.isna().all():
+            return column.astype(float)
+        raise _refused(column, kind)
+    if kind == "number":
+        return column if pd.api.types.is_float_dtype(column.dtype) else column.astype("Float64" if column.hasnans else float)
+    if kind == "whole number" and not pd.api.types.is_integer_dtype(column.dtype):
+        values = as_floats(column)
+        values = values[~np.isnan(values)]
+        if wrong := int((values != np.rint(values)).sum()):
+            raise _refused(column, kind, wrong)
+        return column.astype("Int64" if column.hasnans else "int64")
+    return column
+
+
+def _as_text(column: pd.Series) -> pd.Series:
+    """Text as it is; what a format made numbers of as text again."""
+    if isinstance(column.dtype, pd.CategoricalDtype) or not pd.api.types.is_string_dtype(column.dtype):
+        codes, levels = pd.factorize(column)
+        texts = np.array([*map(_spelled, levels), np.nan], dtype=object)
+        return pd.Series(texts[codes], column.index, name=column.name, dtype=pd.Series(["a"]).dtype)
+    return column
+
+
+def _spelled(cell: object) -> str:
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
+
+
+def _as_category(column: pd.Series, variable: Variable) -> pd.Series:
+    """The stated levels in their order, then others that occur; numbers where all are."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return column
+    codes, there = pd.factorize(column, sort=True)
+    spelled = list(map(_spelled, there))
+    levels = list(dict.fromkeys([*map(str, variable.values), *spelled]))
+    place = np.array([*map(levels.index, spelled), -1])
+    as_number = holds_numbers(column) and len(there) > 0 and all(map(reads_as_number, levels))
+    named = [_whole(float(level)) for level in levels] if as_number else levels
+    made = pd.Categorical.from_codes(place[codes], named, ordered=variable.type == "ordered category")
+    return pd.Series(made, column.index, name=column.name)
+
+
+def _whole(number: float) -> float:
+    return int(number) if number.is_integer() else number
+
+
+def _as_truth(column: pd.Series) -> pd.Series:
+    if pd.api.types.is_bool_dtype(column.dtype):
+        return column
+    codes, there = pd.factorize(column)
+    truths = [_TRUTHS.get(_spelled(cell)) for cell in there]
+    strange = [number for number, truth in enumerate(truths) if truth is None]
+    if strange:
+        raise _refused(column, "yes or no", int(np.isin(codes, strange).sum()))
+    cells = np.array([*truths, None], dtype=object)[codes]
+    return pd.Series(cells, column.index, name=column.name, dtype="boolean" if (codes < 0).any() else bool)
+
+
+def _as_date(column: pd.Series, formats: Mapping[str, str]) -> pd.Series:
+    """Dates, or dates with times, read in the one way that suits all of a column."""
+    if pd.api.types.is_datetime64_any_dtype(column.dtype):
+        return column if column.dt.tz is not None else column.astype(_KEPT)
+    there = column.dropna()
+    if there.map(lambda cell: isinstance(cell, (datetime.date, pd.Timestamp))).all():
+        return pd.to_datetime(column, errors="coerce").astype(_KEPT)
+    texts = there.astype(str).str.strip()
+    suiting = {
+        name: read for name, form in formats.items() if not (read := pd.to_datetime(texts, format=form, errors="coerce")).isna().any()
+    }
+    different = list(suiting.values())
+    if len(different) == 0 or not all(other.equals(different[0]) for other in different):
+        found = "two ways" if suiting else "no one way"
+        raise InputError(
+            f"{column.name!r} is stated to be dates, and {found} of writing them suits all of its records; "
+            f"valid is one of {listing(suiting or formats)}"
+        )
+    moments = pd.Series(np.datetime64("NaT", "us"), range(len(column)), dtype=_KEPT)
+    moments[column.notna().to_numpy()] = different[0].astype(_KEPT).to_numpy()
+    return moments.set_axis(column.index).rename(column.name)
+
+
+def type_of(column: pd.Series) -> str:
+    """The stated type that a column's own dtype amounts to; "" where it is none of them."""
+    dtype = column.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        return "ordered category" if dtype.ordered else "category"
+    if pd.api.types.is_bool_dtype(dtype):
+        return "yes or no"
+    if holds_numbers(column):
+        return "whole number" if pd.api.types.is_integer_dtype(dtype) else "number"
+    if pd.api.types.is_datetime64_any_dtype(dtype):
+        days = column.dropna()
+        return "date" if days.dt.tz is None and (days == days.dt.normalize()).all() else "date and time"
+    kind = kind_of_values(column)
+    return {"date": "date", "boolean": "yes or no", "datetime": "date and time"}.get(
+        kind, "text" if "str" in kind or kind == "empty" else ""
+    )

@@ -1,0 +1,80 @@
+"""What a file given to `init` shows of itself before its values are looked at: how a csv is laid out, what is said of the columns."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from riskweighted.common.errors import InputError
+from riskweighted.common.text import plain
+from riskweighted.data.layout import CsvLayout, guess_layout
+from riskweighted.data.metadata import DESCRIBING, codes_of_kinds
+from riskweighted.data.variables import Variables
+from riskweighted.runs.columns import AMOUNT, Column
+
+__all__ = ["Given", "look_into"]
+
+_PACKAGES = {".dta": "Stata", ".xpt": "SAS", ".sas7bdat": "SAS"}  # whose files cannot say that a number means missing
+
+
+@dataclass(frozen=True)
+class Given:
+    """How a file is to be read. ``layout``: of a csv, guessed; ``named``: the file that says what the columns are, and what it says,
+    ``variables``; None where there is none. ``kinds``: kinds of missing values that are told apart in the file and not in what is read.
+    """
+
+    layout: CsvLayout | None = None
+    named: Path | None = None
+    variables: Variables | None = None
+    kinds: Mapping[str, int] = field(default_factory=dict)
+    silent: str = ""
+
+    def remarks(self, columns: Sequence[Column]) -> list[str]:
+        """How the file is read and what it does not say, a sentence each; counts, and no value."""
+        stated = {} if self.layout is None else self.layout.stated
+        told = (
+            [f"Read as a csv with {', '.join(f'{name} {value!r}' for name, value in stated.items())}: guessed, see [data]."]
+            if stated
+            else []
+        )
+        if self.variables is not None:
+            labels = sum(bool(variable.label) for variable in self.variables.values())
+            values = sum(bool(variable.values) for variable in self.variables.values())
+            missing = sum(bool(variable.missing) for variable in self.variables.values())
+            told.append(f"{self._file()} labels {labels} columns, the values of {values}, and declares missing codes of {missing}.")
+        told += [
+            f"{plain(name)}: {count} kinds of missing values are read as one: only codes can be told apart."
+            for name, count in self.kinds.items()
+        ]
+        return [*told, *self._unsaid(columns), *([self.silent] if self.silent else [])]
+
+    def _file(self) -> str:
+        return plain(self.named.name) if self.named is not None else "the file"
+
+    def _unsaid(self, columns: Sequence[Column]) -> Iterator[str]:
+        """Columns of amounts of which a file labels some values, and cannot say whether these mean missing."""
+        package = None if self.named is None else _PACKAGES.get(self.named.suffix.lower())
+        if self.variables is None or package is None:
+            return
+        for column in columns:
+            labelled = self.variables[column.name].values if column.name in self.variables else {}
+            if column.use == AMOUNT and labelled:
+                taken = len({*column.codes} & {code for code in labelled if not isinstance(code, str)})
+                yield (
+                    f"{plain(column.name)}: {len(labelled)} labelled among its amounts, of which {taken} stand apart and are taken for "
+                    f"codes; a file of {package} cannot say which mean missing, one of SPSS or a sidecar file can (--variables)."
+                )
+
+
+def look_into(data: Path, named: Path | None = None) -> Given:
+    """How a file seems to be read, and what it, or the file `named`, says of its columns."""
+    ending = data.suffix.lower()
+    layout = guess_layout(data) if ending == ".csv" and data.is_file() else None
+    if named is not None:
+        return Given(layout, named, Variables.read(named))
+    if ending not in DESCRIBING or not data.is_file():
+        return Given(layout)
+    try:
+        variables, kinds = Variables.read(data), codes_of_kinds(data)
+    except InputError as error:  # its values may be readable all the same
+        return Given(layout, silent=f"Its labels and missing codes are not read: {error}.")
+    return Given(layout, data, variables, kinds) if variables.says_something else Given(layout, kinds=kinds)

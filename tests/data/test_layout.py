@@ -1,0 +1,136 @@
+"""A csv as offices write it: read when that is stated, guessed for a study, and written as it was read."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from riskweighted.common.errors import InputError
+from riskweighted.data.io import read_table, write_table
+from riskweighted.data.layout import CsvLayout, guess_layout
+
+pytestmark = pytest.mark.quick
+
+TABLE = pd.DataFrame(
+    {
+        "name": ["Jürgen", "Zoë; de", 'a "b"', "é"],
+        "income": [1234.5, -1234567.25, np.nan, 0.5],
+        "count": [1, 20, 300, 4000],
+        "code": ["03", "10", "11", "04"],
+        "day": ["01.02.2020", "31.12.2021", "01.01.2020", "02.02.2022"],
+    }
+)
+EUROPE = """name;income;count;code;day
+Jürgen;1.234,5;1;03;01.02.2020
+"Zoë; de";-1.234.567,25;20;10;31.12.2021
+"a ""b\""";k.A.;300;11;01.01.2020
+é;0,5;4.000;04;02.02.2022
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding", "layout"),
+    [
+        (EUROPE, "cp1252", CsvLayout(";", ",", ".", "cp1252", ("k.A.",))),
+        (EUROPE, "utf-8", CsvLayout(";", ",", ".", "utf-8", ("k.A.",))),
+        (EUROPE, "utf-8-sig", CsvLayout(";", ",", ".", "utf-8-sig", ("k.A.",))),
+        (EUROPE.replace("Zoë; de", "Zoë, de").replace(";", "\t"), "cp1252", CsvLayout("\t", ",", ".", "cp1252", ("k.A.",))),
+        (EUROPE.replace("Zoë; de", "Zoë, de").replace(";", "|"), "utf-16", CsvLayout("|", ",", ".", "utf-16", ("k.A.",))),
+        (EUROPE.replace("1.234.567", "1 234 567").replace("1.234", "1 234").replace("4.000", "4 000"), "latin-1", None),
+    ],
+)
+def test_a_layout_is_guessed_and_gives_the_table(tmp_path, text, encoding, layout):
+    path = tmp_path / "x.csv"
+    path.write_bytes(text.encode(encoding))
+    guessed = guess_layout(path)
+    assert guessed == (layout or CsvLayout(";", ",", " ", "cp1252", ("k.A.",)))
+    expected = TABLE.assign(name=TABLE["name"].str.replace(";", "," if layout and layout.delimiter != ";" else ";"))
+    pd.testing.assert_frame_equal(read_table(path, guessed), expected)
+    with pytest.raises(InputError) as caught:  # without the settings a run reads no other way than it did
+        read_table(path)
+    assert "234" not in str(caught.value)
+
+
+def test_a_plain_file_has_the_plain_layout(tmp_path):
+    TABLE.to_csv(tmp_path / "x.csv", index=False)
+    assert guess_layout(tmp_path / "x.csv").stated == {}
+    (tmp_path / "y.csv").write_text("a;b\n1.5;2.25\n3.125;4\n")  # points before decimals, or thousands: as they are elsewhere
+    assert guess_layout(tmp_path / "y.csv").stated == {"delimiter": ";"}
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t", "|"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "latin-1", "utf-16"])
+def test_a_table_is_written_as_it_was_read(tmp_path, delimiter, encoding):
+    layout = CsvLayout(delimiter, ",", ".", encoding)
+    write_table(TABLE, tmp_path / "x.csv", layout=layout)
+    pd.testing.assert_frame_equal(read_table(tmp_path / "x.csv", layout), TABLE)
+    plain = io.StringIO((tmp_path / "x.csv").read_bytes().decode(encoding))
+    pd.testing.assert_frame_equal(pd.read_csv(plain, sep=delimiter, decimal=",", dtype={"code": str}), TABLE, check_dtype=False)
+    for name in ("y", "z"):
+        write_table(read_table(tmp_path / "x.csv", layout), tmp_path / f"{name}.csv", layout=layout)
+        assert (tmp_path / f"{name}.csv").read_bytes() == (tmp_path / "x.csv").read_bytes()
+
+
+def test_the_same_numbers_as_of_a_plain_file(tmp_path):
+    numbers = pd.DataFrame({"x": np.random.default_rng(3).normal(size=2000) * 10.0 ** np.arange(-5, 5).repeat(200), "n": range(2000)})
+    write_table(numbers, tmp_path / "plain.csv")
+    write_table(numbers, tmp_path / "other.csv", layout=CsvLayout(";", ","))
+    pd.testing.assert_frame_equal(
+        read_table(tmp_path / "other.csv", CsvLayout(";", ",")), read_table(tmp_path / "plain.csv"), check_exact=True
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "layout", "told"),
+    [
+        ("a;b\nMüller;1\n".encode() + "Møller;2\n".encode("latin-1"), None, "is in two encodings: 1 lines with letters of UTF-8, and 1"),
+        ("a;b\nMüller;1\n".encode() + "Møller;2\n".encode("latin-1"), CsvLayout(";", encoding="cp1252"), "is in two encodings"),
+        ("a;b\nMüller;1\n".encode(), CsvLayout(";", encoding="latin-1"), "is in UTF-8, and the setting encoding says 'latin-1'"),
+        ("a;b\nMøller;1\n".encode("latin-1"), CsvLayout(";"), "it is not in UTF-8"),
+        (b"a;b\nx;1.5\ny;2.25\n", CsvLayout(";", ","), "column 'b' holds numbers that do not have ',' before decimals"),
+        (b"a;a\n1;2\n", CsvLayout(";"), "has column 'a' more than once"),
+        (b"", CsvLayout(";"), "is empty"),
+        (b"a;b\n1;2;77777\n", CsvLayout(";"), "more fields in its rows than column names"),
+    ],
+)
+def test_wrong_files_are_refused_in_a_line_without_a_value(tmp_path, content, layout, told):
+    (tmp_path / "x.csv").write_bytes(content)
+    with pytest.raises(InputError, match=told) as caught:
+        read_table(tmp_path / "x.csv", layout)
+    assert "ller" not in str(caught.value)
+    assert "2.25" not in str(caught.value)
+    assert "77777" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_two_encodings_are_not_guessed(tmp_path):
+    (tmp_path / "x.csv").write_bytes("a;b\nMüller;1\n".encode() + "Møller;2\n".encode("latin-1"))
+    with pytest.raises(InputError, match="is in two encodings"):
+        guess_layout(tmp_path / "x.csv")
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"delimiter": ";;"}, "delimiter must be one character"),
+        ({"delimiter": "a"}, "delimiter must be one character"),
+        ({"decimal": ";"}, 'decimal must be "." or ","'),
+        ({"delimiter": ";", "decimal": ",", "thousands": ","}, "must differ"),
+        ({"decimal": ","}, "must differ"),
+        ({"thousands": "x"}, "thousands must be one of"),
+        ({"encoding": "klingon"}, "encoding must be one that Python knows"),
+        ({"encoding": "base64"}, "encoding must be one that Python knows"),
+        ({"missing": [1]}, "a text of missing must be text"),
+    ],
+)
+def test_wrong_settings(settings, told):
+    with pytest.raises(InputError, match=told):
+        CsvLayout(**settings)
+
+
+def test_what_an_encoding_cannot_spell_is_refused_without_the_text(tmp_path):
+    with pytest.raises(InputError, match="cannot spell some text") as caught:
+        write_table(pd.DataFrame({"a": ["Łódź"], "b": [1]}), tmp_path / "x.csv", layout=CsvLayout(";", encoding="latin-1"))
+    assert "dź" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
