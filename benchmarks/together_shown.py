@@ -29,7 +29,7 @@ _DIGITS = {"never": 4, "seconds": 0, "two-way": 2, "one-way": 2, "overlap": 2, "
 
 def as_markdown(rows: pd.DataFrame) -> str:
     """A table a file: means over seeds, ± the standard deviation over them where it shows; D of one seed ± its standard error."""
-    parts = []
+    parts = ["# Files of several variables: ours and what others do", "Columns and files: `python -m benchmarks.together --help`."]
     for name, of_file in rows.groupby("data", sort=False):
         head = ["method", *_COLUMNS.values()]
         lines = [f"**{name}**", "", f"| {' | '.join(head)} |", "|---" * len(head) + "|"]

@@ -4,7 +4,7 @@ ArviZ 1 reads a DataTree, ArviZ 0 its own InferenceData. Every group is confiden
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -14,9 +14,6 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.contract.distribution import draw_values
 from riskweighted.design.design import Design
 from riskweighted.sampling.block_fit import BlockFit
-
-if TYPE_CHECKING:
-    from riskweighted.sequence.fit import Fit
 
 __all__ = ["GROUPS", "as_arviz"]
 
@@ -28,7 +25,7 @@ _CONFIDENTIAL = "Confidential: made of the confidential data. It does not leave 
 _PLACES = ("chain", "draw")
 
 
-def as_arviz(fit: "Fit", groups: Sequence[str], *, weighted: bool, random_seed: int | None) -> Any:
+def as_arviz(fit: Any, groups: Sequence[str], *, weighted: bool, random_seed: int | None) -> Any:
     """See `Fit.to_datatree`."""
     asked = check_names(groups, "groups")
     strange = [name for name in asked if name not in GROUPS]
@@ -56,7 +53,7 @@ def _of_installed(groups: Mapping[str, xr.Dataset]) -> Any:
     return of_old.InferenceData(**groups) if az.__version__.startswith("0.") else xr.DataTree.from_dict(groups)
 
 
-def _attrs(fit: "Fit", group: str, weighted: bool) -> dict[str, str]:
+def _attrs(fit: Any, group: str, weighted: bool) -> dict[str, str]:
     attrs = {"confidential": _CONFIDENTIAL, "inference_library": "riskweighted"}
     if group == LOG_LIKELIHOOD:
         weights = "as it entered the likelihood: times its weight" if weighted else "not weighted"
@@ -64,11 +61,11 @@ def _attrs(fit: "Fit", group: str, weighted: bool) -> dict[str, str]:
     return attrs
 
 
-def _centred(fit: "Fit") -> bool:
+def _centred(fit: Any) -> bool:
     return any(block.centring is not None for block in fit.blocks.values())
 
 
-def _parts(fit: "Fit", group: str, weighted: bool, rng: np.random.Generator) -> Iterator[xr.Dataset]:
+def _parts(fit: Any, group: str, weighted: bool, rng: np.random.Generator) -> Iterator[xr.Dataset]:
     """A group of each block; of several every name has its block's before it."""
     if group == DIAGNOSTICS:
         yield _diagnostics(fit)
@@ -82,7 +79,7 @@ def _parts(fit: "Fit", group: str, weighted: bool, rng: np.random.Generator) -> 
         yield part
 
 
-def _diagnostics(fit: "Fit") -> xr.Dataset:
+def _diagnostics(fit: Any) -> xr.Dataset:
     judged = fit.diagnostics.astype({"converged": "int8", "judged": "int8"}).reset_index(names="quantity")
     texts = ("quantity", "engine")
     return xr.Dataset({name: ("quantity", column.to_numpy(dtype=str if name in texts else None)) for name, column in judged.items()})
