@@ -25,6 +25,7 @@ include_patterns = [
     "experiments/*/RESULTS.md",
     "benchmarks/README.md",
     "benchmarks/peers_results/peers.md",
+    "benchmarks/together_results/together.md",
     "SECURITY.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",

@@ -30,7 +30,7 @@ from riskweighted.runs.study import make_study
 ROOT = Path(__file__).parents[2]
 OUTSIDE = (
     *("README.md", "models/README.md", "SECURITY.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "experiments/README.md"),
-    *("benchmarks/README.md", "benchmarks/peers_results/peers.md"),
+    *("benchmarks/README.md", "benchmarks/peers_results/peers.md", "benchmarks/together_results/together.md"),
 )
 PAGES = [
     *sorted(path.relative_to(ROOT).as_posix() for place in ("docs/*.md", "experiments/*/RESULTS.md") for path in ROOT.glob(place)),
