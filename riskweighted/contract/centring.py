@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
+from riskweighted.common.notebook import card
 
 __all__ = ["CentredWeights", "Centring", "Intervals", "OwnFunction"]
 
@@ -58,6 +59,15 @@ class CentredWeights:
 
     alpha: pd.DataFrame = field(repr=False)
     functions: Mapping[str, OwnFunction] = field(repr=False)
+
+    def _repr_html_(self) -> str:
+        means = {f"mean weight of {name}": float(column.mean()) for name, column in self.alpha.items()}
+        facts = {"records": len(self.alpha)} | means | {"scheme": tuple(dict.fromkeys(each.label for each in self.functions.values()))}
+        return card(
+            "Centred weights",
+            facts=facts,
+            note="alpha holds the weight of each record, functions what it would be with another value. Confidential.",
+        )
 
     def __post_init__(self) -> None:
         if not isinstance(self.functions, Mapping):

@@ -42,13 +42,15 @@ def shown(page: str) -> str:
 def cards():
     evaluated = rw.evaluate(data, {"drawn": synthetic}, scenario, random_seed=1)
     tuning = rw.tune(synthesizer, data, scenario, target="lipschitz", at_most=3.0, family="uniform", random_seed=1)
-    made = [scenario, fit, evaluated, rw.assess(data, synthetic, scenario), tuning, rw.load_run(folder / "run")]
+    weights = rw.centred_weights("mix+(t=0.5)", data, scenario)
+    made = [weights, scenario, fit, evaluated, rw.assess(data, synthetic, scenario), tuning, rw.load_run(folder / "run")]
     return {type(each).__name__: (each, shown(each._repr_html_())) for each in made}
 
 
 def test_each_says_first_what_it_comes_to(cards):
     assert "The intruder knows 'region' and looks for 'income'." in cards["Scenario"][1]
     assert "passed" in cards["Fit"][1]
+    assert "mix+" in cards["CentredWeights"][1]
     assert "mean risk" in cards["Evaluation"][1]
     assert "identification risk" in cards["Assessment"][1]
     assert "meets lipschitz of at most 3" in cards["Tuning"][1]
