@@ -159,7 +159,7 @@ class TwoPart(OfFormula):
                 parts[sign] = self._part(data, values, member, bounds._replace(low=ends[0], high=ends[1]), formula, sign)
         sloped = slopes_can_follow(status, len(statuses), p)
         wide = bounds._replace(low=min([low, *self.codes]), high=max([high, *self.codes]))
-        return TwoParts(design, raw, statuses, status, sloped, parts, wide)
+        return TwoParts(design, raw, statuses, status, sloped, parts, wide, bounds)
 
     def _statuses(self, values: np.ndarray) -> tuple[float | str, ...]:
         """Those that the data have. Negative ones that are fewer than three count as zero, and one says so."""

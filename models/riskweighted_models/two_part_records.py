@@ -51,6 +51,7 @@ class TwoParts:
     sloped: tuple[int, ...]
     parts: Mapping[str, Part]
     bounds: Bounds
+    amounts: Bounds
 
     @property
     def n(self) -> int:
@@ -62,7 +63,7 @@ class TwoParts:
         name = response_name(self.design.formula)
         values = design.response(frame)
         check_within(values[~np.isnan(values)], self.bounds, name)
-        values = _inside(values, self.bounds)
+        values = self.inside(values)
         status = status_of(values, self.statuses)
         parts = {}
         for sign, part in self.parts.items():
@@ -70,6 +71,14 @@ class TwoParts:
             rows = frame.assign(**{name: filled(np.abs(values), member)}) if member.any() else frame.drop(columns=[name], errors="ignore")
             parts[sign] = Part(part.synthesizer, part.prepared.at(rows), member)
         return replace(self, design=design, raw=self.raw.at(design), status=status, parts=parts)
+
+    def inside(self, values: np.ndarray) -> np.ndarray:
+        """Amounts among values (n,) moved inside bounds that were found, as `prepare` does: one beyond them would stand for many where
+        members are few."""
+        if not isinstance(self.amounts, Found):
+            return values
+        codes = [status for status in self.statuses if not isinstance(status, str)]
+        return np.where(np.isin(values, codes), values, np.clip(values, *self.amounts))
 
     @property
     def placed(self) -> Callable[[Tables], "TwoParts"] | None:
@@ -87,11 +96,6 @@ class TwoParts:
     def cells(self) -> StatusCells:
         """What the likelihood of the statuses depends on."""
         return StatusCells(*self.raw.distinct, self.status, self.sloped, len(self.statuses))
-
-
-def _inside(values: np.ndarray, bounds: Bounds) -> np.ndarray:
-    """Values (n,) moved inside bounds that were found, as `prepare` does: one beyond them would stand for many where members are few."""
-    return np.clip(values, *bounds) if isinstance(bounds, Found) else values
 
 
 def filled(values: np.ndarray, member: np.ndarray) -> np.ndarray:
@@ -232,7 +236,7 @@ class TwoPartGraph:
 @once
 def _told_apart(prepared: TwoParts, y: np.ndarray) -> tuple[np.ndarray, dict[str, tuple[np.ndarray, np.ndarray]]]:
     """The status of values (n,), and of each sign whose values they are (booleans (n,)) and the absolute values, every record with one."""
-    status, amounts, y = status_of(y, prepared.statuses), {}, _inside(y, prepared.bounds)
+    status, amounts, y = status_of(y, prepared.statuses), {}, prepared.inside(y)
     for sign in prepared.parts:
         member = status == prepared.statuses.index(sign)
         if member.any():

@@ -63,7 +63,7 @@ class CentredWeights:
     def _repr_html_(self) -> str:
         means = {f"mean weight of {name}": float(column.mean()) for name, column in self.alpha.items()}
         note = "alpha holds the weight of each record, functions what it would be with another value. Confidential."
-        return card("Centred weights", facts={"records": len(self.alpha)} | means, note=note)
+        return card("Centred weights", facts={"records": len(self.alpha), **means}, note=note)
 
     def __post_init__(self) -> None:
         if not isinstance(self.functions, Mapping):

@@ -4,7 +4,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from riskweighted.common.checks import MOST_RESAMPLES, check_count, check_function, check_sequence, check_share, check_text, function_name
+from riskweighted.common.checks import (
+    MOST_RESAMPLES,
+    check_count,
+    check_function,
+    check_sequence,
+    check_share,
+    check_text,
+    function_name,
+    is_number,
+)
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.settings import UNSAID, read_by
 
@@ -111,7 +120,14 @@ class EvaluationSettings:
         for name in ("replicates", "replicate_factors"):
             if isinstance(getattr(self, name), list):
                 object.__setattr__(self, name, check_sequence(getattr(self, name), name))
-        given = [name for name in ("strata", "psu", "fpc", "replicates") if getattr(self, name) is not None]
+        held = (self.replicates, self.replicate_factors)
+        if not isinstance(held[0], (str, tuple, list, type(None))):
+            raise InputError(f"replicates must be a pattern or a list of columns, got {type(held[0]).__name__}")
+        each = [held[1]] if held[1] is None or is_number(held[1]) else check_sequence(held[1], "replicate_factors")
+        if not all(factor is None or is_number(factor) for factor in each):
+            raise InputError("replicate_factors must be a number or a list of numbers, one for each replicate")
+        of_design = ("strata", "psu", "fpc", "replicates", "replication", "replicate_factors")
+        given = [name for name in of_design if getattr(self, name) is not None]
         if given and self.survey is None:
             raise InputError(
                 f"{listing(given)} belong to survey weights: give survey too, or leave {'it' if len(given) == 1 else 'them'} out"

@@ -110,6 +110,10 @@ def _value(
     from riskweighted.utility.intervals import TOO_SHORT, combine_partially_synthetic
 
     described = context.subject.design.described  # type: ignore[union-attr]
+    failed = sum(not np.isfinite([estimate.value, estimate.variance]).all() for estimate in estimates)
+    if failed:
+        told = f"not estimable in {failed} of {len(estimates)} datasets"
+        return Value(measure, np.nan, context.variable, parameter, term, interval=(np.nan, np.nan), rule=told)
     if len(estimates) > 1:
         variances = [estimate.variance for estimate in estimates]
         values, level = [estimate.value for estimate in estimates], context.settings.level

@@ -92,7 +92,8 @@ def _posterior(block: BlockFit, weighted: bool, rng: np.random.Generator) -> xr.
     stated: Mapping[str, Sequence[str]] = label(block.prepared) if callable(label) else {}
     for name, values in block.posterior.data_vars.items():
         shown = str(name).replace("::::", ".")  # PyMC's name of what a model within the model holds
-        axes = dict(_axis(shown, number, int(size), columns) for number, size in enumerate(values.shape[2:]))
+        last = values.ndim - 3
+        axes = dict(_axis(shown, number, int(size), columns if number == last else ()) for number, size in enumerate(values.shape[2:]))
         if len(told := stated.get(str(name), ())) == values.shape[-1] and axes:
             axes = dict(list(axes.items())[:-1]) | {"term": list(told)}
         sizes = dict(zip(axes, values.shape[2:], strict=True))
@@ -106,7 +107,7 @@ def _axis(parameter: str, number: int, size: int, columns: Sequence[str]) -> tup
     last = parameter.rsplit(".", 1)[-1]
     if len(columns) and size == len(columns) and (last in ("slope", "drift", "log_slope") or "slope" in last.split("_")):
         return "predictor", list(columns)  # ArviZ 1 has a meaning of its own for "column"
-    if size == len(columns) + 1 and last in ("coefficient", "common", "tau"):
+    if len(columns) and size == len(columns) + 1 and last in ("coefficient", "common", "tau"):
         return "term", ["Intercept", *columns]
     return f"{parameter}_dim_{number}", None
 

@@ -114,7 +114,7 @@ def _estimates(function: Callable[..., Any], frame: pd.DataFrame, design: Survey
         return f"raised {type(error).__name__}"
     try:
         found = _named(given)
-    except (KeyError, TypeError, ValueError):
+    except Exception:  # of a mapping of the user's own, whose text may hold anything
         return "gave no estimates and variances by name"
     numbers = np.array(list(found.values()))
     return found if np.isfinite(numbers).all() and (numbers[:, 1] >= 0).all() else "gave a variance below 0, or no finite number,"

@@ -136,6 +136,8 @@ def survey_quantile(values: np.ndarray, quantile: float, design: SurveyDesign, *
     values = np.asarray(values, dtype=float)
     value = float(weighted_quantile(values, design.weights, quantile))
     below = survey_mean(np.where(np.isnan(values), np.nan, values <= value), design, level=level)
+    if not np.isfinite(below.variance):  # a replicate leaves out the whole domain
+        return SurveyEstimate(value, np.nan, design.df, np.nan, np.nan)
     lower, upper = weighted_quantile(values, design.weights, np.array([below.lower, below.upper]))
     t = stats.t.ppf(0.5 + level / 2, design.df)
     return SurveyEstimate(value, float(((upper - lower) / (2 * t)) ** 2), design.df, float(lower), float(upper))

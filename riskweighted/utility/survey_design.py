@@ -19,6 +19,7 @@ from riskweighted.common.survey import survey_weights
 
 __all__ = ["REPLICATIONS", "SurveyDesign", "design_columns", "survey_design"]
 
+_FAY = 0.5
 REPLICATIONS: Mapping[str, Callable[[int, float], float]] = {  # by what each squared difference is multiplied, of R replicates
     "brr": lambda count, fay: 1 / count,
     "fay": lambda count, fay: 1 / (count * (1 - fay) ** 2),
@@ -104,7 +105,7 @@ def survey_design(
     fpc: str | None = None,
     replicates: str | Sequence[str] | None = None,
     replication: str | None = None,
-    fay: float = 0.5,
+    fay: float = _FAY,
     replicate_factors: float | Sequence[float] | None = None,
 ) -> SurveyDesign:
     """Return the design behind a file by its columns: weights, and strata, primary units and finite populations, or replicate weights.
@@ -220,15 +221,19 @@ def _replicated(
     fay: float,
     given: float | Sequence[float] | None,
 ) -> SurveyDesign:
-    columns = [name for name in design_columns(replicates, list(data.columns)) if name != survey]
+    columns = [name for name in design_columns(replicates, list(data.columns)) if name != survey or not isinstance(replicates, str)]
     require_columns(data, columns, "confidential data (replicate weights)")
-    if len(columns) < 2 or len(set(columns)) < len(columns):
-        raise InputError(f"replicates must be two columns or more, each named once, got {len(columns)}")
-    kind = replication if given is None and replication is not None else ""
+    if len(columns) < 2 or len({*columns, survey}) <= len(columns):
+        raise InputError(f"replicates must be two columns or more, each named once and none of them the survey weights, got {len(columns)}")
+    if given is not None and replication is not None:
+        raise InputError("replication and replicate_factors say the same: give one of them")
     if given is None:
         check_choice(replication, REPLICATIONS, "replication")
+    kind = replication or ""
     if kind == "fay" and not check_number(fay, "fay", least=0) < 1:
         raise InputError(f"fay must lie in [0, 1), got {fay!r}")
+    if kind != "fay" and fay != _FAY:
+        raise InputError(f"fay is of replication = 'fay', got {fay!r} beside {kind!r}")
     scale = data[survey].to_numpy(dtype=float).mean()
     made = np.stack([survey_weights(data, name).to_numpy() * (data[name].to_numpy(dtype=float).mean() / scale) for name in columns])
     factors = np.full(len(columns), REPLICATIONS[kind](len(columns), fay)) if given is None else _factors(given, len(columns))

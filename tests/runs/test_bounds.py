@@ -90,6 +90,9 @@ def test_one_value_beyond_counts_once_where_amounts_are_few():
         fit = rw.fit(model, data, draws=10, tune=20, chains=2, random_seed=1)
     assert all(frame["income"].between(0, 20_000).all() for frame in fit.synthesize(2, random_seed=1))
     assert model.prepare(data).at(data).status.tolist() == model.prepare(data).status.tolist()
+    coded = household(np.concatenate([values, np.full(10, 99_999_999.0)]))  # a code beyond the bounds of amounts
+    model = build_synthesizer("two-part", "income ~ age", {"support": (0, 20_000, "found"), "codes": [99_999_999]})
+    assert model.prepare(coded).at(coded).status.tolist() == model.prepare(coded).status.tolist()
 
 
 def test_no_draw_leaves_found_bounds_and_whole_numbers_stay_whole():

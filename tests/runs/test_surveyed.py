@@ -34,7 +34,7 @@ def test_columns_of_the_design_are_recognised(survey):
     found = surveyed(survey)
     assert found[:3] == ("wgt", "stratum", "psu")
     assert found.replicates == tuple(f"repw{number}" for number in range(1, 13))
-    assert found.pattern == "repw*"
+    assert found.pattern == "repw[0-9]*"
 
 
 @pytest.mark.quick
@@ -45,21 +45,32 @@ def test_neither_name_nor_shape_alone_does(survey):
     assert surveyed(survey.assign(repw3="a")).replicates == ()
     assert surveyed(survey.drop(columns=[f"repw{number}" for number in range(5, 13)])).replicates == ()
     assert surveyed(survey.iloc[:0]) == Surveyed()
+    wages = survey.drop(columns=[name for name in survey if name.startswith("repw")]).assign(
+        **{f"wage_wt{k}": 900.0 + k for k in range(12)}
+    )
+    assert surveyed(wages).replicates == ()  # they do not add up to the weights
+
+
+@pytest.mark.quick
+def test_what_shows_no_variance_is_no_design(survey):
+    rare = survey.assign(stratum=np.where(survey.index == 0, 9, survey["stratum"]))
+    assert surveyed(rare)[:3] == ("wgt", None, "psu")
+    assert surveyed(rare.drop(columns="psu"))[:3] == ("wgt", None, None)
 
 
 def test_init_shows_them_and_they_are_evaluated(survey):
     text = starting_text(suggest(survey, look_at(survey), ["income"]), Path("x.csv"), Path())
     study = make_study(tomllib.loads(text), Path())
     assert (study.evaluation.survey, study.evaluation.strata, study.evaluation.psu) == ("wgt", "stratum", "psu")
-    assert '# replicates = "repw*"' in text
+    assert '# replicates = "repw[0-9]*"' in text
     assert not {"psu", "repw1"} & set(study.synthesizer.columns)
-    shown = text.replace('# replicates = "repw*"', 'replicates = "repw*"').replace('# replication = "brr"', 'replication = "brr"')
+    shown = text.replace('# replicates = "repw[0-9]*"', 'replicates = "repw[0-9]*"').replace('# replication = "brr"', 'replication = "brr"')
     lines = [line for line in shown.splitlines() if not line.startswith(("strata", "psu"))]
     settings = make_study(tomllib.loads("\n".join(lines)), Path()).evaluation.measures
     frames = [survey.assign(income=survey["income"] * factor) for factor in (0.9, 1.0, 1.1)]
     rows = rw.evaluate(survey, {"a": frames}, study.scenario, settings=settings).utility
     means = rows[(rows["key"] == "survey-mean") & (rows["label"] == "confidential")]
-    design = rw.survey_design(survey, "wgt", replicates="repw*", replication="brr")
+    design = rw.survey_design(survey, "wgt", replicates="repw[0-9]*", replication="brr")
     mean = rw.survey_mean(survey["income"].to_numpy(), design)
     assert tuple(means[["value", "lower", "upper"]].iloc[0]) == pytest.approx((mean.value, mean.lower, mean.upper))
     assert "replicate weights, 12 of brr" in means["rule"].iloc[0]

@@ -85,7 +85,19 @@ def test_replicate_weights_may_have_another_scale():
 def test_a_domain_that_a_replicate_leaves_out_has_no_variance():
     data = pd.DataFrame({"w": 1.0, "a": [2.0, 0, 2, 0], "b": [0.0, 2, 0, 2]})
     design = rw.survey_design(data, "w", replicates=["a", "b"], replication="brr")
-    assert np.isnan(rw.survey_mean(np.array([1.0, np.nan, 3.0, np.nan]), design).variance)
+    values = np.array([1.0, np.nan, 3.0, np.nan])
+    assert np.isnan(rw.survey_mean(values, design).variance)
+    quantile = rw.survey_quantile(values, 0.5, design)
+    assert quantile.value == 1.0
+    assert np.isnan([quantile.variance, quantile.lower, quantile.upper]).all()  # and not the largest value
+    frames = [pd.DataFrame({**data, "g": "a", "y": part}) for part in (values, values)]
+    confidential = frames[0]
+    settings = rw.EvaluationSettings(survey="w", replicates=["a", "b"], replication="brr", resamples=20)
+    scenario = rw.Scenario(known="g", synthetic="y")
+    rows = rw.evaluate(confidential, {"some": frames}, scenario, settings=settings).utility
+    means = rows[rows["key"] == "survey-mean"].set_index("label")
+    assert means["value"].isna().all()
+    assert means.loc["some", "rule"] == "not estimable in 2 of 2 datasets"
 
 
 WITH = RECORDS.assign(r1=1.0, r2=2.0, bad=[np.nan, *[1.0] * 95], low=2, text="a", minus=[-1.0, *[1.0] * 95])
@@ -109,7 +121,9 @@ WITH = RECORDS.assign(r1=1.0, r2=2.0, bad=[np.nan, *[1.0] * 95], low=2, text="a"
         ({"replicates": ["r1", "minus"], "replication": "brr"}, "1 negative"),
         ({"replicates": ["r1", "r2"], "replication": "brr"}, "all alike"),
         ({"replicates": ["r1", "r2"], "replication": "fay", "fay": 1.0}, r"fay must lie in \[0, 1\)"),
-        ({"replicates": ["r1", "w"], "replicate_factors": [1.0, 2.0, 3.0]}, "two columns or more"),
+        ({"replicates": ["r1", "w"], "replicate_factors": [1.0, 2.0, 3.0]}, "none of them the survey weights"),
+        ({"replicates": ["r1", "n_all"], "replication": "brr", "replicate_factors": 0.5}, "say the same: give one of them"),
+        ({"replicates": ["r1", "n_all"], "replication": "brr", "fay": 0.3}, "fay is of replication = 'fay', got 0.3 beside 'brr'"),
         ({"replicates": ["r1", "n_all"], "replicate_factors": [1.0, 2.0, 3.0]}, "one number >= 0 or 2, one for each replicate, got 3"),
         ({"replicates": ["r1", "r2"], "strata": "h"}, "stand in place of strata"),
         ({"replication": "brr"}, "name their columns in replicates"),
