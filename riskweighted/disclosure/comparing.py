@@ -45,8 +45,9 @@ class Records:
     ``halves`` (H, n): by which halves attacks are chosen; ``none``: whom the best guess without a release names,
     ``constant``: and one value for all; ``judged``: of whom both sides are
     known; ``groups``: records by the group's name, "all" among them; ``everyone``: the same of all N records of the file, of which these
-    n are looked at; ``weights``: survey weights; ``units``: codes of households, which count as one; ``folds``: codes of the folds that
-    the other side was made by.
+    n are looked at; ``weights``: survey weights, times how many records of the file each stands for; ``units``: codes of households, which
+    count as one; ``folds``: codes of the folds that the other side was made by; ``drawn``: codes of the patterns by which they were drawn,
+    where not all are looked at.
     """
 
     halves: np.ndarray = field(repr=False)
@@ -58,6 +59,7 @@ class Records:
     weights: np.ndarray | None = field(default=None, repr=False)
     units: np.ndarray | None = field(default=None, repr=False)
     folds: np.ndarray | None = field(default=None, repr=False)
+    drawn: np.ndarray | None = field(default=None, repr=False)
 
     def mean(self, values: np.ndarray, rows: np.ndarray) -> float:
         """Over some records, by their survey weights."""
@@ -128,7 +130,7 @@ def _largest(single: np.ndarray) -> dict[str, float]:
 
 
 def error(attributed: np.ndarray, there: np.ndarray, records: Records) -> float:
-    """The standard error of mean D of some records, over units, over packs, and over folds where these vary more (METHODS section 13)."""
+    """The standard error of mean D of some records, over units, over packs, and over folds, or drawn patterns, where these vary more."""
     of_record = attributed[:, there].mean(axis=0)
     if len(of_record) < 2:
         return math.nan
@@ -136,8 +138,9 @@ def error(attributed: np.ndarray, there: np.ndarray, records: Records) -> float:
     total = weights.sum()
     off = weights * (of_record - np.average(of_record, weights=weights))
     variance = _between(off, None if records.units is None else records.units[there]) / total**2
-    if records.folds is not None:
-        variance = max(variance, _between(off, records.folds[there]) / total**2)
+    for clusters in (records.folds, records.drawn):
+        if clusters is not None:
+            variance = max(variance, _between(off, clusters[there]) / total**2)
     if len(attributed) > 1:
         means = np.average(attributed[:, there], axis=1, weights=weights)
         variance += float(means.var(ddof=1)) / len(means)

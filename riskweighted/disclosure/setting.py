@@ -64,6 +64,9 @@ class Setting:
         self.units = None if asked.unit is None else pd.factorize(confidential[asked.unit], use_na_sentinel=False)[0]
         survey = checked_survey(asked.survey, confidential)
         self.weights = None if survey is None else self.cut(survey.to_numpy())
+        if self.rows is not None:  # of a pattern of which a part is looked at, each row stands for several
+            stands_for = (np.bincount(patterns) / np.maximum(np.bincount(patterns[self.rows], minlength=patterns.max() + 1), 1))[patterns]
+            self.weights = self.cut(stands_for) * (1.0 if self.weights is None else self.weights)
         self.halves = np.array([rng.permutation(len(self.patterns)) % 2 == 0 for _ in range(_HALVINGS)])
         self.worst: list[dict[str, object]] = []
 
@@ -81,9 +84,9 @@ class Setting:
         none = named_without_release(coding, self.patterns, self.rng)
         everyone = _groups(Coding(coding.world), self.asked.groups)
         groups = {name: self.cut(members) for name, members in everyone.items()}
-        return Records(
-            self.halves, none, named_by_constant(coding), self.cut(judged), groups, everyone, self.weights, self.units, self.folds
-        )
+        drawn = None if self.rows is None else self.patterns
+        of_all = (self.halves, none, named_by_constant(coding), self.cut(judged), groups, everyone)
+        return Records(*of_all, self.weights, self.units, self.folds, drawn)
 
     def table(self, coding: Coding, sides: MakeSides, judged: np.ndarray) -> pd.DataFrame:
         """All rows."""

@@ -52,12 +52,15 @@ def _intervals(context: Context, measure: Measure, analysis: "Analysis", design:
 
 def mean_overlaps(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[str, Value]]:
     """By label the mean overlap of the coefficients of each regression, of which one that cannot be estimated counts 0; and that of the
-    estimates of each function, where it makes the mean NaN, which is not judged.
+    estimates of each function, where it makes the mean NaN, which is not judged. An estimate that has no variance in the confidential data
+    has no interval to overlap, and does not count.
     """
     overlaps_of = {_EACH.key: _MEAN_OVERLAP, _SURVEYED.key: _SURVEY_OVERLAP, analyses.ESTIMATE.key: analyses.MEAN_OVERLAP}
     groups: dict[tuple[str, str, str, str], list[float]] = {}
-    for row in rows:
-        if row["key"] in overlaps_of and row["label"] != CONFIDENTIAL:
+    held = [row for row in rows if row["key"] in overlaps_of]
+    exact = {(row["formula"], row["term"]) for row in held if row["label"] == CONFIDENTIAL and row["lower"] == row["upper"]}
+    for row in held:
+        if row["label"] != CONFIDENTIAL and (row["formula"], row["term"]) not in exact:
             groups.setdefault((row["label"], row["key"], row["variable"], row["formula"]), []).append(row["overlap"])
     for (label, key, variable, formula), overlaps in groups.items():
         mean = np.mean(overlaps) if key == analyses.ESTIMATE.key else np.nan_to_num(overlaps).mean()

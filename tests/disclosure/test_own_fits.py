@@ -12,7 +12,7 @@ from experiments.disclosure.refits import households, off_from_refits
 from riskweighted.disclosure import own_packs
 from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.coding import Coding
-from riskweighted.disclosure.comparing import Records, _least_upper
+from riskweighted.disclosure.comparing import Records, _least_upper, error
 from riskweighted.disclosure.own_fit import draw_copies, leave_out, what_is_held
 from riskweighted.disclosure.own_packs import FittedPacks
 from riskweighted.disclosure.setting import Asked, Setting, some_rows
@@ -67,6 +67,20 @@ def test_of_a_large_file_packs_of_some_patterns_say_what_those_of_all_do(data, m
     of_copy = ["copy_D", "largest_D", "above_.01", "above_.05"]  # of every record, whoever is looked at
     pd.testing.assert_frame_equal(some[of_copy], whole[of_copy])
     assert some.attrs["alone"] == whole.attrs["alone"]
+
+
+def test_the_error_of_some_patterns_is_over_patterns_and_a_part_of_one_stands_for_all(data):
+    rng = np.random.default_rng(4)
+    big = pd.DataFrame({"region": np.repeat(np.arange(31), [900, *[10] * 30]), "income": np.exp(rng.normal(7, 1, 1_200))})
+    setting = Setting(make_world(big, SCENARIO), Asked(), np.random.default_rng(2), most=250)
+    of_large = big["region"].to_numpy()[setting.rows] == 0
+    assert of_large.sum() in (0, 50)
+    records = setting.records(Coding(setting.world, setting.rows), np.ones(1_200, dtype=bool))
+    assert records.weights[of_large].sum() in (0, pytest.approx(900))
+    codes = np.unique(setting.patterns, return_inverse=True)[1]
+    by_pattern = rng.normal(0, 0.02, codes.max() + 1)[codes][None]
+    everybody = np.ones(len(codes), dtype=bool)
+    assert error(by_pattern, everybody, records) > 2 * error(by_pattern, everybody, replace(records, drawn=None))
 
 
 @pytest.mark.quick

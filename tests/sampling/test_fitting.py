@@ -483,7 +483,8 @@ def diagnose(chains=4, draws=500, change=lambda values: values, divergences=0):
     vector, matrix = rng.normal(size=(chains, draws, 2)), rng.normal(size=(chains, draws, 2, 1))
     posterior = xr.Dataset({"a": (("chain", "draw"), a), "v": (("chain", "draw", "i"), vector), "m": (("chain", "draw", "i", "j"), matrix)})
     fitted = BlockFit(COUNTS, pd.Series([1.0, 1.0, 1.0]), posterior, pd.DataFrame(), pd.DataFrame({"y": [1, 2, 3]}), None)
-    return fitted, judge(Drawn(posterior, 3 * a, divergences), ("a", "v", "m"))
+    stats = xr.Dataset({"diverging": (("chain", "draw"), np.arange(chains * draws).reshape(chains, draws) < divergences)})
+    return fitted, judge(Drawn(posterior, 3 * a, stats), ("a", "v", "m"))
 
 
 def test_the_least_limits_are_those_of_the_documentation():
@@ -742,7 +743,7 @@ def test_a_saved_fit_holds_neither_data_nor_weights(compiled, tmp_path):
     parameters = {"intercept", "predictive_mean", "predictive_sd"}
     coordinates = {"chain", "draw", "quantity"}
     judged = {"_r_hat", "_ess_bulk", "_ess_tail", "_divergences", "_converged", "_engine", "_pareto_k", "_approximation"}
-    judged |= {"_limit", "_ess_spread", "_judged"}
+    judged |= {"_limit", "_ess_spread", "_judged", "_stat_diverging", "_stat_energy"}
     assert names == parameters | coordinates | judged
     assert sizes == {"chain": 2, "draw": 600, "quantity": 4}
     # Hashes, so that no other data and weights pick it up, and no damaged file passes.
@@ -832,6 +833,6 @@ def test_no_representation_shows_data_or_weights(no_compiler):
 def test_the_representation_of_a_sampled_fit_shows_no_data(unweighted):
     text = repr(unweighted)
     assert "PoissonGraph" in text
-    assert "r_hat" in text
+    assert "converged" in text
     for secret in ("firm", "turnover", "array", "alpha", "xarray"):
         assert secret not in text

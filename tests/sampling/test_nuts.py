@@ -25,7 +25,8 @@ def drawn(how, divergences):
     """What a run gives: two chains of 400 draws of two parameters."""
     steps = np.random.default_rng(1).normal(size=(2, 400, 2))
     vectors = steps if how == FREE else np.concatenate([steps[:, :, :1], steps[:, :, 1:].cumsum(axis=1)], axis=2)
-    return chains.Chains(xr.Dataset({"vector": (("chain", "draw", "place"), vectors)}), np.zeros((2, 400)), divergences)
+    stats = xr.Dataset({"diverging": (("chain", "draw"), np.arange(800).reshape(2, 400) < divergences)})
+    return chains.Chains(xr.Dataset({"vector": (("chain", "draw", "place"), vectors)}), np.zeros((2, 400)), stats)
 
 
 @pytest.mark.parametrize(
