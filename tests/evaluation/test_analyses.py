@@ -90,6 +90,30 @@ def test_an_analysis_comes_to_what_the_same_regression_comes_to(data, frames):
     assert theirs["overlap"] == pytest.approx(ours["overlap"], abs=0.01)  # t with 198 degrees of freedom there
 
 
+def counted(frame):
+    return {"records": (len(frame), 0.0), **slope(frame)}
+
+
+class Huge(dict):
+    def items(self):
+        raise RuntimeError("42.5 is the income of somebody")
+
+
+@pytest.mark.quick
+def test_an_exact_estimate_has_no_overlap_and_the_others_are_judged(data, frames):
+    table = evaluated(data, frames, counted, slope)
+    mean = {name: by_label(table, Statistic("analysis-overlap", term=f"{__name__}:{name}")) for name in ("counted", "slope")}
+    pd.testing.assert_series_equal(mean["counted"], mean["slope"])
+    assert mean["counted"].notna().all()
+
+
+@pytest.mark.parametrize("given", [{"n": (10**400, 1.0)}, Huge(n=(1.0, 1.0))], ids=["overflow", "own mapping"])
+def test_whatever_a_result_raises_is_not_told(data, frames, given):
+    with pytest.warns(RiskWeightedWarning) as told:
+        evaluated(data, frames, lambda frame: given)
+    assert "42.5" not in " ".join(str(each.message) for each in told)
+
+
 def test_weights_are_given_to_a_function_that_takes_them(data, frames):
     found = {
         survey: row(evaluated(data, frames, weighted, survey=survey), "four", f"mean in {__name__}:weighted")["value"]
