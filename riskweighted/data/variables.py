@@ -113,6 +113,11 @@ class Variables(Mapping[str, Variable]):
         """Those of some columns, in their order."""
         return Variables({str(name): self[str(name)] for name in names if str(name) in self})
 
+    def of_types(self, types: Iterable[str]) -> "Variables":
+        """Those of some stated types."""
+        wanted = set(types)
+        return Variables({name: variable for name, variable in self.items() if variable.type in wanted})
+
     def typed(self, table: pd.DataFrame) -> pd.DataFrame:
         """Return a table whose columns have the stated types.
 

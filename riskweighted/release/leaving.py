@@ -43,7 +43,7 @@ def as_the_data_have_it(
     """Datasets as read from the files of a run, with unaltered columns that these spell otherwise taken from the data: a csv makes
     floats of whole numbers with gaps, and numbers of text such as "1.50".
 
-    `described`: what is said of the columns, whose types they all have then.
+    `described`: what is said of the columns; where anything is, the datasets have its types, and all unaltered columns are the data's.
     """
     if not isinstance(datasets, Datasets) or len(datasets.base) != len(confidential):
         return datasets
@@ -51,9 +51,7 @@ def as_the_data_have_it(
     other = [name for name in unaltered if name in base and not spells_alike(base[name], confidential[name])]
     if described is None:
         return Datasets(_with(base, confidential, other), datasets.altered) if other else datasets
-    typed = described.only(base.columns).typed
-    altered = [{name: typed(column.to_frame())[name] for name, column in columns.items()} for columns in datasets.altered]
-    return Datasets(_with(base, confidential, [name for name in unaltered if name in base]), altered)
+    return Datasets(_with(base, confidential, [name for name in unaltered if name in base]), datasets.altered)
 
 
 def _without_untold(datasets: Sequence[pd.DataFrame], described: Variables) -> Sequence[pd.DataFrame]:
