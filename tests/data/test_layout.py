@@ -9,6 +9,8 @@ import pytest
 from riskweighted.common.errors import InputError
 from riskweighted.data.io import read_table, write_table
 from riskweighted.data.layout import CsvLayout, guess_layout
+from riskweighted.data.variable import Variable
+from riskweighted.data.variables import Variables
 
 pytestmark = pytest.mark.quick
 
@@ -134,3 +136,17 @@ def test_what_an_encoding_cannot_spell_is_refused_without_the_text(tmp_path):
         write_table(pd.DataFrame({"a": ["Łódź"], "b": [1]}), tmp_path / "x.csv", layout=CsvLayout(";", encoding="latin-1"))
     assert "dź" not in str(caught.value)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_means_missing_among_numbers_may_be_a_value_elsewhere(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("state,inc,day,code\nNV,1,2020-01-01,45.10\nCA,NV,NV,NV\nND,3,2020-01-02,4\n")
+    guessed = guess_layout(path)
+    assert guessed.missing == ("NV",)
+    table = read_table(path, guessed)
+    assert table["state"].tolist() == ["NV", "CA", "ND"]
+    assert table["inc"].isna().tolist() == table["day"].isna().tolist() == [False, True, False]
+    text = read_table(path, guessed, Variables({"code": Variable(type="text")}))
+    assert text["code"].tolist() == ["45.10", "NV", "4"]
+    path.write_text("state;inc\nNV;1,5\nNV;NV\n")  # nothing says that a column of these alone is one of numbers
+    assert read_table(path, CsvLayout(";", ",", missing=("NV",)))["state"].tolist() == ["NV", "NV"]
