@@ -181,7 +181,7 @@ def _plain_spelt_otherwise(column: pd.Series, there: pd.Series, layout: CsvLayou
     if len(there) and not pd.to_numeric(there, errors="coerce").isna().any():
         raise InputError(
             f"column {column.name!r} holds numbers that do not have {layout.decimal!r} before decimals, as the settings say: state "
-            "the file's own decimal and thousands"
+            "the file's own decimal and thousands, or in a file of variables that the column is text"
         )
     return column
 
@@ -235,7 +235,10 @@ def _guess_numbers(columns: Sequence[pd.Series], delimiter: str) -> tuple[str, s
     """Decimal mark and thousands mark that make most columns numbers; the plain ones where nothing is better."""
     candidates = [(".", None), *((".", mark) for mark in _THOUSANDS[1:]), (",", None), *((",", mark) for mark in _THOUSANDS if mark != ",")]
     candidates = [pair for pair in candidates if delimiter not in pair]
-    return max(candidates, key=lambda pair: _readable(columns, _number(*pair)))  # the first of several
+    if delimiter == ";":  # which stands there because numbers have commas: "1,234" is a little more than 1
+        candidates = [(",", None), *candidates]
+    best = max(candidates, key=lambda pair: _readable(columns, _number(*pair)))  # the first of several
+    return best if _readable(columns, _number(*best)) > _readable(columns, re.compile(r"\s*[+-]?\d+\s*")) else (".", None)
 
 
 def _readable(columns: Sequence[pd.Series], pattern: "re.Pattern[str]") -> int:

@@ -138,6 +138,31 @@ def test_what_an_encoding_cannot_spell_is_refused_without_the_text(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "stated"),
+    [
+        ("w;x\n1,234;a\n1,001;b\n2,345;c\n", {"delimiter": ";", "decimal": ","}),
+        ("datum;betrag;nace\n01.02.2020;1,5;45.11\n02.02.2020;2,5;45.12\n", {"delimiter": ";", "decimal": ","}),
+        ("w;x\n1.234;a\n1.001;b\n", {"delimiter": ";"}),
+        ("w;x\n1;a\n2;b\n", {"delimiter": ";"}),
+        ("w;x\n1,234.5;a\n1,001;b\n", {"delimiter": ";", "thousands": ","}),
+        ("w\tx\n1,234\ta\n1,001\tb\n", {"delimiter": "\t", "thousands": ","}),
+    ],
+)
+def test_a_comma_among_semicolons_stands_before_decimals(tmp_path, text, stated):
+    (tmp_path / "x.csv").write_text(text)
+    assert guess_layout(tmp_path / "x.csv").stated == stated
+
+
+def test_a_column_in_other_numbers_can_be_text(tmp_path):
+    (tmp_path / "x.csv").write_text("betrag;nace\n1,5;45.10\n2,25;45.1\n")
+    layout = guess_layout(tmp_path / "x.csv")
+    with pytest.raises(InputError, match="in a file of variables that the column is text"):
+        read_table(tmp_path / "x.csv", layout)
+    table = read_table(tmp_path / "x.csv", layout, Variables({"nace": Variable(type="text")}))
+    assert (table["betrag"].tolist(), table["nace"].tolist()) == ([1.5, 2.25], ["45.10", "45.1"])
+
+
 def test_what_means_missing_among_numbers_may_be_a_value_elsewhere(tmp_path):
     path = tmp_path / "x.csv"
     path.write_text("state,inc,day,code\nNV,1,2020-01-01,45.10\nCA,NV,NV,NV\nND,3,2020-01-02,4\n")
