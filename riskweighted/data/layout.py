@@ -8,6 +8,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -146,7 +147,7 @@ def _without_missing(column: pd.Series, layout: CsvLayout, always: set[str]) -> 
 def _cells(path: Path, layout: CsvLayout, rows: int | None = None) -> pd.DataFrame:
     """Every cell as text."""
     text = decoded(path.read_bytes(), layout.encoding, path.name)
-    header = next(csv.reader(io.StringIO(text), delimiter=layout.delimiter), [])
+    header = next(csv.reader(io.StringIO(text, newline=""), delimiter=layout.delimiter), [])
     repeated = [name for name, count in Counter(header).items() if count > 1]
     if not header:
         raise InputError(f"{path.name!r} is empty: the first line must hold the column names")
@@ -223,12 +224,18 @@ def _guess_encoding(content: bytes, name: str) -> str:
 
 def _guess_delimiter(text: str) -> str:
     """What divides the first lines into most columns, as many in each; a comma where none does."""
-    lines = text.split("\n", 100)[:100]
-    counts = {}
-    for mark in (",", ";", "\t", "|"):
-        widths = {len(row) for row in csv.reader(lines[:-1] or lines, delimiter=mark) if row}
-        counts[mark] = widths.pop() if len(widths) == 1 else 1
-    return max(counts, key=lambda mark: counts[mark])
+    lines = list(islice(io.StringIO(text, newline=None), 100))  # whatever ends a line
+    return max(",;\t|", key=lambda mark: _width(lines[:-1] or lines, mark))
+
+
+def _width(lines: Sequence[str], mark: str) -> int:
+    """Into how many columns a mark divides all lines, those aside that are longer than a cell may be; 1 where these differ."""
+    try:
+        widths = {len(row) for row in csv.reader(lines, delimiter=mark) if row}
+    except csv.Error:
+        short = [line for line in lines if len(line) < csv.field_size_limit()]
+        return _width(short, mark) if len(short) < len(lines) else 1
+    return widths.pop() if len(widths) == 1 else 1
 
 
 def _guess_numbers(columns: Sequence[pd.Series], delimiter: str) -> tuple[str, str | None]:

@@ -163,6 +163,23 @@ def test_a_column_in_other_numbers_can_be_text(tmp_path):
     assert (table["betrag"].tolist(), table["nace"].tolist()) == ([1.5, 2.25], ["45.10", "45.1"])
 
 
+@pytest.mark.parametrize("delimiter", [",", ";"])
+@pytest.mark.parametrize("end", ["\r", "\n", "\r\n"])
+def test_lines_may_end_otherwise_and_be_long(tmp_path, delimiter, end):
+    long = "z" * 140_000
+    for name, text in (("short", "x"), ("long", long)):
+        lines = ["a,b,c", f"{text},1,2", "y,2,3.5", ""]
+        (tmp_path / f"{name}.csv").write_bytes(end.join(lines).replace(",", delimiter).encode())
+        guessed = guess_layout(tmp_path / f"{name}.csv")
+        assert guessed.delimiter == delimiter
+        table = read_table(tmp_path / f"{name}.csv", guessed)
+        assert table["a"].tolist() == [text, "y"]
+        assert table["c"].tolist() == [2.0, 3.5]
+    wide = [delimiter.join(["z" * 60_000] * 3)] * 2  # of which each is one cell where another mark is looked for
+    (tmp_path / "wide.csv").write_bytes(end.join([delimiter.join("abc"), *wide, ""]).encode())
+    assert guess_layout(tmp_path / "wide.csv").delimiter == delimiter
+
+
 def test_what_means_missing_among_numbers_may_be_a_value_elsewhere(tmp_path):
     path = tmp_path / "x.csv"
     path.write_text("state,inc,day,code\nNV,1,2020-01-01,45.10\nCA,NV,NV,NV\nND,3,2020-01-02,4\n")
