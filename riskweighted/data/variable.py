@@ -93,6 +93,11 @@ class Variable:
         return bool(self.label or self.values or self.missing or self.unit)
 
     @property
+    def number_labels(self) -> dict[float, str]:
+        """The labels of values that are numbers, which the levels of a category may be too."""
+        return {_number(code): label for code, label in self.values.items() if label and _reads_as_number(code)}
+
+    @property
     def missing_numbers(self) -> tuple[float, ...]:
         """The numeric codes that mean missing, without ranges."""
         return tuple(code for code in self.missing if not isinstance(code, (str, tuple)))

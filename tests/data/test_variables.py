@@ -271,6 +271,17 @@ def test_more_missing_codes_than_spss_holds_stand_in_the_sidecar_alone(tmp_path)
     assert own["t"].missing == ("yy",)
 
 
+@pytest.mark.parametrize("levels", [[1, 2], [1.5, 2]])
+@pytest.mark.parametrize("ending", [".dta", ".sav"])
+def test_labels_of_levels_that_are_numbers_are_written(tmp_path, ending, levels):
+    table = pd.DataFrame({"c": pd.Categorical([levels[0], levels[1]] * 2, categories=levels, ordered=True)})
+    stated = Variables({"c": Variable("C", {levels[0]: "one", 2: "two", "x": "no number", 9: ""}, type="ordered category")})
+    assert all(isinstance(code, str) for code in stated["c"].values)
+    write_table(table, tmp_path / f"x{ending}", variables=stated)
+    held = [level for level in levels if ending == ".sav" or level != 1.5]  # Stata labels whole numbers
+    assert Variables.read(tmp_path / f"x{ending}")["c"].values == {level: "two" if level == 2 else "one" for level in held}
+
+
 def test_levels_that_the_data_may_have_made_are_named_of_unaltered_columns_and_where_they_occur():
     column = pd.Categorical(["x"], categories=["x", "rare", "told"])
     levels = Variable(values={"x": "", "rare": "", "told": "Told"}, type="category")
