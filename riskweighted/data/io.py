@@ -296,6 +296,7 @@ def write_aggregates(table: pd.DataFrame, path: Path, *, private: bool = False) 
 def _write_csv(table: pd.DataFrame, path: Path, index: bool, layout: CsvLayout | None) -> None:
     """As pandas writes it."""
     if layout is not None and not layout.is_plain:
+        table = table.assign(**{name: _with_its_decimals(table[name]) for name in table}) if layout.decimal != "." else table
         try:
             table.to_csv(path, index=index, sep=layout.delimiter, decimal=layout.decimal, encoding=layout.encoding, lineterminator="\n")
         except UnicodeEncodeError:  # which quotes the text
@@ -306,6 +307,18 @@ def _write_csv(table: pd.DataFrame, path: Path, index: bool, layout: CsvLayout |
         return
     whole = table.reset_index() if index else table
     CsvTable(whole, list(whole.columns)).write(whole, path)
+
+
+def _with_its_decimals(column: pd.Series) -> pd.Series:
+    """A column whose numbers pandas writes with the decimal mark that it is told, which those of categories and objects are not."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        levels = column.cat.categories
+        return column.astype("float64") if pd.api.types.is_float_dtype(levels.dtype) else column
+    if column.dtype != object:
+        return column
+    there = column.dropna()
+    numbers = all(pd.api.types.is_float(cell) or pd.api.types.is_integer(cell) for cell in there)
+    return column.astype("float64") if numbers and any(map(pd.api.types.is_float, there)) else column
 
 
 def _write_parquet(table: pd.DataFrame, path: Path, index: bool, label: str, variables: Variables | None) -> None:

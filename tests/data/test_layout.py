@@ -180,6 +180,23 @@ def test_lines_may_end_otherwise_and_be_long(tmp_path, delimiter, end):
     assert guess_layout(tmp_path / "wide.csv").delimiter == delimiter
 
 
+def test_numbers_of_categories_and_objects_have_the_decimal_mark(tmp_path):
+    layout = CsvLayout(";", ",")
+    table = pd.DataFrame(
+        {
+            "level": pd.Categorical([1.5, 2.5, np.nan], categories=[2.5, 1.5], ordered=True),
+            "whole": pd.Categorical([1, 2, 1]),
+            "objects": pd.Series([1.5, 2, None], dtype=object),
+            "mixed": pd.Series([1.5, "a", None], dtype=object),
+            "x": [1.5, 2.5, 3.5],
+        }
+    ).set_axis([7, 7, 1])
+    write_table(table, tmp_path / "x.csv", layout=layout)
+    assert (tmp_path / "x.csv").read_text() == "level;whole;objects;mixed;x\n1,5;1;1,5;1.5;1,5\n2,5;2;2,0;a;2,5\n;1;;;3,5\n"
+    read = read_table(tmp_path / "x.csv", layout)
+    assert read["level"].tolist()[:2] == read["x"].tolist()[:2] == [1.5, 2.5]
+
+
 def test_what_means_missing_among_numbers_may_be_a_value_elsewhere(tmp_path):
     path = tmp_path / "x.csv"
     path.write_text("state,inc,day,code\nNV,1,2020-01-01,45.10\nCA,NV,NV,NV\nND,3,2020-01-02,4\n")
