@@ -88,8 +88,8 @@ def _stata_date(kind: str) -> str:
     return "td" if kind == "date" else "tc"
 
 
-def _is_stata_code(code: float) -> bool:
-    return float(code).is_integer() and abs(code) < _STATA_CODES
+def _is_stata_code(code: Code) -> bool:
+    return float(code).is_integer() and abs(float(code)) < _STATA_CODES
 
 
 def _of_spss(plain: pd.DataFrame, stated: Mapping[str, Variable]) -> dict[str, Any]:
@@ -100,7 +100,7 @@ def _of_spss(plain: pd.DataFrame, stated: Mapping[str, Variable]) -> dict[str, A
         if variable is None:
             continue
         number = pd.api.types.is_numeric_dtype(plain[name].dtype)
-        labels: Mapping[Code, str] = variable.number_labels if number else variable.values
+        labels = variable.number_labels if number else variable.values
         labelled = {code: cut(text, _VALUE_LABEL[".sav"], in_bytes=True) for code, text in labels.items() if text}
         labelled = {code: text for code, text in labelled.items() if isinstance(code, str) != number and _is_short(code)}
         if labelled and (number or _is_text(plain[name])):

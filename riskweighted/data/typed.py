@@ -73,7 +73,12 @@ def _as_text(column: pd.Series) -> pd.Series:
 
 
 def _spelled(cell: object) -> str:
-    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
+    return str(_plain_level(cell))
+
+
+def _plain_level(cell: object) -> object:
+    """Whole numbers without a point."""
+    return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
 
 
 def _as_category(column: pd.Series, variable: Variable) -> pd.Series:
@@ -81,12 +86,16 @@ def _as_category(column: pd.Series, variable: Variable) -> pd.Series:
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column
     codes, there = pd.factorize(column, sort=True)
-    spelled = list(map(_spelled, there))
-    levels = list(dict.fromkeys([*map(str, variable.values), *spelled]))
-    place = np.array([*map(levels.index, spelled), -1])
-    as_number = holds_numbers(column) and len(there) > 0 and all(map(reads_as_number, levels))
-    named = [_whole(float(level)) for level in levels] if as_number else levels
-    made = pd.Categorical.from_codes(place[codes], named, ordered=variable.type == "ordered category")
+    found = list(map(_plain_level, there))
+    as_number = holds_numbers(column) and len(there) > 0 and all(map(reads_as_number, map(str, variable.values)))
+    stated = [_whole(float(code)) for code in variable.values] if as_number else list(map(str, variable.values))
+    if len(set(stated)) < len(stated):
+        raise InputError(f"{column.name!r} holds numbers, and of its {len(stated)} stated values some are the same number: give each once")
+    found = found if as_number else list(map(str, found))
+    levels = list(dict.fromkeys([*stated, *found]))
+    places = {level: place for place, level in enumerate(levels)}
+    place = np.array([*(places[level] for level in found), -1])
+    made = pd.Categorical.from_codes(place[codes], levels, ordered=variable.type == "ordered category")
     return pd.Series(made, column.index, name=column.name)
 
 

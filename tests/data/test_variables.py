@@ -282,6 +282,28 @@ def test_labels_of_levels_that_are_numbers_are_written(tmp_path, ending, levels)
     assert Variables.read(tmp_path / f"x{ending}")["c"].values == {level: "two" if level == 2 else "one" for level in held}
 
 
+def test_levels_that_are_one_number_in_two_spellings():
+    column = pd.DataFrame({"c": [2, 1, 3, 2**53 + 1, 2**53]}, index=[4, 4, 1, 0, 0])
+    stated = Variables({"c": Variable(type="category", values={"01": "x", "2": "y"})})
+    assert stated.typed(column)["c"].cat.categories.tolist() == [1, 2, 3, 2**53, 2**53 + 1]
+    assert stated.typed(column)["c"].tolist() == column["c"].tolist()
+    with pytest.raises(InputError, match="of its 3 stated values some are the same number"):
+        Variables({"c": Variable(type="category", values={"01": "x", "2": "y", "1.0": "z"})}).typed(column)
+    text = Variables({"c": Variable(type="category", values={"01": "x", "1": "y", "a": ""})}).typed(column[:2])["c"]
+    assert text.cat.categories.tolist() == ["01", "1", "a", "2"]
+    assert text.tolist() == ["2", "1"]
+
+
+def test_codes_with_leading_zeros_are_text_where_no_type_is_stated(tmp_path):
+    (tmp_path / "x.toml").write_text('[a.values]\n"01" = "one"\n"02" = "two"\n[b.values]\n1 = "one"\n0 = "none"\n')
+    stated = Variables.read(tmp_path / "x.toml")
+    assert list(stated["a"].values) == ["01", "02"]
+    assert list(stated["b"].values) == [1, 0]
+    stated.write(tmp_path / "y.csv")
+    assert Variables.read(tmp_path / "y.csv") == stated
+    assert list(Variable(values={"01": "one"}, type="whole number").values) == [1]
+
+
 def test_levels_that_the_data_may_have_made_are_named_of_unaltered_columns_and_where_they_occur():
     column = pd.Categorical(["x"], categories=["x", "rare", "told"])
     levels = Variable(values={"x": "", "rare": "", "told": "Told"}, type="category")
