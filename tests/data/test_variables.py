@@ -150,6 +150,7 @@ def test_a_sidecar_gives_back_what_was_written(tmp_path, ending):
             "codes as text": Variable(values={"1": "one"}, type="text", missing=("9",)),
             "level": Variable(values={"low": "", "high": ""}, type="ordered category"),
             "nothing": Variable(),
+            "empty": Variable(values={"": "none", '"': "mark", '""': "marks", '"a"': "quoted", " ": ""}, missing=("", '""'), type="text"),
             "Zoë": Variable("a\nb"),
         }
     )
