@@ -12,7 +12,7 @@ import pandas as pd
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.extras import optional
 from riskweighted.common.frames import holds_numbers
-from riskweighted.data.variable import Variable, cut
+from riskweighted.data.variable import Code, Variable, cut
 
 __all__ = ["require_reader", "write_foreign"]
 
@@ -67,8 +67,8 @@ def write_foreign(table: pd.DataFrame, path: Path, label: str, name: str, variab
 def _write_stata(plain: pd.DataFrame, path: Path, label: str, labels: dict[str, str], stated: Mapping[str, Variable]) -> None:
     values = {}
     for name in plain:
-        labelled = stated[name].values if name in stated and pd.api.types.is_numeric_dtype(plain[name].dtype) else {}
-        whole = {int(code): text for code, text in labelled.items() if _is_stata_code(code) and text}
+        labelled = stated[name].number_labels if name in stated and pd.api.types.is_numeric_dtype(plain[name].dtype) else {}
+        whole = {int(code): text for code, text in labelled.items() if _is_stata_code(code)}
         if whole:
             values[name] = {code: cut(text, _VALUE_LABEL[".dta"], in_bytes=True) for code, text in whole.items()}
     dates = {name: _stata_date(stated[name].type) for name in plain if pd.api.types.is_datetime64_any_dtype(plain[name].dtype)}
@@ -88,8 +88,8 @@ def _stata_date(kind: str) -> str:
     return "td" if kind == "date" else "tc"
 
 
-def _is_stata_code(code: object) -> bool:
-    return isinstance(code, (int, float)) and float(code).is_integer() and abs(code) < _STATA_CODES
+def _is_stata_code(code: Code) -> bool:
+    return float(code).is_integer() and abs(float(code)) < _STATA_CODES
 
 
 def _of_spss(plain: pd.DataFrame, stated: Mapping[str, Variable]) -> dict[str, Any]:
@@ -100,7 +100,8 @@ def _of_spss(plain: pd.DataFrame, stated: Mapping[str, Variable]) -> dict[str, A
         if variable is None:
             continue
         number = pd.api.types.is_numeric_dtype(plain[name].dtype)
-        labelled = {code: cut(text, _VALUE_LABEL[".sav"], in_bytes=True) for code, text in variable.values.items() if text}
+        labels = variable.number_labels if number else variable.values
+        labelled = {code: cut(text, _VALUE_LABEL[".sav"], in_bytes=True) for code, text in labels.items() if text}
         labelled = {code: text for code, text in labelled.items() if isinstance(code, str) != number and _is_short(code)}
         if labelled and (number or _is_text(plain[name])):
             values[name] = labelled

@@ -21,7 +21,7 @@ from riskweighted.data.foreign import require_reader, write_foreign
 from riskweighted.data.formats import FORMATS, WRITABLE
 from riskweighted.data.layout import CsvLayout, decoded, plain_text
 from riskweighted.data.metadata import META, meta_text
-from riskweighted.data.variable import TEXTS
+from riskweighted.data.variable import TEXTS, Variable
 from riskweighted.data.variables import Variables
 
 __all__ = [
@@ -78,7 +78,7 @@ def _read(path: Path, layout: CsvLayout | None, variables: Variables | None) -> 
     """A table by the ending of the file's name."""
     ending = path.suffix.lower()
     if ending == ".csv":
-        texts = [name for name, variable in (variables or {}).items() if variable.type in TEXTS]
+        texts = _texts(variables)
         if layout is None or layout == CsvLayout():
             return _read_csv(path, texts=texts)
         return _read_csv(path, texts=texts, plain=plain_text(path, layout, _MISSING, texts))
@@ -88,6 +88,11 @@ def _read(path: Path, layout: CsvLayout | None, variables: Variables | None) -> 
         table = _read_stata(path)
         return table if variables is None else _with_whole_numbers(_as_plain_numbers(table))
     return pd.read_parquet(path) if ending == ".parquet" else _read_r(path)
+
+
+def _texts(variables: Mapping[str, Variable] | None) -> list[str]:
+    """The columns that are stated to be text, of which a csv keeps every sign."""
+    return [name for name, variable in (variables or {}).items() if variable.type in TEXTS]
 
 
 def _read_csv(path: Path, names: Sequence[str] | None = None, *, texts: Sequence[str] = (), plain: str | None = None) -> pd.DataFrame:
@@ -246,29 +251,36 @@ def spells_alike(column: pd.Series, other: pd.Series) -> bool:
     return bool(spelled[0] == spelled[1])
 
 
-def read_datasets(paths: Sequence[Path], base: pd.DataFrame, names: Sequence[str]) -> Iterator[Mapping[str, pd.Series] | pd.DataFrame]:
+def read_datasets(
+    paths: Sequence[Path], base: pd.DataFrame, names: Sequence[str], variables: Variables | None = None
+) -> Iterator[Mapping[str, pd.Series] | pd.DataFrame]:
     """Read files that are to differ from `base` in some columns only: these of each, or the whole table where others differ too.
 
-    Of a csv only those columns are read, if it is, byte for byte, what they and the others of `base` make.
+    Of a csv only those columns are read, if it is, byte for byte, what they and the others of `base` make. `variables`: as `read_table`
+    has them, with which `base` was read.
     """
     names = [name for name in base if name in names]
     shared = CsvTable(base, names) if any(path.suffix == ".csv" for path in paths) else None
     for path in paths:
-        read = _altered_in_csv(path, base, names, shared) if shared is not None and path.suffix == ".csv" else None
+        read = _altered_in_csv(path, base, names, shared, variables) if shared is not None and path.suffix == ".csv" else None
         if read is None:
-            table = read_table(path)
+            table = read_table(path, variables=variables)
             same = list(table) == list(base) and len(table) == len(base)
             same = same and all(table[name].equals(base[name]) for name in base if name not in names)
             read = {name: table[name] for name in names} if same else table
         yield read
 
 
-def _altered_in_csv(path: Path, base: pd.DataFrame, names: list[str], shared: CsvTable) -> dict[str, pd.Series] | None:
+def _altered_in_csv(
+    path: Path, base: pd.DataFrame, names: list[str], shared: CsvTable, variables: Variables | None
+) -> dict[str, pd.Series] | None:
     """Some columns of a csv whose other columns are those of `base`; None where it is not, or not surely so."""
     try:
         table = pd.read_csv(path, encoding="utf-8-sig", usecols=names, na_values=_MISSING, keep_default_na=False)
-        if not all(holds_numbers(table[name]) for name in names):
-            table = _read_csv(path, names)
+        texts = _texts(variables)
+        if not all(holds_numbers(table[name]) and name not in texts for name in names):
+            table = _read_csv(path, names, texts=texts)
+        table = table if variables is None else variables.typed(table)
     except Exception:  # what is wrong is said by who reads the whole file
         return None
     altered = {name: table[name] for name in names}
@@ -284,6 +296,7 @@ def write_aggregates(table: pd.DataFrame, path: Path, *, private: bool = False) 
 def _write_csv(table: pd.DataFrame, path: Path, index: bool, layout: CsvLayout | None) -> None:
     """As pandas writes it."""
     if layout is not None and not layout.is_plain:
+        table = table.assign(**{name: _with_its_decimals(table[name]) for name in table}) if layout.decimal != "." else table
         try:
             table.to_csv(path, index=index, sep=layout.delimiter, decimal=layout.decimal, encoding=layout.encoding, lineterminator="\n")
         except UnicodeEncodeError:  # which quotes the text
@@ -294,6 +307,18 @@ def _write_csv(table: pd.DataFrame, path: Path, index: bool, layout: CsvLayout |
         return
     whole = table.reset_index() if index else table
     CsvTable(whole, list(whole.columns)).write(whole, path)
+
+
+def _with_its_decimals(column: pd.Series) -> pd.Series:
+    """A column whose numbers pandas writes with the decimal mark that it is told, which those of categories and objects are not."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        levels = column.cat.categories
+        return column.astype("float64") if pd.api.types.is_float_dtype(levels.dtype) else column
+    if column.dtype != object:
+        return column
+    there = column.dropna()
+    numbers = all(pd.api.types.is_float(cell) or pd.api.types.is_integer(cell) for cell in there)
+    return column.astype("float64") if numbers and any(map(pd.api.types.is_float, there)) else column
 
 
 def _write_parquet(table: pd.DataFrame, path: Path, index: bool, label: str, variables: Variables | None) -> None:

@@ -8,6 +8,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ __all__ = ["CsvLayout", "guess_layout", "plain_text"]
 _WESTERN = ("cp1252", "iso8859-1", "iso8859-15")
 _TWICE = re.compile(rb"[\xc2\xc3][\x80-\xbf]")  # a letter of UTF-8, which hardly any western word spells in one byte a letter
 _THOUSANDS = (".", ",", "'", "\u2019", " ", "\u00a0", "\u202f")
+_DATES = re.compile(r"(?=.*\d)[\d\s.,:/TZ+-]+")  # and times, and numbers with other marks
 _SEEN = 20_000  # rows that a guess looks at
 # What offices write where a number is missing, besides what always counts as missing (`riskweighted.data.io`).
 _USUAL = ("-", "--", "..", "...", "?", "*", "/", ":", "x", "X", "n.a.", "n. a.", "k.A.", "k. A.", "#N/A", "#NV", "NV", "ND", "s.d.")
@@ -32,7 +34,7 @@ class CsvLayout:
 
     ``delimiter``: one character between columns; ``decimal``: a point or a comma; ``thousands``: what stands between groups of three
     digits, if anything; ``encoding``: such as "cp1252", "latin-1" or "utf-8-sig" (with a byte order mark); ``missing``: texts that mean
-    that there is no value, besides an empty cell and those that always do in a column of numbers.
+    that there is no value in a column of numbers or dates, besides an empty cell and those that always do in a column of numbers.
     """
 
     delimiter: str = ","
@@ -121,24 +123,31 @@ def _refuse_mixed(content: bytes, name: str) -> None:
 
 def plain_text(path: Path, layout: CsvLayout, missing: Iterable[str], kept: Iterable[str] = ()) -> str:
     """The text of a file as a plain csv spells it: commas, points before decimals, no thousands, and an empty cell where `layout` says that
-    a value is missing. Columns of `kept` names are text and stay as they are.
+    a value is missing, in columns of numbers or dates. Columns of `kept` names are text and stay as they are.
 
     ``missing``: what always means missing in a column of numbers.
     """
-    table = _cells(path, layout)
-    gone = set(layout.missing)
-    for name in table:
-        column = table[name].where(~table[name].isin(gone), "") if gone else table[name]
-        if name not in set(kept) and (layout.decimal, layout.thousands) != (".", None):
-            column = _plain_numbers(column, layout, set(missing))
-        table[name] = column
+    table, always = _cells(path, layout), {*missing, ""}
+    for name in table.columns.difference(list(kept), sort=False):
+        table[name] = _without_missing(table[name], layout, always)
+        if (layout.decimal, layout.thousands) != (".", None):
+            table[name] = _plain_numbers(table[name], layout, always)
     return str(table.to_csv(index=False, lineterminator="\n"))
+
+
+def _without_missing(column: pd.Series, layout: CsvLayout, always: set[str]) -> pd.Series:
+    """A column of numbers or dates with empty cells where the layout says that a value is missing; in another these may be values."""
+    gone = set(layout.missing) - always
+    entries = pd.Series(column.unique()) if gone else column[:0]
+    there, pattern = entries[~entries.isin(gone | always)], _number(layout.decimal, layout.thousands)
+    counted = [pattern.fullmatch(text) is not None or _DATES.fullmatch(text) is not None for text in there]
+    return column.where(~column.isin(gone), "") if counted and all(counted) else column
 
 
 def _cells(path: Path, layout: CsvLayout, rows: int | None = None) -> pd.DataFrame:
     """Every cell as text."""
     text = decoded(path.read_bytes(), layout.encoding, path.name)
-    header = next(csv.reader(io.StringIO(text), delimiter=layout.delimiter), [])
+    header = next(csv.reader(io.StringIO(text, newline=""), delimiter=layout.delimiter), [])
     repeated = [name for name, count in Counter(header).items() if count > 1]
     if not header:
         raise InputError(f"{path.name!r} is empty: the first line must hold the column names")
@@ -161,7 +170,7 @@ def _number(decimal: str, thousands: str | None) -> "re.Pattern[str]":
 def _plain_numbers(column: pd.Series, layout: CsvLayout, missing: set[str]) -> pd.Series:
     """A column of numbers with points before decimals; one that holds anything else as it is."""
     pattern, entries = _number(layout.decimal, layout.thousands), pd.Series(column.unique())
-    there = entries[~entries.isin(missing | {""})]
+    there = entries[~entries.isin(missing)]
     if not there.map(lambda text: pattern.fullmatch(text) is not None).all():
         return _plain_spelt_otherwise(column, there, layout)
     spelled = {text: text.strip().replace(layout.thousands or "\0", "").replace(layout.decimal, ".") for text in there}
@@ -173,7 +182,7 @@ def _plain_spelt_otherwise(column: pd.Series, there: pd.Series, layout: CsvLayou
     if len(there) and not pd.to_numeric(there, errors="coerce").isna().any():
         raise InputError(
             f"column {column.name!r} holds numbers that do not have {layout.decimal!r} before decimals, as the settings say: state "
-            "the file's own decimal and thousands"
+            "the file's own decimal and thousands, or in a file of variables that the column is text"
         )
     return column
 
@@ -215,19 +224,28 @@ def _guess_encoding(content: bytes, name: str) -> str:
 
 def _guess_delimiter(text: str) -> str:
     """What divides the first lines into most columns, as many in each; a comma where none does."""
-    lines = text.split("\n", 100)[:100]
-    counts = {}
-    for mark in (",", ";", "\t", "|"):
-        widths = {len(row) for row in csv.reader(lines[:-1] or lines, delimiter=mark) if row}
-        counts[mark] = widths.pop() if len(widths) == 1 else 1
-    return max(counts, key=lambda mark: counts[mark])
+    lines = list(islice(io.StringIO(text, newline=None), 100))  # whatever ends a line
+    return max(",;\t|", key=lambda mark: _width(lines[:-1] or lines, mark))
+
+
+def _width(lines: Sequence[str], mark: str) -> int:
+    """Into how many columns a mark divides all lines, those aside that are longer than a cell may be; 1 where these differ."""
+    try:
+        widths = {len(row) for row in csv.reader(lines, delimiter=mark) if row}
+    except csv.Error:
+        short = [line for line in lines if len(line) < csv.field_size_limit()]
+        return _width(short, mark) if len(short) < len(lines) else 1
+    return widths.pop() if len(widths) == 1 else 1
 
 
 def _guess_numbers(columns: Sequence[pd.Series], delimiter: str) -> tuple[str, str | None]:
     """Decimal mark and thousands mark that make most columns numbers; the plain ones where nothing is better."""
     candidates = [(".", None), *((".", mark) for mark in _THOUSANDS[1:]), (",", None), *((",", mark) for mark in _THOUSANDS if mark != ",")]
     candidates = [pair for pair in candidates if delimiter not in pair]
-    return max(candidates, key=lambda pair: _readable(columns, _number(*pair)))  # the first of several
+    if delimiter == ";":  # which stands there because numbers have commas: "1,234" is a little more than 1
+        candidates = [(",", None), *candidates]
+    best = max(candidates, key=lambda pair: _readable(columns, _number(*pair)))  # the first of several
+    return best if _readable(columns, _number(*best)) > _readable(columns, re.compile(r"\s*[+-]?\d+\s*")) else (".", None)
 
 
 def _readable(columns: Sequence[pd.Series], pattern: "re.Pattern[str]") -> int:

@@ -2,7 +2,7 @@
 
 The csv has the columns variable, value, label, missing, type, unit, source. A row without a value is about the variable; one with a value
 gives the label of that value, and "yes" under missing says that it is a code for a missing one. A range is written ``-99 thru -90``;
-its ends may be ``lowest`` and ``highest``.
+its ends may be ``lowest`` and ``highest``. An empty text is written ``""``, and texts of quotation marks alone with one more at both ends.
 """
 
 import csv
@@ -88,7 +88,7 @@ def _add_row(table: dict[str, Any], cells: Mapping[str, str], place: str) -> Non
             raise InputError(f"{place} gives the {listing(repeated)} of a variable for the second time")
         table |= told
         return
-    label = cells.get("label", "")
+    value, label = _without_marks(value), cells.get("label", "")
     if _MISSING[said]:
         table["missing"].append(_code(value, table.get("type", "")))
     if isinstance(_code(value, table.get("type", "")), list):
@@ -99,6 +99,15 @@ def _add_row(table: dict[str, Any], cells: Mapping[str, str], place: str) -> Non
         if value in table["values"]:
             raise InputError(f"{place}: a second label for a value of {cells['variable']!r}")
         table["values"][value] = label
+
+
+def _with_marks(value: str) -> str:
+    """A value as a cell that is not empty."""
+    return value if value.strip('"') else f'"{value}"'
+
+
+def _without_marks(cell: str) -> str:
+    return cell if cell.strip('"') or len(cell) < 2 else cell[1:-1]
 
 
 def _code(text: str, kind: str) -> Any:
@@ -128,9 +137,10 @@ def _to_csv(tables: Mapping[str, Mapping[str, Any]]) -> str:
         missing = [code for code in table.get("missing", []) if not isinstance(code, list)]
         texts = [str(code) for code in missing]
         rows += [
-            {"value": value, "label": label, "missing": "yes" if value in texts else ""} for value, label in table.get("values", {}).items()
+            {"value": _with_marks(value), "label": label, "missing": "yes" if value in texts else ""}
+            for value, label in table.get("values", {}).items()
         ]
-        rows += [{"value": code, "missing": "yes"} for code in texts if code not in table.get("values", {})]
+        rows += [{"value": _with_marks(code), "missing": "yes"} for code in texts if code not in table.get("values", {})]
         ranges = [code for code in table.get("missing", []) if isinstance(code, list)]
         rows += [{"value": missing_in_words((least, most)), "missing": "yes"} for least, most in ranges]
         writer.writerows({"variable": name, **row} for row in rows)

@@ -1,7 +1,7 @@
 """Columns with the types that are stated of them, where a file's format does not hold these."""
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Set
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ from riskweighted.common.frames import as_floats, holds_numbers, kind_of_values
 from riskweighted.common.text import reads_as_number
 from riskweighted.data.variable import CATEGORIES, TEXTS, Variable
 
-__all__ = ["type_of", "typed"]
+__all__ = ["told_levels", "type_of", "typed", "without_untold"]
 
 _DATES = {"year-month-day": "%Y-%m-%d", "day.month.year": "%d.%m.%Y", "day/month/year": "%d/%m/%Y", "month/day/year": "%m/%d/%Y"}
 _MOMENTS = {"year-month-day time": "ISO8601"}
@@ -73,7 +73,12 @@ def _as_text(column: pd.Series) -> pd.Series:
 
 
 def _spelled(cell: object) -> str:
-    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
+    return str(_plain_level(cell))
+
+
+def _plain_level(cell: object) -> object:
+    """Whole numbers without a point."""
+    return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
 
 
 def _as_category(column: pd.Series, variable: Variable) -> pd.Series:
@@ -81,13 +86,44 @@ def _as_category(column: pd.Series, variable: Variable) -> pd.Series:
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column
     codes, there = pd.factorize(column, sort=True)
-    spelled = list(map(_spelled, there))
-    levels = list(dict.fromkeys([*map(str, variable.values), *spelled]))
-    place = np.array([*map(levels.index, spelled), -1])
-    as_number = holds_numbers(column) and len(there) > 0 and all(map(reads_as_number, levels))
-    named = [_whole(float(level)) for level in levels] if as_number else levels
-    made = pd.Categorical.from_codes(place[codes], named, ordered=variable.type == "ordered category")
+    found = list(map(_plain_level, there))
+    as_number = holds_numbers(column) and len(there) > 0 and all(map(reads_as_number, map(str, variable.values)))
+    stated = [_whole(float(code)) for code in variable.values] if as_number else list(map(str, variable.values))
+    if len(set(stated)) < len(stated):
+        raise InputError(f"{column.name!r} holds numbers, and of its {len(stated)} stated values some are the same number: give each once")
+    found = found if as_number else list(map(str, found))
+    levels = list(dict.fromkeys([*stated, *found]))
+    places = {level: place for place, level in enumerate(levels)}
+    place = np.array([*(places[level] for level in found), -1])
+    made = pd.Categorical.from_codes(place[codes], levels, ordered=variable.type == "ordered category")
     return pd.Series(made, column.index, name=column.name)
+
+
+def told_levels(column: pd.Series, variable: Variable) -> dict[float | str, str]:
+    """The value labels of a column (n,), without levels that have no label and do not occur: the data may have made these."""
+    if all(variable.values.values()):
+        return dict(variable.values)
+    there = set(map(_spelled, column.dropna().unique()))
+    return {code: label for code, label in variable.values.items() if label or _spelled(code) in there}
+
+
+def without_untold(columns: Sequence[pd.Series], variable: Variable) -> list[pd.Series]:
+    """Columns (n,), of categories those alone that occur in one of the columns or have a label; columns of other types as they are.
+
+    A file of parquet holds every category of a column, whether a record has it or not.
+    """
+    categorical = [column.cat for column in columns if isinstance(column.dtype, pd.CategoricalDtype)]
+    there = {level for each in categorical for level in each.categories[np.setdiff1d(each.codes, -1)]}
+    labelled = {_spelled(code) for code, label in variable.values.items() if label}
+    return [_with_levels(column, there, labelled) for column in columns] if categorical else list(columns)
+
+
+def _with_levels(column: pd.Series, there: Set[object], labelled: Set[str]) -> pd.Series:
+    if not isinstance(column.dtype, pd.CategoricalDtype):
+        return column
+    levels = column.cat.categories
+    kept = levels[[level in there or _spelled(level) in labelled for level in levels]]
+    return column.cat.set_categories(kept) if len(kept) < len(levels) else column
 
 
 def _whole(number: float) -> float:

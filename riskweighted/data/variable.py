@@ -1,6 +1,7 @@
 """What a file says of one of its columns: label, value labels, missing codes, unit, type, where it comes from."""
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +20,7 @@ Code = float | str
 Missing = Code | tuple[float, float]
 TEXTS, CATEGORIES = ("text",), ("category", "ordered category")
 TYPES = ("numeric", "whole number", "number", *TEXTS, *CATEGORIES, "yes or no", "date", "date and time")
+_LEADING_ZERO = re.compile(r"[+-]?0\d")
 _SYNTHETIC = "(synthetic)"
 
 
@@ -70,6 +72,7 @@ class Variable:
         for label in given.values():
             check_text(label, "a value label")
         as_text = self.type in (*TEXTS, *CATEGORIES) or not all(_reads_as_number(key) for key in given)
+        as_text = as_text or (not self.type and any(isinstance(key, str) and _LEADING_ZERO.match(key) for key in given))  # a csv has text
         keys = [str(spelled(key)) if as_text else _number(key) for key in given]
         if len(set(keys)) < len(keys):
             raise InputError(f"values gives {len(keys)} labels for {len(set(keys))} values: a value must have one label")
@@ -91,6 +94,11 @@ class Variable:
     def says_something(self) -> bool:
         """Whether anything is stated besides the type and the source."""
         return bool(self.label or self.values or self.missing or self.unit)
+
+    @property
+    def number_labels(self) -> dict[Code, str]:
+        """The labels of values that are numbers, which the levels of a category may be too."""
+        return {_number(code): label for code, label in self.values.items() if label and _reads_as_number(code)}
 
     @property
     def missing_numbers(self) -> tuple[float, ...]:

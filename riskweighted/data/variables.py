@@ -11,7 +11,7 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.native import as_pandas
 from riskweighted.data.metadata import DESCRIBING, read_metadata
 from riskweighted.data.sidecar import SIDECARS, read_sidecar, write_sidecar
-from riskweighted.data.typed import type_of, typed
+from riskweighted.data.typed import told_levels, type_of, typed
 from riskweighted.data.variable import Variable
 
 __all__ = ["Variables"]
@@ -113,6 +113,11 @@ class Variables(Mapping[str, Variable]):
         """Those of some columns, in their order."""
         return Variables({str(name): self[str(name)] for name in names if str(name) in self})
 
+    def of_types(self, types: Iterable[str]) -> "Variables":
+        """Those of some stated types."""
+        wanted = set(types)
+        return Variables({name: variable for name, variable in self.items() if variable.type in wanted})
+
     def typed(self, table: pd.DataFrame) -> pd.DataFrame:
         """Return a table whose columns have the stated types.
 
@@ -134,11 +139,14 @@ class Variables(Mapping[str, Variable]):
         return typed(as_pandas(table), self)
 
     def as_released(self, table: pd.DataFrame, synthesized: Iterable[str]) -> "Variables":
-        """Those of a released table (n, columns), with the types that its columns have; the labels of what was replaced say so."""
+        """Those of a released table (n, columns), with the types that its columns have; the labels of what was replaced say so.
+
+        Levels without a label, which the data may have made, are left out where they do not occur, and of what was replaced altogether.
+        """
         replaced, described = set(synthesized), {}
         for name in map(str, table):
             stated = self.get(name, Variable())
             kind = stated.type if stated.type and stated.type != "numeric" else type_of(table[name])
-            of_file = Variable(stated.label, stated.values, stated.missing, stated.unit, kind, stated.source)
+            of_file = Variable(stated.label, told_levels(table[name], stated), stated.missing, stated.unit, kind, stated.source)
             described[name] = of_file.called_synthetic(name) if name in replaced else of_file
         return Variables(described)

@@ -82,7 +82,7 @@ def find_analysis(run: FinishedRun, scheme: str) -> PublishedAnalysis | None:
     table, kappa = run.tables["utility"], kappa_of(run, scheme) or 1.0
     rows = table[table["label"] == scheme]
     design = None if settings.regression is None else _main_effects(settings.regression, run.synthetic[scheme], special_codes(run))
-    if design is None:
+    if design is None or settings.coefficient not in design[0]:  # such as that of a level that no dataset has
         means = rows_of(rows, Statistic(MEAN.key, variables[0]))
         if (
             len(variables) > 1 or means.empty or not _complete(run.synthetic[scheme], variables, special_codes(run))
@@ -133,9 +133,10 @@ def _predictor(name: str, frame: pd.DataFrame) -> Predictor | None:
     column = str(parts["outer"] or parts["inner"]) if parts else ""
     if parts is None or column not in frame.columns or pd.api.types.is_bool_dtype(frame[column].dtype):
         return None
-    numeric = pd.api.types.is_numeric_dtype(frame[column].dtype)
+    dtype = frame[column].dtype
     if parts["level"] is None:
-        return Predictor(column) if numeric and parts["outer"] else None
+        return Predictor(column) if pd.api.types.is_numeric_dtype(dtype) and parts["outer"] else None
+    numeric = pd.api.types.is_numeric_dtype(dtype.categories.dtype if isinstance(dtype, pd.CategoricalDtype) else dtype)
     level = {str(value): value for value in frame[column].dropna().unique()}.get(parts["level"])
     if level is None or not (numeric or isinstance(level, str)):
         return None

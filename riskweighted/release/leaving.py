@@ -9,6 +9,8 @@ import pandas as pd
 
 from riskweighted.common.datasets import Datasets
 from riskweighted.data.io import spells_alike
+from riskweighted.data.typed import without_untold
+from riskweighted.data.variable import Variable
 from riskweighted.data.variables import Variables
 from riskweighted.disclosure.shuffle import released_patterns, shuffled_rows
 from riskweighted.runs.finished import FinishedRun
@@ -22,6 +24,7 @@ def leaving_datasets(run: FinishedRun, confidential: pd.DataFrame, scheme: str) 
     """
     study = run.study
     datasets = as_the_data_have_it(run.synthetic[scheme], confidential, study.unaltered(confidential), run.described)
+    datasets = _without_untold(datasets, run.described or Variables({}))
     if not study.release.shuffle or not isinstance(datasets, Datasets):  # others are no datasets of a run: the check will say so
         return datasets
     patterns = released_patterns(confidential, study.unaltered(confidential))
@@ -40,7 +43,7 @@ def as_the_data_have_it(
     """Datasets as read from the files of a run, with unaltered columns that these spell otherwise taken from the data: a csv makes
     floats of whole numbers with gaps, and numbers of text such as "1.50".
 
-    `described`: what is said of the columns, whose types they all have then.
+    `described`: what is said of the columns; where anything is, the datasets have its types, and all unaltered columns are the data's.
     """
     if not isinstance(datasets, Datasets) or len(datasets.base) != len(confidential):
         return datasets
@@ -48,9 +51,22 @@ def as_the_data_have_it(
     other = [name for name in unaltered if name in base and not spells_alike(base[name], confidential[name])]
     if described is None:
         return Datasets(_with(base, confidential, other), datasets.altered) if other else datasets
-    typed = described.only(base.columns).typed
-    altered = [{name: typed(column.to_frame())[name] for name, column in columns.items()} for columns in datasets.altered]
-    return Datasets(_with(base, confidential, [name for name in unaltered if name in base]), altered)
+    return Datasets(_with(base, confidential, [name for name in unaltered if name in base]), datasets.altered)
+
+
+def _without_untold(datasets: Sequence[pd.DataFrame], described: Variables) -> Sequence[pd.DataFrame]:
+    """Datasets whose categories occur in one of them, or have a label: others are levels of confidential records, which nobody drew."""
+    if not isinstance(datasets, Datasets) or len(datasets) == 0:
+        return datasets
+    base, altered = datasets.base, [dict(columns) for columns in datasets.altered]
+    for name in base:
+        stated = described.get(str(name), Variable())
+        if name in altered[0]:
+            for columns, column in zip(altered, without_untold([columns[name] for columns in altered], stated), strict=True):
+                columns[name] = column
+        elif (column := without_untold([base[name]], stated)[0]).dtype != base[name].dtype:
+            base = base.assign(**{name: column})
+    return Datasets(base, altered)
 
 
 def _with(base: pd.DataFrame, confidential: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:

@@ -15,6 +15,7 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash
 from riskweighted.common.seeds import Streams
 from riskweighted.data.io import read_datasets, read_table
+from riskweighted.data.variable import TEXTS
 from riskweighted.data.variables import Variables
 from riskweighted.design.precision import LEVELS
 from riskweighted.evaluation.verdicts import Verdict, find_verdicts
@@ -60,7 +61,7 @@ class FinishedRun:
     schemes : tuple of str
         The weighting schemes, in the study's order.
     synthetic : dict of str to sequence of L DataFrames
-        By scheme; n rows each. Unaltered columns are held once (`Datasets`).
+        By scheme; n rows each, of the types that the study's file of variables states. Unaltered columns are held once (`Datasets`).
     records, expected, weights : DataFrame (n, labels)
         Identification risk in these datasets, expected identification risk, and weight of every record. Confidential. Of several
         variables there are weights of each (`alpha`).
@@ -124,14 +125,16 @@ class FinishedRun:
     @cached_property
     def synthetic(self) -> dict[str, Sequence[pd.DataFrame]]:
         names = {scheme: _datasets(self.manifest, scheme) for scheme in self.schemes}
-        first, scenario = read_table(self.folder / names[self.schemes[0]][0]), self.study.scenario
+        texts = None if self.described is None else self.described.of_types(TEXTS)
+        first, scenario = read_table(self.folder / names[self.schemes[0]][0], variables=texts), self.study.scenario
         columns = list(dict.fromkeys([*first, *scenario.known, *scenario.synthetic]))
         datasets: dict[str, Sequence[pd.DataFrame]] = {}
         for scheme, files in names.items():
-            frames = _shared(first, list(read_datasets([self.folder / name for name in files], first, self.study.variables)))
+            paths = [self.folder / name for name in files]
+            frames = _shared(first, list(read_datasets(paths, first, self.study.variables, texts)))
             for frame, name in zip(frames, files, strict=True):
                 check_dataset(frame, name, columns, self._numeric, self._count)
-            datasets[scheme] = frames
+            datasets[scheme] = frames if self.described is None else _typed(frames, self.described)
         return datasets
 
     @cached_property
@@ -142,7 +145,9 @@ class FinishedRun:
     def baseline(self, name: str) -> pd.DataFrame:
         """The data as a baseline protects them, (n, columns). Confidential: most of its values are true ones."""
         file = f"confidential/{name}.{self.study.release.format}"
-        return check_dataset(read_table(self.folder / file), file, self.study.variables, self._numeric, self._count)
+        return check_dataset(
+            read_table(self.folder / file, variables=self.described), file, self.study.variables, self._numeric, self._count
+        )
 
     @property
     def _numeric(self) -> list[str]:
@@ -222,6 +227,20 @@ def _shared(first: pd.DataFrame, read: Sequence[Mapping[str, pd.Series] | pd.Dat
     if len(altered) == len(read):
         return Datasets(first, altered)
     return [dataset if isinstance(dataset, pd.DataFrame) else first.assign(**dataset) for dataset in read]
+
+
+def _typed(datasets: Sequence[pd.DataFrame], described: Variables) -> Sequence[pd.DataFrame]:
+    """Datasets of the stated types, each column of the same one, with the same levels, in all of them."""
+    if not isinstance(datasets, Datasets):
+        return [described.typed(frame) for frame in datasets]
+    altered: list[dict[str, pd.Series]] = [{} for _ in datasets.altered]
+    for name in datasets.altered[0]:
+        columns = [each[name] for each in datasets.altered]
+        pooled = described.typed(pd.concat(columns, ignore_index=True).to_frame(name))[name]
+        for number, (each, column) in enumerate(zip(altered, columns, strict=True)):
+            rows = slice(number * len(column), (number + 1) * len(column))
+            each[name] = pooled.iloc[rows].set_axis(column.index)
+    return Datasets(described.typed(datasets.base), altered)
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:

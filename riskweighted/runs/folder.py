@@ -19,6 +19,7 @@ from riskweighted.common.fingerprints import file_hash, versions
 from riskweighted.common.frames import holds_numbers
 from riskweighted.common.settings import to_table
 from riskweighted.data.io import DatasetWriter, write_table
+from riskweighted.data.sidecar import sidecar_text
 from riskweighted.design.precision import LEVELS, in_words
 from riskweighted.evaluation.summary import CONVERGED, FIT_COLUMNS, FITS, summary_columns
 from riskweighted.evaluation.tables import COLUMNS, CONFIDENTIAL, Statistic
@@ -62,7 +63,8 @@ def check_replaceable(out: Path) -> None:
         )
 
 
-DESCRIBED = "tables/variables.toml"  # what the data's own file, or one beside it, says of the columns
+# what the data's own file, or one beside it, says of the columns; levels of its categories are those of confidential records
+DESCRIBED = "confidential/variables.toml"
 _GUIDE = """What lies here
 
 synthetic/      the synthetic datasets, one folder per scheme, in the rows of the data: who joins them by row learns more of a person than
@@ -106,7 +108,7 @@ def write_results(
     for name, table in tables.items():
         write_table(table, result / "tables" / f"{name}.csv")
     if (described := study.data.described) is not None:
-        described.write(result / DESCRIBED)
+        write_file(result / DESCRIBED, sidecar_text(described, ".toml"), private=True)
     weights = weights_table({scheme: fits[scheme].alphas for scheme in study.weights.schemes})
     write_table(weights.rename_axis("row"), secret / "weights.csv", index=True, private=True)
     for name, table in records.items():

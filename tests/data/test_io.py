@@ -11,7 +11,9 @@ from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import file_hash, fingerprint
 from riskweighted.common.frames import require_columns
 from riskweighted.data.formats import WRITABLE
-from riskweighted.data.io import read_table, write_aggregates, write_table
+from riskweighted.data.io import read_datasets, read_table, write_aggregates, write_table
+from riskweighted.data.variable import Variable
+from riskweighted.data.variables import Variables
 
 pytestmark = pytest.mark.quick
 
@@ -198,3 +200,18 @@ def test_files_as_offices_save_them_are_told_what_is_wrong(tmp_path, content, to
 def test_a_folder_is_no_file(tmp_path):
     with pytest.raises(InputError, match="it is a folder"):
         read_table(tmp_path)
+
+
+def test_a_synthesized_column_that_is_stated_to_be_text_keeps_its_codes(tmp_path):
+    stated = Variables({"isco": Variable(type="text"), "name": Variable(type="text")})
+    base = pd.DataFrame({"isco": ["45.10", "45.1", "NA"], "name": ["NA", "1.0", "x"], "x": [1.5, 2.0, 3.0]})
+    paths = [tmp_path / f"{number}.csv" for number in range(2)]
+    for path, codes in zip(paths, (["45.10", "45.1", "NA"], ["1", "2", "3.0"]), strict=True):
+        write_table(base.assign(isco=codes), path)
+    first = read_table(paths[0], variables=stated)
+    assert first["name"].tolist() == ["NA", "1.0", "x"]
+    read = list(read_datasets(paths, first, ["isco"], stated))
+    assert [list(each) for each in read] == [["isco"], ["isco"]]  # these alone were read
+    assert [each["isco"].tolist() for each in read] == [["45.10", "45.1", "NA"], ["1", "2", "3.0"]]
+    changed = first.assign(x=[1.5, 2.0, 4.0])
+    assert [each["isco"].tolist() for each in read_datasets(paths[1:], changed, ["isco"], stated)] == [["1", "2", "3.0"]]

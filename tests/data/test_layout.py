@@ -9,6 +9,8 @@ import pytest
 from riskweighted.common.errors import InputError
 from riskweighted.data.io import read_table, write_table
 from riskweighted.data.layout import CsvLayout, guess_layout
+from riskweighted.data.variable import Variable
+from riskweighted.data.variables import Variables
 
 pytestmark = pytest.mark.quick
 
@@ -134,3 +136,76 @@ def test_what_an_encoding_cannot_spell_is_refused_without_the_text(tmp_path):
         write_table(pd.DataFrame({"a": ["Łódź"], "b": [1]}), tmp_path / "x.csv", layout=CsvLayout(";", encoding="latin-1"))
     assert "dź" not in str(caught.value)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "stated"),
+    [
+        ("w;x\n1,234;a\n1,001;b\n2,345;c\n", {"delimiter": ";", "decimal": ","}),
+        ("datum;betrag;nace\n01.02.2020;1,5;45.11\n02.02.2020;2,5;45.12\n", {"delimiter": ";", "decimal": ","}),
+        ("w;x\n1.234;a\n1.001;b\n", {"delimiter": ";"}),
+        ("w;x\n1;a\n2;b\n", {"delimiter": ";"}),
+        ("w;x\n1,234.5;a\n1,001;b\n", {"delimiter": ";", "thousands": ","}),
+        ("w\tx\n1,234\ta\n1,001\tb\n", {"delimiter": "\t", "thousands": ","}),
+    ],
+)
+def test_a_comma_among_semicolons_stands_before_decimals(tmp_path, text, stated):
+    (tmp_path / "x.csv").write_text(text)
+    assert guess_layout(tmp_path / "x.csv").stated == stated
+
+
+def test_a_column_in_other_numbers_can_be_text(tmp_path):
+    (tmp_path / "x.csv").write_text("betrag;nace\n1,5;45.10\n2,25;45.1\n")
+    layout = guess_layout(tmp_path / "x.csv")
+    with pytest.raises(InputError, match="in a file of variables that the column is text"):
+        read_table(tmp_path / "x.csv", layout)
+    table = read_table(tmp_path / "x.csv", layout, Variables({"nace": Variable(type="text")}))
+    assert (table["betrag"].tolist(), table["nace"].tolist()) == ([1.5, 2.25], ["45.10", "45.1"])
+
+
+@pytest.mark.parametrize("delimiter", [",", ";"])
+@pytest.mark.parametrize("end", ["\r", "\n", "\r\n"])
+def test_lines_may_end_otherwise_and_be_long(tmp_path, delimiter, end):
+    long = "z" * 140_000
+    for name, text in (("short", "x"), ("long", long)):
+        lines = ["a,b,c", f"{text},1,2", "y,2,3.5", ""]
+        (tmp_path / f"{name}.csv").write_bytes(end.join(lines).replace(",", delimiter).encode())
+        guessed = guess_layout(tmp_path / f"{name}.csv")
+        assert guessed.delimiter == delimiter
+        table = read_table(tmp_path / f"{name}.csv", guessed)
+        assert table["a"].tolist() == [text, "y"]
+        assert table["c"].tolist() == [2.0, 3.5]
+    wide = [delimiter.join(["z" * 60_000] * 3)] * 2  # of which each is one cell where another mark is looked for
+    (tmp_path / "wide.csv").write_bytes(end.join([delimiter.join("abc"), *wide, ""]).encode())
+    assert guess_layout(tmp_path / "wide.csv").delimiter == delimiter
+
+
+def test_numbers_of_categories_and_objects_have_the_decimal_mark(tmp_path):
+    layout = CsvLayout(";", ",")
+    table = pd.DataFrame(
+        {
+            "level": pd.Categorical([1.5, 2.5, np.nan], categories=[2.5, 1.5], ordered=True),
+            "whole": pd.Categorical([1, 2, 1]),
+            "objects": pd.Series([1.5, 2, None], dtype=object),
+            "mixed": pd.Series([1.5, "a", None], dtype=object),
+            "x": [1.5, 2.5, 3.5],
+        }
+    ).set_axis([7, 7, 1])
+    write_table(table, tmp_path / "x.csv", layout=layout)
+    assert (tmp_path / "x.csv").read_text() == "level;whole;objects;mixed;x\n1,5;1;1,5;1.5;1,5\n2,5;2;2,0;a;2,5\n;1;;;3,5\n"
+    read = read_table(tmp_path / "x.csv", layout)
+    assert read["level"].tolist()[:2] == read["x"].tolist()[:2] == [1.5, 2.5]
+
+
+def test_what_means_missing_among_numbers_may_be_a_value_elsewhere(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("state,inc,day,code\nNV,1,2020-01-01,45.10\nCA,NV,NV,NV\nND,3,2020-01-02,4\n")
+    guessed = guess_layout(path)
+    assert guessed.missing == ("NV",)
+    table = read_table(path, guessed)
+    assert table["state"].tolist() == ["NV", "CA", "ND"]
+    assert table["inc"].isna().tolist() == table["day"].isna().tolist() == [False, True, False]
+    text = read_table(path, guessed, Variables({"code": Variable(type="text")}))
+    assert text["code"].tolist() == ["45.10", "NV", "4"]
+    path.write_text("state;inc\nNV;1,5\nNV;NV\n")  # nothing says that a column of these alone is one of numbers
+    assert read_table(path, CsvLayout(";", ",", missing=("NV",)))["state"].tolist() == ["NV", "NV"]

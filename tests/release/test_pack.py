@@ -24,6 +24,8 @@ from riskweighted.common.datasets import Datasets
 from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import file_hash
 from riskweighted.data.io import read_table
+from riskweighted.data.variable import Variable
+from riskweighted.data.variables import Variables
 from riskweighted.release.analysis_code import Predictor, PublishedAnalysis, combining_code, find_analysis
 from riskweighted.release.codebook import codebook, codebook_markdown, parse_units
 from riskweighted.release.contents import Contents, write_pack
@@ -86,6 +88,26 @@ def test_the_python_code_reproduces_the_published_interval(run, tmp_path, ending
     assert (pack / "combine.R").is_file()
     assert (pack / "combine.sas").is_file() == (ending in ("csv", "xpt"))
     assert (pack / "combine.do").is_file() == (ending != "parquet")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", ["csv", "parquet", "dta"])
+def test_code_codebook_and_xml_have_the_stated_types(run, tmp_path, ending):
+    """The sizes 1, 2 and 3 are levels, which the regression need not say again."""
+    other = changed(run, regression="income ~ group + size", coefficient="size[T.2]")
+    other.tables["utility"] = run.tables["utility"].replace({"term": {"C(size)[T.2]": "size[T.2]"}})
+    other.__dict__["described"] = Variables({"size": Variable("Size", type="category")})
+    leaving = leaving_datasets(other, other.described.typed(confidential_data()), "pairwise")
+    pack = tmp_path / "pack"
+    write_pack(Contents(other, {"pairwise": leaving}, ("pairwise",), (ending,), {}, None), pack)
+    utility = run.tables["utility"]
+    row = utility[(utility["label"] == "pairwise") & (utility["term"] == "C(size)[T.2]")].iloc[0]
+    np.testing.assert_allclose(numbers_printed(pack / "combine.py"), row[["value", "lower", "upper"]].astype(float), rtol=1e-9)
+    assert read_table(pack / "codebook.csv").set_index("variable").loc["size", "type"] == "category"
+    assert "<notes>category, unaltered: 1; 2; 3</notes>" in (pack / "codebook.xml").read_text(encoding="utf-8")
+    third = changed(other, regression="income ~ group + size", coefficient="size[T.4]")
+    third.__dict__["described"] = other.described
+    assert find_analysis(third, "pairwise").what == "mean of income"  # no dataset has the level
 
 
 @pytest.mark.slow
@@ -201,7 +223,7 @@ def test_the_command(tmp_path, run):
 def changed(run, **evaluation):
     manifest = json.loads(json.dumps(run.manifest))
     manifest["settings"]["evaluation"] |= evaluation
-    return dataclasses.replace(run, manifest=manifest)
+    return dataclasses.replace(run, manifest=manifest, tables=dict(run.tables))
 
 
 @pytest.mark.slow

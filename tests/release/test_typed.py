@@ -12,8 +12,10 @@ from riskweighted.common.datasets import Datasets
 from riskweighted.common.errors import InputError
 from riskweighted.data.formats import WRITABLE
 from riskweighted.data.io import DatasetWriter, read_table, spells_alike, write_table
+from riskweighted.data.variable import Variable
+from riskweighted.data.variables import Variables
 from riskweighted.release.leak_check import Secrets, _check_unaltered
-from riskweighted.release.leaving import as_the_data_have_it
+from riskweighted.release.leaving import _without_untold, as_the_data_have_it
 
 
 def secrets_of(frame):
@@ -85,3 +87,34 @@ def test_doubles_that_hold_whole_numbers_leave_in_every_format(tmp_path):
             writer.write(0, tmp_path / f"out{other}")
             assert writer.is_in(tmp_path / f"out{other}", 0)
             pd.testing.assert_frame_equal(read_table(tmp_path / f"out{other}"), data, check_dtype=False)
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("described", [True, False])
+def test_a_category_that_nobody_drew_and_no_label_names_is_in_no_file(tmp_path, described):
+    data = pd.DataFrame({"diag": ["flu", "hiv-rare", "cold"] * 4, "place": ["Rome", "Bonn", "Rome"] * 4, "told": ["a", "b", "a"] * 4})
+    data = data.assign(
+        diag=pd.Categorical(data["diag"], categories=["hiv-rare", "flu", "cold"], ordered=True),
+        place=pd.Categorical(data["place"], categories=["Rome", "Oslo", "Bonn"]),
+        told=pd.Categorical(data["told"], categories=["b", "c", "a"]),
+    )
+    data.to_parquet(tmp_path / "data.parquet")
+    variables = Variables.read(tmp_path / "data.parquet") if described else Variables({})
+    variables = Variables({**variables, "told": Variable(values={"c": "See"}, type="category")})
+    drawn = [["flu", "cold"] * 6, ["cold"] * 12]
+    altered = [{"diag": pd.Series(pd.Categorical(texts, dtype=data["diag"].dtype), name="diag")} for texts in drawn]
+    leaving = _without_untold(Datasets(data.assign(**altered[0]), altered), variables)
+    assert [list(frame["diag"].cat.categories) for frame in leaving] == [["flu", "cold"]] * 2  # the same in each, in their order
+    assert leaving[1]["diag"].cat.ordered
+    assert list(leaving[0]["place"].cat.categories) == ["Rome", "Bonn"]
+    assert list(leaving[0]["told"].cat.categories) == ["b", "c", "a"]
+    released = variables.as_released(leaving[0], ["diag"])
+    released.write(tmp_path / "variables.toml")
+    DatasetWriter(leaving, variables=released if described else None).write(1, tmp_path / "out.parquet")
+    for name in ("variables.toml", "out.parquet"):
+        content = (tmp_path / name).read_bytes()
+        assert b"hiv-rare" not in content
+        assert b"Oslo" not in content
+    same = Datasets(data, [{"diag": data["diag"]}])
+    labelled = Variables({"place": Variable(values={"Oslo": "Oslo"}, type="category"), "told": variables["told"]})
+    assert _without_untold(same, labelled).base is data

@@ -3,13 +3,17 @@
 import json
 import shutil
 
+import numpy as np
 import pandas as pd
 import pytest
 from finished_run import confidential_data, copied_run, finished_run
 
+from riskweighted.common.datasets import Datasets
 from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import file_hash
-from riskweighted.runs.finished import TABLES, find_confidential, load_run
+from riskweighted.data.variable import Variable
+from riskweighted.data.variables import Variables
+from riskweighted.runs.finished import TABLES, _typed, find_confidential, load_run
 
 pytestmark = pytest.mark.slow
 
@@ -172,3 +176,19 @@ def test_settings_of_a_manifest_that_are_no_study_are_refused(tmp_path, settings
         load_run(run)
     assert "98765" not in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_datasets_have_the_stated_types_and_the_same_levels(tmp_path):
+    run = load_run(finished_run())
+    run.__dict__["described"] = Variables(
+        {"size": Variable(type="category"), "group": Variable("Group"), "income": Variable(type="number")}
+    )
+    for frames in run.synthetic.values():
+        assert isinstance(frames, Datasets)
+        assert all(frame["size"].cat.categories.tolist() == [1, 2, 3] for frame in frames)
+        assert all(frame.dtypes.equals(frames[0].dtypes) for frame in frames)
+    plain = load_run(finished_run()).synthetic["pairwise"]
+    assert [frame["income"].tolist() for frame in run.synthetic["pairwise"]] == [frame["income"].tolist() for frame in plain]
+    drawn = Datasets(pd.DataFrame({"a": [1, 2, 3]}), [{"a": pd.Series([1, 2, 2])}, {"a": pd.Series([1.0, 3.0, np.nan])}])
+    levels = [frame["a"].cat.categories.tolist() for frame in _typed(drawn, Variables({"a": Variable(type="category")}))]
+    assert levels == [[1, 2, 3]] * 2
