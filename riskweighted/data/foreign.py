@@ -1,5 +1,6 @@
 """Tables as files of Stata, SPSS and SAS, with what is known of their columns as far as these formats hold it."""
 
+import contextlib
 import datetime
 import re
 from collections import Counter
@@ -52,9 +53,10 @@ def write_foreign(table: pd.DataFrame, path: Path, label: str, name: str, variab
             _write_stata(plain, path, label, labels, stated)
             return
         if ending == ".sav":
-            pyreadstat.write_sav(plain, path, file_label=label, column_labels=labels or None, **_of_spss(plain, stated))
+            moments = _in_nanoseconds(plain)
+            pyreadstat.write_sav(moments, path, file_label=label, column_labels=labels or None, **_of_spss(moments, stated))
         else:
-            pyreadstat.write_xport(plain, path, file_label=label, column_labels=labels or None)
+            pyreadstat.write_xport(_in_nanoseconds(plain), path, file_label=label, column_labels=labels or None)
     except OSError:
         raise
     except Exception as error:  # its own message may quote the data
@@ -82,6 +84,16 @@ def _write_stata(plain: pd.DataFrame, path: Path, label: str, labels: dict[str, 
         value_labels=values or None,
         convert_dates=dates or None,
     )
+
+
+def _in_nanoseconds(plain: pd.DataFrame) -> pd.DataFrame:
+    """Dates as the writer takes them in every version: of other units it writes a gap as some date (pyreadstat 1.3.0)."""
+    made = {}
+    for name in plain:
+        if pd.api.types.is_datetime64_dtype(plain[name].dtype):
+            with contextlib.suppress(pd.errors.OutOfBoundsDatetime, OverflowError):
+                made[name] = plain[name].astype("datetime64[ns]")
+    return plain.assign(**made)
 
 
 def _stata_date(kind: str) -> str:

@@ -60,7 +60,7 @@ def _from_package(path: Path) -> dict[str, Variable]:
 def _range(least: Any, most: Any) -> Missing:
     if least == most or isinstance(least, str):
         return str(least) if isinstance(least, str) else float(least)
-    return (-float("inf") if least < -_LOWEST else float(least), float("inf") if most > _LOWEST else float(most))
+    return (float(least) if least >= -_LOWEST else -float("inf"), float(most) if most <= _LOWEST else float("inf"))  # NaN is open, too
 
 
 def _type_of_format(name: str) -> str:
