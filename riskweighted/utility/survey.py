@@ -130,7 +130,7 @@ def survey_quantile(values: np.ndarray, quantile: float, design: SurveyDesign, *
     >>> from riskweighted.runs.examples import data
     >>> median = rw.survey_quantile(data["income"].to_numpy(), 0.5, rw.survey_design(data, "w"))
     >>> round(median.value), round(median.lower), round(median.upper)
-    (41190, 37130, 47410)
+    (41190, 37590, 47410)
     """
     check_share(quantile, "quantile")
     values = np.asarray(values, dtype=float)

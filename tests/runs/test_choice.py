@@ -211,13 +211,13 @@ def test_the_command_prints_the_choice_and_a_dry_run_the_candidates(folder, caps
 @pytest.mark.slow
 def test_an_interrupted_run_keeps_its_choice(folder, confidential, tmp_path, monkeypatch, few):
     study = load_study(folder / "study.toml")
-    named, made = choice.resolve_study(study, confidential, tmp_path, choice.Quiet())
+    named, made = choice.resolve_study(study, confidential, tmp_path, Quiet())
     monkeypatch.setattr(choice, "choose_synthesizer", lambda *_, **__: pytest.fail("chosen twice"))
-    again, kept = choice.resolve_study(study, confidential, tmp_path, choice.Quiet())
+    again, kept = choice.resolve_study(study, confidential, tmp_path, Quiet())
     assert again == named
     assert (kept.name, kept.settings, kept.why) == (made.name, made.settings, made.why)
     pd.testing.assert_frame_equal(kept.table, made.table, check_dtype=False)
-    resolved = choice.resolve_study(named, confidential, tmp_path, choice.Quiet())
+    resolved = choice.resolve_study(named, confidential, tmp_path, Quiet())
     assert resolved == (named, None)
 
 
