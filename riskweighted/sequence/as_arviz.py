@@ -105,7 +105,7 @@ def _posterior(block: BlockFit, weighted: bool, rng: np.random.Generator) -> xr.
 def _axis(parameter: str, number: int, size: int, columns: Sequence[str]) -> tuple[str, list[str] | None]:
     """The name and the labels of an axis: "..._slope" and "drift" have one entry a column, "coefficient" the intercept before them."""
     last = parameter.rsplit(".", 1)[-1]
-    if len(columns) and size == len(columns) and (last in ("slope", "drift", "log_slope") or "slope" in last.split("_")):
+    if len(columns) and size == len(columns) and {"slope", "drift"} & set(last.split("_")):
         return "predictor", list(columns)  # ArviZ 1 has a meaning of its own for "column"
     if len(columns) and size == len(columns) + 1 and last in ("coefficient", "common", "tau"):
         return "term", ["Intercept", *columns]

@@ -163,22 +163,22 @@ class Fit:
         """The target of a frame as the numbers that the synthesizer draws, (n,): its values, or the codes of its levels."""
         return self.block.numbers(frame)
 
+    @property
+    def _models(self) -> str:
+        """The kind of each block's model."""
+        return ", ".join(f"{name} by {type(block.synthesizer).__name__}" for name, block in self.blocks.items())
+
     def __repr__(self) -> str:
-        kinds = ", ".join(f"{name} by {type(block.synthesizer).__name__}" for name, block in self.blocks.items())
         judged = "converged" if self.converged else "did not converge"
-        return f"Fit({kinds}; {len(self.confidential)} records, {' x '.join(map(str, self.sizes.values()))} draws, {judged})"
+        return f"Fit({self._models}; {len(self.confidential)} records, {' x '.join(map(str, self.sizes.values()))} draws, {judged})"
 
     def _repr_html_(self) -> str:
         judged = "Every judged quantity passed." if self.converged else "It did not converge: draw nothing for release from it."
         chains, draws = self.sizes.values()
-        facts = {"records": len(self.confidential), "draws": f"{chains} x {draws}", "datasets": "synthesize(L)"}
-        kinds = {name: type(block.synthesizer).__name__ for name, block in self.blocks.items()}
+        facts = {"models": self._models, "records": len(self.confidential), "draws": f"{chains} x {draws}", "datasets": "synthesize(L)"}
         columns = ["engine", "r_hat", "ess_bulk", "pareto_k", "divergences"]
         worst = deciding(self.diagnostics).sort_values("ess_bulk")[columns].head(5) if self.estimates else None
-        of_models = {"models": ", ".join(f"{name} by {kind}" for name, kind in kinds.items())}
-        return card(
-            "Fit", [judged], of_models | facts, worst, "The five quantities of least effective size. Confidential: it carries data."
-        )
+        return card("Fit", [judged], facts, worst, "The five quantities of least effective size. Confidential: it carries data.")
 
     def to_datatree(
         self,

@@ -165,9 +165,10 @@ def survey_design(
     first = np.unique(units, return_index=True)[1]
     sizes = np.bincount(of_strata[first])
     single, kind = int((sizes == 1).sum()), "record" if psu is None else "unit"
+    if single and strata is None:
+        raise InputError(f"psu {psu!r}: the file holds a single {kind}")
     if single:
-        where = f"strata {strata!r}: {single} of {len(sizes)} hold" if strata is not None else f"psu {psu!r}: the file holds"
-        raise InputError(f"{where} a single {kind} and show no variance; merge strata" if strata else f"{where} a single {kind}")
+        raise InputError(f"strata {strata!r}: {single} of {len(sizes)} hold a single {kind} and show no variance; merge strata")
     sampled = np.zeros(len(sizes)) if fpc is None else _sampled(data, fpc, of_strata, sizes)
     how = "with replacement" if fpc is None else f"finite populations {fpc}"
     how += "" if psu is None else f" by units of {psu}"
