@@ -120,11 +120,10 @@ class EvaluationSettings:
         for name in ("replicates", "replicate_factors"):
             if isinstance(getattr(self, name), list):
                 object.__setattr__(self, name, check_sequence(getattr(self, name), name))
-        held = (self.replicates, self.replicate_factors)
-        if not isinstance(held[0], (str, tuple, list, type(None))):
-            raise InputError(f"replicates must be a pattern or a list of columns, got {type(held[0]).__name__}")
-        each = [held[1]] if held[1] is None or is_number(held[1]) else check_sequence(held[1], "replicate_factors")
-        if not all(factor is None or is_number(factor) for factor in each):
+        if not isinstance(self.replicates, (str, tuple, type(None))):
+            raise InputError(f"replicates must be a pattern or a list of columns, got {type(self.replicates).__name__}")
+        factors = self.replicate_factors if isinstance(self.replicate_factors, tuple) else (self.replicate_factors,)
+        if not all(factor is None or is_number(factor) for factor in factors):
             raise InputError("replicate_factors must be a number or a list of numbers, one for each replicate")
         of_design = ("strata", "psu", "fpc", "replicates", "replication", "replicate_factors")
         given = [name for name in of_design if getattr(self, name) is not None]
