@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from riskweighted.common.checks import is_number
+from riskweighted.common.counted import number_of
 from riskweighted.common.errors import InputError
 
 __all__ = ["FOUND", "Bounds", "Found", "as_setting", "check_within", "checked_bounds", "interval_ends", "largest_of"]
@@ -49,16 +50,20 @@ def as_setting(bounds: Bounds) -> tuple[float | str | None, ...]:
     return (*ends, FOUND) if isinstance(bounds, Found) else ends
 
 
-def check_within(values: np.ndarray, bounds: Bounds, name: str) -> None:
-    """Refuse bounds that exclude recorded values (n,), counting them; of found ones, if these are more than 10 and than a hundredth."""
-    outside = int(((values < bounds.low) | (values > bounds.high)).sum())
-    if isinstance(bounds, Found) and outside > max(_MOST, _MOST_SHARE * len(values)):
+def check_within(values: np.ndarray, bounds: Bounds, name: str, counts: np.ndarray | None = None) -> None:
+    """Refuse bounds that exclude recorded values (n,), counting them; of found ones, if these are more than 10 and than a hundredth.
+
+    `counts` (n,): how many records each value stands for.
+    """
+    outside = number_of((values < bounds.low) | (values > bounds.high), counts)
+    n = len(values) if counts is None else int(counts.sum())
+    if isinstance(bounds, Found) and outside > max(_MOST, _MOST_SHARE * n):
         raise InputError(
-            f"support excludes {outside} of {len(values)} confidential values of {name!r}, and bounds that were found may exclude {_MOST} "
+            f"support excludes {outside} of {n} confidential values of {name!r}, and bounds that were found may exclude {_MOST} "
             "or a hundredth: these are of other data; widen them, or let `init` find them again"
         )
     if outside and not isinstance(bounds, Found):
-        raise InputError(f"support excludes {outside} of {len(values)} confidential values of {name!r}; widen it or correct the data")
+        raise InputError(f"support excludes {outside} of {n} confidential values of {name!r}; widen it or correct the data")
 
 
 def largest_of(dtype: Any) -> float:

@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from riskweighted.common.counted import median_of, quantile_of
 from riskweighted.common.errors import InputError
 from riskweighted_models.kernels.bins import Hats
 from riskweighted_models.kernels.points import draw_points
@@ -59,12 +60,15 @@ class Grid(NamedTuple):
         return np.rint(scaled) if self.whole else scaled
 
 
-def default_knots(values: np.ndarray, low: float, high: float) -> np.ndarray:
-    """Twelve round numbers around the median of positive values (n,), those between the bounds; or three of the bounds' own."""
+def default_knots(values: np.ndarray, low: float, high: float, counts: np.ndarray | None = None) -> np.ndarray:
+    """Twelve round numbers around the median of positive values (n,), those between the bounds; or three of the bounds' own.
+
+    `counts` (n,): how many records each value stands for.
+    """
     logs = np.log(values)
-    lower, upper = np.quantile(logs, [0.25, 0.75])
+    lower, upper = quantile_of(logs, [0.25, 0.75], counts)
     spread = _rounded(float(np.clip((upper - lower) / 1.35, _NARROWEST, 3.0)))
-    middle = _rounded(float(np.exp(np.median(logs))), 1 + _more_digits(spread))
+    middle = _rounded(float(np.exp(median_of(logs, counts))), 1 + _more_digits(spread))
     knots = np.array([_rounded(middle * math.exp(place * spread), 2 + _more_digits(spread)) for place in _SPREADS])
     knots = np.unique(knots[(knots > low) & (knots < high)])
     return knots if len(knots) >= _FEWEST_KNOTS else _between(low, high)

@@ -66,6 +66,11 @@ class Levelled(NamedTuple):
         """Records of which only the predictors are known, by their model matrix."""
         return self._on(self.design.placed(columns))
 
+    def standing_for(self, counts: np.ndarray) -> "Levelled":
+        """The same records, each standing for so many of the file."""
+        design = self.design.standing_for(counts)
+        return self._replace(design=design, raw=self.raw.at(design))
+
     def _on(self, design: Design) -> "Levelled":
         """The same levels with a design of other records."""
         raw = self.raw.at(design)
@@ -99,7 +104,7 @@ class LevelModel(OfFormula, ABC):
         """The list of values where it is left to the data or to its dtype, whose categories may have been made of the data."""
         return (f"{self.kind}s",) if getattr(self, f"{self.kind}s") is None else ()
 
-    def prepare(self, data: pd.DataFrame) -> Levelled:
+    def prepare(self, data: pd.DataFrame, counts: np.ndarray | None = None) -> Levelled:
         """Find the levels and each record's, and the distinct designs."""
         require_columns(data, [self.target], "confidential data")
         column = data[self.target]
@@ -108,13 +113,14 @@ class LevelModel(OfFormula, ABC):
         fault = f"the setting '{self.kind}s' does not name"
         code = _checked_codes(column, levels, "confidential data", self.kind, fault)
         if len(np.unique(code)) < 2:
-            raise InputError(f"{self.target!r} is constant in all {len(code)} records: there is nothing to synthesize")
-        most = min(most_categories(len(column)), len(column) - 1)
+            raise InputError(f"{self.target!r} is constant in all {len(code) if counts is None else int(counts.sum())} records: there is nothing to synthesize")
+        n = len(column) if counts is None else int(counts.sum())
+        most = min(most_categories(n), n - 1)
         if len(levels) > most:
             raise InputError(
-                f"{self.target!r} has {len(levels)} {self.kind}s for {len(column)} records, which allow {most}; merge {self.kind}s"
+                f"{self.target!r} has {len(levels)} {self.kind}s for {n} records, which allow {most}; merge {self.kind}s"
             )
-        design = build_design(self.formula, data)
+        design = build_design(self.formula, data, counts)
         return Levelled(code, levels, design, raw_columns(design), self.kind)
 
     def build(self, prepared: Levelled) -> Blueprint:

@@ -58,8 +58,8 @@ class MixtureRows:
         return fewer, weight[kept]
 
 
-def mixture_rows(designs: Distinct, z: np.ndarray) -> MixtureRows:
-    """Rows of n records, of their designs and responses (n,)."""
+def mixture_rows(designs: Distinct, z: np.ndarray, counts: np.ndarray | None = None) -> MixtureRows:
+    """Rows of n records, of their designs and responses (n,); `counts` (n,): of each, how many records of a file it stands for."""
     columns, design = designs
     order = np.lexsort((z, design))
     begins = np.ones(len(z), dtype=bool)
@@ -67,7 +67,8 @@ def mixture_rows(designs: Distinct, z: np.ndarray) -> MixtureRows:
     which = np.empty(len(z), dtype=np.int64)
     which[order] = np.cumsum(begins) - 1
     first = order[begins]
-    return MixtureRows(columns, np.bincount(design, minlength=len(columns)), design[first].astype(np.uint32), z[first], which)
+    records = np.bincount(design, weights=counts, minlength=len(columns))
+    return MixtureRows(columns, records, design[first].astype(np.uint32), z[first], which)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ import pymc as pm
 import pytensor.tensor as pt
 from scipy.special import betainc, betaincc, gammaln, logsumexp, xlogy
 
+from riskweighted.common.counted import mean_of
 from riskweighted.common.errors import InputError
 from riskweighted.contract.distribution import is_symbolic, once
 from riskweighted.contract.synthesizer import Blueprint, Draw
@@ -50,6 +51,10 @@ class DistinctCounts(NamedTuple):
             return _distinct(_checked_counts(design.formula, design.response(frame)), design)
         rows, which = design.distinct
         return DistinctCounts(design.response(frame), which, rows @ design.turn, np.arange(len(frame)), design)
+
+    def standing_for(self, counts: np.ndarray) -> "DistinctCounts":
+        """The same records, each standing for so many of the file."""
+        return _distinct(self.counts[self.which], self.design.standing_for(counts))
 
 
 def _checked_counts(formula: str, values: np.ndarray) -> np.ndarray:
@@ -109,10 +114,10 @@ class NegativeBinomial(OfFormula):
         super().__post_init__()
         check_mixture(self.components, self.concentration, self.slope_spread)
 
-    def prepare(self, data: pd.DataFrame) -> DistinctCounts:
+    def prepare(self, data: pd.DataFrame, counts: np.ndarray | None = None) -> DistinctCounts:
         """Check the counts and find the distinct pairs of count and predictors."""
         values = _checked_counts(self.formula, response_values(self.formula, data))
-        return _distinct(values, build_design(self.formula, data))
+        return _distinct(values, build_design(self.formula, data, counts))
 
     def build(self, prepared: DistinctCounts) -> Blueprint:
         """Priors and weighted likelihood; convergence is judged on what does not depend on the components' labels."""
@@ -154,11 +159,11 @@ class NegativeBinomial(OfFormula):
 
     def _layout(self, prepared: DistinctCounts) -> CountLayout:
         """What the vector that is sampled stands for."""
-        rows, n = prepared.design.distinct, len(prepared.which)
-        held = MixtureRows(rows.rows, rows.counts, prepared.cell, prepared.counts, prepared.which)
-        mean = max(float(self.response(prepared).mean()), 0.5 / n)
+        design, rows = prepared.design, prepared.design.distinct
+        held = MixtureRows(rows.rows, design.records, prepared.cell, prepared.counts, prepared.which)
+        mean = max(float(mean_of(self.response(prepared), design.counts)), 0.5 / design.size)
         shared = self.components, rows.rows.shape[1], self.concentration, self.slope_spread
-        return CountLayout(*shared, held, prepared.design.turn, float(np.log(mean)))
+        return CountLayout(*shared, held, design.turn, float(np.log(mean)))
 
     def response(self, prepared: DistinctCounts) -> np.ndarray:
         return np.asarray(prepared.counts[prepared.which])

@@ -147,13 +147,13 @@ class NormalMixture(StandardUnits):
     @staticmethod
     def _rows(prepared: ScaledResponse) -> MixtureRows:
         """The distinct pairs of a design and a response."""
-        return mixture_rows(prepared.raw.distinct, prepared.z)
+        return mixture_rows(prepared.raw.distinct, prepared.z, prepared.design.counts)
 
     def _fewer(self, prepared: ScaledResponse, rows: MixtureRows) -> MixtureRows:
         """The pairs that are sampled with: of a large file those of rounded responses, where they are fewer."""
-        if self.exact or len(prepared.z) <= _EXACT_UP_TO:
+        if self.exact or prepared.design.size <= _EXACT_UP_TO:
             return rows
-        rounded = mixture_rows(prepared.raw.distinct, np.rint(prepared.z / _BIN) * _BIN)
+        rounded = mixture_rows(prepared.raw.distinct, np.rint(prepared.z / _BIN) * _BIN, prepared.design.counts)
         return rounded if len(rounded.z) < _WORTH * len(rows.z) else rows
 
     def _gates(self, predictors: int) -> bool:

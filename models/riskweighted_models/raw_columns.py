@@ -43,7 +43,7 @@ def raw_columns(design: Design) -> RawColumns:
     centred = design.distinct
     recorded = centred.rows + design.centre
     binary = (np.minimum(np.abs(recorded), np.abs(recorded - 1.0)) <= 1e-9).all(axis=0)
-    unit = np.where(binary, 1.0, np.sqrt(centred.counts @ centred.rows**2 / len(centred.which)))
+    unit = np.where(binary, 1.0, np.sqrt(design.records @ centred.rows**2 / design.size))
     return RawColumns(centred._replace(rows=centred.rows / unit), unit)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.checks import is_number
+from riskweighted.common.counted import mean_of, sd_of
 from riskweighted.common.errors import InputError
 from riskweighted.contract.centring import Centring
 from riskweighted.contract.distribution import once
@@ -42,6 +43,11 @@ class ScaledResponse(NamedTuple):
         """Records of which only the predictors are known, by their model matrix."""
         design = self.design.placed(columns)
         return self._replace(z=np.full(len(columns), np.nan), design=design, raw=self.raw.at(design))
+
+    def standing_for(self, counts: np.ndarray) -> "ScaledResponse":
+        """The same records, each standing for so many of the file."""
+        design = self.design.standing_for(counts)
+        return self._replace(design=design, raw=self.raw.at(design))
 
 
 def on_scale(y: np.ndarray, transform: Transform, formula: str) -> np.ndarray:
@@ -125,17 +131,17 @@ class StandardUnits(OfFormula):
         if self.scale is not None and not (is_number(self.location) and is_number(self.scale) and self.scale > 0):
             raise InputError(f"location and scale must be numbers, the scale positive: got {self.location!r} and {self.scale!r}")
 
-    def prepare(self, data: pd.DataFrame) -> ScaledResponse:
+    def prepare(self, data: pd.DataFrame, counts: np.ndarray | None = None) -> ScaledResponse:
         """Transform and scale the response, build the design."""
         original = response_values(self.formula, data)
         values = self._transform.forward(original, self.target)
         if self.support is not None:
-            check_within(original, self.support, self.target)
+            check_within(original, self.support, self.target, counts)
         if values.min() == values.max():
             raise InputError(f"{self.target!r} is constant in all {len(values)} records: there is nothing to synthesize")
-        location = float(values.mean()) if self.location is None else float(self.location)
-        scale = float(values.std()) if self.scale is None else float(self.scale)
-        design = build_design(self.formula, data)
+        location = float(mean_of(values, counts)) if self.location is None else float(self.location)
+        scale = float(sd_of(values, counts)) if self.scale is None else float(self.scale)
+        design = build_design(self.formula, data, counts)
         return ScaledResponse((values - location) / scale, design, raw_columns(design), location, scale, self._transform)
 
     @property

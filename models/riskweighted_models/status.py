@@ -8,6 +8,7 @@ import pymc as pm
 import pytensor.tensor as pt
 from scipy.special import expit
 
+from riskweighted.common.counted import number_of
 from riskweighted.contract.synthesizer import Density, Draw, Tensor
 from riskweighted_models.continuation import cell_weights, log_probabilities, log_probability_graph
 
@@ -44,10 +45,13 @@ class StatusCells(NamedTuple):
         return {"status_weight": sums} if self.statuses > 1 else {}
 
 
-def slopes_can_follow(status: np.ndarray, count: int, predictors: int) -> tuple[int, ...]:
-    """The statuses with ten records or more per slope on either side, of those that are not the last."""
-    at_risk = [(status >= place).sum() for place in range(count - 1)]
-    events = [(status == place).sum() for place in range(count - 1)]
+def slopes_can_follow(status: np.ndarray, count: int, predictors: int, counts: np.ndarray | None = None) -> tuple[int, ...]:
+    """The statuses with ten records or more per slope on either side, of those that are not the last.
+
+    `counts` (n,): how many records each of the n stands for.
+    """
+    at_risk = [number_of(status >= place, counts) for place in range(count - 1)]
+    events = [number_of(status == place, counts) for place in range(count - 1)]
     enough = [min(event, risk - event) >= _EVENTS_PER_SLOPE * predictors for event, risk in zip(events, at_risk, strict=True)]
     return tuple(place for place in range(count - 1) if predictors and enough[place])
 

@@ -102,21 +102,22 @@ class Transformation(OfFormula):
         open_above = bounds is None or np.isinf(bounds.high) or isinstance(bounds, Found)
         return (*(("support",) if open_above else ()), *(("knots",) if self.knots is None else ()), "the unit of the grid (precision)")
 
-    def prepare(self, data: pd.DataFrame) -> Binned:
+    def prepare(self, data: pd.DataFrame, counts: np.ndarray | None = None) -> Binned:
         """Make the grid, put the values in its bins, and build the design."""
-        return self._prepare(data, FEWEST_DISTINCT)
+        return self._prepare(data, FEWEST_DISTINCT, counts, lambda: find_precision(data[self.target], counts))
 
-    def prepare_part(self, data: pd.DataFrame, recorded: pd.Series, *, few: bool) -> Binned:
-        """The same for a part of a column, ``recorded``, which tells how finely it is recorded, and any number of distinct values.
+    def prepare_part(self, data: pd.DataFrame, precision: float | None, *, few: bool, counts: np.ndarray | None = None) -> Binned:
+        """The same for a part of a column, whose precision is that of all of it, and any number of distinct values.
 
         If few, h is a straight line in log y: a log-normal shape but for the tilts, which a handful of records can tell of.
         """
-        prepared = self._prepare(data, 1, recorded)
+        prepared = self._prepare(data, 1, counts, lambda: precision)
         return replace(prepared, grid=straight(prepared.grid)) if few else prepared
 
-    def _prepare(self, data: pd.DataFrame, fewest: int, recorded: pd.Series | None = None) -> Binned:
+    def _prepare(self, data: pd.DataFrame, fewest: int, counts: np.ndarray | None, find: Callable[[], float | None]) -> Binned:
+        """`find`: what finds how finely the column is recorded."""
         values = response_values(self.formula, data)
-        precision = find_precision(data[self.target] if recorded is None else recorded)
+        precision = find()
         unfit = int((values <= 0).sum())
         if unfit:
             raise InputError(
@@ -130,13 +131,13 @@ class Transformation(OfFormula):
                 "'negative-binomial' suits counts with their zeros, 'normal-mixture' amounts"
             )
         bounds = self._bounds(values, data[self.target].dtype)
-        check_within(values, bounds, self.target)
-        knots = default_knots(values, *bounds) if self.knots is None else np.array(self.knots)
+        check_within(values, bounds, self.target, counts)
+        knots = default_knots(values, *bounds, counts) if self.knots is None else np.array(self.knots)
         outside = int(((knots <= bounds.low) | (knots >= bounds.high)).sum())
         if outside:
             raise InputError(f"{outside} of {len(knots)} knots lie outside the bounds {bounds.low:g} to {bounds.high:g}")
         grid = make_grid(*bounds, knots, precision, self.heaping)
-        design = build_design(self.formula, data)
+        design = build_design(self.formula, data, counts)
         return Binned(design, raw_columns(design), grid, *place_values(values, grid, bounds, self.target), bounds)
 
     def _bounds(self, values: np.ndarray, dtype: Any) -> Bounds:

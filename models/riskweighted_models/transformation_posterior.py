@@ -39,7 +39,7 @@ class Cells(NamedTuple):
     ``rows`` (m, p): the designs, and ``which`` (n,) is each record's; ``pair`` (n,): each record's pair of a design and a bin, ``pair_bin``
     (P,) the bin of every pair, ``pair_start`` (m + 1,) where those of each design begin; ``place`` (n,): bin and heap of each record, as a
     place in (K, C) laid end to end; ``heap_of`` (K, C): place among the heaping parameters of the heaps of each bin, -1 for none,
-    ``heap_log_units`` (F,): log of the heap of each, the mean of its prior.
+    ``heap_log_units`` (F,): log of the heap of each, the mean of its prior; ``counted``: whether each of the n stands for several records.
     """
 
     rows: np.ndarray
@@ -51,6 +51,7 @@ class Cells(NamedTuple):
     grid: Grid
     heap_of: np.ndarray
     heap_log_units: np.ndarray
+    counted: bool = False
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -183,7 +184,7 @@ def density_of(cells: Cells, alpha: np.ndarray, expected: np.ndarray | None = No
 
     if "step" not in places:
         return density
-    rough = partial(density_of, cells, thinned(alpha)) if expected is None and (alpha > 0).sum() > ROUGH_ABOVE else None
+    rough = partial(density_of, cells, thinned(alpha, cells.counted)) if expected is None and (alpha > 0).sum() > ROUGH_ABOVE else None
     return Scaled(density, rough=rough, log_scale=places["log_tau"].start, scaled=places["step"], unit=np.sqrt(np.diff(grid.knots)))
 
 

@@ -81,6 +81,11 @@ class Binned:
         nowhere = np.full(len(columns), -1)
         return replace(self, design=design, raw=self.raw.at(design), bins=nowhere, heap=np.zeros_like(nowhere))
 
+    def standing_for(self, counts: np.ndarray) -> "Binned":
+        """The same records, each standing for so many of the file."""
+        design = self.design.standing_for(counts)
+        return replace(self, design=design, raw=self.raw.at(design))
+
     @property
     def distinct(self) -> Distinct:
         """The different designs (m, p), and which is each record's (n,)."""
@@ -116,13 +121,15 @@ class Binned:
         start = np.searchsorted(pair // bins, np.arange(len(rows) + 1))
         _, first = np.unique(self.heap_of, return_index=True)
         units = np.log(self.grid.heaps.astype(float))[first % heaps][self.heap_of.ravel()[first] >= 0]
-        return Cells(rows, which, of_pair.reshape(-1), pair % bins, start, self.bins * heaps + self.heap, self.grid, self.heap_of, units)
+        place, counted = self.bins * heaps + self.heap, self.design.counts is not None
+        return Cells(rows, which, of_pair.reshape(-1), pair % bins, start, place, self.grid, self.heap_of, units, counted)
 
 
 def place_values(values: np.ndarray, grid: Grid, bounds: Bounds, name: str) -> tuple[np.ndarray, np.ndarray]:
     """Bin and heap of values (n,), -1 and 0 where they are missing."""
     there = ~np.isnan(values)
-    check_within(values[there], bounds, name)
+    if not isinstance(bounds, Found):  # beyond those that were found in the file a few of its values lie, maybe all in these records
+        check_within(values[there], bounds, name)
     filled = np.where(there, values, grid.edges[0] * grid.unit)
     if isinstance(bounds, Found):
         filled = np.clip(filled, *bounds)

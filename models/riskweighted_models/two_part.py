@@ -12,6 +12,7 @@ import pymc as pm
 import pytensor.tensor as pt
 
 from riskweighted.common.checks import is_number
+from riskweighted.common.counted import number_of
 from riskweighted.common.errors import FewRecordsWarning, InputError
 from riskweighted.common.settings import as_tuples
 from riskweighted.contract.centring import Centring
@@ -26,8 +27,10 @@ from riskweighted.contract.synthesizer import (
     Synthesizer,
     data_dependent,
     load_synthesizer,
+    takes_counts,
 )
 from riskweighted.design.design import build_design, response_values
+from riskweighted.design.precision import find_precision
 from riskweighted.sampling.laplace import Independent
 from riskweighted_models.bounds import Bounds, Found, as_setting, check_within, checked_bounds, largest_of
 from riskweighted_models.of_formula import OfFormula
@@ -39,6 +42,7 @@ from riskweighted_models.two_part_records import (
     POSITIVE,
     ZERO,
     Part,
+    Split,
     TwoPartGraph,
     TwoPartRecords,
     TwoParts,
@@ -137,17 +141,17 @@ class TwoPart(OfFormula):
         made: Synthesizer = make(formula, **settings)
         return made
 
-    def prepare(self, data: pd.DataFrame) -> TwoParts:
+    def prepare(self, data: pd.DataFrame, counts: np.ndarray | None = None) -> TwoParts:
         """Find the statuses, build the design, and prepare the models of the values."""
         values = response_values(self.formula, data)
         bounds = checked_bounds(self.support) or Bounds(-np.inf, np.inf)
         low, high = bounds
         amounts = ~np.isin(values, self.codes)
-        check_within(values[amounts], bounds, self.target)
+        check_within(values[amounts], bounds, self.target, None if counts is None else counts[amounts])
         if isinstance(bounds, Found):  # a loss where there should be none is a zero
             values = np.where(amounts, np.clip(values, low, high), values)
-        design = build_design(self.formula, data)
-        statuses = self._statuses(values)
+        design = build_design(self.formula, data, counts)
+        statuses = self._statuses(values, counts)
         status = status_of(values, statuses)
         raw = raw_columns(design)
         p = len(raw.unit)
@@ -155,20 +159,22 @@ class TwoPart(OfFormula):
         for sign, ends in ((POSITIVE, (max(low, 0.0), high)), (NEGATIVE, (max(-high, 0.0), -low))):
             if sign in statuses:
                 member = status == statuses.index(sign)
-                formula = self.formula if sign == POSITIVE or member.sum() >= 30 * max(p, 1) else f"`{self.target}` ~ 1"
-                parts[sign] = self._part(data, values, member, bounds._replace(low=ends[0], high=ends[1]), formula, sign)
-        sloped = slopes_can_follow(status, len(statuses), p)
+                formula = self.formula if sign == POSITIVE or number_of(member, counts) >= 30 * max(p, 1) else f"`{self.target}` ~ 1"
+                of_sign = self._value_model(bounds._replace(low=ends[0], high=ends[1]), formula, sign)
+                parts[sign] = self._part(of_sign, data, np.abs(values), member, sign, counts)
+        sloped = slopes_can_follow(status, len(statuses), p, counts)
         wide = bounds._replace(low=min([low, *self.codes]), high=max([high, *self.codes]))
         return TwoParts(design, raw, statuses, status, sloped, parts, wide, bounds)
 
-    def _statuses(self, values: np.ndarray) -> tuple[float | str, ...]:
+    def _statuses(self, values: np.ndarray, counts: np.ndarray | None) -> tuple[float | str, ...]:
         """Those that the data have. Negative ones that are fewer than three count as zero, and one says so."""
         amount = ~np.isin(values, self.codes)
-        if (values[amount] > 0).sum() < _FEWEST:
-            raise InputError(f"{self.target!r} has {int((values[amount] > 0).sum())} positive values; two parts need {_FEWEST} or more")
+        positive = number_of(amount & (values > 0), counts)
+        if positive < _FEWEST:
+            raise InputError(f"{self.target!r} has {positive} positive values; two parts need {_FEWEST} or more")
         statuses: list[float | str] = [code for code in self.codes if (values == code).any()]
-        negative, zero = int((values[amount] < 0).sum()), int((values == 0).sum())
-        few = {str(code): int((values == code).sum()) for code in statuses} | {ZERO: zero, NEGATIVE: negative}
+        negative, zero = number_of(amount & (values < 0), counts), number_of(values == 0, counts)
+        few = {str(code): number_of(values == code, counts) for code in statuses} | {ZERO: zero, NEGATIVE: negative}
         rare = [name for name, count in few.items() if 0 < count < _FEWEST]
         if rare:
             merged = "; negative ones are drawn as zeros" if NEGATIVE in rare else ""
@@ -183,15 +189,15 @@ class TwoPart(OfFormula):
             statuses.append(NEGATIVE)
         return (*statuses, POSITIVE)
 
-    def _part(self, data: pd.DataFrame, values: np.ndarray, member: np.ndarray, bounds: Bounds, formula: str, sign: str) -> Part:
-        synthesizer = self._value_model(bounds, formula, sign)
-        frame = data.assign(**{self.target: _in_dtype(filled(np.abs(values), member), data[self.target].dtype)})
-        few = member.sum() < _FEW or len(np.unique(values[member])) < FEWEST_DISTINCT
+    def _part(
+        self, synthesizer: Synthesizer, data: pd.DataFrame, sizes: np.ndarray, member: np.ndarray, sign: str, counts: np.ndarray | None
+    ) -> Part:
+        """The model of the members of a sign, prepared for their sizes among those of all (n,)."""
+        if counts is not None and not takes_counts(synthesizer):
+            raise InputError(f"value = {self.value!r} takes no counted rows: its prepare has no 'counts'")
+        frame = self._frame(data, filled(sizes, member))
         try:
-            if sign == NEGATIVE and isinstance(synthesizer, Transformation):
-                prepared = synthesizer.prepare_part(frame, data[self.target], few=few)
-            else:
-                prepared = synthesizer.prepare(frame)
+            prepared = self._prepared(synthesizer, data, sizes, member, sign, counts)
         except InputError as error:
             raise InputError(f"value = {self.value!r} does not suit the {sign} values: {error}") from None
         if not hasattr(synthesizer, "support") and self._takes_zero(synthesizer, frame):
@@ -200,6 +206,28 @@ class TwoPart(OfFormula):
                 "with the setting support, or with transform = 'log'"
             )
         return Part(synthesizer, prepared, member)
+
+    def _frame(self, data: pd.DataFrame, sizes: np.ndarray) -> pd.DataFrame:
+        return data.assign(**{self.target: _in_dtype(sizes, data[self.target].dtype)})
+
+    def _prepared(
+        self, synthesizer: Synthesizer, data: pd.DataFrame, sizes: np.ndarray, member: np.ndarray, sign: str, counts: np.ndarray | None
+    ) -> Any:
+        """What the model of a sign makes of sizes that only members have; of counted rows, of the sizes that their records would have."""
+        split = None if counts is None else Split.of(sizes, member, counts)
+        frame = self._frame(data, filled(sizes, member))
+        asked = frame if split is None else self._frame(data.iloc[split.row], split.values)
+        counted: dict[str, Any] = {} if split is None else {"counts": split.counts}
+        if sign == NEGATIVE and isinstance(synthesizer, Transformation):
+            few = number_of(member, counts) < _FEW or len(np.unique(sizes[member])) < FEWEST_DISTINCT
+            prepared: Any = synthesizer.prepare_part(asked, find_precision(data[self.target], counts), few=few, **counted)
+        else:
+            prepared = synthesizer.prepare(asked, **counted)
+        if split is None:
+            return prepared
+        prepared = prepared.at(frame)
+        standing = getattr(prepared, "standing_for", None)
+        return standing(counts) if callable(standing) else prepared
 
     def _takes_zero(self, synthesizer: Synthesizer, frame: pd.DataFrame) -> bool:
         """Whether a model would have a zero among the values of one sign, and so could draw one."""

@@ -19,7 +19,7 @@ from riskweighted_models.raw_columns import RawColumns
 from riskweighted_models.status import StatusCells, log_status_graph, probabilities
 from riskweighted_models.transformation import Transformation
 
-__all__ = ["NEGATIVE", "POSITIVE", "ZERO", "Part", "TwoPartGraph", "TwoPartRecords", "TwoParts", "filled", "point_of", "status_of"]
+__all__ = ["NEGATIVE", "POSITIVE", "ZERO", "Part", "Split", "TwoPartGraph", "TwoPartRecords", "TwoParts", "filled", "point_of", "status_of"]
 
 NEGATIVE, ZERO, POSITIVE = "negative", "zero", "positive"
 _SIDES = {NEGATIVE: -1, POSITIVE: 1}  # of the values that are single ones
@@ -62,7 +62,8 @@ class TwoParts:
         design = self.design.at(frame)
         name = response_name(self.design.formula)
         values = design.response(frame)
-        check_within(values[~np.isnan(values)], self.bounds, name)
+        if not isinstance(self.bounds, Found):
+            check_within(values[~np.isnan(values)], self.bounds, name)
         values = self.inside(values)
         status = status_of(values, self.statuses)
         parts = {}
@@ -106,6 +107,32 @@ def filled(values: np.ndarray, member: np.ndarray) -> np.ndarray:
     filled, ranked, others = values.copy(), np.sort(values[member]), int((~member).sum())
     filled[~member] = ranked[((np.arange(others) + 0.5) * len(ranked) / max(others, 1)).astype(int)]
     return filled
+
+
+class Split(NamedTuple):
+    """`filled` of a file whose rows stand for several records: a row that is no member's holds several values, and is several rows here.
+
+    ``row`` (s,): which row of the frame each is, in order; ``values`` (s,) and ``counts`` (s,) of each.
+    """
+
+    row: np.ndarray
+    values: np.ndarray
+    counts: np.ndarray
+
+    @classmethod
+    def of(cls, values: np.ndarray, member: np.ndarray, counts: np.ndarray) -> "Split":
+        """Of values (m,), each of so many records: no more rows than twice as many."""
+        others, places, inside = np.flatnonzero(~member), np.argsort(values[member], kind="stable"), np.flatnonzero(member)
+        begins, n = np.cumsum(counts[others]) - counts[others], int(counts[others].sum())
+        ranked, ends = values[inside][places], np.cumsum(counts[inside][places])
+        r = int(ends[-1])
+        turns = np.maximum(-((r - 2 * n * (ends - counts[inside][places])) // (2 * r)), 0)  # the first of the others that has each value
+        starts = np.unique(np.concatenate([begins, turns[turns < n]])) if n else np.empty(0, dtype=np.int64)
+        row = np.concatenate([inside, others[np.searchsorted(begins, starts, side="right") - 1]])
+        held = np.concatenate([values[inside], ranked[np.searchsorted(turns, starts, side="right") - 1]])
+        times = np.concatenate([counts[inside], np.diff(np.append(starts, n))])
+        order = np.argsort(row, kind="stable")
+        return cls(row[order], held[order], times[order])
 
 
 def status_of(values: np.ndarray, statuses: tuple[float | str, ...]) -> np.ndarray:

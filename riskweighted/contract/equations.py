@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import pandas as pd
 
+from riskweighted.common.counted import mean_of
 from riskweighted.common.errors import InputError
 from riskweighted.contract.distribution import is_symbolic
 from riskweighted.contract.synthesizer import Blueprint, Draw, Tensor
@@ -112,16 +113,16 @@ class Regression(ABC):
         """Values are modelled as they are, (m,)."""
         return responses
 
-    def prepare(self, data: pd.DataFrame) -> _Prepared:
+    def prepare(self, data: pd.DataFrame, counts: np.ndarray | None = None) -> _Prepared:
         """Check the values and build the design."""
         y = response_values(self.formula, data)
         impossible = int((~self.possible(y)).sum())
         if impossible:
             raise InputError(f"{self.target!r} has {impossible} of {len(y)} values that {type(self).__name__} cannot take")
-        design = build_design(self.formula, data)
+        design = build_design(self.formula, data, counts)
         rows, which = design.distinct
         dummy = np.isin(np.round(rows + design.centre, 9), (0, 1)).all(axis=0)
-        return _Prepared(y, design, np.where(dummy, 1.0, np.sqrt(np.mean(rows[which] ** 2, axis=0))))
+        return _Prepared(y, design, np.where(dummy, 1.0, np.sqrt(mean_of(rows[which] ** 2, counts))))
 
     def build(self, prepared: _Prepared) -> Blueprint:
         """The priors, and the weighted log density of the values."""

@@ -1,5 +1,6 @@
 """What a synthesizer is, and where the registered ones are found."""
 
+import inspect
 import sys
 import warnings
 from collections.abc import Callable, Mapping
@@ -32,6 +33,7 @@ __all__ = [
     "load_synthesizer",
     "probability_mass",
     "synthesizer_names",
+    "takes_counts",
 ]
 
 _BASELINES = "riskweighted.baselines"
@@ -175,6 +177,10 @@ class Synthesizer(Protocol):
     numbers (m,), where its clip is centred. ``probability_mass = True`` says that the likelihood is a probability,
     whose logarithm is never positive.
 
+    ``prepare(data, counts=None)`` may take whole numbers (m,), how many records of a file each row of the data stands for, and then finds
+    all that it finds as it would of the file in which each row is repeated so often, without making that file. What it returns may
+    have ``standing_for(counts)``, the same records with other such numbers, where ``build`` looks at them too.
+
     Examples
     --------
     >>> from riskweighted.runs.examples import synthesizer
@@ -207,6 +213,11 @@ def data_dependent(synthesizer: Synthesizer) -> tuple[str, ...] | None:
     if stated is not None and not (isinstance(stated, tuple) and all(isinstance(name, str) for name in stated)):
         raise ContractError(f"{type(synthesizer).__name__}: data_dependent must be a tuple of names, got {type(stated).__name__}")
     return stated
+
+
+def takes_counts(synthesizer: Synthesizer) -> bool:
+    """Whether its ``prepare`` takes rows that each stand for several records of a file: it has the parameter ``counts``."""
+    return "counts" in inspect.signature(synthesizer.prepare).parameters
 
 
 def probability_mass(synthesizer: Synthesizer) -> bool:

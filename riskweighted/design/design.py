@@ -18,18 +18,19 @@ import pandas as pd
 from formulaic import Formula, ModelSpec, SimpleFormula, model_matrix
 from formulaic.errors import DataMismatchWarning, FormulaicError
 
+from riskweighted.common.counted import first_records
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import holds_numbers, require_columns, require_finite, require_target
 from riskweighted.common.native import Frame, as_pandas
 from riskweighted.design.distinct import Distinct, distinct_records
-from riskweighted.design.formulas import ALLOWED, on_grid, response_name, split_formula, uses_all_records
-from riskweighted.design.splines import spline
+from riskweighted.design.formulas import ALLOWED, on_grid, response_name, split_formula, uncounted, uses_all_records
+from riskweighted.design.splines import spline_of
 from riskweighted.design.tables import Tables
 
 __all__ = ["Design", "build_design", "response_values"]
 
 _ANY = "response"
-_FUNCTIONS = {"log": np.log, "log1p": np.log1p, "sqrt": np.sqrt, "exp": np.exp, "spline": spline}
+_FUNCTIONS = {"log": np.log, "log1p": np.log1p, "sqrt": np.sqrt, "exp": np.exp, "spline": spline_of(None)}
 
 
 class Design(NamedTuple):
@@ -38,7 +39,7 @@ class Design(NamedTuple):
     ``distinct``: the different rows (m, p) of the model matrix without its intercept, minus ``centre`` (p,), and which of them each record
     has, (n,); ``turn`` (p, p): rows @ turn have columns of mean 0, variance 1, uncorrelated over the confidential records, so
     that slopes on the original columns are turn @ slopes; ``spec``: the model spec, with the names of the original columns; ``formula``:
-    what the spec was made from.
+    what the spec was made from; ``counts`` (n,): where each of the n rows stands for several records, how many.
 
     Examples
     --------
@@ -53,6 +54,17 @@ class Design(NamedTuple):
     turn: np.ndarray
     spec: ModelSpec
     formula: str
+    counts: np.ndarray | None = None
+
+    @property
+    def records(self) -> np.ndarray:
+        """How many records of the file have each of the different rows, floats (m,)."""
+        return self.distinct.counts if self.counts is None else self.distinct.sums(self.counts)
+
+    @property
+    def size(self) -> int:
+        """Records of the file."""
+        return len(self.distinct.which) if self.counts is None else int(self.counts.sum())
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -82,7 +94,7 @@ class Design(NamedTuple):
         """
         plain = _plain_columns(self.formula, self.spec, frame)
         if plain is not None:
-            return self._replace(distinct=Distinct.apart(plain - self.centre))
+            return self._replace(distinct=Distinct.apart(plain - self.centre), counts=None)
         _predictors(self.formula, frame, "frame")
         needed, first, which = _alike(self.formula, frame)
         spec = copy.deepcopy(self.spec)  # formulaic writes in the state of what it is given
@@ -91,12 +103,20 @@ class Design(NamedTuple):
         if changed:
             raise InputError(f"frame: predictor {listing(changed)} is of another kind (numbers, levels) than in the confidential data")
         distinct = _merged(self.formula, Distinct(_columns(self.formula, matrix), which))
-        return self._replace(distinct=distinct._replace(rows=distinct.rows - self.centre))
+        return self._replace(distinct=distinct._replace(rows=distinct.rows - self.centre), counts=None)
 
     def placed(self, columns: Tables) -> "Design":
         """The same design for records whose model matrix without its intercept is given, (m, p), rather than made of a frame."""
         groups = columns.grouped()
-        return self._replace(distinct=groups._replace(rows=groups.rows - self.centre))
+        return self._replace(distinct=groups._replace(rows=groups.rows - self.centre), counts=None)
+
+    def standing_for(self, counts: np.ndarray) -> "Design":
+        """The same rows, each standing for so many records of a file (n,), with equal ones as one."""
+        distinct = self.distinct
+        if len(distinct.rows) == len(distinct.which):
+            first, which = distinct_records((pd.Series(column) for column in distinct.rows.T), len(distinct.rows), int(counts.sum()))
+            distinct = Distinct(distinct.rows[first], which[distinct.which])
+        return self._replace(distinct=distinct, counts=counts)
 
     def response(self, frame: pd.DataFrame) -> np.ndarray:
         """The sensitive variable of another frame as floats, (m,); NaN where the frame has no such column."""
@@ -167,13 +187,15 @@ def _predictors(formula: str, data: pd.DataFrame, what: str) -> Formula:
     return parsed
 
 
-def _alike(formula: str, data: pd.DataFrame) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
+def _alike(formula: str, data: pd.DataFrame, counts: np.ndarray | None = None) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
     """The columns of a formula; which records are the first of their values there, (m,), and to which of these each is equal, (n,)."""
-    names = list(split_formula(formula).names)
-    return data[names], *distinct_records((data[name] for name in names), len(data))
+    names, records = list(split_formula(formula).names), None if counts is None else int(counts.sum())
+    return data[names], *distinct_records((data[name] for name in names), len(data), records)
 
 
-def _evaluate(formula: str, recipe: Formula | ModelSpec, needed: pd.DataFrame, data: pd.DataFrame, what: str) -> Any:
+def _evaluate(
+    formula: str, recipe: Formula | ModelSpec, needed: pd.DataFrame, data: pd.DataFrame, what: str, counts: np.ndarray | None = None
+) -> Any:
     """The model matrix of the rows needed (with its spec); text in the message never comes from formulaic, which quotes data."""
     plain = {}
     for name, column in needed.items():
@@ -185,7 +207,8 @@ def _evaluate(formula: str, recipe: Formula | ModelSpec, needed: pd.DataFrame, d
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # log of zero: refused below, by what it gives
             warnings.simplefilter("error", DataMismatchWarning)
-            return model_matrix(recipe, needed.assign(**plain).reset_index(drop=True), context=_FUNCTIONS, na_action="raise")
+            functions = _FUNCTIONS if counts is None else {**_FUNCTIONS, "spline": spline_of(counts)}
+            return model_matrix(recipe, needed.assign(**plain).reset_index(drop=True), context=functions, na_action="raise")
     except DataMismatchWarning:
         raise InputError(_unseen(formula, recipe, data, what)) from None
     except Exception as error:  # formulaic passes on what its functions raise, and such text may quote data
@@ -212,9 +235,10 @@ def _columns(formula: str, matrix: Any) -> np.ndarray:
     return columns
 
 
-def build_design(formula: str, data: Frame) -> Design:
+def build_design(formula: str, data: Frame, counts: np.ndarray | None = None) -> Design:
     """Return the predictors of a formula, centred, with the turn that whitens them.
 
+    `counts` (n,): how many records of a file each row stands for, whose centre, turn and knots are then found; 1 where there are none.
     InputError if the formula cannot be read or names an unknown column, a predictor is missing or infinite, or columns of the design are
     collinear or constant (the message names the first such column).
 
@@ -225,7 +249,7 @@ def build_design(formula: str, data: Frame) -> Design:
     'income ~ C(region)'
     """
     data = as_pandas(data)
-    distinct, matrix = _recorded(formula, _predictors(formula, data, "confidential data"), data)
+    distinct, matrix = _recorded(formula, _predictors(formula, data, "confidential data"), data, counts)
     columns = distinct.rows
     keep = [str(name) != "Intercept" for name in matrix.columns]
     terms = {position: str(term) for term, places in matrix.model_spec.term_slices.items() for position in range(places.start, places.stop)}
@@ -235,42 +259,51 @@ def build_design(formula: str, data: Frame) -> Design:
     empty = [str(term) for term, places in matrix.model_spec.term_slices.items() if places.start == places.stop]
     if empty:
         raise InputError(f"predictor {listing(empty)} is constant (a single level); remove it from the formula")
-    centre = distinct.counts @ columns / len(data)
+    records, n = distinct.counts if counts is None else distinct.sums(counts), len(data) if counts is None else int(counts.sum())
+    centre = records @ columns / n
     constant = np.abs(columns - centre).max(axis=0) <= 1e-12 * np.abs(columns).max(axis=0)
     if constant.any():
         raise InputError(f"predictor {listing(dict.fromkeys(np.array(names)[constant]))} is constant; remove it from the formula")
-    centred = distinct._replace(rows=columns - centre)
-    return Design(centred, centre, _whitening(centred, names, formula), matrix.model_spec, formula)
+    design = Design(distinct._replace(rows=columns - centre), centre, np.empty((0, 0)), matrix.model_spec, formula, counts)
+    return design._replace(turn=_whitening(design, names))
 
 
-def _recorded(formula: str, parsed: Formula, data: pd.DataFrame) -> tuple[Distinct, Any]:
+def _recorded(formula: str, parsed: Formula, data: pd.DataFrame, counts: np.ndarray | None) -> tuple[Distinct, Any]:
     """The model matrix without its intercept, and as formulaic gives it (with its spec)."""
-    needed, first, which = _alike(formula, data)
+    needed, first, which = _alike(formula, data, counts)
+    if counts is not None and (counts > 1).any() and (unfit := uncounted(formula)):
+        raise InputError(
+            f"formula {formula!r}: {unfit[0]}() depends on how many records have each value, and is not made of counted rows; valid is spline()"
+        )
     if not uses_all_records(formula):
         matrix = _evaluate(formula, parsed, needed.iloc[first], data, "confidential data")
         return Distinct(_columns(formula, matrix), which), matrix
-    matrix = _evaluate(formula, parsed, needed, data, "confidential data")
-    return _merged(formula, Distinct(_columns(formula, matrix)[first], which)), matrix
+    matrix = _evaluate(formula, parsed, needed, data, "confidential data", counts)
+    return _merged(formula, Distinct(_columns(formula, matrix)[first], which), counts), matrix
 
 
-def _merged(formula: str, distinct: Distinct) -> Distinct:
+def _merged(formula: str, distinct: Distinct, counts: np.ndarray | None = None) -> Distinct:
     """The same with equal rows as one, where a grid makes rows equal that the file's columns tell apart."""
     if not on_grid(formula):
         return distinct
-    first, which = distinct_records((pd.Series(column) for column in distinct.rows.T), len(distinct.rows))
+    apart = counts is not None and len(distinct.rows) == len(distinct.which)
+    records = int(counts.sum()) if apart and counts is not None else None
+    first, which = distinct_records((pd.Series(column) for column in distinct.rows.T), len(distinct.rows), records)
     return Distinct(distinct.rows[first], which[distinct.which])
 
 
-def _whitening(centred: Distinct, names: list[str], formula: str) -> np.ndarray:
+def _whitening(design: Design, names: list[str]) -> np.ndarray:
     """The turn of a QR of the centred design, (p, p); column by column, so that a dependent one can be named."""
-    n, p = len(centred.which), centred.rows.shape[1]
+    centred, records, formula = design.distinct, design.records, design.formula
+    n, p = design.size, centred.rows.shape[1]
     if p == 0:
         return np.empty((0, 0))
     if p >= n:
         raise InputError(f"formula {formula!r} makes {p} predictor columns for {n} records; there must be fewer")
     spread = np.abs(centred.rows).max(axis=0)
-    spread = spread * np.sqrt(centred.counts @ (centred.rows / spread) ** 2 / n)
-    triangle = _triangle(centred._replace(rows=centred.rows / spread))
+    spread = spread * np.sqrt(records @ (centred.rows / spread) ** 2 / n)
+    first = centred.which[first_records(design.counts, len(centred.which), p)]
+    triangle = _triangle(centred._replace(rows=centred.rows / spread), records, first)
     dependent = np.abs(np.diag(triangle)) <= 1e-9 * np.sqrt(n)
     if dependent.any():
         which = listing(dict.fromkeys(np.array(names)[dependent]))
@@ -278,12 +311,11 @@ def _whitening(centred: Distinct, names: list[str], formula: str) -> np.ndarray:
     return np.asarray(np.linalg.inv(triangle) * np.sqrt(n) / spread[:, None])
 
 
-def _triangle(centred: Distinct) -> np.ndarray:
-    """That of the QR of all n rows, (p, p).
+def _triangle(centred: Distinct, records: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """That of the QR of all records, (p, p), so many of each row (m,).
 
-    The signs of its rows come from reflections that look at the first p records one by one and at the others by their sums of squares and
-    products alone.
+    The signs of its rows come from reflections that look at the `first` p records, by their rows, one by one and at the others by their
+    sums of squares and products alone.
     """
-    first = centred.which[: centred.rows.shape[1]]
-    others = centred.triangle(centred.counts - np.bincount(first, minlength=len(centred.rows)))
+    others = centred.triangle(records - np.bincount(first, minlength=len(centred.rows)))
     return np.asarray(np.linalg.qr(np.vstack([centred.rows[first], others]), mode="r"))

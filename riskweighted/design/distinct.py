@@ -60,16 +60,17 @@ class Distinct(NamedTuple):
         return values if len(self.rows) == len(self.which) else np.take(values, self.which, axis=0)
 
 
-def distinct_records(columns: Iterable[pd.Series], n: int) -> tuple[np.ndarray, np.ndarray]:
+def distinct_records(columns: Iterable[pd.Series], n: int, records: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Which of n records are the first of their values, (m,), in order, and to which of these each record is equal, (n,).
 
-    All n where more than three quarters of them differ, or values cannot be compared.
+    All n where more than three quarters of them differ, or values cannot be compared. `records`: how many the n rows stand for.
     """
+    most = max(_MOST * (n if records is None else records), 1)
     code, levels = np.zeros(n, dtype=np.int64), 1
     for column in columns:
         column_codes = _codes(column)
         count = 1 + int(column_codes.max(initial=0))
-        if count > max(_MOST * n, 1):
+        if count > most:
             return np.arange(n), np.arange(n)
         if levels * count > _LARGEST:
             code, uniques = pd.factorize(code)
@@ -77,7 +78,7 @@ def distinct_records(columns: Iterable[pd.Series], n: int) -> tuple[np.ndarray, 
         code, levels = code * count + column_codes, levels * count
     which = pd.factorize(code)[0]
     first = np.flatnonzero(np.diff(np.maximum.accumulate(which), prepend=-1))
-    return (first, which) if len(first) <= max(_MOST * n, 1) else (np.arange(n), np.arange(n))
+    return (first, which) if len(first) <= most else (np.arange(n), np.arange(n))
 
 
 def by_distinct(frame: pd.DataFrame, names: Sequence[str], find: Callable[[pd.DataFrame], np.ndarray]) -> np.ndarray:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from riskweighted.common.errors import InputError
 
-__all__ = ["ALLOWED", "Parts", "on_grid", "response_name", "split_formula", "straightened", "uses_all_records"]
+__all__ = ["ALLOWED", "Parts", "on_grid", "response_name", "split_formula", "straightened", "uncounted", "uses_all_records"]
 
 _SPLINES = {
     "bs": ("df", "knots", "degree", "include_intercept", "lower_bound", "upper_bound", "extrapolation"),
@@ -57,7 +57,16 @@ def response_name(formula: str) -> str:
 
 def uses_all_records(formula: str) -> bool:
     """Whether the columns of a formula depend on how many records have a value, as the knots of a spline do."""
-    return re.search(rf"\b({'|'.join(_SPLINES)})\s*\(", split_formula(formula).right) is not None
+    return bool(_of_all_records(formula))
+
+
+def uncounted(formula: str) -> tuple[str, ...]:
+    """The functions of a formula that look at all records and cannot be told how many records a row stands for."""
+    return tuple(name for name in _of_all_records(formula) if name != "spline")
+
+
+def _of_all_records(formula: str) -> list[str]:
+    return re.findall(rf"\b({'|'.join(_SPLINES)})\s*\(", split_formula(formula).right)
 
 
 def on_grid(formula: str) -> bool:

@@ -22,19 +22,22 @@ def precision_of(precision: Precision, variable: str) -> float | None:
     return precision.get(variable) if isinstance(precision, Mapping) else precision
 
 
-def find_precision(column: pd.Series) -> float | None:
+def find_precision(column: pd.Series, counts: np.ndarray | None = None) -> float | None:
     """The largest power of ten, from 1e-8 to 1e6, of which every value of a column is a multiple; or else 95 % of them are; or None.
 
-    Missing values are left out. Numbers of less than double precision are read as their shortest decimals.
+    Missing values are left out. Numbers of less than double precision are read as their shortest decimals. `counts` (n,): how many records
+    each value stands for; 1 where there are none.
     """
-    there = column.dropna()
+    there, times = column.dropna(), None if counts is None else counts[column.notna().to_numpy()]
     values, plain = there.to_numpy(dtype=float), getattr(there.dtype, "numpy_dtype", there.dtype)
     if plain in (np.float16, np.float32):
         values = np.array([float(str(value)) for value in there.to_numpy(dtype=plain)])
-    values, counts = np.unique(values[values != 0], return_counts=True)
+    times = None if times is None else times[values != 0]
+    values, place, records = np.unique(values[values != 0], return_inverse=True, return_counts=True)
     if len(values) == 0:
         return None
-    return _grid(values, counts, 1.0) or _grid(values, counts, _MOST)
+    records = records if times is None else np.bincount(place.reshape(-1), weights=times)
+    return _grid(values, records, 1.0) or _grid(values, records, _MOST)
 
 
 def _grid(values: np.ndarray, counts: np.ndarray, share: float) -> float | None:

@@ -1,5 +1,6 @@
 """The function `spline` of formulas."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -8,19 +9,36 @@ from formulaic.transforms import stateful_transform
 
 from riskweighted.design.bends import independent, make_bends
 
-__all__ = ["spline"]
+__all__ = ["spline", "spline_of"]
+
+
+def _spline(x: Any, state: dict[str, Any], counts: np.ndarray | None) -> FactorValues[np.ndarray]:
+    """Numbers (n,) on a grid, bent, and whether they are zero where zero is a status, (n, k).
+
+    What is found in the confidential data, the columns that are no combination of others among it, stands in the state.
+    """
+    values = np.asarray(x, dtype=float)
+    if not state:
+        state["bends"] = make_bends(values, on_grid=True, counts=counts)
+        state["keep"] = independent(state["bends"].columns(values), counts)
+        state["keep"][0] = True
+    columns = state["bends"].columns(values)[:, state["keep"]]
+    return FactorValues(columns, column_names=tuple(str(place) for place in range(1, columns.shape[1] + 1)))
 
 
 @stateful_transform  # type: ignore[untyped-decorator]
 def spline(x: Any, _state: Any = None) -> FactorValues[np.ndarray]:
-    """The function of that name in formulas: numbers (n,) on a grid, bent, and whether they are zero where zero is a status, (n, k).
+    """The function of that name in formulas, of records."""
+    return _spline(x, _state, None)
 
-    What is found in the confidential data, the columns that are no combination of others among it, stands in ``_state``.
-    """
-    values = np.asarray(x, dtype=float)
-    if not _state:
-        _state["bends"] = make_bends(values, on_grid=True)
-        _state["keep"] = independent(_state["bends"].columns(values))
-        _state["keep"][0] = True
-    columns = _state["bends"].columns(values)[:, _state["keep"]]
-    return FactorValues(columns, column_names=tuple(str(place) for place in range(1, columns.shape[1] + 1)))
+
+def spline_of(counts: np.ndarray | None) -> Callable[..., Any]:
+    """The same of rows that each stand for so many records (n,)."""
+    if counts is None:
+        return spline  # type: ignore[no-any-return]
+
+    @stateful_transform  # type: ignore[untyped-decorator]
+    def counted(x: Any, _state: Any = None) -> FactorValues[np.ndarray]:
+        return _spline(x, _state, counts)
+
+    return counted  # type: ignore[no-any-return]
