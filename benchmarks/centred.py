@@ -19,8 +19,9 @@ import numpy as np
 
 import riskweighted as rw
 from riskweighted.contract.layout import layout_of
+from riskweighted.sequence.alphas import alphas_of, functions_of
 from riskweighted.sequence.prepare import prepare_sequence
-from riskweighted.sequence.tasks import alphas_of, block_tasks, functions_of
+from riskweighted.sequence.tasks import block_tasks
 
 _ROOT = Path(__file__).resolve().parents[1]
 _WHOLE = 300_000  # records up to which whole fits are timed

@@ -20,9 +20,10 @@ import riskweighted as rw
 from riskweighted.contract.layout import as_posterior, layout_of
 from riskweighted.contract.synthesizer import Density
 from riskweighted.sampling.laplace import laplace_draws, mode_of
+from riskweighted.sequence.alphas import alphas_of, functions_of
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.prepare import prepare_sequence
-from riskweighted.sequence.tasks import alphas_of, block_tasks, functions_of
+from riskweighted.sequence.tasks import block_tasks
 from riskweighted.utility.intervals import combine_partially_synthetic
 from riskweighted.utility.regressions import checked_analyses
 from riskweighted.utility.variance_ratios import BlockEstimands, mode_variances, stated_ratio

@@ -10,8 +10,9 @@ from riskweighted.contract.centring import CentredWeights
 from riskweighted.contract.layout import layout_of
 from riskweighted.contract.synthesizer import Density, Synthesizer
 from riskweighted.sampling.laplace import curvature_at, mode_of
+from riskweighted.sequence.alphas import alphas_of, functions_of
 from riskweighted.sequence.prepare import prepare_sequence
-from riskweighted.sequence.tasks import alphas_of, block_tasks, functions_of
+from riskweighted.sequence.tasks import block_tasks
 
 __all__ = ["Pseudo", "pseudo_posterior", "weights_of"]
 

@@ -112,14 +112,12 @@ class LevelModel(OfFormula, ABC):
         levels = self._levels_of(column)
         fault = f"the setting '{self.kind}s' does not name"
         code = _checked_codes(column, levels, "confidential data", self.kind, fault)
-        if len(np.unique(code)) < 2:
-            raise InputError(f"{self.target!r} is constant in all {len(code) if counts is None else int(counts.sum())} records: there is nothing to synthesize")
         n = len(column) if counts is None else int(counts.sum())
+        if len(np.unique(code)) < 2:
+            raise InputError(f"{self.target!r} is constant in all {n} records: there is nothing to synthesize")
         most = min(most_categories(n), n - 1)
         if len(levels) > most:
-            raise InputError(
-                f"{self.target!r} has {len(levels)} {self.kind}s for {n} records, which allow {most}; merge {self.kind}s"
-            )
+            raise InputError(f"{self.target!r} has {len(levels)} {self.kind}s for {n} records, which allow {most}; merge {self.kind}s")
         design = build_design(self.formula, data, counts)
         return Levelled(code, levels, design, raw_columns(design), self.kind)
 

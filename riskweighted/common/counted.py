@@ -12,6 +12,7 @@ from riskweighted.common.errors import InputError
 
 __all__ = [
     "checked_counts",
+    "cut_of",
     "first_records",
     "mean_of",
     "median_of",
@@ -69,6 +70,13 @@ def quantile_of(values: np.ndarray, places: Any, counts: np.ndarray | None = Non
     ends = records_at(values, np.stack([below, below + 1]), counts)
     found = np.array([np.quantile(pair, share) for pair, share in zip(ends.reshape(2, -1).T, np.ravel(virtual - below), strict=True)])
     return found.reshape(virtual.shape)[()]
+
+
+def cut_of(values: np.ndarray, place: float, counts: np.ndarray | None = None) -> Any:
+    """The least value of the file that at least such a share of the records does not exceed."""
+    if counts is None:
+        return np.quantile(values, place, method="inverted_cdf")
+    return records_at(values, np.ceil(np.array([int(counts.sum()) * place - 1])), counts)[0]
 
 
 def median_of(values: np.ndarray, counts: np.ndarray | None = None) -> float:

@@ -273,7 +273,7 @@ def _recorded(formula: str, parsed: Formula, data: pd.DataFrame, counts: np.ndar
     needed, first, which = _alike(formula, data, counts)
     if counts is not None and (counts > 1).any() and (unfit := uncounted(formula)):
         raise InputError(
-            f"formula {formula!r}: {unfit[0]}() depends on how many records have each value, and is not made of counted rows; valid is spline()"
+            f"formula {formula!r}: {unfit[0]}() depends on how many records have a value, and takes no counted rows; valid is spline()"
         )
     if not uses_all_records(formula):
         matrix = _evaluate(formula, parsed, needed.iloc[first], data, "confidential data")

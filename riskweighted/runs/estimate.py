@@ -39,10 +39,10 @@ from riskweighted.sampling.fitting import compile_prepared
 from riskweighted.sampling.laplace import Coordinates, Scaled, parts_of
 from riskweighted.sampling.near import of_one_mode
 from riskweighted.sampling.settings import IMPORTANCE, NUTS
+from riskweighted.sequence.alphas import alphas_of
 from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.prepare import prepare_sequence, sequence_of
-from riskweighted.sequence.tasks import alphas_of
 from riskweighted.weights.names import UNWEIGHTED
 
 __all__ = ["Estimate", "estimate_run"]

@@ -34,13 +34,14 @@ from riskweighted.runs.study import Study
 from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sampling.fitting import compile_prepared
 from riskweighted.sampling.settings import Sampling
+from riskweighted.sequence.alphas import functions_of
 from riskweighted.sequence.baselines import prepare_baseline
 from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.fitting import fit_sequence
 from riskweighted.sequence.prepare import prepare_sequence, taught
 from riskweighted.sequence.saved import read_fit
-from riskweighted.sequence.tasks import BlockTask, block_tasks, fit_tasks, functions_of
+from riskweighted.sequence.tasks import BlockTask, block_tasks, fit_tasks
 from riskweighted.utility.regressions import Analysis, checked_regression
 from riskweighted.weights.match import world_weighting, world_weights
 from riskweighted.weights.names import UNWEIGHTED, is_centred

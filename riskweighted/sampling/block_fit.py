@@ -6,21 +6,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
+from riskweighted.common.counted import checked_counts
 from riskweighted.common.errors import ExplosionWarning, InputError
-from riskweighted.common.fingerprints import fingerprint
+from riskweighted.common.fingerprints import counted_fingerprint
 from riskweighted.common.frames import as_floats
 from riskweighted.common.survey import checked_survey
 from riskweighted.contract.categories import categories_of, target_numbers
 from riskweighted.contract.centring import Centring
 from riskweighted.contract.distribution import Records, draw_values, fixed, log_densities
 from riskweighted.contract.layout import layout_of
-from riskweighted.contract.synthesizer import Blueprint, Draw, Synthesizer, keeps_true_values
+from riskweighted.contract.synthesizer import Blueprint, ContractError, Draw, Synthesizer, keeps_true_values, takes_counts
 from riskweighted.design.precision import find_precision, round_within
 from riskweighted.guarantee.clip import Censoring, censor
 from riskweighted.guarantee.ledger import CHANGED, LEDGER, entropy_of, opened
@@ -31,10 +32,27 @@ from riskweighted.sampling.convergence import deciding, no_diagnostics
 from riskweighted.sampling.laplace import mode_of
 from riskweighted.sampling.saving import data_hash, read_sealed, sealed, weights_hash
 
-__all__ = ["BlockFit", "PreparedModel", "plug_in", "prepare_model", "refuse_survey"]
+__all__ = ["BlockFit", "OfFile", "PreparedModel", "plug_in", "prepare_model", "refuse_survey", "weights_of"]
 
 _STAT = "_stat_"  # before the name of what the sampler says of a draw, in a file
 _FAR = 10  # times the largest confidential value: drawn values beyond are warned of
+
+
+class OfFile(NamedTuple):
+    """What is found in the column of the file that a model was fitted to, where a fit holds other records of it.
+
+    ``precision`` of the column (`BlockFit.precision`); ``limit``, beyond which drawn values are warned of, None of levels. Confidential.
+    """
+
+    precision: float | None
+    limit: float | None
+
+
+def weights_of(alpha: pd.Series, survey: pd.Series | None, counts: pd.Series | None) -> pd.Series:
+    """What enters the likelihood as the power of each row's, (n,): alpha, times survey weights and numbers of records."""
+    for factor in (survey, counts):
+        alpha = alpha if factor is None else (alpha * factor).rename("weight")
+    return alpha
 
 
 @dataclass(frozen=True)
@@ -44,7 +62,8 @@ class BlockFit:
     ``alpha``: risk weights in [0, 1]; ``posterior``: parameters by (chain, draw), neither data nor alpha, one empty draw where nothing is
     estimated; ``random_seed`` and ``data`` (a fingerprint), where they are known; ``censoring``: how contributions were clipped under a
     guarantee; ``survey``: survey weights of mean 1, where there are any; ``centring``: what centred weights take off (METHODS section 15);
-    ``stats``: of chains ``diverging`` and ``energy`` by (chain, draw).
+    ``stats``: of chains ``diverging`` and ``energy`` by (chain, draw); ``counts`` (n,): where each of the n rows stands for several
+    records, how many, and alpha is their mean weight; ``file``: what is of the whole file, where the records are others of it.
 
     ``diagnostics``: a row per quantity: r_hat (rank-normalised, split), ess_bulk, ess_tail, divergences, converged, engine ("nuts" or
     "direct"), pareto_k, approximation, limit (of r_hat), judged (whether it decides: what leaves does, and where a model gives no masses
@@ -70,11 +89,19 @@ class BlockFit:
     survey: pd.Series | None = field(default=None, repr=False)
     centring: Centring | None = field(default=None, repr=False)
     stats: xr.Dataset | None = field(default=None, repr=False)
+    counts: pd.Series | None = field(default=None, repr=False)
+    file: OfFile | None = field(default=None, repr=False)
 
     @property
     def weights(self) -> pd.Series:
-        """What enters the likelihood as the power of each record's, (n,): alpha, times the survey weight, so it may exceed 1."""
-        return self.alpha if self.survey is None else (self.alpha * self.survey).rename("weight")
+        """What enters the likelihood as the power of each record's, (n,): alpha, times the survey weight, so it may exceed 1; of rows that
+        stand for several records times their number."""
+        return weights_of(self.alpha, self.survey, self.counts)
+
+    @property
+    def times(self) -> np.ndarray | None:
+        """How many records each row stands for, (n,); None where each is one."""
+        return None if self.counts is None else self.counts.to_numpy()
 
     @property
     def statement(self) -> Statement | None:
@@ -94,7 +121,7 @@ class BlockFit:
     @cached_property
     def _made_of(self) -> str:
         """The digest of the model and of the data as they are, whatever ``data`` says."""
-        return data_hash(self.synthesizer, fingerprint(self.confidential))
+        return data_hash(self.synthesizer, counted_fingerprint(self.confidential, self.counts))
 
     @cached_property
     def _is_prepared(self) -> bool:
@@ -148,10 +175,12 @@ class BlockFit:
         """How finely the sensitive column is recorded, see `find_precision`; under a guarantee what its dtype alone tells; 1 for codes."""
         if self.categories is not None:
             return 1.0
+        if self.file is not None:
+            return self.file.precision
         column = self.confidential[self.synthesizer.target]
         if self.censoring is not None:
             return 1.0 if pd.api.types.is_integer_dtype(column.dtype) else None
-        return find_precision(column)
+        return find_precision(column, self.times)
 
     @cached_property
     def largest_terms(self) -> np.ndarray:
@@ -226,7 +255,15 @@ class BlockFit:
 
     @cached_property
     def _limit(self) -> float:
+        if self.file is not None and self.file.limit is not None:
+            return self.file.limit
         return float(_FAR * np.nanmax(np.abs(as_floats(self.confidential[self.synthesizer.target]))))
+
+    def of_other(self, records: pd.DataFrame, alpha: pd.Series) -> "BlockFit":
+        """The same posterior for other records of the file, with weights alpha (m,)."""
+        file = OfFile(self.precision, None if self.categories is not None else self._limit)
+        held = replace(self, confidential=records, prepared=self.prepared.at(records), alpha=alpha, file=file)
+        return replace(held, data=None, survey=None, counts=None)
 
     def warn_of_far(self, far: int, drawn: int) -> None:
         """Warn of that many values of those drawn, as `synthesize` does."""
@@ -251,10 +288,10 @@ class BlockFit:
         stored["_engine"] = ("quantity", self.diagnostics["engine"].to_numpy(dtype=str))
         stored = stored.assign_coords(quantity=("quantity", list(self.diagnostics.index)))
         seed = "" if self.random_seed is None else str(self.random_seed)  # netCDF has no whole numbers of 64 bits
-        made_for = data_hash(self.synthesizer, self.data or fingerprint(self.confidential))
+        made_for = data_hash(self.synthesizer, self.data or counted_fingerprint(self.confidential, self.counts))
         guarantee = {} if self.censoring is None else {"guarantee": self.censoring.digest()}
         centred = {} if self.centring is None else {"centred": self.centring.label}
-        hashed = weights_hash(self.weights)
+        hashed = weights_hash(weights_of(self.alpha, self.survey, None))
         return sealed(stored.assign_attrs(made_for=made_for, weights=hashed, random_seed=f"seed {seed}", **guarantee, **centred))
 
 
@@ -273,27 +310,31 @@ def plug_in(fit: BlockFit) -> dict[str, np.ndarray]:
 
 @dataclass(frozen=True, eq=False)
 class PreparedModel:
-    """A synthesizer and the data it was prepared for, once, with survey weights if any. Confidential; made by `prepare_model`."""
+    """A synthesizer and the data it was prepared for, once, with survey weights if any. Confidential; made by `prepare_model`.
+
+    ``counts``: where each row of the data stands for several records, how many.
+    """
 
     synthesizer: Synthesizer
     confidential: pd.DataFrame = field(repr=False)
     prepared: Any = field(repr=False)
     survey: pd.Series | None = field(default=None, repr=False)
+    counts: pd.Series | None = field(default=None, repr=False)
 
     @cached_property
     def fingerprint(self) -> str:
-        return fingerprint(self.confidential)
+        return counted_fingerprint(self.confidential, self.counts)
 
     def weights(self, alpha: pd.Series) -> pd.Series:
-        """What enters the likelihood, (n,): alpha, times the survey weights where there are any."""
-        return alpha if self.survey is None else (alpha * self.survey).rename("weight")
+        """What enters the likelihood, (n,): alpha, times the survey weights and the numbers of records where there are any."""
+        return weights_of(alpha, self.survey, self.counts)
 
     def build(self) -> Blueprint | None:
         return self.synthesizer.build(self.prepared)
 
     def censor(self, guarantee: Guarantee | None, alpha: pd.Series, L: int, besides: Sequence[str] = ()) -> Censoring | None:  # noqa: N803
         """The clip of a guarantee on this model; see `riskweighted.guarantee.clip.censor`."""
-        refuse_survey(self.survey, guarantee)
+        refuse_survey(self.survey, guarantee, self.counts)
         return None if guarantee is None else censor(self.synthesizer, self.prepared, self.confidential, alpha, guarantee, L, besides)
 
     def fitted(
@@ -311,7 +352,7 @@ class PreparedModel:
         if censoring is not None and LEDGER not in posterior.attrs:
             posterior = opened(posterior, censoring.digest(), random_seed, data_hash(self.synthesizer, self.fingerprint))
         held = (self.synthesizer, alpha, posterior, judged, self.confidential, self.prepared)
-        return BlockFit(*held, random_seed, self.fingerprint, censoring, self.survey, centring, stats)
+        return BlockFit(*held, random_seed, self.fingerprint, censoring, self.survey, centring, stats, self.counts)
 
     def load(
         self,
@@ -325,7 +366,7 @@ class PreparedModel:
         stored = read_sealed(path if isinstance(path, zipfile.Path) else Path(path))
         if stored.attrs.pop("made_for", None) != data_hash(self.synthesizer, self.fingerprint):
             raise InputError(f"{str(path)!r} is the fit of another synthesizer or of other data")
-        if stored.attrs.pop("weights", None) != weights_hash(self.weights(alpha)):
+        if stored.attrs.pop("weights", None) != weights_hash(weights_of(alpha, self.survey, None)):
             raise InputError(f"{str(path)!r} is the fit of other weights")
         if stored.attrs.pop("guarantee", None) != (None if censoring is None else censoring.digest()):
             raise InputError(f"{str(path)!r} is a fit under another guarantee, or under none")
@@ -351,8 +392,10 @@ class PreparedModel:
         return self.fitted(alpha, posterior.drop_vars(held), seed, censoring, diagnostics.rename_axis("quantity"), centring, stats)
 
 
-def refuse_survey(survey: pd.Series | None, guarantee: Guarantee | None) -> None:
-    """A record's contribution, and so what a guarantee bounds, grows with its survey weight."""
+def refuse_survey(survey: pd.Series | None, guarantee: Guarantee | None, counts: pd.Series | None = None) -> None:
+    """A record's contribution, and so what a guarantee bounds, grows with its survey weight; and of counted rows no record is clipped."""
+    if counts is not None and guarantee is not None:
+        raise InputError("a guarantee clips what each record adds, and counted rows add what several do: leave out counts or guarantee")
     if survey is not None and guarantee is not None:
         raise InputError(
             "a guarantee holds for no survey weights, which multiply what a record adds to the posterior: leave one of them out"
@@ -360,10 +403,22 @@ def refuse_survey(survey: pd.Series | None, guarantee: Guarantee | None) -> None
 
 
 def prepare_model(
-    synthesizer: Synthesizer, confidential: pd.DataFrame, survey: str | pd.Series | np.ndarray | None = None
+    synthesizer: Synthesizer,
+    confidential: pd.DataFrame,
+    survey: str | pd.Series | np.ndarray | None = None,
+    counts: pd.Series | np.ndarray | None = None,
 ) -> PreparedModel:
-    """A synthesizer and the data that it was prepared for, checked, with survey weights if any; InputError says what is wrong with them."""
+    """A synthesizer and the data that it was prepared for, checked, with survey weights if any; InputError says what is wrong with them.
+
+    `counts` (n,): whole numbers, how many records of a file each row of the data stands for; the model is that of the whole file.
+    """
     if isinstance(survey, str) and survey == synthesizer.target:
         raise InputError(f"survey weights {survey!r} are the column that is synthesized: name another one")
-    weights = checked_survey(survey, confidential)
-    return PreparedModel(synthesizer, confidential, synthesizer.prepare(confidential), weights)
+    if counts is None:
+        weights = checked_survey(survey, confidential)
+        return PreparedModel(synthesizer, confidential, synthesizer.prepare(confidential), weights)
+    if not takes_counts(synthesizer):
+        raise ContractError(f"{type(synthesizer).__name__} takes no counted rows: its prepare has no 'counts'")
+    held, made = checked_counts(counts, confidential.index), cast(Any, synthesizer)
+    weights = checked_survey(survey, confidential, held)
+    return PreparedModel(synthesizer, confidential, made.prepare(confidential, counts=held.to_numpy()), weights, held)

@@ -19,7 +19,7 @@ from riskweighted.contract.centring import Centring
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.contract.layout import layout_of
 from riskweighted.contract.synthesizer import Blueprint, Density, Draw
-from riskweighted.sampling.block_fit import BlockFit
+from riskweighted.sampling.block_fit import BlockFit, weights_of
 from riskweighted.sampling.convergence import no_diagnostics
 from riskweighted.sampling.fitting import CompiledModel
 from riskweighted.sampling.graphs import PLAIN, unconstrained
@@ -93,8 +93,8 @@ class BlockModes:
         return density
 
     def _weights(self, alpha: np.ndarray) -> np.ndarray:
-        """What enters the likelihood, (n,): alpha, times the survey weights where the fit has any."""
-        return alpha if self.fit.survey is None else alpha * self.fit.survey.to_numpy()
+        """What enters the likelihood, (n,): alpha, times the survey weights and numbers of records where the fit has any."""
+        return np.asarray(weights_of(pd.Series(alpha, self.fit.alpha.index), self.fit.survey, self.fit.counts))
 
     def _fit(self, alpha: np.ndarray, centring: Centring | None, draws: Draw) -> BlockFit:
         """A fit of one chain."""

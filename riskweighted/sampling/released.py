@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from riskweighted.common.counted import cut_of
 from riskweighted.contract.distribution import fixed, has_mass
 from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sampling.convergence import RELEASED
@@ -48,7 +49,7 @@ def released_quantities(fit: BlockFit) -> dict[str, np.ndarray]:
     """
     if not fit.estimates or fit.keeps_true_values or not has_mass(fit.synthesizer, fit.draw(0, 0), fit.prepared):
         return {}
-    rows = _standing(fit.y)
+    rows = _standing(fit.y, fit.times)
     frame, intervals = fit.confidential.iloc[rows], _intervals(fit, fit.y[rows])
     repeated = frame.iloc[np.tile(np.arange(len(rows)), len(intervals.lower))].reset_index(drop=True)
     prepared = fit.prepared.at(repeated.drop(columns=fit.synthesizer.target))
@@ -64,22 +65,25 @@ def released_quantities(fit: BlockFit) -> dict[str, np.ndarray]:
     return {name: values[:, place].reshape(sizes) for place, (name, _) in enumerate(named) if moving[place]}
 
 
-def _standing(y: np.ndarray) -> np.ndarray:
+def _standing(y: np.ndarray, counts: np.ndarray | None) -> np.ndarray:
     """Records that stand for the file, by even steps of the rank of their values, ties in the order of the file."""
     order = np.argsort(y, kind="stable")
-    count = min(len(y), _RECORDS)
-    return np.asarray(order[((np.arange(count) + 0.5) * len(y) / count).astype(int)])
+    n = len(y) if counts is None else int(counts.sum())
+    count = min(n, _RECORDS)
+    ranks = ((np.arange(count) + 0.5) * n / count).astype(int)
+    return np.asarray(order[ranks if counts is None else np.searchsorted(np.cumsum(counts[order]), ranks, side="right")])
 
 
 def _intervals(fit: BlockFit, y: np.ndarray) -> _Intervals:
     """Of levels each of the most frequent ones, of numbers what lies up to each cut, and the ball about each record's own value."""
     if fit.categories is not None:
-        codes, counts = np.unique(fit.y, return_counts=True)
+        codes, place = np.unique(fit.y, return_inverse=True)
+        counts = np.bincount(place.reshape(-1), weights=fit.times)
         kept = codes[np.argsort(-counts, kind="stable")][: min(_LEVELS, max(len(codes) - 1, 1))]
         ends = np.repeat(kept[:, None], len(y), axis=1)
         return _Intervals(ends - 0.5, ends + 0.5, tuple(f"level {int(code)}" for code in kept), False)
     half = (fit.precision or 0.0) / 2
-    shares = {cut: float(np.quantile(fit.y, cut, method="inverted_cdf")) for cut in _CUTS}
+    shares = {cut: float(cut_of(fit.y, cut, fit.times)) for cut in _CUTS}
     cuts = {value: share for share, value in reversed(shares.items()) if value < fit.y.max()}  # of ties the lowest names it
     upper = np.array(sorted(cuts)).reshape(-1, 1) + half + np.zeros(len(y))
     width = _RADIUS * np.abs(y) + np.maximum(half, np.where(y == 0, 1e-6 * np.abs(fit.y).max(), 0.0))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.fingerprints import fingerprint
+from riskweighted.common.fingerprints import counted_fingerprint
 from riskweighted.common.seeds import Streams, seed_for
 from riskweighted.contract.synthesizer import Synthesizer
 from riskweighted.design.distinct import Distinct
@@ -101,7 +101,8 @@ class PreparedSequence:
     ``links``: one a variable, in the order in which they are drawn; ``recipes``: how predictors and earlier variables become numeric
     columns, none where a synthesizer was declared, whose formula reads the file; ``aside``: by variable, the records (n,) that break a rule
     of it and are left out of its likelihood; ``survey``: weights of mean 1, of which every block has those of its members; ``scores``: of a
-    learned part, by the name of their source; ``taught``: the risk weights (n, V) that they were made under, None for 1.
+    learned part, by the name of their source; ``taught``: the risk weights (n, V) that they were made under, None for 1; ``counts``: of
+    one variable, where each row stands for several records, how many.
     """
 
     declared: Synthesizer | Chain | SideBySide
@@ -112,6 +113,7 @@ class PreparedSequence:
     survey: pd.Series | None = field(default=None, repr=False)
     scores: dict[str, Scores] = field(default_factory=dict, repr=False)
     taught: pd.DataFrame | None = field(default=None, repr=False)
+    counts: pd.Series | None = field(default=None, repr=False)
 
     @cached_property
     def variables(self) -> tuple[str, ...]:
@@ -163,7 +165,7 @@ class PreparedSequence:
 
     @cached_property
     def fingerprint(self) -> str:
-        return fingerprint(self.confidential)
+        return counted_fingerprint(self.confidential, self.counts)
 
     @cached_property
     def encoded(self) -> dict[str, Distinct]:

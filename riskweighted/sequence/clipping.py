@@ -32,7 +32,7 @@ def censor_blocks(
     blocks = prepared.blocks
     if guarantee is None:
         return dict.fromkeys(block.name for block in blocks)
-    refuse_survey(prepared.survey, guarantee)
+    refuse_survey(prepared.survey, guarantee, prepared.counts)
     if prepared.of_one:
         besides = not_public(prepared, guarantee)
         return {block.name: block.model.censor(guarantee, alphas[block.variable], L, besides) for block in blocks}

@@ -18,7 +18,8 @@ from riskweighted.common.atomic import write_file
 from riskweighted.common.checks import check_choice, check_count, check_number, check_seed
 from riskweighted.common.errors import ConvergenceWarning, InputError, listing
 from riskweighted.common.fingerprints import fingerprint
-from riskweighted.common.native import Native
+from riskweighted.common.frames import require_columns
+from riskweighted.common.native import Frame, Native, as_pandas, native_of
 from riskweighted.common.notebook import card
 from riskweighted.contract.drawing import random_draws
 from riskweighted.contract.synthesizer import Synthesizer
@@ -29,6 +30,7 @@ from riskweighted.guarantee.statement import Statement
 from riskweighted.sampling.block_fit import BlockFit, PreparedModel, plug_in
 from riskweighted.sampling.convergence import deciding
 from riskweighted.sampling.saving import BLANK, with_checksum
+from riskweighted.sequence.alphas import Alpha, alphas_of
 from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.declared import Chain, SideBySide
 from riskweighted.sequence.drawing import Drawing, Thetas
@@ -70,13 +72,50 @@ class Fit:
     @classmethod
     def of(cls, block: BlockFit) -> "Fit":
         """The fit of one variable whose block is this one."""
-        made = sequence_of(PreparedModel(block.synthesizer, block.confidential, block.prepared, block.survey))
+        made = sequence_of(PreparedModel(block.synthesizer, block.confidential, block.prepared, block.survey, block.counts))
         name = block.synthesizer.target
         return cls(made, pd.DataFrame({name: block.alpha}), {name: block}, block.random_seed)
 
     def changed(self, **changes: Any) -> "Fit":
         """The same with other values of the fields of its one block."""
         return replace(Fit.of(replace(self.block, **changes)), native=self.native)
+
+    def on(self, records: Frame, alphas: Alpha) -> "Fit":
+        """The same posterior for other records of the file, such as a part of it, with their risk weights.
+
+        Parameters
+        ----------
+        records : DataFrame, m rows
+            With the columns that the fit was made of; of levels of predictors that it has none of, it knows nothing.
+        alphas : (m,) or (m, 1)
+            Weights in [0, 1].
+
+        Returns
+        -------
+        Fit. What is of the whole file stays: precision of the column, its largest value, diagnostics, and all that the model found in it.
+
+        Raises
+        ------
+        InputError
+            If the fit is of a chain, has a guarantee or centred weights, or the records do not suit the model.
+
+        Examples
+        --------
+        >>> from riskweighted.runs.examples import alpha, data, fit
+        >>> half = fit.on(data[:100], alpha[:100])
+        >>> [frame.shape for frame in half.synthesize(2, random_seed=2)]
+        [(100, 5), (100, 5)]
+        """
+        if not self.prepared.of_one:
+            raise InputError(f"other records are of a fit of one variable, and this one is of a chain of {listing(self.variables)}")
+        block, native, records, alphas = self.block, native_of(records), as_pandas(records), as_pandas(alphas)
+        if block.censoring is not None or block.centring is not None:
+            raise InputError("other records are of a fit without a guarantee and centred weights: both are stated of the records fitted to")
+        require_columns(records, [str(name) for name in self.confidential.columns], "records")
+        checked = alphas_of(self.variables, alphas, records.index)
+        alpha = checked[block.synthesizer.target].rename("alpha")
+        made = block.of_other(records, alpha)
+        return replace(self, prepared=Fit.of(made).prepared, alphas=checked, blocks={block.synthesizer.target: made}, native=native)
 
     # -- what it is of
 

@@ -20,12 +20,13 @@ from riskweighted.sampling.direct import not_possible
 from riskweighted.sampling.fitting import compile_prepared
 from riskweighted.sampling.nuts import Progress
 from riskweighted.sampling.settings import AUTO, DIRECT, Sampling
+from riskweighted.sequence.alphas import Alpha, alphas_of, functions_of
 from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.declared import Chain
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.prepare import prepare_sequence, taught
 from riskweighted.sequence.public import refuse_told
-from riskweighted.sequence.tasks import Alpha, BlockTask, alphas_of, block_tasks, fit_tasks, functions_of
+from riskweighted.sequence.tasks import BlockTask, block_tasks, fit_tasks
 
 __all__ = ["CompiledSequence", "compile_model", "fit", "fit_sequence"]
 
@@ -166,7 +167,7 @@ class CompiledSequence:
         L: int = 20,  # noqa: N803
     ) -> Fit:
         """Sample the pseudo posterior with weights alpha; see `fit`. A guarantee needs a model that was compiled for one."""
-        refuse_survey(self.prepared.survey, guarantee)
+        refuse_survey(self.prepared.survey, guarantee, self.prepared.counts)
         if (guarantee is not None) != self.censored:
             raise InputError(f"guarantee: this model was compiled {'for' if self.censored else 'without'} one; compile it again")
         return fit_sequence(self.prepared, alpha, sampling or Sampling(), random_seed, progress, guarantee=guarantee, L=L)

@@ -11,8 +11,9 @@ from riskweighted.contract.centring import Centring
 from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sampling.fitting import compile_prepared
 from riskweighted.sampling.modes import BlockModes, block_modes
+from riskweighted.sequence.alphas import Alpha, alphas_of, functions_of
 from riskweighted.sequence.fit import Fit
-from riskweighted.sequence.tasks import Alpha, alphas_of, block_tasks, functions_of
+from riskweighted.sequence.tasks import block_tasks
 
 __all__ = ["Modes", "Vectors", "modes_of"]
 

@@ -34,15 +34,18 @@ def prepare_sequence(
     confidential: pd.DataFrame,
     survey: str | pd.Series | np.ndarray | None = None,
     alphas: pd.DataFrame | None = None,
+    counts: pd.Series | np.ndarray | None = None,
 ) -> PreparedSequence:
     """Data checked, with survey weights if any, the models of a chain chosen, and every block prepared.
 
-    `alphas` (n, V): risk weights under which a learned part is made, 1 where none are given. InputError says what is wrong with data, rules
-    or weights; of a chain it names the variable.
+    `alphas` (n, V): risk weights under which a learned part is made, 1 where none are given. `counts` (n,): how many records of a file each
+    row stands for, of one variable. InputError says what is wrong with data, rules or weights; of a chain it names the variable.
     """
     if isinstance(declared, Chain):
+        if counts is not None:
+            raise InputError(f"counts are of one variable, and a chain of {listing(declared.variables)} takes none: leave them out")
         return _of_chain(declared, confidential, survey, alphas)
-    return sequence_of(prepare_model(declared, confidential, survey))
+    return sequence_of(prepare_model(declared, confidential, survey, counts))
 
 
 def taught(prepared: PreparedSequence, alphas: pd.DataFrame) -> PreparedSequence:
@@ -57,7 +60,7 @@ def taught(prepared: PreparedSequence, alphas: pd.DataFrame) -> PreparedSequence
 def sequence_of(model: PreparedModel) -> PreparedSequence:
     """The sequence of one variable: one block, of all records, whose design is the synthesizer's own."""
     link = _whole(model, categories_of(model.synthesizer, model.prepared) is not None)
-    return PreparedSequence(model.synthesizer, model.confidential, (link,), survey=model.survey)
+    return PreparedSequence(model.synthesizer, model.confidential, (link,), survey=model.survey, counts=model.counts)
 
 
 def side_by_side(declared: SideBySide, models: Sequence[PreparedModel]) -> PreparedSequence:

@@ -15,11 +15,12 @@ from riskweighted.common.native import Frame, as_pandas, native_of
 from riskweighted.contract.synthesizer import Synthesizer
 from riskweighted.guarantee.statement import Guarantee
 from riskweighted.sampling.saving import check_checksum
+from riskweighted.sequence.alphas import Alpha, alphas_of, functions_of
 from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.declared import Chain
 from riskweighted.sequence.fit import Fit, block_file
 from riskweighted.sequence.prepare import prepare_sequence, taught
-from riskweighted.sequence.tasks import Alpha, alphas_of, block_tasks, functions_of
+from riskweighted.sequence.tasks import block_tasks
 
 __all__ = ["load_fit", "read_fit"]
 

@@ -4,14 +4,13 @@ import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
-from riskweighted.common.frames import check_weights
-from riskweighted.contract.centring import CentredWeights, Centring, OwnFunction
+from riskweighted.contract.centring import Centring, OwnFunction
 from riskweighted.guarantee.cells import Cells
 from riskweighted.guarantee.clip import Censoring
 from riskweighted.guarantee.statement import Guarantee
@@ -24,31 +23,9 @@ from riskweighted.sequence.blocks import Block, PreparedSequence
 from riskweighted.sequence.centring import centring_of, weights_of_status
 from riskweighted.sequence.clipping import censor_blocks
 
-__all__ = ["Alpha", "BlockTask", "alphas_of", "block_alpha", "block_tasks", "fit_tasks", "functions_of"]
+__all__ = ["BlockTask", "block_alpha", "block_tasks", "fit_tasks"]
 
 _COMPARED = 50  # records whose weights are held to the function
-Alpha: TypeAlias = pd.DataFrame | pd.Series | np.ndarray | CentredWeights | None
-
-
-def alphas_of(variables: tuple[str, ...], alpha: Alpha, index: pd.Index) -> pd.DataFrame:
-    """Checked weights of every variable, (n, V), in [0, 1]: given so, or one for all variables, or 1 everywhere."""
-    alpha = alpha.alpha if isinstance(alpha, CentredWeights) else alpha
-    if isinstance(alpha, pd.DataFrame):
-        if sorted(map(str, alpha.columns)) != sorted(variables):
-            raise InputError(f"alpha has columns {listing(alpha.columns)}; they must be the synthesized variables {listing(variables)}")
-        given: dict[str, Any] = {name: alpha[name] for name in variables}
-    elif isinstance(alpha, np.ndarray) and alpha.ndim == 2:
-        if alpha.shape != (len(index), len(variables)):
-            raise InputError(f"weights: alpha has shape {alpha.shape}; valid are ({len(index)},) and ({len(index)}, {len(variables)})")
-        given = dict(zip(variables, alpha.T, strict=True))
-    else:
-        given = dict.fromkeys(variables, np.ones(len(index)) if alpha is None else alpha)
-    return pd.DataFrame({name: check_weights(weights, index) for name, weights in given.items()}, index)
-
-
-def functions_of(alpha: Alpha) -> Mapping[str, OwnFunction] | None:
-    """The weights of every variable as functions of a record's own value, where they are centred."""
-    return alpha.functions if isinstance(alpha, CentredWeights) else None
 
 
 def block_alpha(block: Block, alphas: pd.DataFrame) -> pd.Series:

@@ -19,11 +19,11 @@ from riskweighted.measures.context import Subject
 from riskweighted.measures.measure import Estimate
 from riskweighted.measures.settings import EvaluationSettings
 from riskweighted.sampling.settings import Sampling
+from riskweighted.sequence.alphas import Alpha, alphas_of
 from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.fitting import fit_sequence
 from riskweighted.sequence.modes import modes_of
-from riskweighted.sequence.tasks import Alpha, alphas_of
 from riskweighted.tuning.constraints import Constraint, Leaving, constraints_of, constraints_table
 from riskweighted.tuning.datasets import DATASETS
 from riskweighted.tuning.scan import Path, Point, Scan, Scorer, Weigh, path_of, scan_path

@@ -23,8 +23,9 @@ from riskweighted.sampling.blind import refuse_dependence
 from riskweighted.sampling.block_fit import prepare_model
 from riskweighted.sampling.graphs import compile_log_prior
 from riskweighted.sampling.laplace import modes_from
+from riskweighted.sequence.alphas import alphas_of
 from riskweighted.sequence.prepare import prepare_sequence
-from riskweighted.sequence.tasks import alphas_of, block_tasks
+from riskweighted.sequence.tasks import block_tasks
 
 N = 60
 NORMAL = rw.Reference("norm", {"loc": 0.2, "scale": 1.3})

@@ -11,11 +11,12 @@ import riskweighted as rw
 from riskweighted.contract.categories import target_numbers
 from riskweighted.contract.distribution import fixed
 from riskweighted.guarantee.statement import Statement
+from riskweighted.sequence.alphas import alphas_of
 from riskweighted.sequence.clipping import sequence_obstacles
 from riskweighted.sequence.drawing import Drawing
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.prepare import prepare_sequence
-from riskweighted.sequence.tasks import alphas_of, block_tasks
+from riskweighted.sequence.tasks import block_tasks
 
 N = 60
 RENT = {"model": "linear-regression", "formula": "rent ~ age", "location": 700.0, "scale": 100.0}

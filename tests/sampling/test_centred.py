@@ -11,8 +11,9 @@ import riskweighted as rw
 from riskweighted.contract.layout import layout_of
 from riskweighted.runs.study import demo_study
 from riskweighted.sampling.centred import CentredTerm
+from riskweighted.sequence.alphas import alphas_of, functions_of
 from riskweighted.sequence.prepare import prepare_sequence
-from riskweighted.sequence.tasks import alphas_of, block_tasks, functions_of
+from riskweighted.sequence.tasks import block_tasks
 from riskweighted.weights.margins import FLOOR, overfilling
 from riskweighted.weights.names import is_centred
 

@@ -11,12 +11,12 @@ import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import fingerprint
 from riskweighted.sampling.settings import Sampling
+from riskweighted.sequence.alphas import alphas_of
 from riskweighted.sequence.fitting import fit_sequence
 from riskweighted.sequence.outcomes import Outcomes
 from riskweighted.sequence.prepare import prepare_sequence
 from riskweighted.sequence.recoding import make_recipes
 from riskweighted.sequence.saved import read_fit
-from riskweighted.sequence.tasks import alphas_of
 
 N = 600
 VARIABLES = ("marital", "smoke", "cigarettes", "income", "health")

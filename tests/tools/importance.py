@@ -7,9 +7,9 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError
 from riskweighted.sampling.loo import K_LIMIT, importance_weights
+from riskweighted.sequence.alphas import Alpha, alphas_of
 from riskweighted.sequence.blocks import Block
 from riskweighted.sequence.fit import Fit
-from riskweighted.sequence.tasks import Alpha, alphas_of
 
 __all__ = ["Neighbour", "reweighted_draws"]
 

@@ -4,9 +4,10 @@ import numpy as np
 
 from riskweighted.contract.layout import as_posterior, layout_of
 from riskweighted.sampling.laplace import laplace_draws
+from riskweighted.sequence.alphas import alphas_of, functions_of
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.prepare import prepare_sequence
-from riskweighted.sequence.tasks import alphas_of, block_tasks, functions_of
+from riskweighted.sequence.tasks import block_tasks
 
 
 def laplace_fit(declared, data, weights=None, *, draws=200, seed=1):
