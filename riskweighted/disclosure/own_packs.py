@@ -59,7 +59,7 @@ class FittedPacks:
         count = drawn.values.shape[2]
         packs = np.array([rng.choice(count, copies, replace=count < copies) for _ in range(repeats)])
         failed = np.flatnonzero(~without.judged)
-        refits = refits if can_refit(weighting) and len(without.judged) <= REFITTED else 0
+        refits = refits if can_refit(weighting) and not fit.of_part and len(without.judged) <= REFITTED else 0
         failed = failed[np.argsort(-np.nan_to_num(without.pareto_k[failed], nan=np.inf), kind="stable")][:refits]
         refitted, judged, single = {}, without.judged.copy(), np.where(without.judged, without.single, np.nan)
         for record in failed.tolist():

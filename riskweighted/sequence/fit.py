@@ -185,6 +185,11 @@ class Fit:
         """Fingerprint of the confidential data, where it is known."""
         return self.block.data
 
+    @property
+    def of_part(self) -> bool:
+        """Whether its records are others than it was fitted to, see `on`: a fit of them would be another posterior."""
+        return any(block.file is not None for block in self.blocks.values())
+
     def largest(self, variable: str) -> np.ndarray:
         """max over the draws of abs(log p(y_i | theta_s)) of a variable's blocks, times the survey weight where there is one, (n,)."""
         blocks = [block for block in self.prepared.blocks if block.variable == variable]
