@@ -15,7 +15,8 @@ def thinned(weight: np.ndarray, counted: bool = False) -> np.ndarray:
     if counted:
         ends = np.cumsum(weight)
         places = np.searchsorted(ends, (np.arange(_ROUGH) + 0.5) * (ends[-1] / _ROUGH), side="right")
-        return np.bincount(np.minimum(places, len(weight) - 1), minlength=len(weight)) * (ends[-1] / _ROUGH)
+        times = np.bincount(np.minimum(places, len(weight) - 1), minlength=len(weight))
+        return np.asarray(times * (ends[-1] / _ROUGH))
     used = np.flatnonzero(weight > 0)
     step = -(-len(used) // _ROUGH)
     kept, weights = used[step // 2 :: step], np.zeros(len(weight))

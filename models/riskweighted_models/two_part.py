@@ -194,7 +194,7 @@ class TwoPart(OfFormula):
     ) -> Part:
         """The model of the members of a sign, prepared for their sizes among those of all (n,)."""
         if counts is not None and not takes_counts(synthesizer):
-            raise InputError(f"value = {self.value!r} takes no counted rows: its prepare has no 'counts'")
+            raise ContractError(f"value = {self.value!r} takes no counted rows: its prepare has no 'counts'")
         frame = self._frame(data, filled(sizes, member))
         try:
             prepared = self._prepared(synthesizer, data, sizes, member, sign, counts)

@@ -15,10 +15,23 @@ import pandas as pd
 from riskweighted.contract.categories import categories_of
 from riskweighted.contract.distribution import draw_values
 from riskweighted.contract.drawing import check_codes, levels_at
-from riskweighted.contract.synthesizer import ContractError, Draw, Synthesizer
+from riskweighted.contract.synthesizer import Blueprint, ContractError, Draw, Synthesizer
 from riskweighted.sampling.graphs import compile_log_prior, parameters_at
 
-__all__ = ["FEW_SEEDS", "SEEDS", "WHOLE", "Shown", "Task", "draws_of", "each_draw", "log_priors", "main", "show", "shown_elsewhere"]
+__all__ = [
+    "FEW_SEEDS",
+    "SEEDS",
+    "WHOLE",
+    "Shown",
+    "Task",
+    "draws_of",
+    "each_draw",
+    "log_priors",
+    "main",
+    "near_start",
+    "show",
+    "shown_elsewhere",
+]
 
 SEEDS = 20  # at every place and in every way of drawing, none of them twice
 FEW_SEEDS = 2  # where all of many records are drawn and sent
@@ -101,13 +114,17 @@ def log_priors(synthesizer: Synthesizer, prepared: Any, n: int, places: Any) -> 
     blueprint = synthesizer.build(prepared)
     if blueprint is None:
         return np.zeros(0), places
-    if places is None:
-        start, rng = blueprint.model.initial_point(), np.random.default_rng(9)
-        first = [np.asarray(start[str(value.name)], dtype=float) for value in blueprint.model.value_vars]
-        jittered = [[value + rng.normal(0, 0.3, value.shape) for value in first] for _ in range(_PRIORS - 1)]
-        places = parameters_at(blueprint, [first, *jittered])
+    places = near_start(blueprint) if places is None else places
     log_prior = compile_log_prior(blueprint)
     return np.array([log_prior(theta, np.ones(n)) for theta in places]), places
+
+
+def near_start(blueprint: Blueprint) -> tuple[Draw, ...]:
+    """Parameters where chains begin, and at jittered places near it."""
+    start, rng = blueprint.model.initial_point(), np.random.default_rng(9)
+    first = [np.asarray(start[str(value.name)], dtype=float) for value in blueprint.model.value_vars]
+    jittered = [[value + rng.normal(0, 0.3, value.shape) for value in first] for _ in range(_PRIORS - 1)]
+    return parameters_at(blueprint, [first, *jittered])
 
 
 def shown_elsewhere(task: Task) -> tuple[dict[str, Shown], dict[str, np.ndarray]]:

@@ -20,6 +20,7 @@ from riskweighted.contract.synthesizer import Blueprint, Density, Draw, is_stran
 from riskweighted.guarantee.clip import LOWER, UPPER, Censoring
 from riskweighted.sampling.agreement import check_censored, check_centred, check_density, check_draws, check_weighted
 from riskweighted.sampling.blind import check_independent, refuse_dependence
+from riskweighted.sampling.blind_process import near_start
 from riskweighted.sampling.block_fit import BlockFit, PreparedModel
 from riskweighted.sampling.centred import EXPECTED, CentredTerm, graph_coefficients
 from riskweighted.sampling.convergence import Drawn, failure, judge
@@ -197,8 +198,13 @@ class CompiledModel:
                 refuse_dependence(synthesizer, fitted.prepared, fitted.confidential, thetas, fitted.censoring.cells)
         check_draws(synthesizer, fitted.prepared, thetas, fitted.confidential)
         if is_strange(synthesizer):
-            guaranteed = fitted.censoring is not None
-            check_independent(synthesizer, fitted.prepared, thetas, fitted.confidential, guaranteed=guaranteed, elsewhere=True)
+            guaranteed, prepared = fitted.censoring is not None, fitted.prepared
+            places: Sequence[Draw] = thetas
+            if fitted.counts is not None:  # tried with each row as one record
+                prepared = synthesizer.prepare(fitted.confidential)
+                blueprint = synthesizer.build(prepared)
+                places = ({},) if blueprint is None else near_start(blueprint)
+            check_independent(synthesizer, prepared, places, fitted.confidential, guaranteed=guaranteed, elsewhere=True)
 
     def _check_centred(self, fitted: BlockFit, thetas: Sequence[Draw]) -> None:
         """What a centred fit is asked besides: what was sampled is the sum of what its distribution says that records add."""

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import pymc as pm
 import pytest
 from counted import COUNTED, counted_file
 from laplace_fit import laplace_fit
@@ -78,6 +79,29 @@ def test_what_is_judged_is_of_records_that_stand_for_the_file(name):
         np.testing.assert_allclose(values, stated[quantity], rtol=1e-8, err_msg=quantity)
     assert counted.precision == whole.precision
     assert counted.categories is not None or counted.block._limit == whole.block._limit
+
+
+class Laplace(rw.Regression):
+    """A class of another package, sampled by its graph."""
+
+    def priors(self, predictors):
+        slope = pm.Normal("slope", 0, 50, shape=predictors)
+        return {"level": pm.Normal("level", 300, 100), "slope": slope, "width": pm.HalfNormal("width", 200)}
+
+    def values(self, theta, x):
+        return pm.Laplace.dist(theta["level"] + x @ theta["slope"], theta["width"])
+
+
+@pytest.mark.slow
+def test_a_class_of_another_package_is_fitted_to_counted_rows():
+    """Whether its draws see the sensitive values is tried with each row as one record, since moved rows would stand for others."""
+    prepared = prepare_sequence(Laplace("rent ~ group + age"), FILE.rows, counts=FILE.counts)
+    fit = fit_sequence(prepared, series(ALPHA), SHORT, 1)
+    assert fit.converged
+    weight = ALPHA * FILE.counts
+    order = np.argsort(FILE.rows["rent"].to_numpy(), kind="stable")
+    median = FILE.rows["rent"].to_numpy()[order][np.searchsorted(np.cumsum(weight[order]), weight.sum() / 2)]
+    assert abs(float(fit.posterior["level"].mean()) - median) < 30
 
 
 def test_modes_of_counted_rows_are_those_of_the_file(both):
@@ -191,7 +215,7 @@ def test_a_fit_of_counted_rows_serves_the_records(name):
 
 
 def test_what_is_of_the_file_stays_of_the_file():
-    """A part whose values are all coarse and small is drawn as finely as the file, and told of no explosion within the file's own values."""
+    """A part of coarse and small values is drawn as finely as the file, and no value that the file may have is told of as an explosion."""
     rows = FILE.rows.assign(gain=FILE.rows["rent"])
     rows.loc[:5, "gain"] = [3.0, 7.0, 11.0, 20_000.0, 21_000.0, 5.0]
     whole = laplace_fit(COUNTED["linear-regression alone"].unbounded(), rows, draws=30)

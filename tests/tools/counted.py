@@ -1,4 +1,4 @@
-"""A file whose different records stand once, with how often each stands there, and the file itself; every synthesizer that takes such rows."""
+"""Different records with how often each stands in a file, the file itself, and every synthesizer that takes such rows."""
 
 from typing import Any, NamedTuple
 
@@ -37,7 +37,7 @@ COUNTED: dict[str, Any] = {
 
 
 class File(NamedTuple):
-    """``rows`` (m,) and how many records ``counts`` (m,) each stands for; ``records`` (n,), each row so often, of which ``row`` (n,) each is."""
+    """``rows`` (m,), and ``counts`` (m,) of the records that each stands for; ``records`` (n,), and which ``row`` (n,) each is."""
 
     rows: pd.DataFrame
     counts: np.ndarray
