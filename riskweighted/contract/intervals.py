@@ -1,6 +1,6 @@
 """The intervals over whose masses an expectation is summed, and which values of the file stand for each (METHODS section 15)."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -8,10 +8,24 @@ from riskweighted.contract.categories import categories_of
 from riskweighted.contract.centring import Intervals
 from riskweighted.contract.synthesizer import Synthesizer
 
-__all__ = ["intervals_of", "values_within"]
+__all__ = ["Places", "intervals_of", "places_of", "values_within"]
 
 _MOST = 64  # intervals of a model that names none
 _VALUES = 4  # of the file, by which the mean weight in an interval is found
+
+
+class Places(NamedTuple):
+    """Where centring looks at weights: ``intervals``, and ``numbers`` (N,) of the file that stand for them, with ``whose`` (N,) each is."""
+
+    intervals: Intervals
+    numbers: np.ndarray
+    whose: np.ndarray
+
+
+def places_of(synthesizer: Synthesizer, prepared: Any, y: np.ndarray) -> Places:
+    """Those of a model and all values (n,) of its file, or its different values: it plays no part how many records have one."""
+    intervals = intervals_of(synthesizer, prepared, y)
+    return Places(intervals, *values_within(intervals, y))
 
 
 def intervals_of(synthesizer: Synthesizer, prepared: Any, y: np.ndarray) -> Intervals:

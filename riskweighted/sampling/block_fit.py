@@ -20,6 +20,7 @@ from riskweighted.common.survey import checked_survey
 from riskweighted.contract.categories import categories_of, target_numbers
 from riskweighted.contract.centring import Centring
 from riskweighted.contract.distribution import Records, draw_values, fixed, log_densities
+from riskweighted.contract.intervals import Places, places_of
 from riskweighted.contract.layout import layout_of
 from riskweighted.contract.synthesizer import Blueprint, ContractError, Draw, Synthesizer, keeps_true_values, takes_counts
 from riskweighted.design.precision import find_precision, round_within
@@ -41,11 +42,13 @@ _FAR = 10  # times the largest confidential value: drawn values beyond are warne
 class OfFile(NamedTuple):
     """What is found in the column of the file that a model was fitted to, where a fit holds other records of it.
 
-    ``precision`` of the column (`BlockFit.precision`); ``limit``, beyond which drawn values are warned of, None of levels. Confidential.
+    ``precision`` of the column (`BlockFit.precision`); ``limit``, beyond which drawn values are warned of, None of levels; ``places`` where
+    centring looks at weights, None of a fit that is not centred. Confidential.
     """
 
     precision: float | None
     limit: float | None
+    places: Places | None
 
 
 def weights_of(alpha: pd.Series, survey: pd.Series | None, counts: pd.Series | None) -> pd.Series:
@@ -261,7 +264,9 @@ class BlockFit:
 
     def of_other(self, records: pd.DataFrame, alpha: pd.Series) -> "BlockFit":
         """The same posterior for other records of the file, with weights alpha (m,)."""
-        file = OfFile(self.precision, None if self.categories is not None else self._limit)
+        limit = None if self.categories is not None else self._limit
+        places = None if self.centring is None else places_of(self.synthesizer, self.prepared, self.y)
+        file = self.file or OfFile(self.precision, limit, places)
         held = replace(self, confidential=records, prepared=self.prepared.at(records), alpha=alpha, file=file)
         return replace(held, data=None, survey=None, counts=None)
 

@@ -14,7 +14,7 @@ import pandas as pd
 
 from riskweighted.contract.categories import categories_of, target_numbers
 from riskweighted.contract.centring import Centring, Intervals, OwnFunction
-from riskweighted.contract.intervals import intervals_of, values_within
+from riskweighted.contract.intervals import Places, places_of
 from riskweighted.sequence.blocks import Block, PreparedSequence
 
 __all__ = ["centring_of", "weights_of_status"]
@@ -23,11 +23,14 @@ _ROOM = 4_000_000  # numbers that are kept
 _OTHERS = 16  # values of others by which the weight of a kind of value is found
 
 
-def centring_of(prepared: PreparedSequence, block: Block, function: OwnFunction) -> Centring | None:
-    """What is taken off the pseudo posterior of a block; None where no record's weight depends on its value: it is constant then."""
+def centring_of(prepared: PreparedSequence, block: Block, function: OwnFunction, places: Places | None = None) -> Centring | None:
+    """What is taken off the pseudo posterior of a block; None where no record's weight depends on its value: it is constant then.
+
+    `places`: those of the whole file, where the records are a part of it.
+    """
     model, members = block.model, np.flatnonzero(block.member)
     y = target_numbers(model.synthesizer, model.prepared, model.confidential)
-    intervals = intervals_of(model.synthesizer, model.prepared, y)
+    intervals, numbers, whose = places or places_of(model.synthesizer, model.prepared, y)
     own, kinds = np.maximum(intervals.kind[intervals.of(y)], 0), None
     column = prepared.confidential[block.variable]
     if block.status is not None:
@@ -40,12 +43,11 @@ def centring_of(prepared: PreparedSequence, block: Block, function: OwnFunction)
                 function.at(members, _values(column, [outcome]))[:, 0],
             ]
         )
-        places = np.zeros(2, dtype=int)
-        places[0 if levels is None else levels.index(False)], places[1 if levels is None else levels.index(True)] = 0, 1
-        inside = partial(_taken, by_status[:, places])
+        order = np.zeros(2, dtype=int)
+        order[0 if levels is None else levels.index(False)], order[1 if levels is None else levels.index(True)] = 0, 1
+        inside = partial(_taken, by_status[:, order])
     else:
         levels = categories_of(model.synthesizer, model.prepared)
-        numbers, whose = values_within(intervals, y)
         asked = _values(column, list(numbers) if levels is None else [levels[int(number)] for number in numbers])
         inside = partial(_inside, function, members, asked, whose, len(intervals.lower))
         if intervals.kind.max() > 0:
@@ -53,6 +55,8 @@ def centring_of(prepared: PreparedSequence, block: Block, function: OwnFunction)
     survey = np.ones(len(members)) if model.survey is None else model.survey.to_numpy()
     label = hashlib.sha256(f"{function.label}/{block.name}".encode()).hexdigest()[:24]
     centring = Centring(intervals, _once(inside, len(members), len(intervals.lower)), own, kinds, survey, label)
+    if places is not None:  # of the other parts it may depend
+        return centring
     depends = any((weights != weights[:, :1]).any() for weights in map(inside, centring.chunks()))
     return centring if depends or kinds is not None else None
 

@@ -30,8 +30,9 @@ from riskweighted.guarantee.statement import Statement
 from riskweighted.sampling.block_fit import BlockFit, PreparedModel, plug_in
 from riskweighted.sampling.convergence import deciding
 from riskweighted.sampling.saving import BLANK, with_checksum
-from riskweighted.sequence.alphas import Alpha, alphas_of
+from riskweighted.sequence.alphas import Alpha, alphas_of, functions_of
 from riskweighted.sequence.blocks import PreparedSequence
+from riskweighted.sequence.centring import centring_of
 from riskweighted.sequence.declared import Chain, SideBySide
 from riskweighted.sequence.drawing import Drawing, Thetas
 from riskweighted.sequence.prepare import sequence_of
@@ -87,8 +88,8 @@ class Fit:
         ----------
         records : DataFrame, m rows
             With the columns that the fit was made of; of levels of predictors that it has none of, it knows nothing.
-        alphas : (m,) or (m, 1)
-            Weights in [0, 1].
+        alphas : (m,), (m, 1) or CentredWeights
+            Weights in [0, 1], centred where those of the fit are.
 
         Returns
         -------
@@ -97,7 +98,7 @@ class Fit:
         Raises
         ------
         InputError
-            If the fit is of a chain, has a guarantee or centred weights, or the records do not suit the model.
+            If the fit is of a chain or has a guarantee, its weights are centred and those given are not, or records do not suit the model.
 
         Examples
         --------
@@ -109,13 +110,18 @@ class Fit:
         if not self.prepared.of_one:
             raise InputError(f"other records are of a fit of one variable, and this one is of a chain of {listing(self.variables)}")
         block, native, records, alphas = self.block, native_of(records), as_pandas(records), as_pandas(alphas)
-        if block.censoring is not None or block.centring is not None:
-            raise InputError("other records are of a fit without a guarantee and centred weights: both are stated of the records fitted to")
+        functions = functions_of(alphas)
+        if block.censoring is not None:
+            raise InputError("other records are of a fit without a guarantee, which is stated of the records that it was fitted to")
+        if functions is None and block.centring is not None:
+            raise InputError("the weights of this fit are centred: those of other records must be too, as rw.centred_weights makes them")
         require_columns(records, [str(name) for name in self.confidential.columns], "records")
         checked = alphas_of(self.variables, alphas, records.index)
-        alpha = checked[block.synthesizer.target].rename("alpha")
-        made = block.of_other(records, alpha)
-        return replace(self, prepared=Fit.of(made).prepared, alphas=checked, blocks={block.synthesizer.target: made}, native=native)
+        name, made = block.synthesizer.target, block.of_other(records, checked[block.synthesizer.target].rename("alpha"))
+        prepared = Fit.of(made).prepared
+        if functions is not None and made.centring is not None and made.file is not None:
+            made = replace(made, centring=centring_of(prepared, prepared.blocks[0], functions[name], made.file.places))
+        return replace(self, prepared=prepared, alphas=checked, blocks={name: made}, native=native)
 
     # -- what it is of
 

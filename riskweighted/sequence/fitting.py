@@ -20,7 +20,7 @@ from riskweighted.sampling.direct import not_possible
 from riskweighted.sampling.fitting import compile_prepared
 from riskweighted.sampling.nuts import Progress
 from riskweighted.sampling.settings import AUTO, DIRECT, Sampling
-from riskweighted.sequence.alphas import Alpha, alphas_of, functions_of
+from riskweighted.sequence.alphas import Alpha, alphas_of, centrings_of, functions_of
 from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.declared import Chain
 from riskweighted.sequence.fit import Fit
@@ -126,7 +126,7 @@ def fit_sequence(
     check_seed(random_seed)
     checked = alphas_of(prepared.variables, alphas, prepared.confidential.index)
     prepared = taught(prepared, checked)
-    wanted = block_tasks(prepared, checked, random_seed, guarantee, L, functions_of(alphas))
+    wanted = block_tasks(prepared, checked, random_seed, guarantee, L, functions_of(alphas), centrings_of(alphas))
     if guarantee is not None:
         refuse_told(prepared, guarantee)
     _refuse_engine(wanted, sampling)
