@@ -19,11 +19,11 @@ from riskweighted_models.mixture_layout import MixtureRows, mixture_rows
 from riskweighted_models.mixture_posterior import MixtureLayout, mixture_density
 from riskweighted_models.normal_parts import NormalParts
 from riskweighted_models.raw_columns import ridge, root_of_inverse
-from riskweighted_models.scaling import ScaledRecords, ScaledResponse, StandardUnits, expected_masses
+from riskweighted_models.scaling import COUNTED_TO, ScaledRecords, ScaledResponse, StandardUnits, expected_masses
 
 __all__ = ["NormalMixture"]
 
-_EXACT_UP_TO, _BIN, _WORTH = 100_000, 0.01, 0.9  # records; sd of a response; of the pairs that there are
+_EXACT_UP_TO, _WORTH = 100_000, 0.9  # records; of the pairs that there are
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ class NormalMixture(StandardUnits):
         """The pairs that are sampled with: of a large file those of rounded responses, where they are fewer."""
         if self.exact or prepared.design.size <= _EXACT_UP_TO:
             return rows
-        rounded = mixture_rows(prepared.raw.distinct, np.rint(prepared.z / _BIN) * _BIN, prepared.design.counts)
+        rounded = mixture_rows(prepared.raw.distinct, np.rint(prepared.z / COUNTED_TO) * COUNTED_TO, prepared.design.counts)
         return rounded if len(rounded.z) < _WORTH * len(rows.z) else rows
 
     def _gates(self, predictors: int) -> bool:

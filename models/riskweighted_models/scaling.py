@@ -21,7 +21,9 @@ from riskweighted_models.normal_parts import NormalParts
 from riskweighted_models.of_formula import OfFormula
 from riskweighted_models.raw_columns import RawColumns, raw_columns
 
-__all__ = ["ScaledRecords", "ScaledResponse", "StandardUnits", "expected_masses", "on_scale", "standard_units"]
+__all__ = ["COUNTED_TO", "ScaledRecords", "ScaledResponse", "StandardUnits", "expected_masses", "on_scale", "standard_units"]
+
+COUNTED_TO = 0.01  # standard deviations, to which responses of a large file are rounded
 
 
 class ScaledResponse(NamedTuple):
@@ -143,6 +145,13 @@ class StandardUnits(OfFormula):
         scale = float(sd_of(values, counts)) if self.scale is None else float(self.scale)
         design = build_design(self.formula, data, counts)
         return ScaledResponse((values - location) / scale, design, raw_columns(design), location, scale, self._transform)
+
+    def settled(self, values: pd.Series, counts: np.ndarray) -> tuple[Self, np.ndarray]:
+        """The same with location and scale of the file, and for each value one that lies within a two-hundredth of the scale of it."""
+        alone = replace(self, formula=f"`{self.target}` ~ 1").prepare(values.rename(self.target).to_frame(), counts)
+        stated = replace(self, location=alone.location, scale=alone.scale)
+        standing = alone.transform.inverse(alone.location + alone.scale * np.rint(alone.z / COUNTED_TO) * COUNTED_TO)
+        return stated, standing if self.support is None else np.clip(standing, *self.support)
 
     @property
     def data_dependent(self) -> tuple[str, ...]:

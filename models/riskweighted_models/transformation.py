@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -146,6 +146,17 @@ class Transformation(OfFormula):
         if np.isinf(high):
             high = min(10.0 ** min(np.ceil(np.log10(values.max())) + 1, 308), largest_of(dtype))
         return bounds._replace(low=max(low, 0.0), high=high)
+
+    def settled(self, values: pd.Series, counts: np.ndarray) -> tuple[Self, np.ndarray]:
+        """The same with the knots of the file, and for each value the largest one of its bin that is a multiple of as much."""
+        named = values.rename(self.target)
+        alone = replace(self, formula=f"`{self.target}` ~ 1").prepare(named.to_frame(), counts)
+        numbers = named.to_numpy(dtype=float)
+        knots = default_knots(numbers, *alone.bounds, counts) if self.knots is None else self.knots
+        cell = alone.bins * alone.grid.points.shape[1] + alone.heap
+        largest = np.full(int(cell.max()) + 1, -np.inf)
+        np.maximum.at(largest, cell, numbers)
+        return replace(self, knots=tuple(map(float, knots))), largest[cell]
 
     def build(self, prepared: Binned) -> Blueprint:
         """Priors and weighted likelihood; the same as a compiled density, which is sampled."""

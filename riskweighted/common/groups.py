@@ -1,6 +1,7 @@
 """Values as a few groups: numbers cut at quantiles, values that many records hold alone, categories by level, missing apart."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -8,8 +9,9 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import as_floats, kind_of_values
+from riskweighted.common.value_counts import ValueCounts
 
-__all__ = ["group_codes", "group_kind", "most_categories"]
+__all__ = ["Grouping", "as_text", "group_codes", "group_kind", "level_groups", "most_categories", "number_groups"]
 
 Kind = Literal["numbers", "categories", "nothing"]
 _MOST_SHARE = 0.2  # of the records; text of more different values is a measurement, a name or an amount
@@ -49,29 +51,51 @@ def group_codes(columns: Sequence[pd.Series], groups: int, *, numeric: bool, alo
     beyond the first. Categories: by level, in the order of the first column's categories, else sorted as text.
     """
     if numeric:
-        edges = _edges(as_floats(columns[0]), groups, alone)
-        return [_between(as_floats(column), edges) for column in columns]
-    first = columns[0].dtype
-    declared = list(first.categories) if isinstance(first, pd.CategoricalDtype) else []
-    coded = [pd.factorize(column) for column in columns]
-    held = [pd.Index(levels, dtype=object) for _, levels in coded]
-    index = pd.Index(
-        dict.fromkeys([*declared, *sorted(dict.fromkeys(level for present in held for level in present), key=str)]), dtype=object
-    )
-    return [np.append(index.get_indexer(present) + 1, 0)[which] for present, (which, _) in zip(held, coded, strict=True)]  # -1 is missing
+        grouping = number_groups(ValueCounts.of(_present(columns[0])), groups, alone)
+    else:
+        first = columns[0].dtype
+        declared = first.categories.tolist() if isinstance(first, pd.CategoricalDtype) else ()
+        grouping = level_groups(declared, (level for column in columns for level in pd.unique(column.dropna()).tolist()))
+    return [grouping.codes(column) for column in columns]
 
 
-def _edges(values: np.ndarray, groups: int, codes: Sequence[float]) -> np.ndarray:
-    """Upper ends of the groups but the last; a spike's group lies between the number just below it and itself."""
-    present, counts = np.unique(values[~np.isnan(values)], return_counts=True)
-    spike = (counts * groups >= counts.sum()) | np.isin(present, codes)
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """The groups of one variable, by which any file is coded: upper ``edges`` of those of numbers but the last, or ``levels``."""
+
+    edges: np.ndarray | None = field(default=None, repr=False)
+    levels: tuple[object, ...] = field(default=(), repr=False)
+
+    def codes(self, column: pd.Series) -> np.ndarray:
+        """The group of every value, (n,): from 1, 0 where it is missing."""
+        if self.edges is not None:
+            values = as_floats(column)
+            return np.asarray(np.where(np.isnan(values), 0, 1 + np.searchsorted(self.edges, values, side="left")))
+        which, present = pd.factorize(column)
+        places = pd.Index(self.levels, dtype=object).get_indexer(pd.Index(present, dtype=object))
+        return np.asarray(np.append(places + 1, 0)[which])  # -1 is missing
+
+
+def number_groups(counts: ValueCounts, groups: int, alone: Sequence[float] = ()) -> Grouping:
+    """The groups that `group_codes` makes of numbers, by how many records of the first file hold each."""
+    spike = (counts.counts * groups >= len(counts)) | np.isin(counts.values, alone)
     if (~spike).sum() <= groups:
         spike[:] = True
-    alone, rest = present[spike], np.repeat(present[~spike], counts[~spike])
-    cuts = np.quantile(rest, np.arange(1, groups) / groups) if len(rest) else rest
-    return np.unique(np.concatenate([cuts, alone, np.nextafter(alone, -np.inf)]))
+    lonely, rest = counts.values[spike], ValueCounts(counts.values[~spike], counts.counts[~spike])
+    cuts = [rest.quantile(quantile) for quantile in np.arange(1, groups) / groups] if len(rest) else []
+    return Grouping(np.unique(np.concatenate([cuts, lonely, np.nextafter(lonely, -np.inf)])))
 
 
-def _between(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """1 + the number of edges strictly below each value, 0 for NaN."""
-    return np.where(np.isnan(values), 0, 1 + np.searchsorted(edges, values, side="left"))
+def level_groups(declared: Iterable[object], levels: Iterable[object]) -> Grouping:
+    """The groups that `group_codes` makes of the levels of all files, those that the first one declares before the others."""
+    return Grouping(levels=tuple(dict.fromkeys([*declared, *as_text(levels)])))
+
+
+def as_text(levels: Iterable[object]) -> list[object]:
+    """Different levels, sorted as text."""
+    return sorted(dict.fromkeys(levels), key=lambda level: (str(level), type(level).__name__))
+
+
+def _present(column: pd.Series) -> np.ndarray:
+    values = as_floats(column)
+    return np.asarray(values[~np.isnan(values)])

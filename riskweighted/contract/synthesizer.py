@@ -171,6 +171,10 @@ class Synthesizer(Protocol):
     True`` for a class whose output holds confidential values, so that it is never treated as synthetic; and ``support = (low, high)``,
     public bounds that draws keep to, so that rounding keeps to them too.
 
+    ``settled(values, counts)``, of one that takes counts: from the distinct values of a whole file and how many records have each, (G,),
+    to the same synthesizer with what `prepare` would find in them stated, and to the value (G,) that stands for each where records are
+    counted: the same one for values that its likelihood does not tell apart, or by no more than it says.
+
     A guarantee (`riskweighted.guarantee.statement`) needs ``data_dependent``: names of all that priors, likelihood or draws take from the
     sensitive values besides the record's own likelihood, as the settings stand; () for nothing. It asks for ``response(prepared)``, the
     values on the model's scale (n,), where a reference is given, and for ``from_response(responses, prepared)``, the way back of any such

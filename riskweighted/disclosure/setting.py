@@ -31,7 +31,8 @@ _HALVINGS = 50  # by which attacks are chosen
 
 class Asked(NamedTuple):
     """Of what attribution is asked besides a scenario: released unaltered columns, groups, units, survey weights, a board's limits, and
-    whether rows leave shuffled within released patterns.
+    whether rows leave shuffled within released patterns. ``of``: records of the file, where those of the question are known
+    patterns of it that were taken at random.
     """
 
     released: Sequence[str] = ()
@@ -40,6 +41,7 @@ class Asked(NamedTuple):
     survey: str | None = None
     settings: DisclosureSettings | None = None
     shuffled: bool = True
+    of: int | None = None
 
 
 class Setting:
@@ -85,6 +87,7 @@ class Setting:
         everyone = _groups(Coding(coding.world), self.asked.groups)
         groups = {name: self.cut(members) for name, members in everyone.items()}
         drawn = None if self.rows is None else self.patterns
+        drawn = drawn if self.asked.of is None else self.cut(self.world.patterns.codes)  # which were taken at random
         of_all = (self.halves, none, named_by_constant(coding), self.cut(judged), groups, everyone)
         return Records(*of_all, self.weights, self.units, self.folds, drawn)
 
@@ -126,7 +129,7 @@ class Setting:
         first = table.iloc[0]
         units = first["records"] if self.units is None else len(np.unique(self.units))
         persons = max(units * max(first["upper"], 0.0), first["named"] - first["reversed"], 0.0)
-        table.attrs["persons"] = float(persons * len(self.world.confidential) / len(self.patterns))
+        table.attrs["persons"] = float(persons * (self.asked.of or len(self.world.confidential)) / len(self.patterns))
         return table
 
 

@@ -2,26 +2,25 @@
 
 import warnings
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
 from numbers import Real
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import RiskWeightedWarning
+from riskweighted.evaluation.parts import How, again, as_rows, asked, complete, rows, tallies
 from riskweighted.evaluation.tables import CONFIDENTIAL, as_row, as_table
 from riskweighted.intruder.world import World
 from riskweighted.measures.context import Context
 from riskweighted.measures.measure import Computation, Measure, Value, values_of
+from riskweighted.measures.parts import Tally
 from riskweighted.measures.registry import is_ours, measures
-from riskweighted.measures.released import of_patterns, of_scheme
+from riskweighted.measures.released import of_patterns, of_scheme, tally_of_patterns, tally_of_scheme
 
-__all__ = ["added_measures", "added_rows", "measured_rows", "released_rows"]
-
-How = Literal["compute", "assess"]
+__all__ = ["added_measures", "added_rows", "measured_rows", "released_rows", "released_table", "released_tallies"]
 
 
 def added_measures(how: How = "compute") -> list[Measure]:
@@ -30,22 +29,17 @@ def added_measures(how: How = "compute") -> list[Measure]:
 
 
 def measured_rows(context: Context, table: str, variables: Sequence[str], how: How = "compute") -> list[dict[str, Any]]:
-    """Our measures of a table for one label, in their order; those of a variable one variable after the other."""
-    chosen = [each for each in measures().values() if each.table == table and getattr(each, how) is not None and is_ours(each)]
-    values: list[Value] = []
-    for each, ours in groupby(sorted(chosen, key=lambda measure: measure.order), key=lambda measure: measure.each):
-        computations: dict[Computation, Measure] = {getattr(measure, how): measure for measure in ours}
-        for variable in variables if each else (None,):
-            of_variable = context if variable is None else replace(context, variable=variable)
-            for compute, measure in computations.items():
-                values += values_of(measure, compute(of_variable), variable)
-    return list(_as_rows(context, values))
+    """Our measures of a table for one label, in their order; those of a variable one variable after the other. The file is one part."""
+    total = tallies(context, variables, table, how)
+    while told := asked(total, context, variables, table, how):
+        total = complete(total, again(context, told, variables, table, how), context, variables, table, how)
+    return rows(total, context, variables, table, how, whole=True)
 
 
 def added_rows(context: Context, table: str, how: How = "compute") -> list[dict[str, Any]]:
     """The measures of other packages, each with random numbers of its own; one that fails is named, and left out."""
     added = [measure for measure in added_measures(how) if measure.table == table]
-    return list(_as_rows(context, [value for measure in added for value in _with_care(context, measure, getattr(measure, how))]))
+    return list(as_rows(context, [value for measure in added for value in _with_care(context, measure, getattr(measure, how))]))
 
 
 def released_rows(world: World, synthetic: Mapping[str, Sequence[pd.DataFrame]], unaltered: Sequence[str]) -> pd.DataFrame:
@@ -54,15 +48,20 @@ def released_rows(world: World, synthetic: Mapping[str, Sequence[pd.DataFrame]],
     It is what an intruder has who knows ALL of them, not only those of the scenario (METHODS section 13), in the columns of
     `riskweighted.evaluation.tables.COLUMNS`; what is of the patterns stands under the confidential label.
     """
+    return released_table(released_tallies(world, synthetic, unaltered))
+
+
+def released_tallies(world: World, synthetic: Mapping[str, Sequence[pd.DataFrame]], unaltered: Sequence[str]) -> Tally:
+    """What one part of a file, of whole known patterns that are all among the columns, tells of `released_rows`; they are added by `+`."""
     wide = world.under(replace(world.scenario, known=tuple(unaltered)))
-    rows = [as_row(CONFIDENTIAL, value) for value in of_patterns(wide)]
-    return as_table([*rows, *(as_row(label, value) for label, frames in synthetic.items() for value in of_scheme(wide, frames))])
+    schemes = {label: tally_of_scheme(wide, frames) for label, frames in synthetic.items()}
+    return Tally(patterns=tally_of_patterns(wide), schemes=Tally(schemes))
 
 
-def _as_rows(context: Context, values: Iterable[Value]) -> Iterator[dict[str, Any]]:
-    told = {} if context.mechanism is None else {"draws": str(context.mechanism.risk.draws)}
-    baseline = None if context.baseline is None else context.baseline.label
-    return (as_row(context.label, value, baseline, **told) for value in values)
+def released_table(total: Tally) -> pd.DataFrame:
+    """What `released_rows` gives, of the total over the parts."""
+    made = [as_row(CONFIDENTIAL, value) for value in of_patterns(total["patterns"])]
+    return as_table([*made, *(as_row(label, value) for label, scheme in total["schemes"].items() for value in of_scheme(scheme))])
 
 
 def _with_care(context: Context, measure: Measure, compute: Computation) -> list[Value]:

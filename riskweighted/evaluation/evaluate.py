@@ -215,7 +215,7 @@ def evaluate_world(
     for done, label in enumerate(sorted(every, key=lambda name: name != baseline)):  # the baseline first: others are held against it
         given = (world.confidential,) if label == CONFIDENTIAL else once("paired", label, partial(world.pair, every[label], further)).frames
         paired = Paired(world, given)
-        of_records, matches = once("scores", label, partial(mean_risk_and_matches, paired))
+        of_records, matched = once("scores", label, partial(mean_risk_and_matches, paired))
         against = of_records if label == baseline else against
         scored.setdefault(label, of_records)
         context = Context(
@@ -227,7 +227,7 @@ def evaluate_world(
             mechanism=(mechanisms or {}).get(label),
             paired=paired,
             risk=scored[label],
-            matches=matches,
+            matched=matched,
             baseline=_rival(label, baseline, against, mechanisms or {}),
             ratios=Ratios.of((fits or {}).get(label), subject),
         )

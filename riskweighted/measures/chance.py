@@ -3,26 +3,38 @@
 from collections.abc import Iterator
 from functools import partial
 
+from riskweighted.common.exact import ExactSum
 from riskweighted.measures.context import Context
 from riskweighted.measures.measure import Disclosure, Measure, Value
+from riskweighted.measures.parts import ByParts, Tally
 
 __all__ = ["MEASURES"]
 
 
-def by_chance(context: Context) -> Iterator[Value]:
-    """How many records lie over the threshold, and rise over the baseline, by chance."""
+def _tally(context: Context) -> Tally | None:
+    """The records' probabilities of lying over the threshold, and of rising over the baseline."""
     if context.mechanism is None:
-        return
-    from riskweighted.risk.chance import expected_over, expected_whacked
+        return None
+    from riskweighted.risk.chance import chance_over, chance_whacked
 
     risk, datasets, settings = context.mechanism.risk, len(context.synthetic), context.settings
-    told = {"datasets": str(datasets)}
-    yield Value(_OVER, expected_over(risk, datasets, settings.threshold), parameter=settings.threshold, told=told)
+    tally = Tally(over=ExactSum.of(chance_over(risk, datasets, settings.threshold)))
     if context.baseline is not None and context.baseline.mechanism is not None:
-        whacked = expected_whacked(risk, context.baseline.mechanism.risk, datasets, settings.increase)
-        yield Value(_WHACKED, whacked, parameter=settings.increase, told=told)
+        tally["whacked"] = ExactSum.of(chance_whacked(risk, context.baseline.mechanism.risk, datasets, settings.increase))
+    return tally
 
 
+def _values(total: Tally | None, context: Context) -> Iterator[Value]:
+    """How many records lie over the threshold, and rise over the baseline, by chance."""
+    if total is None:
+        return
+    told = {"datasets": str(len(context.synthetic))}
+    yield Value(_OVER, total["over"].sum, parameter=context.settings.threshold, told=told)
+    if "whacked" in total:
+        yield Value(_WHACKED, total["whacked"].sum, parameter=context.settings.increase, told=told)
+
+
+by_chance = ByParts(_tally, _values)
 _count = partial(
     Measure,
     source="METHODS section 2.5",

@@ -1,9 +1,9 @@
 """What a measure is computed from: one label's datasets beside the confidential data, under a scenario. All of it is confidential."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # the summary of a finished run must not wait for what these 
     from riskweighted.utility.regressions import Analysis
     from riskweighted.utility.survey_design import SurveyDesign
 
-__all__ = ["CONFIDENTIAL", "Context", "Mechanism", "Ratios", "Rival", "Subject"]
+__all__ = ["CONFIDENTIAL", "Context", "Cuts", "Mechanism", "Ratios", "Rival", "Subject"]
 
 CONFIDENTIAL = "confidential"  # label of the confidential data's own rows
 
@@ -36,13 +36,25 @@ class Mechanism:
     compared: bool = True
 
 
+class Cuts(NamedTuple):
+    """Where isolated records and the largest values begin in the whole file (`riskweighted.measures.cuts`).
+
+    ``isolated``: the least IR^c of an isolated record, of all variables together by None, and of each alone by its name; ``top``: the least
+    of the top 1 % of values, None unless there is one numeric variable.
+    """
+
+    isolated: Mapping[str | None, float]
+    top: float | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class Subject:
     """What all labels have in common: the world, the settings, and what was checked of them.
 
     ``own``: analyses that are functions; ``crossed``: the unaltered columns whose tables are compared; ``holdout``: records of the same
     population; ``seed``: of what draws records; ``expected``: whether fits were given; ``disclosed``: of a fit and a seed D of one copy of
-    each record, (n,), where it is known how the fit's weights were made.
+    each record, (n,), where it is known how the fit's weights were made; ``cuts``: those of the whole file, where the world is a part of
+    it.
     """
 
     world: "World" = field(repr=False)
@@ -56,6 +68,7 @@ class Subject:
     seed: int = 0
     expected: bool = False
     disclosed: "Callable[[Any, int], np.ndarray] | None" = field(default=None, repr=False)
+    cuts: Cuts | None = field(default=None, repr=False)
 
     @cached_property
     def confidential_risk(self) -> np.ndarray:
@@ -67,9 +80,16 @@ class Subject:
     @cached_property
     def isolated(self) -> np.ndarray:
         """Which records are isolated, booleans (n,)."""
+        return self._isolated(self.confidential_risk, None)
+
+    def isolated_alone(self, confidential_risk: np.ndarray, variable: str) -> np.ndarray:
+        """The same of their IR^c where one variable alone is looked for, both (n,)."""
+        return self._isolated(confidential_risk, variable)
+
+    def _isolated(self, risk: np.ndarray, variable: str | None) -> np.ndarray:
         from riskweighted.risk.expected import isolated_records
 
-        return isolated_records(self.confidential_risk)
+        return isolated_records(risk, None if self.cuts is None else self.cuts.isolated[variable])
 
     @cached_property
     def top(self) -> np.ndarray | None:
@@ -80,7 +100,7 @@ class Subject:
 
         statuses = self.world.scenario.statuses(self.world.confidential[self.world.numeric[0]])
         top = statuses.is_amount
-        top[top] = top_values(statuses.amounts)
+        top[top] = top_values(statuses.amounts, None if self.cuts is None else self.cuts.top)
         return top
 
     @property
@@ -106,7 +126,8 @@ class Ratios:
     """By how much the centred weights of a fit enlarge the variance of estimates (`riskweighted.variance_ratios`), found when asked for."""
 
     fit: Any = field(repr=False)
-    subject: Subject = field(repr=False)
+    subject: "Subject | None" = field(repr=False)
+    found: pd.DataFrame | None = field(default=None, repr=False)  # the table, where it was found elsewhere
 
     @classmethod
     def of(cls, fit: Any, subject: Subject) -> "Ratios | None":
@@ -117,6 +138,8 @@ class Ratios:
     @cached_property
     def table(self) -> pd.DataFrame:
         """What `variance_ratios` returns, for the regressions of the settings."""
+        if self.found is not None or self.subject is None:
+            return pd.DataFrame() if self.found is None else self.found
         from riskweighted.utility.variance_ratios import ratios_of
 
         subject, scenario = self.subject, self.subject.world.scenario
@@ -152,13 +175,15 @@ class Context:
     paired : Paired, optional
         The datasets whose rows pair with the confidential ones.
     risk : array (n,), optional
-        Identification risk of every record, mean over the datasets; ``matches``: the expected match risk.
+        Identification risk of every record, mean over the datasets; ``matched``: its expected match T/c, likewise.
     baseline : Rival, optional
         The unweighted synthesizer, of a label that is held against it.
     size_ratio : float, optional
         Of fully synthetic data, n_syn / n; ``sampled``: whether the datasets are another sample of the population, and not synthetic.
     ratios : Ratios, optional
         Of a fit under centred weights, what they cost the variance of estimates.
+    kept : dict
+        What one look at these records leaves for the next one (`riskweighted.measures.parts`).
 
     Examples
     --------
@@ -175,11 +200,12 @@ class Context:
     mechanism: Mechanism | None = field(default=None, repr=False)
     paired: "Paired | None" = field(default=None, repr=False)
     risk: np.ndarray | None = field(default=None, repr=False)
-    matches: float = np.nan
+    matched: np.ndarray | None = field(default=None, repr=False)
     baseline: Rival | None = field(default=None, repr=False)
     size_ratio: float | None = None
     sampled: bool = False
     ratios: Ratios | None = field(default=None, repr=False)
+    kept: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property
     def kappa(self) -> float:
@@ -228,11 +254,6 @@ class Context:
         """Of a numeric variable its amounts, without missing values and special codes: the confidential ones, and those of each dataset."""
         true, *drawn = (self.scenario.statuses(column).amounts for column in (self.true_values, *self.columns))
         return true, drawn
-
-    @cached_property
-    def ordered(self) -> list[np.ndarray]:
-        """The amounts of each dataset, sorted."""
-        return [np.sort(values) for values in self.amounts[1]]
 
     @property
     def _named(self) -> str:

@@ -8,7 +8,9 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.measures.context import Context
+from riskweighted.measures.counts import NumberCounts, counts_of_variable
 from riskweighted.measures.measure import Disclosure, Estimate, Loss, Measure, Value
+from riskweighted.measures.parts import ByParts, Tally
 
 if TYPE_CHECKING:
     from riskweighted.intruder.world import World
@@ -16,18 +18,22 @@ if TYPE_CHECKING:
 __all__ = ["AMOUNTS", "ECDF_EDGE", "MEASURES", "TOTAL_VARIATION", "U_M"]
 
 
-def distances(context: Context) -> Iterator[Value]:
+def _values(total: Tally, context: Context) -> Iterator[Value]:
     """Mean over the datasets; none of the confidential data."""
     if context.of_data:
         return
     from riskweighted.utility.ecdf import mean_ecdf_distance, mean_total_variation
 
-    if not context.is_numeric:
-        yield Value(TOTAL_VARIATION, mean_total_variation(context.true_values, context.columns), context.variable)
+    true, drawn = total["true"], total["drawn"]
+    if not isinstance(true, NumberCounts):
+        yield Value(TOTAL_VARIATION, mean_total_variation(true, drawn), context.variable)
         return
-    distance = mean_ecdf_distance(context.amounts[0], context.ordered)
+    distance = mean_ecdf_distance(true.amounts, [of.amounts for of in drawn])
     yield Value(U_M, distance.maximum, context.variable)
     yield Value(_U_A, distance.mean_square, context.variable)
+
+
+distances = ByParts(counts_of_variable, _values)
 
 
 def _mean_of_largest(world: "World", analysis: object) -> tuple[str, Callable[[Sequence[pd.DataFrame]], Estimate]]:

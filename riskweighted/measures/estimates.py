@@ -3,28 +3,30 @@
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-import numpy as np
-import pandas as pd
-
+from riskweighted.common.value_counts import ValueCounts
 from riskweighted.measures.context import Context
+from riskweighted.measures.counts import NumberCounts, counts_of_variable, told_apart
 from riskweighted.measures.distributions import AMOUNTS
-from riskweighted.measures.measure import LEAST_TAIL, Disclosure, Measure, Value
+from riskweighted.measures.measure import Disclosure, Measure, Value
+from riskweighted.measures.parts import ByParts, Tally
 
-__all__ = ["BIASED", "MEAN", "MEASURES", "QUANTILE", "held_levels", "shares"]
+__all__ = ["BIASED", "MEAN", "MEASURES", "QUANTILE"]
 
 
-def estimates(context: Context) -> Iterator[Value]:
+def _values(total: Tally, context: Context) -> Iterator[Value]:
     """Mean and quantiles of a number, shares of the levels of a category, of missing values and of special codes."""
-    if context.is_numeric:
-        yield _value(context, MEAN, context.amounts[1])
+    true, drawn = total["true"], total["drawn"]
+    if isinstance(true, NumberCounts):
+        amounts = [of.amounts for of in drawn]
+        yield _value(context, MEAN, amounts)
         for quantile in map(float, context.settings.quantiles):
-            yield _value(context, QUANTILE, context.ordered, parameter=quantile)
-    for coded, term, having in shares(context):
-        yield _value(context, _MISSING if coded else _LEVEL, [np.asarray(held, dtype=float) for held in having], term=term)
+            yield _value(context, QUANTILE, amounts, parameter=quantile)
+    for coded, term, what in told_apart(context, true):
+        yield _value(context, _MISSING if coded else _LEVEL, [of.having(what) for of in drawn], term=term)
 
 
 def _value(
-    context: Context, measure: Measure, values: Sequence[np.ndarray], parameter: float | None = None, term: str | None = None
+    context: Context, measure: Measure, values: Sequence[ValueCounts], parameter: float | None = None, term: str | None = None
 ) -> Value:
     """The mean, or the quantile `parameter`, of values of each dataset, with its interval."""
     from riskweighted.utility.bootstrap import pooled_bootstrap
@@ -34,31 +36,7 @@ def _value(
     return Value.of(measure, pooled, context.variable, parameter=parameter, term=term)
 
 
-def shares(context: Context) -> Iterator[tuple[bool, str, list[np.ndarray]]]:
-    """What 10 confidential records share: whether it is missing or a code, its name, and who has it in each dataset, booleans (n,)."""
-    from riskweighted.contract.categories import codes_in
-    from riskweighted.intruder.statuses import MISSING, status_name
-
-    column, drawn, scenario = context.true_values, context.columns, context.scenario
-    if context.is_numeric:
-        statuses, theirs = scenario.statuses(column), [scenario.statuses(values).status for values in drawn]
-        for status in (status for status in statuses.present if (statuses.status == status).sum() >= LEAST_TAIL):
-            yield True, status_name(status, scenario.codes_of(str(context.variable))), [dataset == status for dataset in theirs]
-        return
-    levels = held_levels(column)
-    codes = [codes_in(values, levels) for values in drawn]
-    for number, level in enumerate(levels):
-        yield False, str(level), [code == number for code in codes]
-    if column.isna().sum() >= LEAST_TAIL:
-        yield True, status_name(MISSING, ()), [values.isna().to_numpy() for values in drawn]
-
-
-def held_levels(column: pd.Series) -> list[object]:
-    """The levels that 10 records have, in their order."""
-    held = column.value_counts() >= LEAST_TAIL
-    levels = held.index[held].tolist()
-    ordered = column.cat.categories if isinstance(column.dtype, pd.CategoricalDtype) else sorted(levels, key=str)
-    return [level for level in ordered if level in levels]
+estimates = ByParts(counts_of_variable, _values)
 
 
 def combined(context: Context) -> Iterator[Value]:

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from riskweighted.common.exact import ExactSum
 from riskweighted.measures.context import Context, Subject
 from riskweighted.measures.measure import Aim, Disclosure, Estimate, Measure, Value
+from riskweighted.measures.parts import ByParts, Largest, Tally
 
 if TYPE_CHECKING:
     from riskweighted.risk.expected import ExpectedRisk
@@ -16,52 +18,88 @@ __all__ = ["HARDLY_MOVES", "ISOLATED", "ISOLATED_RECORDS", "MEAN", "MEASURES", "
 
 RISES = (0.05, 0.1, 0.25)  # over the unweighted fit, counted
 ISOLATED_RECORDS = "isolated records, the 5 % of largest IR^c with all ties at the cut"
-_Summary = Callable[[np.ndarray], float]
 
 
-def summaries(context: Context) -> Iterator[Value]:
-    """Summaries of the expected risk under one label with Monte Carlo errors; of the confidential data those of IR^c."""
-    subject, threshold, top = context.subject, float(context.settings.threshold), context.subject.top
+def _tally(context: Context) -> Tally | None:
+    """Of the expected risk under one label, from all blocks of draws and without each of them; of the confidential data of IR^c."""
+    subject, top = context.subject, context.subject.top
     if not subject.expected or (context.mechanism is None and not context.of_data):
-        return
-    risk = subject.confidential_risk if context.mechanism is None else context.mechanism.risk
-    chosen: list[tuple[Measure, float | None, _Summary]] = [
-        (MEAN, None, np.mean),
-        (ISOLATED, None, lambda values: float(values[subject.isolated].mean())),
-        (_MAXIMUM, None, np.max),
-        (_OVER, threshold, lambda values: float((values > threshold).sum())),
+        return None
+    threshold, isolated = float(context.settings.threshold), subject.isolated
+    rows = [subject.confidential_risk] if context.mechanism is None else _with_each_left_out(context.mechanism.risk)
+    tallies = [
+        Tally(
+            mean=ExactSum.of(risk),
+            isolated=ExactSum.of(risk[isolated]),
+            largest=Largest.of(risk),
+            over=int((risk > threshold).sum()),
+            **({} if top is None else {"top": ExactSum.of(risk[top])}),
+        )
+        for risk in rows
     ]
-    if top is not None:
-        chosen.append((_TOP, None, lambda values: float(values[top].mean())))
-    for measure, parameter, summary in chosen:
-        value, error = Estimate(float(summary(risk)), np.nan) if isinstance(risk, np.ndarray) else _jackknife(summary, risk)
+    tally = Tally(rows=tuple(tallies))
+    if context.mechanism is not None and context.baseline is not None and context.baseline.mechanism is not None:
+        tally["rises"] = _rises(context.mechanism.risk, context.baseline.mechanism.risk)
+    return tally
+
+
+def _with_each_left_out(risk: "ExpectedRisk") -> Iterator[np.ndarray]:
+    """The risk of the records (n,) from all blocks of draws, then, of several, without each of them."""
+    yield risk.risk
+    if len(risk.sizes) > 1:
+        yield from (risk.without(block) for block in range(len(risk.sizes)))
+
+
+def _rises(risk: "ExpectedRisk", baseline: "ExpectedRisk") -> tuple[np.ndarray, np.ndarray]:
+    """How many records' expected risk rises or falls by each limit, without each block of the fit's draws, and of the baseline's;
+    (1 + B, limits, 2) each."""
+
+    def counts(rise: np.ndarray) -> list[list[int]]:
+        return [[int((rise >= limit).sum()), int((rise <= -limit).sum())] for limit in RISES]
+
+    weighted = np.array([counts(values - baseline.risk) for values in _with_each_left_out(risk)])
+    return weighted, np.array([counts(risk.risk - values) for values in _with_each_left_out(baseline)])
+
+
+def _values(total: Tally | None, context: Context) -> Iterator[Value]:
+    if total is None:
+        return
+    first, threshold = total["rows"][0], float(context.settings.threshold)
+    chosen: list[tuple[Measure, float | None, list[float]]] = [
+        (MEAN, None, [row["mean"].mean for row in total["rows"]]),
+        (ISOLATED, None, [row["isolated"].mean for row in total["rows"]]),
+        (_MAXIMUM, None, [float(row["largest"].values) for row in total["rows"]]),
+        (_OVER, threshold, [float(row["over"]) for row in total["rows"]]),
+    ]
+    if "top" in first:
+        chosen.append((_TOP, None, [row["top"].mean for row in total["rows"]]))
+    for measure, parameter, values in chosen:
+        value, error = _jackknife(np.array(values))
         yield Value(measure, value, parameter=parameter, error=error)
     if context.of_data:
-        yield Value(_COUNT, float(subject.isolated.sum()))
-    elif context.mechanism is not None and context.baseline is not None and context.baseline.mechanism is not None:
-        yield from _rises(context.mechanism.risk, context.baseline.mechanism.risk)
+        yield Value(_COUNT, float(first["isolated"].count))
+    elif "rises" in total:
+        yield from _values_of_rises(*total["rises"])
 
 
-def _rises(risk: "ExpectedRisk", baseline: "ExpectedRisk") -> Iterator[Value]:
-    """How many records' expected risk rises or falls over the baseline's, each of which errs independently."""
-    for limit in RISES:
-        counts: tuple[tuple[Measure, _Summary], ...] = (
-            (_ROSE, lambda rise, limit=limit: float((rise >= limit).sum())),  # type: ignore[misc]
-            (_FELL, lambda rise, limit=limit: float((rise <= -limit).sum())),  # type: ignore[misc]
-        )
-        for measure, count in counts:
-            weighted = _jackknife(lambda values, count=count: count(values - baseline.risk), risk)  # type: ignore[misc]
-            unweighted = _jackknife(lambda values, count=count: count(risk.risk - values), baseline)  # type: ignore[misc]
-            yield Value(measure, weighted.value, parameter=limit, error=float(np.hypot(weighted.error, unweighted.error)))
+def _values_of_rises(weighted: np.ndarray, unweighted: np.ndarray) -> Iterator[Value]:
+    """Of either fit's draws the error is its own, and they are independent."""
+    for number, limit in enumerate(RISES):
+        for side, measure in enumerate((_ROSE, _FELL)):
+            value, error = _jackknife(weighted[:, number, side].astype(float))
+            other = _jackknife(unweighted[:, number, side].astype(float)).error
+            yield Value(measure, value, parameter=limit, error=float(np.hypot(error, other)))
 
 
-def _jackknife(statistic: _Summary, risk: "ExpectedRisk") -> Estimate:
-    """A statistic of the records' risk (n,), its error from leaving out each block of draws."""
-    value, blocks = statistic(risk.risk), len(risk.sizes)
-    if blocks == 1:
+def _jackknife(values: np.ndarray) -> Estimate:
+    """A statistic from all blocks of draws, and its error from what it is without each of B blocks; (1 + B,), (1,) of a single block."""
+    value, without, blocks = float(values[0]), values[1:], len(values) - 1
+    if blocks < 1:
         return Estimate(value, np.nan)
-    without = np.array([statistic(risk.without(block)) for block in range(blocks)])
     return Estimate(value, float(np.sqrt((blocks - 1) / blocks * ((without - without.mean()) ** 2).sum())))
+
+
+summaries = ByParts(_tally, _values)
 
 
 def _mean_of(records: Callable[[Subject], np.ndarray | None]) -> Callable[[Any, Subject, int, int], Estimate]:

@@ -3,28 +3,58 @@
 from collections.abc import Iterator
 from functools import partial
 
-import pandas as pd
+import numpy as np
 
+from riskweighted.common.exact import ExactSum
+from riskweighted.common.order import Bins, OrderCounts
 from riskweighted.measures.context import Context
 from riskweighted.measures.expected import HARDLY_MOVES
 from riskweighted.measures.measure import Disclosure, Measure, Value, mean_of_records, share_of_records
+from riskweighted.measures.parts import ByParts, Largest, Tally
 
 __all__ = ["MEASURES"]
 
+_QUANTILES = (0.25, 0.5, 0.75, 0.95)
 _THRESHOLD = 0.5  # over which an assessment counts records
 
 
-def summaries(context: Context) -> Iterator[Value]:
-    """Summaries of the risk of the records, mean over the datasets."""
-    risk, threshold = pd.Series(context.risk), context.settings.threshold
-    q25, q50, q75, q95 = risk.quantile([0.25, 0.5, 0.75, 0.95])
-    yield Value(MEAN, risk.mean())
+def _tally(context: Context) -> Tally:
+    """Of the risk of the records, mean over the datasets."""
+    risk = np.asarray(context.risk)
+    return Tally(
+        risk=ExactSum.of(risk),
+        order=OrderCounts.of(risk),
+        largest=Largest.of(risk),
+        over=int((risk > context.settings.threshold).sum()),
+        singletons=context.world.patterns.singletons,
+    )
+
+
+def _values(total: Tally, context: Context) -> Iterator[Value]:
+    q25, q50, q75, q95 = total["order"].quantiles(_QUANTILES)
+    yield Value(MEAN, total["risk"].mean)
     yield Value(_MEDIAN, q50)
     yield Value(_RANGE, q75 - q25)
     yield Value(_Q95, q95)
-    yield Value(_MAXIMUM, risk.max())
-    yield Value(_OVER, float((risk > threshold).sum()), parameter=float(threshold))
-    yield Value(_SINGLETONS, float(context.world.patterns.singletons))
+    yield Value(_MAXIMUM, float(total["largest"].values))
+    yield Value(_OVER, float(total["over"]), parameter=float(context.settings.threshold))
+    yield Value(_SINGLETONS, float(total["singletons"]))
+
+
+def _unsettled(total: Tally, context: Context) -> Bins | None:
+    order: OrderCounts = total["order"]
+    return order.unsettled(order.ranks(_QUANTILES))
+
+
+def _again(context: Context, bins: Bins) -> OrderCounts:
+    return OrderCounts.of(np.asarray(context.risk), bins)
+
+
+def _completed(total: Tally, order: OrderCounts) -> Tally:
+    return Tally({**total, "order": total["order"].finer(order)})
+
+
+summaries = ByParts(_tally, _values, further=_unsettled, again=_again, completed=_completed)
 
 
 def assessed(context: Context) -> Iterator[Value]:

@@ -7,35 +7,61 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskweighted.common.exact import ExactSum
 from riskweighted.measures.context import Context, Subject
 from riskweighted.measures.expected import ISOLATED_RECORDS
 from riskweighted.measures.measure import Aim, Disclosure, Estimate, Measure, Value
+from riskweighted.measures.parts import ByParts, Largest, Tally
 
 __all__ = ["ATTRIBUTABLE_ISOLATED", "DELTA", "ISOLATED", "LARGEST", "MEASURES", "by_chain"]
 
 
-def of_records(context: Context) -> Iterator[Value]:
+def _tally(context: Context) -> Tally | None:
     """Of one label's fit; nothing of one that estimates nothing."""
     if context.mechanism is None or context.mechanism.influence is None:
-        return
+        return None
     from riskweighted.sampling.loo import K_LIMIT
 
-    records, clusters, top = context.mechanism.influence, context.mechanism.clusters, context.subject.top
-    values = {DELTA: records["lipschitz"].max(), _RANGE: records["range"].max(), _INFORMATION: records["information"].sum()}
-    isolated = context.subject.isolated
-    of_isolated = records["information"].to_numpy()[isolated]
-    values |= {_INFORMATION_ISOLATED: of_isolated.sum(), ISOLATED: of_isolated.mean(), LARGEST: records["information"].max()}
-    values[_P_EFF] = records.attrs["p_eff"]
+    records, isolated, top = context.mechanism.influence, context.subject.isolated, context.subject.top
+    information = records["information"].to_numpy()
+    tally = Tally({name: Largest.of(records[name].to_numpy()) for name in ("lipschitz", "range")})
+    tally |= Tally(information=ExactSum.of(information), isolated=ExactSum.of(information[isolated]), largest=Largest.of(information))
     if "attributable" in records:
         attributable = records["attributable"].to_numpy()
-        values |= {_ATTRIBUTABLE: attributable.mean(), ATTRIBUTABLE_ISOLATED: attributable[isolated].mean()}
-        values[_ATTRIBUTABLE_LARGEST] = attributable.max()
+        tally["attributable"], tally["attributable largest"] = ExactSum.of(attributable), Largest.of(attributable)
+        tally["attributable isolated"] = ExactSum.of(attributable[isolated])
         if top is not None:
-            values[_TOP] = attributable[top].mean()
-        values[_UNRELIABLE] = (records["pareto_k"] > K_LIMIT).sum()
-    if clusters is not None:
-        values |= {_CLUSTER_DELTA: clusters["lipschitz"].max(), _CLUSTER_RANGE: clusters["range"].max()}
-        values[_CLUSTER_INFORMATION] = clusters["information"].sum()
+            tally["attributable top"] = ExactSum.of(attributable[top])
+        tally["unreliable"] = int((records["pareto_k"] > K_LIMIT).sum())
+    return tally
+
+
+def _values(total: Tally | None, context: Context) -> Iterator[Value]:
+    if total is None:
+        return
+    values = {DELTA: total["lipschitz"].values, _RANGE: total["range"].values, _INFORMATION: total["information"].sum}
+    values |= {_INFORMATION_ISOLATED: total["isolated"].sum, ISOLATED: total["isolated"].mean, LARGEST: total["largest"].values}
+    values[_P_EFF] = 2 * total["information"].sum  # half a variance each
+    if "attributable" in total:
+        values |= {_ATTRIBUTABLE: total["attributable"].mean, ATTRIBUTABLE_ISOLATED: total["attributable isolated"].mean}
+        values[_ATTRIBUTABLE_LARGEST] = total["attributable largest"].values
+        if "attributable top" in total:
+            values[_TOP] = total["attributable top"].mean
+        values[_UNRELIABLE] = total["unreliable"]
+    for measure, value in values.items():
+        yield Value(measure, float(value))
+
+
+of_records = ByParts(_tally, _values)
+
+
+def of_clusters(context: Context) -> Iterator[Value]:
+    """Of one label's fit, where clusters are named; a cluster may have records in several parts of a file."""
+    clusters = None if context.mechanism is None else context.mechanism.clusters
+    if clusters is None:
+        return
+    values = {_CLUSTER_DELTA: clusters["lipschitz"].max(), _CLUSTER_RANGE: clusters["range"].max()}
+    values[_CLUSTER_INFORMATION] = clusters["information"].sum()
     for measure, value in values.items():
         yield Value(measure, float(value), told={"cluster": str(context.settings.cluster)})
 
@@ -186,12 +212,19 @@ _CLUSTER_DELTA = _extreme(
     f"the largest {_SUMMED} |{_TERM}|; {_NO_GUARANTEE}",
     words="largest influence of a cluster",
     symbol="Delta",
+    compute=of_clusters,
 )
 _CLUSTER_RANGE = _extreme(
-    "cluster-range", "range of influence of a cluster", f"the largest {_SUMMED} max_s - min_s of {_TERM}; {_NO_GUARANTEE}"
+    "cluster-range",
+    "range of influence of a cluster",
+    f"the largest {_SUMMED} max_s - min_s of {_TERM}; {_NO_GUARANTEE}",
+    compute=of_clusters,
 )
 _CLUSTER_INFORMATION = _sum(
-    "cluster-information", "information of clusters", f"sum over clusters of half the variance, {_SUMMED} over s of {_TERM}"
+    "cluster-information",
+    "information of clusters",
+    f"sum over clusters of half the variance, {_SUMMED} over s of {_TERM}",
+    compute=of_clusters,
 )
 MEASURES = (
     *(ISOLATED, LARGEST, ATTRIBUTABLE_ISOLATED, DELTA, _RANGE, _INFORMATION, _INFORMATION_ISOLATED, _P_EFF),

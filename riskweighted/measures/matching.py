@@ -3,18 +3,30 @@
 from collections.abc import Iterator
 from functools import partial
 
+from riskweighted.common.exact import ExactSum
 from riskweighted.measures.context import Context
 from riskweighted.measures.expected import ISOLATED_RECORDS
 from riskweighted.measures.measure import Disclosure, Measure, Value, share_of_records
+from riskweighted.measures.parts import ByParts, Tally
 
 __all__ = ["MEASURES"]
 
 
-def joint(context: Context) -> Iterator[Value]:
-    """Match risk, and risk of the isolated records, on all synthesized variables together; of several, as of one they say no more."""
-    if context.risk is not None and len(context.scenario.synthetic) > 1:
-        yield Value(_EXPECTED, context.matches)
-        yield Value(_ISOLATED, float(context.risk[context.subject.isolated].mean()))
+def _tally(context: Context) -> Tally | None:
+    """On all synthesized variables together; of several, as of one they say no more."""
+    if context.risk is None or context.matched is None or len(context.scenario.synthetic) == 1:
+        return None
+    return Tally(matched=ExactSum.of(context.matched), isolated=ExactSum.of(context.risk[context.subject.isolated]))
+
+
+def _values(total: Tally | None, context: Context) -> Iterator[Value]:
+    """Match risk, and risk of the isolated records."""
+    if total is not None:
+        yield Value(_EXPECTED, total["matched"].sum)
+        yield Value(_ISOLATED, total["isolated"].mean)
+
+
+joint = ByParts(_tally, _values)
 
 
 def assessed(context: Context) -> Iterator[Value]:

@@ -182,7 +182,8 @@ class Measure:
         How it may be shown outside the agency; None: no rule, so not at all.
     compute, assess : callable, optional
         From a `Context` to the value, or to `Value` after `Value`: in an evaluation, and in an assessment of any tool's data. Measures that
-        share a computation name the same function, which is called once.
+        share a computation name the same function, which is called once. One that is a sum over parts of a file is a
+        `riskweighted.measures.parts.ByParts`.
     table : {"risk", "utility", "fit"}
         Where it stands.
     each : bool

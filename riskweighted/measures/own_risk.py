@@ -1,33 +1,37 @@
 """The risk of each of several variables where the intruder looks for it alone."""
 
-import warnings
 from collections.abc import Iterator
 from functools import partial
 
-from riskweighted.common.errors import SingletonWarning
+from riskweighted.common.exact import ExactSum
 from riskweighted.measures.context import Context
+from riskweighted.measures.cuts import confidential_risk_alone
 from riskweighted.measures.expected import ISOLATED_RECORDS
 from riskweighted.measures.measure import Disclosure, Measure, Value
+from riskweighted.measures.parts import ByParts, Tally
 
 __all__ = ["MEASURES"]
 
 
-def alone(context: Context) -> Iterator[Value]:
-    """Mean risk, and that of the isolated records, of one variable of several."""
+def _tally(context: Context) -> Tally | None:
+    """The risk of one variable of several, of all records and of the isolated ones."""
     if context.paired is None or context.variable is None or len(context.scenario.synthetic) == 1:
-        return
-    from riskweighted.risk.expected import isolated_records
-    from riskweighted.risk.identification import confidential_risk, mean_identification_risk
+        return None
+    from riskweighted.risk.identification import mean_identification_risk
 
-    paired = context.paired.only(context.variable)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SingletonWarning)  # the patterns are those of all variables, of which it was said
-        confidential = confidential_risk(paired.world).to_numpy()
-    risk = confidential if context.of_data else mean_identification_risk(paired)
-    yield Value(_MEAN, float(risk.mean()), context.variable)
-    yield Value(_ISOLATED, float(risk[isolated_records(confidential)].mean()), context.variable)
+    confidential = confidential_risk_alone(context)
+    risk = confidential if context.of_data else mean_identification_risk(context.paired.only(context.variable))
+    isolated = context.subject.isolated_alone(confidential, context.variable)
+    return Tally(risk=ExactSum.of(risk), isolated=ExactSum.of(risk[isolated]))
 
 
+def _values(total: Tally | None, context: Context) -> Iterator[Value]:
+    if total is not None:
+        yield Value(_MEAN, total["risk"].mean, context.variable)
+        yield Value(_ISOLATED, total["isolated"].mean, context.variable)
+
+
+alone = ByParts(_tally, _values)
 _ALONE = "where the intruder looks for this variable alone"
 _alone = partial(
     Measure, direction="riskier", kind="mean", disclosure=Disclosure.THREE_DECIMALS, order=70, each=True, compute=alone, pairs=True

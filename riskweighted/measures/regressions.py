@@ -12,9 +12,13 @@ from riskweighted.measures import analyses
 from riskweighted.measures.context import CONFIDENTIAL, Context
 from riskweighted.measures.estimates import BIASED
 from riskweighted.measures.measure import Disclosure, Estimate, Loss, Measure, Value
+from riskweighted.measures.parts import ByParts, Tally
 
 if TYPE_CHECKING:
     from riskweighted.intruder.world import World
+    from riskweighted.utility.cross_products import CrossProducts, LeastSquares
+    from riskweighted.utility.intervals import Interval
+    from riskweighted.utility.logistic import Point
     from riskweighted.utility.regressions import Analysis
     from riskweighted.utility.survey_design import SurveyDesign
 
@@ -23,28 +27,117 @@ __all__ = ["COEFFICIENT", "MEASURES", "OVERLAP", "mean_overlaps"]
 _PARTS = 5  # into which the datasets are split for the error of an overlap, which many of them have together
 
 
-def estimated(context: Context) -> Iterator[Value]:
+def _products(context: Context, analyses: "Sequence[Analysis]") -> "tuple[tuple[CrossProducts, ...], ...]":
+    """Of each regression, in each dataset."""
+    from riskweighted.utility.regressions import products_of
+
+    return tuple(tuple(products_of(analysis, frame) for frame in context.synthetic) for analysis in analyses)
+
+
+def _of_named(context: Context) -> "tuple[tuple[CrossProducts, ...], ...]":
+    return _products(context, [] if context.subject.analysis is None else [context.subject.analysis])
+
+
+def _values_of_named(total: "tuple[tuple[CrossProducts, ...], ...]", context: Context) -> Iterator[Value]:
     """The coefficient that the settings name, with Reiter's combining rule, kappa vbar in the place of vbar where weights are centred."""
-    if context.subject.analysis is not None:
-        yield from _intervals(context, COEFFICIENT, context.subject.analysis)
+    analysis = context.subject.analysis
+    if analysis is not None:
+        yield from _of_products(context, COEFFICIENT, analysis, total[0], [products.solved() for products in total[0]])
 
 
-def coefficients(context: Context) -> Iterator[Value]:
-    """Coefficient by coefficient of each regression, without survey weights and, where there is a design, with them."""
+estimated = ByParts(_of_named, _values_of_named)
+
+
+def _of_list(context: Context) -> Tally:
+    return Tally(products=_products(context, context.subject.analyses), logistic=Tally())
+
+
+def _further(total: Tally, context: Context) -> "dict[str, Point] | None":
+    """Where Newton's method stands for each logistic regression in each dataset, by their numbers."""
+    from riskweighted.utility.logistic import Point
+
+    points = {name: at for name, at in _stands(total, context).items() if isinstance(at, Point)}
+    return points or None
+
+
+def _stands(total: Tally, context: Context) -> "dict[str, Point | LeastSquares | None]":
+    from riskweighted.utility.logistic import begun
+
+    found = {}
+    for number, (analysis, datasets) in enumerate(zip(context.subject.analyses, total["products"], strict=True)):
+        for dataset, products in enumerate(datasets if analysis.logistic else ()):
+            name = f"{number} {dataset}"
+            found[name] = total["logistic"][name] if name in total["logistic"] else begun(products)
+    return found
+
+
+def _again(context: Context, points: "dict[str, Point]") -> Tally:
+    """The next step's sums."""
+    from riskweighted.utility.logistic import LogisticSums
+    from riskweighted.utility.regressions import rows_alike
+
+    sums = Tally()
+    for name, point in points.items():
+        number, dataset = map(int, name.split())
+        if ("regression", name) not in context.kept:
+            context.kept["regression", name] = rows_alike(context.subject.analyses[number], context.synthetic[dataset])
+        rows, counts = context.kept["regression", name]
+        sums[name] = LogisticSums.of(rows, counts, point)
+    return sums
+
+
+def _completed(total: Tally, sums: Tally) -> Tally:
+    from riskweighted.utility.logistic import advanced, begun
+
+    stands = Tally(total["logistic"])
+    for name, of in sums.items():
+        number, dataset = map(int, name.split())
+        products = total["products"][number][dataset]
+        at = stands[name] if name in stands else begun(products)
+        stands[name] = advanced(products, at, of)
+    return Tally({**total, "logistic": stands})
+
+
+def _values_of_list(total: Tally, context: Context) -> Iterator[Value]:
+    """Coefficient by coefficient of each regression, without survey weights."""
+    solved = _stands(total, context)
+    for number, (analysis, datasets) in enumerate(zip(context.subject.analyses, total["products"], strict=True)):
+        each = [solved[f"{number} {dataset}"] if analysis.logistic else of.solved() for dataset, of in enumerate(datasets)]
+        yield from _of_products(context, _EACH, analysis, datasets, each)
+
+
+coefficients = ByParts(_of_list, _values_of_list, further=_further, again=_again, completed=_completed)
+
+
+def surveyed(context: Context) -> Iterator[Value]:
+    """The same with survey weights, where there is a design."""
     design = context.subject.design
-    for analysis in context.subject.analyses:
-        yield from _intervals(context, _EACH, analysis)
-        if design is not None:
-            yield from _intervals(context, _SURVEYED, analysis, design)
+    for analysis in context.subject.analyses if design is not None else ():
+        yield from _intervals(context, _SURVEYED, analysis, design)
+
+
+def _of_products(
+    context: Context, measure: Measure, analysis: "Analysis", datasets: "Sequence[CrossProducts]", solved: "Sequence[Any]"
+) -> Iterator[Value]:
+    from riskweighted.utility.regressions import estimates_of, intervals_of
+
+    estimates = [estimates_of(analysis, products, of) for products, of in zip(datasets, solved, strict=True)]
+    yield from _as_values(measure, analysis, intervals_of(analysis, estimates, datasets[0].rows, **_how(context)))
 
 
 def _intervals(context: Context, measure: Measure, analysis: "Analysis", design: "SurveyDesign | None" = None) -> Iterator[Value]:
     from riskweighted.utility.regressions import coefficient_intervals
 
-    level, ratio = context.settings.level, context.size_ratio
-    intervals = coefficient_intervals(
-        analysis, context.synthetic, synthetic=not context.of_data, design=design, level=level, size_ratio=ratio, kappa=context.kappa
-    )
+    yield from _as_values(measure, analysis, coefficient_intervals(analysis, context.synthetic, design=design, **_how(context)))
+
+
+def _how(context: Context) -> dict[str, Any]:
+    """How the datasets of a label combine."""
+    settings = context.settings
+    return {"synthetic": not context.of_data, "level": settings.level, "size_ratio": context.size_ratio, "kappa": context.kappa}
+
+
+def _as_values(measure: Measure, analysis: "Analysis", intervals: "dict[str, Interval]") -> Iterator[Value]:
     for name, interval in intervals.items():
         term = f"{name} in {analysis.formula}" if measure.many else name
         yield Value.of(measure, interval, analysis.response, term=term, told={"formula": analysis.formula})
@@ -127,6 +220,8 @@ _SURVEYED = _each(
     "survey regression coefficient {term}",
     f"survey-weighted coefficient {{term}}, by complete cases, with the sandwich variance of the design: {_KINDS}",
     source="Binder 1983; Reiter 2003; METHODS section 6",
+    compute=surveyed,
+    assess=surveyed,
 )
 _SURVEY_OVERLAP = _mean_overlap(
     "survey-regression-overlap", "survey mean overlap in {term}", f"mean over the survey-weighted coefficients {_TEXT}"

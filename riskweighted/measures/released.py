@@ -6,27 +6,39 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from riskweighted.common.exact import ExactSum
 from riskweighted.measures.measure import Disclosure, Measure, Value
+from riskweighted.measures.parts import Tally
 
 if TYPE_CHECKING:
     from riskweighted.intruder.world import World
 
-__all__ = ["MEASURES", "UNIQUES", "of_patterns", "of_scheme"]
+__all__ = ["MEASURES", "UNIQUES", "of_patterns", "of_scheme", "tally_of_patterns", "tally_of_scheme"]
 
 
-def of_patterns(wide: "World") -> Iterator[Value]:
-    """The patterns of the records on all these columns; `wide`: the world of an intruder who knows them."""
-    yield Value(_PATTERNS, float(len(wide.patterns.sizes)))
-    yield Value(UNIQUES, wide.patterns.singletons / len(wide.confidential))
+def tally_of_patterns(wide: "World") -> Tally:
+    """Of the patterns of a part's records on all these columns, which lie within its known ones; `wide`: the world of who knows them."""
+    return Tally(patterns=len(wide.patterns.sizes), singletons=wide.patterns.singletons, records=len(wide.confidential))
 
 
-def of_scheme(wide: "World", frames: Sequence[pd.DataFrame]) -> Iterator[Value]:
-    """Identification and match risk of L datasets."""
+def of_patterns(total: Tally) -> Iterator[Value]:
+    """The patterns of the records on all these columns."""
+    yield Value(_PATTERNS, float(total["patterns"]))
+    yield Value(UNIQUES, total["singletons"] / total["records"])
+
+
+def tally_of_scheme(wide: "World", frames: Sequence[pd.DataFrame]) -> Tally:
+    """Of the risk of a part's records in L datasets."""
     from riskweighted.risk.matching import mean_risk_and_matches
 
     risk, matched = mean_risk_and_matches(wide.pair(frames))
-    yield Value(_MEAN, float(risk.mean()))
-    yield Value(_MATCH, matched)
+    return Tally(risk=ExactSum.of(risk), matched=ExactSum.of(matched))
+
+
+def of_scheme(total: Tally) -> Iterator[Value]:
+    """Identification and match risk of L datasets."""
+    yield Value(_MEAN, total["risk"].mean)
+    yield Value(_MATCH, total["matched"].sum)
 
 
 _ALL = "where the intruder knows every released unaltered column"

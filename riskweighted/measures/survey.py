@@ -5,15 +5,16 @@ What has no rule is not shown outside: a record of large weight could be told fr
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
 from riskweighted.measures.context import Context
+from riskweighted.measures.counts import counts_of, told_apart
 from riskweighted.measures.distributions import ECDF_EDGE
-from riskweighted.measures.estimates import BIASED, shares
+from riskweighted.measures.estimates import BIASED
 from riskweighted.measures.measure import Disclosure, Measure, Value
 from riskweighted.measures.settings import EvaluationSettings
 
@@ -67,8 +68,8 @@ def weighted(context: Context) -> Iterator[Value]:
         for quantile in map(float, context.settings.quantiles):
             estimates = [survey_quantile(amounts, quantile, design, level=level) for amounts in values]
             yield _value(context, _QUANTILE, estimates, parameter=quantile)
-    for coded, term, having in shares(context):
-        estimates = [survey_mean(np.asarray(held, dtype=float), design, level=level) for held in having]
+    for coded, term, what in told_apart(context, counts_of(context, context.true_values)):
+        estimates = [survey_mean(_having(context, column, what).astype(float), design, level=level) for column in context.columns]
         yield _value(context, _MISSING if coded else _LEVEL, estimates, term=term)
 
 
@@ -76,6 +77,15 @@ def _amounts(context: Context, column: pd.Series) -> np.ndarray:
     """The amounts of all records, (n,), NaN where there is none."""
     statuses = context.scenario.statuses(column)
     return np.where(statuses.is_amount, statuses.values, np.nan)
+
+
+def _having(context: Context, column: pd.Series, what: Any) -> np.ndarray:
+    """Which records have a status of a number, or a level, None if missing; booleans (n,)."""
+    if context.is_numeric:
+        return np.asarray(context.scenario.statuses(column).status == what)
+    from riskweighted.contract.categories import codes_in
+
+    return np.asarray(column.isna() if what is None else codes_in(column, [what]) == 0)
 
 
 def _check_same(context: Context, design: "SurveyDesign") -> None:

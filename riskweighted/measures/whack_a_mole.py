@@ -5,22 +5,29 @@ from functools import partial
 
 from riskweighted.measures.context import Context
 from riskweighted.measures.measure import Disclosure, Measure, Value
+from riskweighted.measures.parts import ByParts, Largest, Tally
 
 __all__ = ["MEASURES"]
 
 
-def rises(context: Context) -> Iterator[Value]:
+def _tally(context: Context) -> Tally | None:
     """Whose risk rose over the baseline, and the largest rise."""
     rival, risk = context.baseline, context.risk
     if rival is None or rival.risk is None or risk is None:
-        return
+        return None
     from riskweighted.risk.chance import risk_rise, whacked
 
-    increase = float(context.settings.increase)
-    yield Value(_WHACKED, float(whacked(risk, rival.risk, increase).sum()), parameter=increase)
-    yield Value(_LARGEST, risk_rise(risk, rival.risk).max())
+    flagged = whacked(risk, rival.risk, float(context.settings.increase))
+    return Tally(whacked=int(flagged.sum()), largest=Largest.of(risk_rise(risk, rival.risk)))
 
 
+def _values(total: Tally | None, context: Context) -> Iterator[Value]:
+    if total is not None:
+        yield Value(_WHACKED, float(total["whacked"]), parameter=float(context.settings.increase))
+        yield Value(_LARGEST, float(total["largest"].values))
+
+
+rises = ByParts(_tally, _values)
 _rise = partial(Measure, source="METHODS section 2", direction="riskier", order=50, compute=rises, pairs=True)
 _WHACKED = _rise(
     "whack-a-mole",

@@ -11,7 +11,16 @@ from riskweighted.common.text import escape_markdown, for_spreadsheet
 from riskweighted.data.variable import Variable
 from riskweighted.intruder.statuses import MISSING, find_statuses, status_name
 
-__all__ = ["codebook", "codebook_markdown", "listed_levels", "own_value_for_each", "parse_units", "with_descriptions"]
+__all__ = [
+    "codebook",
+    "codebook_markdown",
+    "listed_levels",
+    "missing_in_words",
+    "nearly_all",
+    "own_value_for_each",
+    "parse_units",
+    "with_descriptions",
+]
 
 
 _MOST_CATEGORIES = 50
@@ -78,8 +87,12 @@ def _type(column: pd.Series) -> str:
 
 
 def _missing(columns: Sequence[pd.Series]) -> int | str:
-    """How many records have no value; from the least to the most where datasets differ."""
-    counts = [int(column.isna().sum()) for column in columns]
+    """How many records have no value, in each of these datasets."""
+    return missing_in_words([int(column.isna().sum()) for column in columns])
+
+
+def missing_in_words(counts: Sequence[int]) -> int | str:
+    """How many records have no value in each dataset; from the least to the most where these differ."""
     return counts[0] if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}, differs by dataset"
 
 
@@ -117,7 +130,12 @@ def listed_levels(column: pd.Series) -> list[str] | None:
 
 def own_value_for_each(column: pd.Series) -> bool:
     """Whether nearly every record has a value of its own, as a name or a number of a person has."""
-    return len(column) > 1 and column.nunique() >= _NEARLY_ALL * len(column)
+    return nearly_all(column.nunique(), len(column))
+
+
+def nearly_all(values: int, records: int) -> bool:
+    """Whether so many different values are nearly as many as the records."""
+    return records > 1 and values >= _NEARLY_ALL * records
 
 
 def codebook_markdown(table: pd.DataFrame) -> str:

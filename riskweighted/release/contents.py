@@ -23,6 +23,7 @@ from riskweighted.evaluation.verdicts import PASS, overall
 from riskweighted.measures.released import UNIQUES
 from riskweighted.release.analysis_code import combining_code, find_analysis, kappa_of, render, special_codes
 from riskweighted.release.codebook import codebook, codebook_markdown, own_value_for_each, with_descriptions
+from riskweighted.release.column_facts import ColumnFacts
 from riskweighted.release.ddi import ddi_codebook
 from riskweighted.release.record import disclosure_record, record_schema
 from riskweighted.reports.disclosure import outside
@@ -54,6 +55,7 @@ _LONGEST_REASON = 300
 class Contents:
     """What goes into a pack; the same for every file of it. ``datasets``: by scheme, as they leave (`leaving_datasets`); ``accepted_fail``:
     why schemes that do not pass leave all the same; ``plain_csv``: whether csv files are plain ones whatever the data's own file is.
+    ``facts_of_parts``: what every column holds, of a run of data in parts, whose ``datasets`` are those of a sample.
     """
 
     run: FinishedRun
@@ -64,6 +66,7 @@ class Contents:
     report: Callable[[FinishedRun], str] | None
     accepted_fail: str = ""
     plain_csv: bool = False
+    facts_of_parts: Mapping[str, ColumnFacts] | None = None
 
     def __post_init__(self) -> None:
         refuse_failing(self.run, self.schemes, self.accepted_fail)
@@ -97,6 +100,18 @@ class Contents:
         """What writes the datasets of a scheme, in every format."""
         return DatasetWriter(self.datasets[scheme], layout=self.layout, variables=self.described)
 
+    def book(self) -> pd.DataFrame:
+        """The codebook; of data in parts with what all parts hold."""
+        run = self.run
+        datasets = [frame for scheme in self.schemes for frame in run.synthetic[scheme]]
+        book = codebook(datasets, self.variables, self.all_units, special_codes(run))
+        for name, facts in (self.facts_of_parts or {}).items():
+            row = book["variable"] == name
+            book.loc[row, "missing"] = facts.missing_in_words
+            if name not in self.variables or not run.study.scenario.is_numeric(datasets[0][name]):
+                book.loc[row, "values"] = for_spreadsheet(facts.in_words)
+        return book.assign(precision=[run.manifest["precision"].get(name, "") for name in book["variable"]])  # as they were rounded
+
     def facts(self) -> dict[str, object]:
         """What several pages say."""
         return {
@@ -121,8 +136,7 @@ def write_pack(contents: Contents, folder: Path, hashes: Mapping[str, str] | Non
     run, first, facts = contents.run, contents.schemes[0], contents.facts()
     datasets = [frame for scheme in contents.schemes for frame in run.synthetic[scheme]]
     described = contents.described
-    book = codebook(datasets, contents.variables, contents.all_units, special_codes(run))
-    book = book.assign(precision=[run.manifest["precision"].get(name, "") for name in book["variable"]])  # as they were rounded for release
+    book = contents.book()
     if described is not None:
         book = with_descriptions(book, list(map(str, datasets[0])), described)
         described.write(folder / SIDECAR)
@@ -203,11 +217,14 @@ class Dataset(NamedTuple):
 
 def dataset_files(contents: Contents, scheme: str) -> Iterator[Dataset]:
     """The files of the datasets of a scheme, in every format."""
-    count = len(contents.run.synthetic[scheme])
+    count, parts = contents.run.study.release.L, contents.run.parts
     for number in range(count):
+        stem, label = f"data/{scheme}/synthetic_{scheme}_{number + 1:0{len(str(count))}d}", f"{_LABEL} {number + 1} of {count}"
         for kind in contents.formats:
-            name = f"data/{scheme}/synthetic_{scheme}_{number + 1:0{len(str(count))}d}.{kind}"
-            yield Dataset(kind, name, number, f"{_LABEL} {number + 1} of {count}")
+            if parts is None:
+                yield Dataset(kind, f"{stem}.{kind}", number, label)
+            else:
+                yield from (Dataset(kind, f"{stem}/part-{part + 1:06d}.{kind}", number, label) for part in range(parts))
 
 
 def _write_datasets(contents: Contents, scheme: str, folder: Path, hashes: Mapping[str, str]) -> dict[str, list[str]]:
@@ -240,7 +257,8 @@ def _runnable_columns(frame: pd.DataFrame) -> list[str]:
 
 def _write_combining(contents: Contents, scheme: str, files: dict[str, list[str]], folder: Path) -> bool:
     """The page on combining, and its code in files of their own; whether there is any."""
-    analysis, facts = find_analysis(contents.run, scheme), contents.facts()
+    facts = contents.facts()
+    analysis = find_analysis(contents.run, scheme) if contents.run.parts is None else None  # no script that reads folders is written
     if analysis is None:
         write_file(folder / "how_to_combine.md", render("how_to_combine.md", **facts, analysis=None))
         return False

@@ -16,7 +16,7 @@ that draws meet them anyway, and what the posterior itself gives away; risk meas
 
 import json
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -38,9 +38,19 @@ from riskweighted.release.leak_text import TextSecrets, make_text_secrets, probl
 from riskweighted.release.leaving import leaving_datasets
 from riskweighted.release.nearness import Chance, equal_rows, find_nearness, most_by_chance
 from riskweighted.release.sensitive import Fresh, Sensitive, find_sensitive, same_records
-from riskweighted.runs.finished import FinishedRun
+from riskweighted.runs.finished import FinishedRun, SampledRun
 
-__all__ = ["Secrets", "check_datasets", "check_made", "check_pack", "check_synthesized", "gather_secrets", "recorded"]
+__all__ = [
+    "Secrets",
+    "check_datasets",
+    "check_made",
+    "check_pack",
+    "check_synthesized",
+    "check_texts",
+    "gather_secrets",
+    "recorded",
+    "sample_secrets",
+]
 
 _MANIFEST, _REPORT = "manifest.json", "report.html"
 _SAME_ORDER = 0.999
@@ -102,14 +112,9 @@ def gather_secrets(
     """What must not leave, and fresh datasets that say what chance gives; refuses data that is not the one that the run was made from."""
     schemes = tuple(schemes)
     variables, fresh = find_sensitive(run, confidential, schemes)
-    tables = {f"weights {name}": column for name, column in run.weights.items()}
-    tables |= {f"risks {name}": column for name, column in run.records.items()}
-    tables |= {f"expected risks {name}": column for name, column in run.expected.items()}
-    varying = {name: column.to_numpy(dtype=float) for name, column in tables.items() if column.nunique() > 1}
-    draws = [variable.to_numpy().ravel() for fit in run.posteriors.values() for variable in fit.values() if "draw" in variable.dims]
-    published = [table.select_dtypes("number").to_numpy(dtype=float).ravel() for table in run.tables.values()]
+    varying = _varying(run)
     sensitive = {name: column for variable in variables for name, column in variable.texts().items()}
-    text = make_text_secrets(sensitive, varying, np.concatenate(draws), np.concatenate(published))
+    text = make_text_secrets(sensitive, varying, *_told(run))
     released = confidential[run.study.released(confidential)]
     leaving = {scheme: leaving_datasets(run, confidential, scheme) for scheme in schemes}
     return Secrets(released, variables, fresh, pd.DataFrame(varying), text, run, leaving, report)
@@ -122,12 +127,40 @@ def check_pack(folder: Path, secrets: Secrets) -> pd.DataFrame:
     part of the pack. Where anything is found, an InputError names the file and what it is, never a value.
     """
     contents = check_made(folder, secrets.run, secrets.leaving, secrets.report)
-    datasets = {file.name for scheme in contents.schemes for file in dataset_files(contents, scheme)}
+    check_texts(folder, {file.name for scheme in contents.schemes for file in dataset_files(contents, scheme)}, secrets.text)
+    return check_datasets(contents, secrets)
+
+
+def check_texts(folder: Path, datasets: Container[str], secrets: TextSecrets) -> None:
+    """Refuse a pack of which a file that is none of its `datasets` holds confidential numbers."""
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         name = path.relative_to(folder).as_posix()
-        if name not in datasets and (problems := problems_in_text(path.read_text(encoding="utf-8"), secrets.text)):
+        if name not in datasets and (problems := problems_in_text(path.read_text(encoding="utf-8"), secrets)):
             raise refusal(name, "; ".join(problems))
-    return check_datasets(contents, secrets)
+
+
+def sample_secrets(run: SampledRun) -> TextSecrets:
+    """What no text of the pack of a run of data in parts may hold, of the records of its sample."""
+    sensitive = {
+        name: run.confidential[name] for name in run.study.variables if pd.api.types.is_numeric_dtype(run.confidential[name].dtype)
+    }
+    amounts = {name: column.dropna().to_numpy(dtype=float) for name, column in sensitive.items()}
+    return make_text_secrets(amounts, _varying(run), *_told(run))
+
+
+def _varying(run: FinishedRun) -> dict[str, np.ndarray]:
+    """Weights and risks that differ between records, (n,) by name."""
+    tables = {f"weights {name}": column for name, column in run.weights.items()}
+    tables |= {f"risks {name}": column for name, column in run.records.items()}
+    tables |= {f"expected risks {name}": column for name, column in run.expected.items()}
+    return {name: column.to_numpy(dtype=float) for name, column in tables.items() if column.nunique() > 1}
+
+
+def _told(run: FinishedRun) -> tuple[np.ndarray, np.ndarray]:
+    """All posterior draws, and all numbers of the tables of aggregates."""
+    draws = [variable.to_numpy().ravel() for fit in run.posteriors.values() for variable in fit.values() if "draw" in variable.dims]
+    published = [table.select_dtypes("number").to_numpy(dtype=float).ravel() for table in run.tables.values()]
+    return np.concatenate(draws), np.concatenate(published)
 
 
 def check_datasets(contents: Contents, secrets: Secrets) -> pd.DataFrame:
@@ -236,7 +269,7 @@ def check_made(
     for path in sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_dir() and not path.is_symlink()):
         if path not in parents:
             raise refusal(path.as_posix(), "an empty folder, which no release makes")
-    manifest = _read_manifest(folder)
+    manifest = read_manifest(folder)
     page = there.get(_REPORT)
     if page is not None and manifest["files"].get(_REPORT) != file_hash(page):
         raise refusal(_REPORT, "not what the run makes")
@@ -293,7 +326,7 @@ def _file(there: Mapping[str, Path], name: str) -> Path:
     return there[name]
 
 
-def _read_manifest(folder: Path) -> dict[str, Any]:
+def read_manifest(folder: Path) -> dict[str, Any]:
     """The manifest, once it has what decides the files."""
     try:
         manifest: dict[str, Any] = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))

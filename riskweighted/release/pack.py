@@ -4,6 +4,7 @@ Its files have one time and one mode, so that they do not tell when the data wer
 It is written to a private working folder, read again by `riskweighted.release.leak_check`, and put in its place only if nothing was found.
 """
 
+import tempfile
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,17 +16,27 @@ from threadpoolctl import threadpool_limits
 
 from riskweighted.common.atomic import settle, unsettled_files
 from riskweighted.common.errors import InputError, RiskWeightedWarning, listing
-from riskweighted.common.folders import opened
+from riskweighted.common.fingerprints import file_hash
+from riskweighted.common.folders import WorkingFolder, opened
 from riskweighted.common.native import as_pandas
 from riskweighted.data.formats import WRITABLE
 from riskweighted.data.io import require_reader
+from riskweighted.data.layout import CsvLayout
 from riskweighted.disclosure.policy import NOT_JUDGED, REFUSE
 from riskweighted.evaluation.summary import CONVERGED
 from riskweighted.measures.beyond import HIDDEN
-from riskweighted.release.contents import Contents, failing_schemes, identifying_columns, refuse_failing, share_of_uniques, write_pack
-from riskweighted.release.leak_check import check_pack, gather_secrets
+from riskweighted.release.contents import (
+    PLAIN,
+    Contents,
+    failing_schemes,
+    identifying_columns,
+    refuse_failing,
+    share_of_uniques,
+    write_pack,
+)
+from riskweighted.release.leak_check import check_pack, check_texts, gather_secrets, read_manifest, refusal, sample_secrets
 from riskweighted.runs.derivation import refuse_derived
-from riskweighted.runs.finished import FinishedRun, find_confidential, load_run
+from riskweighted.runs.finished import FinishedRun, SampledRun, find_confidential, load_run
 
 __all__ = ["FORMATS", "ReleasePack", "check_release", "release_run"]
 
@@ -123,12 +134,41 @@ def release_run(
         _check_disclosure(finished, chosen)
         _check_hidden(finished, chosen)
         refuse_failing(finished, chosen, accept_fail)
+        if isinstance(finished, SampledRun):
+            return _in_parts(finished, working, chosen, kinds, confidential, dict(units or {}), page, accept_fail, plain_csv)
         data = confidential if isinstance(confidential, pd.DataFrame) else find_confidential(finished, confidential)
         refuse_derived(finished.study, data)
         secrets = gather_secrets(finished, data, chosen, page)
         write_pack(Contents(finished, secrets.leaving, chosen, kinds, dict(units or {}), page, accept_fail, plain_csv), working.result)
         settle(working.result)
         return ReleasePack(working.out, check_pack(working.result, secrets), failing_schemes(finished, chosen))
+
+
+def _in_parts(
+    run: SampledRun,
+    working: WorkingFolder,
+    schemes: tuple[str, ...],
+    kinds: tuple[str, ...],
+    data: object,
+    units: Mapping[str, str],
+    page: Callable[[FinishedRun], str] | None,
+    accept_fail: str,
+    plain_csv: bool,
+) -> ReleasePack:
+    """The pack of a run of data in parts: its datasets part by part, everything else once."""
+    from riskweighted.release.by_parts import release_parts  # loads what works by parts
+
+    if data is not None and not isinstance(data, str | Path):
+        raise InputError("confidential must be the name of the parts, such as 'parts/*.parquet': the run is of data in parts")
+    refuse_derived(run.study, run.confidential)
+    layout = CsvLayout() if plain_csv else run.study.data.layout
+    made = release_parts(run, working, schemes, kinds, layout, data)
+    datasets = {scheme: run.synthetic[scheme] for scheme in schemes}
+    contents = Contents(run, datasets, schemes, kinds, units, page, accept_fail, plain_csv, made.facts)
+    write_pack(contents, working.result, made.hashes)
+    check_texts(working.result, made.hashes, sample_secrets(run))
+    settle(working.result)
+    return ReleasePack(working.out, made.check, failing_schemes(run, schemes))
 
 
 def check_release(
@@ -171,16 +211,44 @@ def check_release(
     if not folder.is_dir():
         raise InputError(f"there is no pack {str(folder)!r}")
     finished = run if isinstance(run, FinishedRun) else load_run(run)
+    if isinstance(finished, SampledRun):
+        return _checked_in_parts(folder, finished, confidential, report)
     data = confidential if isinstance(confidential, pd.DataFrame) else find_confidential(finished, confidential)
     table = check_pack(folder, gather_secrets(finished, data, finished.schemes, report or _rendered_from(data)))
+    _warn_of_unsettled(folder)
+    return table
+
+
+def _warn_of_unsettled(folder: Path) -> None:
+    """Warn of files whose times or modes tell more than release lets them."""
     if unsettled := unsettled_files(folder):
         warnings.warn(
             f"{unsettled} files and folders of the pack have other times or modes than release gives them, which tells when and by whom "
             "they were handled: copy them with times and modes kept, or release again",
             RiskWeightedWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
-    return table
+
+
+def _checked_in_parts(folder: Path, run: SampledRun, data: object, report: Callable[[FinishedRun], str] | None) -> pd.DataFrame:
+    """How near the datasets of a pack in parts are to the data, once every file is seen to be what the run makes again, byte for byte."""
+    manifest = read_manifest(folder)
+    schemes, formats, units = tuple(manifest["schemes"]), tuple(manifest["formats"]), dict(manifest["units"])
+    there = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()}
+    has_page, accepted, plain = "report.html" in there, str(manifest.get("accepted_fail", "")), manifest.get("csv") == PLAIN
+    page = (report or _rendered_from(run.confidential)) if has_page else None
+    with tempfile.TemporaryDirectory(dir=run.folder.absolute().parent) as place:  # data lie there for the moment
+        working = WorkingFolder(folder, Path(place), Path(place) / "again")
+        working.result.mkdir()
+        made = _in_parts(run, working, schemes, formats, data, units, page, accepted, plain)
+        again = {path.relative_to(working.result).as_posix(): path for path in working.result.rglob("*") if path.is_file()}
+        for name in sorted({*there, *again}, key=lambda name: (name == "manifest.json", name)):
+            if name not in again:
+                raise refusal(name, "nothing that the run makes")
+            if name not in there or there[name].is_symlink() or file_hash(there[name]) != file_hash(again[name]):
+                raise refusal(name, "not what the run makes")
+    _warn_of_unsettled(folder)
+    return made.check
 
 
 def _rendered_from(confidential: pd.DataFrame) -> Callable[[FinishedRun], str]:

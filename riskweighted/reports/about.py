@@ -39,6 +39,11 @@ def about_section(source: Source) -> Section:
         paragraphs.append(
             "The run is reproducible: its seed alone makes the noise of its datasets, so they are for study and not for release."
         )
+    if run.parts is not None:
+        paragraphs.append(
+            f"The data lie in parts. Measures are of all records; the figures show {run.shown:,} of them at random, on which the "
+            "fits were checked; disclosure is measured on whole released patterns taken at random (METHODS section 17)."
+        )
     paragraphs += [*_survey(source), *_chosen(source), *proved(source.run.study)]
     if not view.internal:
         m = view.minimum_count

@@ -103,10 +103,9 @@ def gather(run: FinishedRun, internal: bool, confidential: pd.DataFrame | str | 
     if minimum_count < _LEAST_COUNT and not internal:
         raise InputError(f"minimum_count of a releasable report must be at least {_LEAST_COUNT}, got {minimum_count}")
     data = confidential if isinstance(confidential, pd.DataFrame) else find_confidential(run, confidential)
-    records = run.manifest["input"]["records"]
-    if len(data) != records:
-        raise InputError(f"the confidential data has {len(data)} records, and the run was made from {records}")
-    if records < minimum_count and not internal:
+    if len(data) != run.shown:
+        raise InputError(f"the confidential data has {len(data)} records, and the run was made from {run.shown}")
+    if (records := run.total) < minimum_count and not internal:
         raise InputError(f"{records} records are fewer than minimum_count ({minimum_count}), so nothing can be shown")
     check_single(run.tables)
     withheld: Mapping[str, int] = {}

@@ -8,7 +8,9 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binom
 
-__all__ = ["Landing", "expected_over", "expected_whacked", "risk_rise", "whacked"]
+from riskweighted.common.exact import ExactSum
+
+__all__ = ["Landing", "chance_over", "chance_whacked", "expected_over", "expected_whacked", "risk_rise", "whacked"]
 
 
 _Risk = TypeVar("_Risk", np.ndarray, pd.Series)
@@ -41,21 +43,28 @@ class Landing(Protocol):
 
 
 def expected_over(risk: Landing, datasets: int, threshold: float) -> float:
-    """How many records are to be expected whose IR over `datasets` datasets exceeds a threshold.
+    """How many records are to be expected whose IR over `datasets` datasets exceeds a threshold."""
+    return ExactSum.of(chance_over(risk, datasets, threshold)).sum
+
+
+def chance_over(risk: Landing, datasets: int, threshold: float) -> np.ndarray:
+    """Each record's probability that its IR over `datasets` datasets exceeds a threshold, (n,).
 
     With N_i ~ Bin(L, p_i) of its own values in the ball, IR_i = (N_i / L) outside_i.
     """
     with np.errstate(divide="ignore"):
         least = np.floor(threshold * datasets / risk.outside + _SLACK)
-    return float(binom.sf(np.minimum(least, datasets), datasets, risk.own_mass).sum())
+    return np.asarray(binom.sf(np.minimum(least, datasets), datasets, risk.own_mass))
 
 
 def expected_whacked(risk: Landing, baseline: Landing, datasets: int, increase: float) -> float:
-    """How many records are to be expected whose IR rises by `increase` or more, each fit with L = `datasets` datasets of its own.
+    """How many records are to be expected whose IR rises by `increase` or more, each fit with L = `datasets` datasets of its own."""
+    return ExactSum.of(chance_whacked(risk, baseline, datasets, increase)).sum
 
-    A double binomial sum: N_i ~ Bin(L, p_i) under either fit, independent.
-    """
-    total = 0.0
+
+def chance_whacked(risk: Landing, baseline: Landing, datasets: int, increase: float) -> np.ndarray:
+    """Each record's probability that its IR rises so, (n,): a double binomial sum, N_i ~ Bin(L, p_i) under either fit, independent."""
+    chances = np.zeros(len(risk.own_mass))
     for start in range(0, len(risk.own_mass), _CHUNK):
         part = slice(start, start + _CHUNK)
         for landed in range(datasets + 1):
@@ -64,5 +73,5 @@ def expected_whacked(risk: Landing, baseline: Landing, datasets: int, increase: 
                 least = np.ceil((before + increase) * datasets / risk.outside[part] - _SLACK)
             least = np.where(np.isfinite(least), np.minimum(least, datasets + 1), datasets + 1)
             at_least = binom.sf(least - 1, datasets, risk.own_mass[part])
-            total += float((binom.pmf(landed, datasets, baseline.own_mass[part]) * at_least).sum())
-    return total
+            chances[part] += binom.pmf(landed, datasets, baseline.own_mass[part]) * at_least
+    return chances

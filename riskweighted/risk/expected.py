@@ -26,6 +26,8 @@ if TYPE_CHECKING:  # at run time it would load xarray
     from riskweighted.sequence.fit import Fit
 
 __all__ = [
+    "ISOLATED_SHARE",
+    "TOP_SHARE",
     "ExpectedRisk",
     "count_draws",
     "expected_identification_risk",
@@ -33,6 +35,7 @@ __all__ = [
     "gives_masses",
     "isolated_records",
     "own_masses",
+    "rank_at_cut",
     "require_equality",
     "top_values",
     "variable_terms",
@@ -40,7 +43,7 @@ __all__ = [
 
 _DRAWS = 100  # where none are asked for
 _BLOCKS = 20  # of draws, over chains: batch means over them give the Monte Carlo error
-_ISOLATED, _TOP = 0.05, 0.01  # shares of the records
+ISOLATED_SHARE, TOP_SHARE = 0.05, 0.01  # shares of the records
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +68,10 @@ class ExpectedRisk:
     @cached_property
     def risk(self) -> np.ndarray:
         """E[IR_i], (n,)."""
-        return np.asarray(np.average(self.blocks, axis=0, weights=self.sizes))
+        summed = np.zeros(self.blocks.shape[1])
+        for size, block in zip(self.sizes, self.blocks, strict=True):  # in this order, however many records there are
+            summed += size * block
+        return summed / self.draws
 
     @property
     def error(self) -> np.ndarray:
@@ -173,20 +179,30 @@ def variable_terms(fit: "Fit", theta: Any) -> np.ndarray:
     return np.array([fit.contributions(theta, variable) for variable in fit.variables])
 
 
-def isolated_records(confidential_risk: np.ndarray) -> np.ndarray:
-    """Which of n records are isolated: the ceil(.05 n) of largest IR^c, with all ties at the cut (METHODS section 2.6); booleans (n,)."""
-    return _largest(confidential_risk, _ISOLATED)
+def isolated_records(confidential_risk: np.ndarray, cut: float | None = None) -> np.ndarray:
+    """Which of n records are isolated: the ceil(.05 n) of largest IR^c, with all ties at the cut (METHODS section 2.6); booleans (n,).
+
+    `cut`: the IR^c at it, where the records are a part of a file.
+    """
+    return _largest(confidential_risk, ISOLATED_SHARE, cut)
 
 
-def top_values(values: np.ndarray) -> np.ndarray:
+def top_values(values: np.ndarray, cut: float | None = None) -> np.ndarray:
     """Which of n records hold the largest hundredth of the values, with all ties at the cut (METHODS section 2.6); booleans (n,)."""
-    return _largest(values, _TOP)
+    return _largest(values, TOP_SHARE, cut)
 
 
-def _largest(values: np.ndarray, share: float) -> np.ndarray:
+def rank_at_cut(n: int, share: float) -> int:
+    """The rank of the value at the cut among n in order, 0 the lowest, where so large a share of them lies at it or above."""
+    return n - math.ceil(round(share * n, 9))
+
+
+def _largest(values: np.ndarray, share: float, cut: float | None) -> np.ndarray:
     values = np.asarray(values, dtype=float)
-    count = math.ceil(round(share * len(values), 9))
-    return np.asarray(values >= np.partition(values, -count)[-count])
+    if cut is None:
+        rank = rank_at_cut(len(values), share)
+        cut = np.partition(values, rank)[rank]
+    return np.asarray(values >= cut)
 
 
 def own_masses(fit: "Fit", world: World, places: list[tuple[int, int]], random_seed: int | None = None) -> Iterator[np.ndarray]:

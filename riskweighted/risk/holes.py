@@ -2,6 +2,9 @@
 
 All copies of a known pattern are pooled and counted in bins on a line on which balls are about equally wide. The guess is the place where
 their density lies lowest, as a share, under their own smooth density (METHODS section 13.1). No confidential value has a part in a guess.
+
+Of a file in parts, each of whole known patterns, the parts tell in turn the `Extent` of their copies, then, on the `Line`, those of
+patterns with few copies, and whom the guesses find.
 """
 
 from collections.abc import Iterator
@@ -9,10 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from riskweighted.common.order import Bins, OrderCounts
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import Paired, World
 
-__all__ = ["WIDTHS", "found_in_holes", "lowest_bins"]
+__all__ = ["WIDTHS", "Extent", "Line", "found_on", "lowest_bins", "pooled_copies", "sizes_within"]
 
 WIDTHS = (0.125, 0.25, 0.5)  # of the density that is looked at, as shares of the radius; each makes a guess of its own
 _SMOOTH = 2.0  # radii: of the density that it is held against
@@ -20,53 +24,107 @@ _BIN = 1 / 16  # of the radius
 _MOST_BINS = 4096
 _FEWEST = 1000  # copies of a pattern that has a guess of its own; the others have one together
 _AT_ONCE = 4_000_000  # numbers that are smoothed together
+_NEAR_ZERO = 0.01  # quantile of the sizes below which the line of a relative radius without a least one is straight
 
 
-class _Line(NamedTuple):
-    """A line whose unit is a ball's half width: of a relative radius about logarithmic, but for amounts near zero.
+class Extent(NamedTuple):
+    """Of all copies of a variable, or those of a part of the file, what the line is made of.
 
-    ``bend``: the amount below which it is straight; infinite where it is straight everywhere.
+    ``sizes``: their absolute values above zero, where the bend of the line is one of their quantiles; ``above_zero``: how many there are;
+    ``least``, ``greatest``: of the amounts.
+    """
+
+    sizes: OrderCounts | None
+    above_zero: int
+    least: float
+    greatest: float
+
+    @classmethod
+    def of(cls, paired: Paired, variable: str) -> "Extent":
+        amounts, _ = _copies(paired, variable)
+        sizes = np.abs(amounts[amounts != 0])
+        counted = OrderCounts.of(sizes) if _bends(paired.world.scenario, variable) else None
+        return cls(counted, len(sizes), float(amounts.min(initial=np.inf)), float(amounts.max(initial=-np.inf)))
+
+    def __add__(self, other: "Extent") -> "Extent":  # type: ignore[override]
+        sizes = None if self.sizes is None or other.sizes is None else self.sizes + other.sizes
+        ends = min(self.least, other.least), max(self.greatest, other.greatest)
+        return Extent(sizes, self.above_zero + other.above_zero, *ends)
+
+    def unsettled(self) -> Bins | None:
+        """Where the sizes must be looked at again before the bend is known."""
+        return None if self.sizes is None or not self.above_zero else self.sizes.unsettled(self.sizes.ranks([_NEAR_ZERO]))
+
+
+class Line(NamedTuple):
+    """Bins on a line whose unit is a ball's half width: of a relative radius about logarithmic, but for amounts near zero.
+
+    ``bend``: the amount below which it is straight; infinite where it is straight everywhere. ``bins`` of ``step`` units from ``low`` on;
+    none where balls have no width, or there is no copy.
     """
 
     unit: float
     bend: float
+    low: float = 0.0
+    step: float = 1.0
+    bins: int = 0
 
     @classmethod
-    def of(cls, scenario: Scenario, variable: str, amounts: np.ndarray) -> "_Line":
+    def of(cls, scenario: Scenario, variable: str, extent: Extent) -> "Line":
         """That of a variable, from all of its copies."""
-        radius = scenario.radius_of(variable)
-        sizes = np.abs(amounts[amounts != 0])
-        if scenario.kind_of(variable) != "relative" or not radius or not len(sizes):
-            return cls(max(radius, scenario.min_radius), np.inf)
-        return cls(radius, scenario.min_radius / radius if scenario.min_radius > 0 else float(np.quantile(sizes, 0.01)))
+        radius, bend = scenario.radius_of(variable), np.inf
+        if not max(radius, scenario.min_radius) or extent.least > extent.greatest:
+            return cls(0.0, np.inf)
+        if scenario.kind_of(variable) != "relative" or not radius or not extent.above_zero:
+            radius = max(radius, scenario.min_radius)
+        else:
+            bend = scenario.min_radius / radius if extent.sizes is None else extent.sizes.quantiles([_NEAR_ZERO])[0]
+        line = cls(radius, bend)
+        low, high = line.places(np.array([extent.least, extent.greatest])).tolist()
+        step = max(_BIN, (high - low) / (_MOST_BINS - 1))
+        return line._replace(low=low, step=step, bins=int((high - low) / step) + 1)
 
     def places(self, amounts: np.ndarray) -> np.ndarray:
         return np.asarray((amounts if np.isinf(self.bend) else np.arcsinh(amounts / self.bend)) / self.unit)
 
-    def amounts(self, places: np.ndarray) -> np.ndarray:
-        return np.asarray(places * self.unit if np.isinf(self.bend) else self.bend * np.sinh(places * self.unit))
+    def bins_of(self, amounts: np.ndarray) -> np.ndarray:
+        return np.clip(((self.places(amounts) - self.low) / self.step).astype(np.int64), 0, self.bins - 1)
+
+    def guesses(self, bins: np.ndarray) -> np.ndarray:
+        """The amounts in the middle of bins, NaN for -1."""
+        places = (self.low + (bins + 0.5) * self.step) * self.unit
+        return np.where(bins < 0, np.nan, places if np.isinf(self.bend) else self.bend * np.sinh(places))
 
 
-def found_in_holes(paired: Paired, variable: str) -> np.ndarray:
-    """Return which records the guess of each width finds, in whose ball it lies, (widths, n).
+def sizes_within(paired: Paired, variable: str, bins: Bins) -> OrderCounts:
+    """The absolute values above zero of the copies that lie in some bins."""
+    amounts, _ = _copies(paired, variable)
+    return OrderCounts.of(np.abs(amounts[amounts != 0]), bins)
 
-    None whose value is no amount, and none where balls have no width.
+
+def pooled_copies(paired: Paired, variable: str, line: Line) -> np.ndarray:
+    """How many copies of all patterns with few of them lie in each bin, (bins,)."""
+    amounts, rows = _copies(paired, variable)
+    of_few = _cells(paired.world, rows)[rows] == 0
+    return np.bincount(line.bins_of(amounts[of_few]), minlength=line.bins)
+
+
+def found_on(paired: Paired, variable: str, line: Line, pooled: np.ndarray) -> np.ndarray:
+    """Return which records of a part of the file the guess of each width finds, in whose ball it lies, (widths, n).
+
+    None whose value is no amount, and none where balls have no width. `line`: that of the whole file; `pooled` (widths,): the bins in
+    which each width guesses for patterns with few copies, -1 where it does not.
     """
-    world, statuses = paired.world, paired.statuses(variable)
+    world, (amounts, rows) = paired.world, _copies(paired, variable)
     found = np.zeros((len(WIDTHS), len(world.confidential)), dtype=bool)
-    amounts, rows = np.concatenate([of.amounts for of in statuses]), np.concatenate([np.flatnonzero(of.is_amount) for of in statuses])
-    if not max(world.scenario.radius_of(variable), world.scenario.min_radius):
+    if not line.bins:
         return found
-    line, cells = _Line.of(world.scenario, variable, amounts), _cells(world, rows)
-    places = line.places(amounts)
-    low, step = places.min(), max(_BIN, float(np.ptp(places)) / (_MOST_BINS - 1))
-    count = int(np.ptp(places) / step) + 1
-    bins = np.minimum(((places - low) / step).astype(np.int64), count - 1)
-    lowest = np.concatenate([lowest_bins(counts, step) for counts in _counted(cells[rows], bins, count)], axis=1)
-    guesses = np.where(lowest < 0, np.nan, line.amounts(low + (lowest + 0.5) * step))
+    cells, bins = _cells(world, rows), line.bins_of(amounts)
+    lowest = np.concatenate([lowest_bins(counts, line.step) for counts in _counted(cells, cells[rows], bins, line.bins)], axis=1)
+    lowest[:, 0] = pooled
     true = world.scenario.statuses(world.confidential[variable])
     lower, upper = world.scenario.balls(variable, true.amounts)
-    guessed = guesses[:, cells[true.is_amount]]
+    guessed = line.guesses(lowest)[:, cells[true.is_amount]]
     found[:, true.is_amount] = (lower <= guessed) & (guessed <= upper)
     return found
 
@@ -93,16 +151,27 @@ def lowest_bins(counts: np.ndarray, step: float) -> np.ndarray:
     return lowest
 
 
+def _copies(paired: Paired, variable: str) -> tuple[np.ndarray, np.ndarray]:
+    """The amounts of all datasets, one after the other, and the records that they are copies of."""
+    statuses = paired.statuses(variable)
+    return np.concatenate([of.amounts for of in statuses]), np.concatenate([np.flatnonzero(of.is_amount) for of in statuses])
+
+
+def _bends(scenario: Scenario, variable: str) -> bool:
+    """Whether the line of a variable bends at a quantile of its copies."""
+    return scenario.kind_of(variable) == "relative" and bool(scenario.radius_of(variable)) and not scenario.min_radius > 0
+
+
 def _cells(world: World, rows: np.ndarray) -> np.ndarray:
-    """The cell whose copies are pooled for each record, (n,): its known pattern, or one of all patterns with few copies."""
+    """The cell whose copies are pooled for each record, (n,): its known pattern, or 0, one of all patterns with few copies."""
     codes = world.patterns.codes
     many = np.bincount(codes[rows], minlength=len(world.patterns.sizes)) >= _FEWEST
     return np.asarray(np.where(many, np.cumsum(many), 0)[codes])
 
 
-def _counted(cells: np.ndarray, bins: np.ndarray, count: int) -> Iterator[np.ndarray]:
+def _counted(cells: np.ndarray, of_copies: np.ndarray, bins: np.ndarray, count: int) -> Iterator[np.ndarray]:
     """Copies by cell and bin, some cells at a time."""
-    keys = np.sort(cells * count + bins)
+    keys = np.sort(of_copies * count + bins)
     total, some = int(cells.max()) + 1, max(1, _AT_ONCE // count)
     for first in range(0, total, some):
         last = min(first + some, total)

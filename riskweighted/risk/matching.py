@@ -132,19 +132,19 @@ def match(
     return MatchingRisk(**by_dataset.mean().to_dict(), targets=int(chosen.sum()), by_dataset=by_dataset, records=pd.concat(tables))
 
 
-def mean_risk_and_matches(paired: Paired) -> tuple[np.ndarray, float]:
-    """IR_i of every record, (n,), and the expected match risk, means over the datasets, in one walk through them."""
-    total, matched = np.zeros(len(paired.world.confidential)), 0.0
+def mean_risk_and_matches(paired: Paired) -> tuple[np.ndarray, np.ndarray]:
+    """IR_i of every record, (n,), and its T_i / c_i, (n,), means over the datasets, in one walk through them."""
+    total, matched = np.zeros((2, len(paired.world.confidential)))
     for neighbours in paired.neighbours():
         total += record_risks(paired.world, neighbours)
         matched += expected_matches(neighbours)
     return total / len(paired), matched / len(paired)
 
 
-def expected_matches(neighbours: Neighbours) -> float:
-    """sum T_i / c_i over all records in one synthetic dataset, the `expected_match_risk` of `match`."""
+def expected_matches(neighbours: Neighbours) -> np.ndarray:
+    """T_i / c_i of all records in one synthetic dataset, (n,), whose sum is the `expected_match_risk` of `match`."""
     within = neighbours.within
-    return float(np.divide(1.0, within, out=np.zeros(len(within)), where=neighbours.own_inside & (within > 0)).sum())
+    return np.asarray(np.divide(1.0, within, out=np.zeros(len(within)), where=neighbours.own_inside & (within > 0)))
 
 
 def _targets(targets: Sequence[object] | np.ndarray | None, index: pd.Index) -> np.ndarray:

@@ -18,6 +18,7 @@ from riskweighted.data.io import read_datasets, read_table
 from riskweighted.data.variable import TEXTS
 from riskweighted.data.variables import Variables
 from riskweighted.design.precision import LEVELS
+from riskweighted.evaluation.tables import CONFIDENTIAL
 from riskweighted.evaluation.verdicts import Verdict, find_verdicts
 from riskweighted.runs.card import run_card
 from riskweighted.runs.folder import (
@@ -36,7 +37,11 @@ from riskweighted.runs.study import Study, read_study
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["TABLES", "FinishedRun", "find_confidential", "load_run"]
+__all__ = ["DRAWN", "OURS", "SAMPLE", "TABLES", "FinishedRun", "SampledRun", "find_confidential", "load_run"]
+
+SAMPLE = "confidential/sample.parquet"  # of a run of data in parts
+OURS = "riskweighted "  # before the names of columns that are not the data's: weight, risk and expected risk under a label
+DRAWN = f"{OURS}drawn of "
 
 TABLES = ("summary", "risk", "utility", "convergence", "fit_check", "disclosure", "disclosure_verdicts")
 _RECORDS, _EXPECTED = "confidential/identification_risk.csv", "confidential/expected_risk.csv"
@@ -88,10 +93,21 @@ class FinishedRun:
         return run_card(self.folder, self.verdicts, self.summary)
 
     @property
-    def _count(self) -> int:
+    def total(self) -> int:
         """How many records the run was made from."""
         count: int = self.manifest["input"]["records"]
         return count
+
+    @property
+    def parts(self) -> int | None:
+        """In how many parts its datasets lie; None where each is a file."""
+        count: int | None = self.manifest["input"].get("parts")
+        return count
+
+    @property
+    def shown(self) -> int:
+        """How many of them ``synthetic``, ``records``, ``expected`` and ``weights`` hold."""
+        return self.total
 
     def with_tables(self, tables: dict[str, pd.DataFrame]) -> "FinishedRun":
         """The same run with other tables; what was read of it is not read again."""
@@ -133,7 +149,7 @@ class FinishedRun:
             paths = [self.folder / name for name in files]
             frames = _shared(first, list(read_datasets(paths, first, self.study.variables, texts)))
             for frame, name in zip(frames, files, strict=True):
-                check_dataset(frame, name, columns, self._numeric, self._count)
+                check_dataset(frame, name, columns, self._numeric, self.shown)
             datasets[scheme] = frames if self.described is None else _typed(frames, self.described)
         return datasets
 
@@ -146,7 +162,7 @@ class FinishedRun:
         """The data as a baseline protects them, (n, columns). Confidential: most of its values are true ones."""
         file = f"confidential/{name}.{self.study.release.format}"
         return check_dataset(
-            read_table(self.folder / file, variables=self.described), file, self.study.variables, self._numeric, self._count
+            read_table(self.folder / file, variables=self.described), file, self.study.variables, self._numeric, self.shown
         )
 
     @property
@@ -157,17 +173,17 @@ class FinishedRun:
     @cached_property
     def records(self) -> pd.DataFrame:
         labels = [str(label) for label in self.tables["summary"]["label"]]
-        return check_records(read_table(self.folder / _RECORDS), _RECORDS, labels, self._count)
+        return check_records(read_table(self.folder / _RECORDS), _RECORDS, labels, self.shown)
 
     @cached_property
     def expected(self) -> pd.DataFrame:
         labels = [str(label) for label in self.tables["summary"]["label"]]
-        return check_records(read_table(self.folder / _EXPECTED), _EXPECTED, labels, self._count)
+        return check_records(read_table(self.folder / _EXPECTED), _EXPECTED, labels, self.shown)
 
     @cached_property
     def weights(self) -> pd.DataFrame:
         names = [name for scheme in self.schemes for name in weight_names(scheme, self.study.variables).values()]
-        return check_records(read_table(self.folder / _WEIGHTS), _WEIGHTS, names, self._count)
+        return check_records(read_table(self.folder / _WEIGHTS), _WEIGHTS, names, self.shown)
 
     def alpha(self, scheme: str) -> pd.DataFrame:
         """The weights of a scheme, (n, V), a column for each synthesized variable."""
@@ -181,6 +197,48 @@ class FinishedRun:
     def posterior_path(self, scheme: str) -> Path:
         """Where the fit of a scheme is stored, for `load_fit`."""
         return self.folder / "confidential" / "posterior" / posterior_name(scheme)
+
+
+@dataclass(frozen=True)
+class SampledRun(FinishedRun):
+    """A finished run of data in parts: of its records, and of what was drawn for them, it holds those of a sample taken at random."""
+
+    @cached_property
+    def _sample(self) -> pd.DataFrame:
+        return pd.read_parquet(self.folder / SAMPLE)
+
+    @property
+    def shown(self) -> int:
+        return len(self._sample)
+
+    @cached_property
+    def confidential(self) -> pd.DataFrame:
+        """The confidential data of the sample."""
+        return self._sample[[name for name in self._sample if not name.startswith(OURS)]]
+
+    @cached_property
+    def synthetic(self) -> dict[str, Sequence[pd.DataFrame]]:
+        base, target = self.confidential[self.study.released(self.confidential)], self.study.target
+        datasets: dict[str, Sequence[pd.DataFrame]] = {}
+        for scheme in self.schemes:
+            names = [f"{DRAWN}{scheme}/{place}" for place in range(1, self.study.release.L + 1)]
+            datasets[scheme] = Datasets(base, [{target: self._sample[name].rename(target)} for name in names])
+        return datasets
+
+    def _told(self, what: str, labels: Sequence[str]) -> pd.DataFrame:
+        return pd.DataFrame({label: self._sample[f"{OURS}{what} {label}"] for label in labels})
+
+    @cached_property
+    def records(self) -> pd.DataFrame:
+        return self._told("risk", [str(label) for label in self.tables["summary"]["label"]])
+
+    @cached_property
+    def expected(self) -> pd.DataFrame:
+        return self._told("expected", self.schemes).assign(**{CONFIDENTIAL: self._sample[f"{OURS}risk {CONFIDENTIAL}"]})
+
+    @cached_property
+    def weights(self) -> pd.DataFrame:
+        return self._told("weight", self.schemes)
 
 
 def load_run(path: str | Path) -> FinishedRun:
@@ -216,7 +274,7 @@ def load_run(path: str | Path) -> FinishedRun:
     tables = {name: read_table(folder / "tables" / f"{name}.csv") for name in TABLES}
     why = "tables/reasons.csv"
     tables |= {"reasons": read_table(folder / why)} if why in manifest["files"] else {}
-    run = FinishedRun(folder, manifest, tables)
+    run = (SampledRun if _in_parts(manifest) else FinishedRun)(folder, manifest, tables)
     check_tables(tables, run.study.weights.schemes, run.study.variables, folder)
     return run
 
@@ -285,15 +343,21 @@ def _check_complete(folder: Path, manifest: Mapping[str, Any]) -> None:
     posteriors = [f"confidential/posterior/{posterior_name(scheme)}" for scheme in settings["weights"]["schemes"]]
     if any(str(PurePosixPath(name).with_suffix(".nc")) in files and name not in files for name in posteriors):
         raise InputError(f"the run {str(folder)!r} has the fits of one variable in their form before 2026-11: run the study again")
-    needed = [*(f"tables/{name}.csv" for name in TABLES), _RECORDS, _EXPECTED, _WEIGHTS, FILE, *posteriors]
+    of_records = [SAMPLE] if _in_parts(manifest) else [_RECORDS, _EXPECTED, _WEIGHTS]
+    needed = [*(f"tables/{name}.csv" for name in TABLES), *of_records, FILE, *posteriors]
     lacking = [name for name in needed if name not in files]
     if lacking:
         raise InputError(f"the run {str(folder)!r} is incomplete: its manifest lacks {listing(lacking)}")
-    expected = settings["release"]["L"]
+    expected = manifest["input"]["parts"] if _in_parts(manifest) else settings["release"]["L"]
     for scheme in settings["weights"]["schemes"]:
         count = len(_datasets(manifest, scheme))
         if count != expected:
             raise InputError(f"the run {str(folder)!r} is incomplete: {count} of {expected} synthetic datasets of scheme {scheme!r}")
+
+
+def _in_parts(manifest: Mapping[str, Any]) -> bool:
+    """Whether a run was made part by part."""
+    return manifest["input"].get("parts") is not None
 
 
 def _check_unchanged(folder: Path, files: Mapping[str, str]) -> None:
@@ -311,10 +375,12 @@ def _check_unchanged(folder: Path, files: Mapping[str, str]) -> None:
 
 def find_confidential(run: FinishedRun, path: str | Path | None = None) -> pd.DataFrame:
     """The confidential data that a run was made from: the file at `path`, else embedded data or a file of the manifest's name beside the
-    run.
+    run. Of a run of data in parts those of its sample.
 
     Refuses a file that is absent, or has another SHA-256 or number of records.
     """
+    if isinstance(run, SampledRun):
+        return run.confidential
     data, recorded = run.study.data, run.manifest["input"]
     if path is None and data.embedded is not None:
         confidential = data.read()

@@ -19,6 +19,7 @@ from riskweighted.common.fingerprints import file_hash, versions
 from riskweighted.common.frames import holds_numbers
 from riskweighted.common.settings import to_table
 from riskweighted.data.io import DatasetWriter, write_table
+from riskweighted.data.parts import is_pattern
 from riskweighted.data.sidecar import sidecar_text
 from riskweighted.design.precision import LEVELS, in_words
 from riskweighted.evaluation.summary import CONVERGED, FIT_COLUMNS, FITS, summary_columns
@@ -28,6 +29,7 @@ from riskweighted.runs.randomness import FILE, streams_bytes
 if TYPE_CHECKING:  # at run time it would load PyMC
     import xarray as xr
 
+    from riskweighted.common.seeds import Streams
     from riskweighted.runs.study import Study
     from riskweighted.runs.tuned import TunedScheme
     from riskweighted.runs.work import Work
@@ -42,6 +44,7 @@ __all__ = [
     "posterior_name",
     "read_posterior",
     "weight_names",
+    "write_manifest",
     "write_results",
 ]
 
@@ -117,27 +120,46 @@ def write_results(
     for label, fitted in fits.items():
         if len(fitted.diagnostics):
             fitted.save(secret / "posterior" / posterior_name(label))
-    write_file(result / FILE, streams_bytes(work.streams), private=True)
     if study_file is not None:
         write_file(secret / "study.toml", study_file, private=True)
+    path = study.data.path
+    read = {
+        "records": len(work.confidential),
+        "sha256": file_hash(path) if path is not None and path.is_file() else None,
+    }
+    write_manifest(study, work.streams, result, _precisions(study, fits[study.weights.schemes[0]]), read, tuned=tuned)
+
+
+def write_manifest(
+    study: "Study",
+    streams: "Streams",
+    result: Path,
+    precision: Mapping[str, str],
+    read: Mapping[str, object],
+    *,
+    tuned: "TunedScheme | None" = None,
+    hashes: Mapping[str, str] | None = None,
+) -> None:
+    """Write what says what the folder `result` is, last: seed and entropy, a guide, and the manifest of all its files.
+
+    `read`: of the input; `hashes`: of files whose SHA-256 is known.
+    """
+    write_file(result / FILE, streams_bytes(streams), private=True)
     write_file(result / "README.txt", _GUIDE + (_STUDY_ONLY if study.reproducible else ""))
-    files = sorted(path for path in result.rglob("*") if path.is_file())
-    settings = to_table(study)
+    files = {path.relative_to(result).as_posix(): path for path in sorted(result.rglob("*")) if path.is_file()}
+    settings, known = to_table(study), hashes or {}
     del settings["seed"]
     for name in ("path", "variables"):
         if (path := getattr(study.data, name)) is not None:
-            settings["data"][name] = path.name
+            settings["data"][name] = f"{path.parent.name}/{path.name}" if is_pattern(path) else path.name
     manifest = {
         "settings": settings,
         "versions": versions(),
-        "precision": _precisions(study, fits[study.weights.schemes[0]]),
+        "precision": dict(precision),
         "tuning": None if tuned is None else {name: getattr(tuned, name) for name in ("target", "at_most", "keep", "scheme")},
-        "input": {
-            "records": len(work.confidential),
-            "sha256": file_hash(study.data.path) if study.data.path is not None and study.data.path.is_file() else None,
-        },
+        "input": dict(read),
         **({"guarantee": list(statement.sentences(listing(study.variables)))} if (statement := study.statement()) is not None else {}),
-        "files": {path.relative_to(result).as_posix(): file_hash(path) for path in files},
+        "files": {name: known.get(name) or file_hash(path) for name, path in files.items()},
     }
     write_file(result / "manifest.json", json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
 

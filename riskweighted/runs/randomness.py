@@ -12,7 +12,6 @@ from riskweighted.common.settings import to_table
 
 if TYPE_CHECKING:  # at run time it would load models
     from riskweighted.runs.study import Study
-    from riskweighted.sequence.blocks import PreparedSequence
 
 __all__ = ["FILE", "keep_entropy", "load_streams", "read_entropy", "run_streams", "streams_bytes"]
 
@@ -20,10 +19,11 @@ FILE = "confidential/randomness.json"
 _KEPT = "entropy"
 
 
-def run_streams(study: "Study", prepared: "PreparedSequence", partial: Path, entropy: bytes | None = None) -> Streams:
-    """The streams of a run: those of its seed if it is reproducible, else with given entropy, or that which the working folder kept of an
-    interrupted run, or fresh one. Given entropy that is too short for the order of the rows too is lengthened by fresh one. Under a
-    guarantee that of an earlier run is for the same study and data alone: others would make further datasets, which count.
+def run_streams(study: "Study", data: str, partial: Path, entropy: bytes | None = None) -> Streams:
+    """The streams of a run on the data of a fingerprint: those of its seed if it is reproducible, else with given entropy, or that which
+    the working folder kept of an interrupted run, or fresh one. Given entropy that is too short for the order of the rows too is lengthened
+    by fresh one. Under a guarantee that of an earlier run is for the same study and data alone: others would make further datasets, which
+    count.
     """
     if study.reproducible:
         if entropy is not None:
@@ -32,7 +32,7 @@ def run_streams(study: "Study", prepared: "PreparedSequence", partial: Path, ent
     used, earlier = entropy or recall(partial / _KEPT, _KEPT) or b"", (entropy or b"")[ENTROPY_BYTES:]
     used = used[:ENTROPY_BYTES]
     used += secrets.token_bytes(max(ENTROPY_BYTES - len(used), 0))
-    streams = Streams.of(study.seed, used, json.dumps([_settings(study), prepared.fingerprint], default=str).encode())
+    streams = Streams.of(study.seed, used, json.dumps([_settings(study), data], default=str).encode())
     if study.guarantee is not None and earlier not in (b"", streams.key):
         raise InputError(
             "the entropy is that of a run of another study (L is a setting) or other data, and under a guarantee it only repeats a run "

@@ -36,7 +36,7 @@ from riskweighted.sequence.fit import Fit
 from riskweighted.weights.names import UNWEIGHTED
 from riskweighted.weights.schemes import in_order
 
-__all__ = ["Run", "run_study"]
+__all__ = ["Run", "run_study", "summary_table"]
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def run_study(
         data, reporter = study.read_data() if confidential is None else confidential, reporter or default_reporter()
         study, choice = resolve_study(study, data, working.folder, reporter)
         work = check_study(study, data, working.folder).work
-        streams = run_streams(work.study, work.prepared(), working.folder, entropy)
+        streams = run_streams(work.study, work.prepared().fingerprint, working.folder, entropy)
         stages = replace(work.stages, streams=streams, compared=UNWEIGHTED in study.weights.schemes)
         return _run_in(working, replace(work, stages=stages, reporter=reporter), choice)
 
@@ -134,7 +134,9 @@ def _run_in(working: WorkingFolder, work: Work, choice: Choice | None) -> Run:
     _draw(work)
     result = work.evaluated(work.labels)
     fit_check = _check_fits(work, fits)
-    summary = _summary(result, fits, fit_check)
+    fitted = {label: fit for label, fit in fits.items() if len(fit.diagnostics)}
+    means = {label: float(fit.alpha.to_numpy().mean()) for label, fit in fitted.items()}
+    summary = summary_table(result, {label: fit.diagnostics for label, fit in fitted.items()}, means, fit_check)
     tables = {"summary": summary.rename_axis("label").reset_index(), **_tables(work, fits, result), "fit_check": fit_check}
     tables |= disclosure_tables({label: work.disclosed(label) for label in work.labels})
     verdicts = find_verdicts(work.study.thresholds, tables)
@@ -194,15 +196,21 @@ def _check_fits(work: Work, fits: Mapping[str, Fit]) -> pd.DataFrame:
     return pd.concat(tables, names=["label"]).reset_index("label").reset_index(drop=True)
 
 
-def _summary(result: Evaluation, fits: Mapping[str, Fit], fit_check: pd.DataFrame) -> pd.DataFrame:
-    """The main table, led by the model's verdict, how much likelihood each scheme keeps and whether its chains agree."""
+def summary_table(
+    result: Evaluation, diagnostics: Mapping[str, pd.DataFrame], means: Mapping[str, float], fit_check: pd.DataFrame
+) -> pd.DataFrame:
+    """The main table, led by the model's verdict, how much likelihood each scheme keeps (`means`) and whether its chains agree."""
     table = result.summary()
     verdicts = {label: fit_verdict(rows) for label, rows in fit_check.groupby("label", sort=False)}
     judged = {label: "yes" if verdict == FITS else "NO" for label, verdict in verdicts.items() if verdict in JUDGED}
-    worst = {label: deciding(fitted.diagnostics)["r_hat"].max() for label, fitted in fits.items() if len(fitted.diagnostics)}
-    passed = {label: "yes" if fitted.converged else "NO" for label, fitted in fits.items() if len(fitted.diagnostics)}
-    kept = pd.Series({label: fitted.alpha.to_numpy().mean() for label, fitted in fits.items() if len(fitted.diagnostics)})
-    columns = (pd.Series(judged, dtype=object), kept, pd.Series(worst, dtype=float), pd.Series(passed, dtype=object))
+    worst = {label: deciding(each)["r_hat"].max() for label, each in diagnostics.items()}
+    passed = {label: "yes" if deciding(each)["converged"].all() else "NO" for label, each in diagnostics.items()}
+    columns = (
+        pd.Series(judged, dtype=object),
+        pd.Series(means, dtype=float),
+        pd.Series(worst, dtype=float),
+        pd.Series(passed, dtype=object),
+    )
     for position, (column, values) in enumerate(zip(FIT_COLUMNS, columns, strict=True)):
         table.insert(position, column.name, values)
     return table

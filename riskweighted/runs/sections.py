@@ -36,6 +36,7 @@ from riskweighted.weights.names import UNWEIGHTED, parse_scheme
 
 if TYPE_CHECKING:
     from riskweighted.data.layout import CsvLayout
+    from riskweighted.data.parts import Parts
     from riskweighted.data.variables import Variables
     from riskweighted.tuning.settings import TuningSettings
 
@@ -57,6 +58,11 @@ class DataSettings:
     Of a csv that is not a plain one: ``delimiter``, ``decimal``, ``thousands``, ``encoding`` and ``missing``
     (`riskweighted.data.layout.CsvLayout`). ``variables``: a file that says what the columns are (`riskweighted.Variables`), which may be
     the data file itself; codes that it declares to mean missing stay codes, and its labels leave with a release.
+
+    ``path`` may be a pattern that names parquet files, such as ``parts/*.parquet``; or one parquet file with ``row_groups = true``. A run
+    of such a study goes part by part (docs/parts.md). ``id``: the column that identifies its records, by whose order they are drawn;
+    without it their place in the files, in the order of the names. ``fitted``: to how many records the model is fitted, a part of every
+    known pattern at random; without it to all.
     """
 
     path: Path | None = field(default=None, metadata=_WHERE)
@@ -67,6 +73,9 @@ class DataSettings:
     encoding: str | None = field(default=None, metadata=_WHERE)
     missing: Sequence[str] = field(default=(), metadata=_WHERE)
     variables: Path | None = field(default=None, metadata=_WHERE)
+    row_groups: bool = field(default=False, metadata=_WHERE)
+    id: str | None = field(default=None, metadata=_WHERE)
+    fitted: int | None = field(default=None, metadata=_WHERE)
 
     def __post_init__(self) -> None:
         if (self.path is None) == (self.embedded is None):
@@ -80,6 +89,31 @@ class DataSettings:
         stated = self.layout.stated
         if stated and (self.path is None or self.path.suffix.lower() != ".csv"):
             raise InputError(f"data: {listing(stated)} {'is' if len(stated) == 1 else 'are'} of a csv file, and the data is none")
+        check_text(self.id, "id", optional=True)
+        if not isinstance(self.row_groups, bool):
+            raise InputError(f"row_groups must be true or false, got {self.row_groups!r}")
+        if self.row_groups and (self.path is None or self.path.suffix.lower() != ".parquet"):
+            raise InputError("data: row_groups = true is of a parquet file, and the data is none")
+        if self.fitted is not None:
+            check_count(self.fitted, "fitted")
+        given = [name for name in ("id", "fitted") if getattr(self, name) is not None]
+        if given and not self.in_parts:
+            raise InputError(f"data: {given[0]} is of data in parts; valid are path = 'parts/*.parquet', or row_groups = true")
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether the data are read and worked on part by part."""
+        from riskweighted.data.parts import is_pattern
+
+        return self.row_groups or (self.path is not None and is_pattern(self.path))
+
+    @property
+    def parts(self) -> "Parts":
+        """The parts, checked by their footers."""
+        from riskweighted.data.parts import find_parts
+
+        assert self.path is not None
+        return find_parts(self.path)
 
     @property
     def layout(self) -> "CsvLayout":
@@ -103,7 +137,9 @@ class DataSettings:
         texts = ("path", "embedded", "delimiter", "decimal", "thousands", "encoding", "variables")
         given = {name: None if (value := getattr(self, name)) is None else str(value) for name in texts}
         stated = {name: value for name, value in given.items() if value is not None or name in ("path", "embedded")}
-        return {**stated, **({"missing": list(self.missing)} if self.missing else {})}
+        of_parts = {"row_groups": self.row_groups or None, "id": self.id, "fitted": self.fitted}
+        in_parts = {name: value for name, value in of_parts.items() if value is not None}
+        return {**stated, **({"missing": list(self.missing)} if self.missing else {}), **in_parts}
 
     def within(self, folder: Path | None) -> "DataSettings":
         """Relative paths from `folder` on."""
@@ -114,7 +150,13 @@ class DataSettings:
         return dataclasses.replace(self, **absolute)
 
     def read(self, path: str | Path | None = None, described: "Variables | None" = None) -> pd.DataFrame:
-        """The data, or that of another file read alike; `described`: what is said of its columns, where that was read already."""
+        """The data, or that of another file read alike; `described`: what is said of its columns, where that was read already.
+
+        Of data in parts all of them, one after the other, which must fit in memory.
+        """
+        if path is None and self.in_parts:
+            parts = self.parts
+            return pd.concat([parts.read(piece, list(parts.types)) for piece in parts.pieces])
         if path is not None or self.path is not None:
             from riskweighted.data.io import read_table
 

@@ -235,7 +235,7 @@ class Work:
     def scores(self, label: str) -> np.ndarray:
         """Risk of every record in the datasets of a label, (n,)."""
 
-        def make() -> tuple[np.ndarray, float]:
+        def make() -> tuple[np.ndarray, np.ndarray]:
             return mean_risk_and_matches(self.world().pair(self.drawn(label)))
 
         return self.store.once(("scores", label, self.stages.key("scores", label)), make)[0]

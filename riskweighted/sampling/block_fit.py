@@ -33,10 +33,10 @@ from riskweighted.sampling.convergence import deciding, no_diagnostics
 from riskweighted.sampling.laplace import mode_of
 from riskweighted.sampling.saving import data_hash, read_sealed, sealed, weights_hash
 
-__all__ = ["BlockFit", "OfFile", "PreparedModel", "plug_in", "prepare_model", "refuse_survey", "weights_of"]
+__all__ = ["FAR", "BlockFit", "OfFile", "PreparedModel", "plug_in", "prepare_model", "refuse_survey", "weights_of"]
 
 _STAT = "_stat_"  # before the name of what the sampler says of a draw, in a file
-_FAR = 10  # times the largest confidential value: drawn values beyond are warned of
+FAR = 10  # times the largest confidential value: drawn values beyond are warned of
 
 
 class OfFile(NamedTuple):
@@ -260,7 +260,7 @@ class BlockFit:
     def _limit(self) -> float:
         if self.file is not None and self.file.limit is not None:
             return self.file.limit
-        return float(_FAR * np.nanmax(np.abs(as_floats(self.confidential[self.synthesizer.target]))))
+        return float(FAR * np.nanmax(np.abs(as_floats(self.confidential[self.synthesizer.target]))))
 
     def of_other(self, records: pd.DataFrame, alpha: pd.Series) -> "BlockFit":
         """The same posterior for other records of the file, with weights alpha (m,)."""
@@ -274,7 +274,7 @@ class BlockFit:
         """Warn of that many values of those drawn, as `synthesize` does."""
         if far:
             warnings.warn(
-                f"{far} of {drawn:,} drawn values of {self.synthesizer.target!r} lie beyond {_FAR} times the largest confidential one: "
+                f"{far} of {drawn:,} drawn values of {self.synthesizer.target!r} lie beyond {FAR} times the largest confidential one: "
                 "the model knows too little there (rare levels, small weights, a scale with heavy tails); "
                 "set support = [low, high] where the synthesizer takes public bounds, or merge levels",
                 ExplosionWarning,

@@ -420,8 +420,13 @@ class Fit:
         random_seed: int | None = None,
         precision: Precision = None,
         parameters: str = "draws",
+        part: int | None = None,
     ) -> Iterator[pd.DataFrame]:
-        """The datasets of `synthesize`, the same ones, one after the other: each is drawn when it is asked for."""
+        """The datasets of `synthesize`, the same ones, one after the other: each is drawn when it is asked for.
+
+        `part`: of a fit whose records are a part of a file, the number of that part: the same posterior draws in all of them, and random
+        numbers of its own.
+        """
         check_seed(random_seed)
         check_choice(parameters, ("draws", "mode"), "parameters")
         self.check_precision(precision)
@@ -433,7 +438,10 @@ class Fit:
             choices = [np.random.SeedSequence(one).spawn(1)[0] for one in entropy]
         places = [self._places(every, choice)[:L] for choice in choices]
         self._warn_of_few_draws(L)
-        drawn = self._drawn(list(zip(*places, strict=True)), streams.spawn(L), plugged, precision)
+        seeds = streams.spawn(L)
+        if part is not None:
+            seeds = [np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, part)) for seed in seeds]
+        drawn = self._drawn(list(zip(*places, strict=True)), seeds, plugged, precision)
         return drawn if self.native is None else map(self.native.like, drawn)
 
     def _places(self, count: int, choice: np.random.SeedSequence) -> list[tuple[int, int]]:

@@ -4,26 +4,24 @@ Every worker function takes the shared object (confidential data held in memory,
 reaches each process once.
 """
 
-import asyncio
 import multiprocessing
 import os
 import signal
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import CancelledError, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from riskweighted.common.errors import InputError, listing
-from riskweighted.common.extras import optional
+from riskweighted.common.cluster import connected
+from riskweighted.common.errors import InputError
 
 __all__ = ["Pool", "cluster_pool", "local_pool", "result_of"]
 
-ANSWER_WITHIN = 8.0  # seconds a scheduler has to answer, so that the user hears of it within 10
 _HERE = "here"  # this process, as a worker
 _ANY = "any"  # a cluster that has no workers yet
 _THREADS = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -103,17 +101,7 @@ def cluster_pool(
     `shared` is sent once and kept by the scheduler, so that a worker that dies takes nothing along; `after` is called at every worker when
     all is done. Refuses a scheduler that does not answer within 10 s.
     """
-    distributed = optional("distributed", "a scheduler")
-    try:
-        _greet(address)
-        client = distributed.Client(address, timeout=ANSWER_WITHIN, set_as_default=False)
-    except (OSError, ValueError, TypeError) as error:
-        raise InputError(
-            f"the scheduler at {address!r} does not answer ({type(error).__name__}); valid is the address of a running "
-            "dask scheduler, tcp://host:port"
-        ) from None
-    with client:
-        _check_workers(client, paths, versions)
+    with connected(address, paths, versions) as client:
         executors: dict[str, Any] = {}
 
         def submit(function: Callable[..., Any], *arguments: Any, worker: str) -> "Future[Any]":
@@ -152,38 +140,5 @@ def result_of(done: "Future[Any]") -> Any:
         return error
 
 
-def _greet(address: str) -> None:
-    """Shake hands within the time: `Client` waits for ever on whoever accepts a connection and then says nothing."""
-    from distributed import Security
-    from distributed.comm import connect
-
-    async def greet() -> None:
-        arguments = Security().get_connection_args("client")
-        comm = await asyncio.wait_for(connect(address, timeout=ANSWER_WITHIN, **arguments), ANSWER_WITHIN)
-        comm.abort()
-
-    with ThreadPoolExecutor(1) as thread:  # a notebook has a running loop of its own
-        thread.submit(asyncio.run, greet()).result()
-
-
 def _itself(value: Any) -> Any:
     return value
-
-
-def _check_workers(client: Any, paths: Sequence[Path], versions: Mapping[str, str]) -> None:
-    try:
-        facts = client.run(_worker_facts, list(paths))
-    except Exception as error:
-        raise InputError(f"a worker of the cluster cannot run riskweighted ({type(error).__name__}); install this version there") from None
-    for theirs, unseen in facts.values():
-        other = [name for name in versions if theirs.get(name) != versions[name]]
-        if other:
-            raise InputError(f"a worker of the cluster has other versions of {listing(other)}; results would depend on who computes them")
-        if unseen:
-            raise InputError(f"a worker of the cluster does not see {listing(unseen)}; put the data where every worker reads it")
-
-
-def _worker_facts(paths: Sequence[Path]) -> tuple[dict[str, str], list[str]]:
-    from riskweighted.common.fingerprints import versions
-
-    return versions(), [str(path) for path in paths if not path.is_file()]

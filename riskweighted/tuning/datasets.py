@@ -42,9 +42,9 @@ def value_on(measure: Measure, subject: Subject, frames: Sequence[pd.DataFrame],
 
 def _value(measure: Measure, subject: Subject, frames: Sequence[pd.DataFrame], fit: Any) -> float:
     paired = subject.world.pair(list(frames), subject.columns)
-    risk, matches = mean_risk_and_matches(paired)
+    risk, matched = mean_risk_and_matches(paired)
     rng = np.random.default_rng(0)  # the same noise every time: differences are of the datasets
-    context = Context("tuning", subject, paired.frames, rng, fit=fit, paired=paired, risk=risk, matches=matches)
+    context = Context("tuning", subject, paired.frames, rng, fit=fit, paired=paired, risk=risk, matched=matched)
     results: list[float] = []
     for variable in subject.world.scenario.synthetic if measure.each else (None,):
         given = measure.compute(replace(context, variable=variable)) if measure.compute is not None else ()

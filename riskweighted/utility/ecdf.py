@@ -1,17 +1,19 @@
 """Distance between the confidential and the synthetic empirical distribution functions (Woo et al. 2009)."""
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from riskweighted.common.errors import InputError
-from riskweighted.common.groups import group_codes
-from riskweighted.utility.bootstrap import in_order
+from riskweighted.common.value_counts import LevelCounts, ValueCounts
+from riskweighted.utility.bootstrap import counted
 from riskweighted.utility.kernels.merging import compare_shares
 
 __all__ = ["EcdfDistance", "ecdf_distance", "mean_ecdf_distance", "mean_total_variation"]
+
+_EMPTY = "{} values must be one non-empty array without missing values; leave those out, and special codes too"
 
 
 class EcdfDistance(NamedTuple):
@@ -41,21 +43,34 @@ def ecdf_distance(confidential: np.ndarray, synthetic: np.ndarray) -> EcdfDistan
     """
     both = [np.asarray(values, dtype=float) for values in (confidential, synthetic)]
     for what, values in zip(("confidential", "synthetic"), both, strict=True):
-        if values.ndim != 1 or len(values) == 0 or np.isnan(values).any():
-            raise InputError(f"{what} values must be one non-empty array without missing values; leave those out, and special codes too")
-    return EcdfDistance(*compare_shares(*map(in_order, both)))
+        if values.ndim != 1 or np.isnan(values).any():
+            raise InputError(_EMPTY.format(what))
+    return _distance(*map(counted, both))
 
 
-def mean_ecdf_distance(confidential: np.ndarray, synthetic: Sequence[np.ndarray]) -> EcdfDistance:
-    """U_m and U_a of each synthetic dataset, averaged over the L datasets (METHODS section 6)."""
-    confidential = in_order(np.asarray(confidential, dtype=float))
-    distances = np.array([ecdf_distance(confidential, values) for values in synthetic])
+def mean_ecdf_distance(confidential: np.ndarray | ValueCounts, synthetic: Sequence[np.ndarray | ValueCounts]) -> EcdfDistance:
+    """U_m and U_a of each synthetic dataset, averaged over the L datasets (METHODS section 6), of values or of their counts."""
+    true = counted(confidential)
+    distances = np.array([_distance(true, counted(values)) for values in synthetic])
     return EcdfDistance(*map(float, distances.mean(axis=0)))
 
 
-def mean_total_variation(confidential: pd.Series, synthetic: Sequence[pd.Series]) -> float:
+def _distance(one: ValueCounts, other: ValueCounts) -> EcdfDistance:
+    for what, values in (("confidential", one), ("synthetic", other)):
+        if len(values) == 0:
+            raise InputError(_EMPTY.format(what))
+    return EcdfDistance(*compare_shares(one.values, one.ends, other.values, other.ends))
+
+
+def mean_total_variation(confidential: LevelCounts, synthetic: Sequence[LevelCounts]) -> float:
     """Half the sum of absolute differences of the shares of levels, missing being one, mean over L datasets; 0 is identical."""
-    codes = group_codes([confidential, *synthetic], 2, numeric=False)
-    levels = 1 + max(int(file.max()) for file in codes)
-    confidential_shares, *datasets = (np.bincount(file, minlength=levels) / len(file) for file in codes)
-    return float(np.mean([np.abs(confidential_shares - shares).sum() / 2 for shares in datasets]))
+
+    def shares(of: LevelCounts) -> dict[object, float]:
+        return {level: count / len(of) for level, count in of.with_missing}
+
+    def variation(theirs: dict[object, float]) -> float:
+        levels = dict.fromkeys([*true, *theirs])
+        return math.fsum(abs(true.get(level, 0.0) - theirs.get(level, 0.0)) for level in levels) / 2
+
+    true = shares(confidential)
+    return float(np.mean([variation(shares(drawn)) for drawn in synthetic]))

@@ -6,12 +6,10 @@ its strata and units (Binder 1983), or that of replicate weights.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.special import expit
 
 from riskweighted.common.checks import check_share
 from riskweighted.common.errors import InputError, listing
@@ -20,7 +18,11 @@ from riskweighted.design.design import Design, build_design, response_values
 from riskweighted.design.distinct import Distinct
 from riskweighted.design.formulas import on_grid, response_name, split_formula
 from riskweighted.sequence.conditions import Condition
+from riskweighted.utility.cross_products import CrossProducts, LeastSquares
 from riskweighted.utility.intervals import TOO_SHORT, Interval, combined_interval, t_interval
+from riskweighted.utility.logistic import LogisticSums, Point, advanced, begun
+from riskweighted.utility.newton import solve_regression
+from riskweighted.utility.regression_cases import SCALES, Analysis, Cases, cases_of, is_complete, response_of, without_codes
 from riskweighted.utility.survey_design import SurveyDesign
 
 __all__ = [
@@ -31,13 +33,14 @@ __all__ = [
     "checked_analysis",
     "checked_regression",
     "coefficient_intervals",
+    "estimates_of",
+    "intervals_of",
+    "products_of",
     "pulls",
+    "rows_alike",
 ]
 
-_SCALES = {"log": np.log, "log1p": np.log1p, "sqrt": np.sqrt, "exp": np.exp}
 _FEWEST = 10  # records on the smaller side of a dummy whose coefficient is reported, so that it tells of no single record
-_STEPS, _PRECISE = 50, 1e-10  # of Newton's method: the largest steps in log odds below which it has arrived
-_MOST_LOG_ODDS = 30.0  # beyond, the response is separated and there is no estimate
 
 
 class Estimates(NamedTuple):
@@ -47,42 +50,6 @@ class Estimates(NamedTuple):
     variances: np.ndarray
     df: float
     records: int
-
-
-@dataclass(frozen=True, eq=False)
-class Analysis:
-    """A regression checked on the confidential data; made by `checked_analysis`, or by `checked_regression` for one coefficient.
-
-    ``scale``: the function about the response, as in "log(income)"; ``values``: of a logistic regression the two of its response, the
-    second of which has the log odds that are modelled; ``terms``: names and places of the coefficients that are reported, 0 being the
-    intercept; ``where``: which records it is of; ``codes``: special codes by column, which are no values, so that records that hold one
-    count as incomplete; ``left_out``: how many dummies that fewer than 10 records have, or lack, are not reported.
-    """
-
-    formula: str
-    response: str
-    scale: str | None
-    design: Design = field(repr=False)
-    terms: tuple[tuple[str, int], ...]
-    values: tuple[object, ...] = field(default=(), repr=False)
-    where: Condition | None = None
-    codes: Mapping[str, Sequence[float]] = field(default_factory=dict, repr=False)
-    left_out: int = 0
-
-    @property
-    def logistic(self) -> bool:
-        return bool(self.values)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """What it needs of a dataset."""
-        conditions = () if self.where is None else self.where.names
-        return (self.response, *split_formula(self.design.formula).names, *conditions)
-
-    def target(self, frame: pd.DataFrame) -> np.ndarray:
-        """The response on the scale of the formula, (n,), 1 and 0 of a logistic regression; NaN outside the domain."""
-        target = _response(_uncoded(frame, self.codes)[self.response], self.scale, self.values)
-        return target if self.where is None else np.where(self.where.holds(frame), target, np.nan)
 
 
 def checked_analyses(
@@ -101,7 +68,7 @@ def checked_analysis(confidential: pd.DataFrame, formula: str, codes: Mapping[st
     `codes`: special codes such as -8 for "does not apply", which a condition sees as numbers.
     """
     given, where = _split_where(formula)
-    scale, plain = _split_response(given)
+    scale, plain = _splitresponse_of(given)
     parts = split_formula(plain)
     if on_grid(plain):
         raise InputError(
@@ -109,14 +76,14 @@ def checked_analysis(confidential: pd.DataFrame, formula: str, codes: Mapping[st
         )
     require_columns(confidential, [parts.response, *parts.names], "confidential data (regressions)")
     inside = np.ones(len(confidential), dtype=bool) if where is None else _holds(where, confidential)
-    uncoded = _uncoded(confidential, codes or {})
+    uncoded = without_codes(confidential, codes or {})
     column = uncoded[parts.response]
     values = (_two_values(column[inside]) if scale is None else None) or ()
     if not values and not holds_numbers(column):
         raise InputError(
             f"regression {formula!r}: the response must be numeric or have two values, got {column.nunique()} of dtype {column.dtype}"
         )
-    complete = uncoded[_complete(uncoded, parts.names) & np.isfinite(_response(column, scale, values)) & inside]
+    complete = uncoded[is_complete(uncoded, parts.names) & np.isfinite(response_of(column, scale, values)) & inside]
     if complete.empty:
         raise InputError(f"regression {formula!r} has no complete case in the confidential data")
     if values and complete[parts.response].nunique() < 2:
@@ -173,10 +140,10 @@ def _holds(where: Condition, confidential: pd.DataFrame) -> np.ndarray:
     return met
 
 
-def _split_response(formula: str) -> tuple[str | None, str]:
+def _splitresponse_of(formula: str) -> tuple[str | None, str]:
     """The function about the response, if any, and the formula without it."""
     left, tilde, right = formula.partition("~") if isinstance(formula, str) else ("", "", "")
-    match = re.fullmatch(rf"({'|'.join(_SCALES)})\(\s*(`[^`]+`|[^\W\d]\w*)\s*\)", left.strip())
+    match = re.fullmatch(rf"({'|'.join(SCALES)})\(\s*(`[^`]+`|[^\W\d]\w*)\s*\)", left.strip())
     return (None, formula) if match is None else (match[1], f"{match[2]} {tilde}{right}")
 
 
@@ -189,33 +156,6 @@ def _two_values(column: pd.Series) -> tuple[object, object] | None:
     if len(levels) != 2 or (pd.api.types.is_numeric_dtype(column.dtype) and levels != [0, 1]):
         return None
     return levels[0], levels[1]
-
-
-def _response(column: pd.Series, scale: str | None, values: tuple[object, ...]) -> np.ndarray:
-    """A response (n,) on its scale, or 1 and 0 for the second and the first of two values; NaN where it has none."""
-    if values:
-        known = column.isin(list(values)).to_numpy()
-        return np.where(known, (column == values[1]).to_numpy(dtype=float, na_value=0.0), np.nan)
-    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
-    with np.errstate(all="ignore"):
-        scaled = numbers if scale is None else _SCALES[scale](numbers)
-    return np.where(np.isfinite(scaled), scaled, np.nan)
-
-
-def _uncoded(frame: pd.DataFrame, codes: Mapping[str, Sequence[float]]) -> pd.DataFrame:
-    """A frame whose special codes are missing values."""
-    coded = {name: frame[name] for name, special in codes.items() if name in frame.columns and len(special)}
-    return frame.assign(**{name: column.mask(column.isin(list(codes[name]))) for name, column in coded.items()}) if coded else frame
-
-
-def _complete(frame: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
-    """Rows (n,) without a missing or infinite predictor."""
-    complete = np.ones(len(frame), dtype=bool)
-    for name in names:
-        complete &= frame[name].notna().to_numpy()
-        if pd.api.types.is_float_dtype(frame[name].dtype):
-            complete &= np.isfinite(frame[name].to_numpy(dtype=float, na_value=np.nan))
-    return complete
 
 
 def _rare(design: Design) -> np.ndarray:
@@ -241,38 +181,63 @@ class _Solved(NamedTuple):
 
 def _solved(analysis: Analysis, frame: pd.DataFrame, weights: np.ndarray) -> tuple[int, _Solved | None]:
     """How many complete cases a dataset has, and the regression of them; None where the coefficients are not determined."""
-    names = split_formula(analysis.design.formula).names
-    require_columns(frame, analysis.columns, "synthetic data (regressions)")
-    target, frame = analysis.target(frame), _uncoded(frame, analysis.codes)
-    complete = _complete(frame, names) & np.isfinite(target)
-    records = int(complete.sum())
-    if records == 0:
-        return records, None
-    try:
-        centred = analysis.design.at(frame[complete]).distinct
-    except InputError:  # a level that the confidential complete cases lack, or a scale that has no value there
+    complete, records, target, centred = cases_of(analysis, frame)
+    if centred is None:
         return records, None
     free = np.concatenate([[True], np.ptp(centred.rows, axis=0) > 1e-12 * np.abs(centred.rows).max(axis=0)])
     columns = Distinct(np.column_stack([np.ones(len(centred.rows)), centred.rows])[:, free], centred.which)
-    solved = _solve(columns, target[complete], weights[complete], analysis.logistic)
-    return records, None if solved is None else _Solved(complete, columns, free, *solved, target[complete])
+    solved = solve_regression(columns, target, weights[complete], analysis.logistic)
+    return records, None if solved is None else _Solved(complete, columns, free, *solved, target)
+
+
+def products_of(analysis: Analysis, frame: pd.DataFrame) -> CrossProducts:
+    """What least squares of a dataset, or of a part of it, are found from."""
+    return _products(cases_of(analysis, frame))
+
+
+def _products(found: Cases) -> CrossProducts:
+    if found.columns is None:
+        return CrossProducts(len(found.complete), found.records, strange=int(found.records > 0))
+    return CrossProducts.of(len(found.complete), found.columns, found.target)
+
+
+def estimates_of(analysis: Analysis, products: CrossProducts, solved: LeastSquares | None) -> Estimates:
+    """The coefficients, the intercept first; NaN where they are not determined."""
+    if solved is None:
+        return _undetermined(analysis, products.records)
+    values = _uncentred(solved.coefficients, solved.covariance, solved.free, analysis.design.centre)
+    return Estimates(*values, solved.df, products.records)
 
 
 def analyse(analysis: Analysis, frame: pd.DataFrame, design: SurveyDesign | None = None) -> Estimates:
     """The coefficients in one dataset, the intercept first, or under a survey design of its records; NaN where they are not determined."""
-    weights, size = np.ones(len(frame)) if design is None else design.weights, len(analysis.design.centre) + 1
-    records, solved = _solved(analysis, frame, weights)
+    if design is None:
+        found = cases_of(analysis, frame)
+        products = _products(found)
+        return estimates_of(analysis, products, _logistic(found, products) if analysis.logistic else products.solved())
+    records, solved = _solved(analysis, frame, design.weights)
     if solved is None:
-        return Estimates(np.full(size, np.nan), np.full(size, np.nan), np.nan, records)
-    free, coefficients, bread, residuals = solved.free, solved.coefficients, solved.bread, solved.residuals
-    if design is not None:
-        covariance, df = _of_design(design, analysis, solved), design.df
-    elif analysis.logistic:
-        covariance, df = bread, np.inf
-    else:
-        df = float(records - free.sum())
-        covariance = bread * (residuals @ residuals / df if df > 0 else np.nan)
-    return Estimates(*_uncentred(coefficients, covariance, free, analysis.design.centre), df, records)
+        return _undetermined(analysis, records)
+    covariance = _of_design(design, analysis, solved)
+    return Estimates(*_uncentred(solved.coefficients, covariance, solved.free, analysis.design.centre), design.df, records)
+
+
+def _logistic(found: Cases, products: CrossProducts) -> LeastSquares | None:
+    at: Point | LeastSquares | None = begun(products)
+    while isinstance(at, Point) and found.columns is not None:
+        at = advanced(products, at, LogisticSums.of(found.columns.rows, found.columns.counts, at))
+    return at if isinstance(at, LeastSquares) else None
+
+
+def rows_alike(analysis: Analysis, frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """The different rows of the predictors of a dataset's complete cases, centred, (m, p), and how many records have each, (m,)."""
+    columns = cases_of(analysis, frame).columns
+    return (np.empty((0, len(analysis.design.centre))), np.empty(0)) if columns is None else (columns.rows, columns.counts)
+
+
+def _undetermined(analysis: Analysis, records: int) -> Estimates:
+    size = len(analysis.design.centre) + 1
+    return Estimates(np.full(size, np.nan), np.full(size, np.nan), np.nan, records)
 
 
 def _of_design(design: SurveyDesign, analysis: Analysis, solved: "_Solved") -> np.ndarray:
@@ -284,7 +249,7 @@ def _of_design(design: SurveyDesign, analysis: Analysis, solved: "_Solved") -> n
         return each
 
     def again(weights: np.ndarray) -> np.ndarray:
-        anew = _solve(solved.columns, solved.target, weights[solved.complete], analysis.logistic)
+        anew = solve_regression(solved.columns, solved.target, weights[solved.complete], analysis.logistic)
         return np.full(solved.free.sum(), np.nan) if anew is None else anew[0]
 
     return design.covariance(scores, again)
@@ -305,41 +270,6 @@ def pulls(analysis: Analysis, frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarr
     pull[np.ix_(solved.complete, solved.free)] = solved.columns.spread(solved.columns.rows @ turned.T)
     fitted[solved.complete] = solved.target - solved.residuals
     return pull[:, [place for _, place in analysis.terms]], fitted
-
-
-def _solve(columns: Distinct, target: np.ndarray, weights: np.ndarray, logistic: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Coefficients (k,), the inverse of the weighted information (k, k) and residuals (m,); None where they are not determined.
-
-    Records of one row enter by their weight and the weighted sum of their targets.
-    """
-    weight, sums = columns.sums(weights), columns.sums(weights * target)
-    scale = np.sqrt(columns.counts @ columns.rows**2 / len(target))
-    x = columns.rows / scale
-    if len(target) < x.shape[1] or _rank(Distinct(x, columns.which).triangle(weight), len(target)) < x.shape[1]:
-        return None
-    beta = np.zeros(x.shape[1])
-    for _ in range(_STEPS if logistic else 1):
-        mean = expit(x @ beta) if logistic else x @ beta
-        information = x.T @ ((weight * (mean * (1 - mean) if logistic else 1.0))[:, None] * x)
-        try:
-            step = np.linalg.solve(information, x.T @ (sums - weight * mean))
-        except np.linalg.LinAlgError:
-            return None
-        beta = beta + step
-        if not np.isfinite(beta).all() or (logistic and np.abs(x @ beta).max() > _MOST_LOG_ODDS):
-            return None
-        if not logistic or np.abs(x @ step).max() < _PRECISE:
-            mean = expit(x @ beta) if logistic else x @ beta
-            spread = weight * (mean * (1 - mean) if logistic else 1.0)
-            bread = np.linalg.inv(x.T @ (spread[:, None] * x)) / np.outer(scale, scale)
-            return beta / scale, bread, target - columns.spread(mean)
-    return None
-
-
-def _rank(triangle: np.ndarray, records: int) -> int:
-    """The rank of what a triangle is the QR of, judged as NumPy does with so many rows."""
-    values = np.linalg.svd(triangle, compute_uv=False)
-    return int((values > values.max(initial=0.0) * records * np.finfo(float).eps).sum())
 
 
 def _uncentred(coefficients: np.ndarray, covariance: np.ndarray, free: np.ndarray, centre: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -363,22 +293,39 @@ def coefficient_intervals(
     size_ratio: float | None = None,
     kappa: float = 1.0,
 ) -> dict[str, Interval]:
+    """`intervals_of` what `analyse` finds in L datasets."""
+    estimates = [analyse(analysis, frame, design) for frame in frames]
+    return intervals_of(
+        analysis, estimates, len(frames[0]), synthetic=synthetic, design=design, level=level, size_ratio=size_ratio, kappa=kappa
+    )
+
+
+def intervals_of(
+    analysis: Analysis,
+    estimates: Sequence[Estimates],
+    rows: int,
+    *,
+    synthetic: bool,
+    design: SurveyDesign | None = None,
+    level: float = 0.95,
+    size_ratio: float | None = None,
+    kappa: float = 1.0,
+) -> dict[str, Interval]:
     """By name every reported coefficient with its interval: by a combining rule from L >= 2 datasets, else that of the one dataset.
 
-    NaN where some dataset does not determine the coefficient; the rule says in how many. `synthetic`: whether the datasets are, so that the
-    interval of one is too short; `size_ratio`: n_syn / n of fully synthetic data, whose rule is that of Raghunathan, Reiter & Rubin (2003),
-    else Reiter's (2003), vbar `kappa` times (`riskweighted.utility.variance_ratios`).
+    NaN where some dataset does not determine the coefficient; the rule says in how many. `rows`: records of a dataset; `synthetic`: whether
+    the datasets are, so that the interval of one is too short; `size_ratio`: n_syn / n of fully synthetic data, whose rule is that of
+    Raghunathan, Reiter & Rubin (2003), else Reiter's (2003), vbar `kappa` times (`riskweighted.utility.variance_ratios`).
     """
     check_share(level, "level")
-    estimates = [analyse(analysis, frame, design) for frame in frames]
-    note, intervals = _cases(estimates, len(frames[0])), {}
+    note, intervals = _how_many(estimates, rows), {}
     for name, column in analysis.terms:
         values, variances = [float(each.values[column]) for each in estimates], [float(each.variances[column]) for each in estimates]
         failed = int((~(np.isfinite(values) & np.isfinite(variances))).sum())
         if failed:
-            rule = f"not estimable in {failed} of {len(frames)} datasets"
+            rule = f"not estimable in {failed} of {len(estimates)} datasets"
             intervals[name] = Interval(np.nan, np.nan, np.nan, np.nan, np.nan, rule)
-        elif len(frames) > 1:
+        elif len(estimates) > 1:
             combined = combined_interval(values, variances, level=level, size_ratio=size_ratio, kappa=kappa)
             within = "" if design is None else f", vbar {design.described}"
             intervals[name] = combined._replace(rule=f"{combined.rule}{within}{note}")
@@ -393,7 +340,7 @@ def _rule(analysis: Analysis, design: SurveyDesign | None, synthetic: bool) -> s
     return rule + (TOO_SHORT if synthetic else "")
 
 
-def _cases(estimates: Sequence[Estimates], records: int) -> str:
+def _how_many(estimates: Sequence[Estimates], records: int) -> str:
     """From how many records, where some are incomplete or outside the condition."""
     mean = float(np.mean([estimate.records for estimate in estimates]))
     return f"; of {mean:,.0f} of {records:,} records" if mean < records else ""

@@ -1,6 +1,7 @@
 """One-way and two-way tables: do the synthetic counts differ from the confidential ones by more than chance? (Raab, Nowok & Dibben 2021)"""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import NamedTuple, TypeAlias
 
@@ -9,14 +10,29 @@ import pandas as pd
 
 from riskweighted.common.checks import check_count, check_names
 from riskweighted.common.errors import InputError, listing
-from riskweighted.common.frames import require_columns
-from riskweighted.common.groups import group_codes, group_kind
+from riskweighted.common.exact import ExactSum
+from riskweighted.common.frames import as_floats, require_columns
+from riskweighted.common.groups import Grouping, as_text, group_kind, level_groups, number_groups
 from riskweighted.common.native import Frame, GivenFrames, as_pandas
+from riskweighted.common.value_counts import ValueCounts
 from riskweighted.intruder.pairing import as_frames
 
-__all__ = ["FileCodes", "TableDistance", "coded_tables", "codes_of", "file_codes", "table_distance", "table_utility"]
+__all__ = [
+    "ColumnsToGroup",
+    "FileCodes",
+    "TableDistance",
+    "cell_counts",
+    "coded_tables",
+    "codes_of",
+    "file_codes",
+    "table_distance",
+    "table_rows",
+    "table_utility",
+]
 
 _MOST_GROUPS = 100
+_MOST_LEVELS = 2**26  # of a variable: a cell of two is one number, which a float holds exactly
+_KINDS = ("numbers", "categories")
 FileCodes: TypeAlias = dict[str, list[np.ndarray]]  # of each variable, the groups in every file
 
 
@@ -40,9 +56,9 @@ def table_distance(confidential: np.ndarray, synthetic: np.ndarray, fixed: int =
     both = confidential + synthetic
     filled = both > 0
     total, share = both.sum(), synthetic.sum() / both.sum()
-    pmse = float(((synthetic - share * both)[filled] ** 2 / both[filled]).sum() / total)
+    pmse = float(ExactSum.of((synthetic - share * both)[filled] ** 2 / both[filled]).sum / total)  # in whatever order cells stand
     df = int(filled.sum()) - fixed
-    variation = float(np.abs(confidential / confidential.sum() - synthetic / synthetic.sum()).sum() / 2)
+    variation = ExactSum.of(np.abs(confidential / confidential.sum() - synthetic / synthetic.sum())).sum / 2
     return TableDistance(pmse, pmse / (df * (1 - share) ** 2 * share / total) if df else np.nan, df, variation)
 
 
@@ -136,10 +152,35 @@ def codes_of(
 
 def coded_tables(codes: FileCodes, names: Sequence[str], free: Collection[str], ways: int) -> pd.DataFrame:
     """`table_utility` of checked variables whose groups are known; `free`: the synthesized ones."""
+    files = [{name: codes[name][number] for name in names} for number in range(len(codes[names[0]]))]
+    return table_rows([cell_counts(file, free) for file in files], names, free, ways)
+
+
+def cell_counts(codes: Mapping[str, np.ndarray], free: Collection[str]) -> dict[str, ValueCounts]:
+    """How many records of one file, or of a part of it, lie in each cell of the table of each variable, and of each pair that a
+    synthesized one enters; by the names with a comma between.
+    """
+    tables = [(name,) for name in codes] + _chosen(list(codes), free, 2)
+    return {_named(table): _counted(*(codes[name] for name in table)) for table in tables}
+
+
+def _named(table: Sequence[str]) -> str:
+    return ", ".join(table)
+
+
+def _counted(groups: np.ndarray, others: np.ndarray | None = None) -> ValueCounts:
+    """By the group, or the groups of two variables as one number."""
+    which, cells = pd.factorize(groups if others is None else groups * _MOST_LEVELS + others)
+    order, counts = np.argsort(cells), np.bincount(which, minlength=len(cells))
+    return ValueCounts(cells[order].astype(float), counts[order])
+
+
+def table_rows(files: Sequence[Mapping[str, ValueCounts]], names: Sequence[str], free: Collection[str], ways: int) -> pd.DataFrame:
+    """The rows of `table_utility`, from the cells of each file, the confidential one first."""
     for name in names:
         if name not in free:
-            _require_unaltered(name, codes[name])
-    return pd.DataFrame([_row(table, [name for name in table if name not in free], codes) for table in _chosen(names, free, ways)])
+            _require_unaltered(name, [file[name] for file in files])
+    return pd.DataFrame([_row(table, [name for name in table if name not in free], files) for table in _chosen(names, free, ways)])
 
 
 def _checked_variables(confidential: pd.DataFrame, frames: Sequence[pd.DataFrame], variables: Sequence[str] | None) -> tuple[str, ...]:
@@ -164,35 +205,74 @@ def file_codes(columns: Sequence[pd.Series], groups: int, special: Sequence[floa
 
     `special`: codes of a numeric variable, which are a group each.
     """
-    name = columns[0].name
-    whose = ["confidential data", *(f"synthetic dataset {number}" for number in range(1, len(columns)))]
-    kinds = {what: group_kind(column, what) for column, what in zip(columns, whose, strict=True)}
-    present = set(kinds.values()) - {"nothing"}
-    if len(present) > 1:
-        numbers, others = (next(what for what, kind in kinds.items() if kind == wanted) for wanted in ("numbers", "categories"))
-        raise InputError(f"{name!r} is numeric in the {numbers} and not in the {others}: not comparable; convert one of them")
-    codes = group_codes(columns, groups, numeric=present == {"numbers"}, alone=special)
-    for drawn, what in zip(codes[1:], whose[1:], strict=True):
-        if present == {"categories"} and codes[0].any() and drawn.any() and not np.intersect1d(codes[0], drawn).any():  # 0 is missing
-            raise InputError(f"{name!r} has no level in common in the confidential data and {what}: their categories are spelled otherwise")
-    return codes
+    told = ColumnsToGroup.of(columns)
+    grouping = told.grouping(str(columns[0].name), groups, special)
+    return [grouping.codes(column) for column in columns]
 
 
-def _require_unaltered(name: str, codes: Sequence[np.ndarray]) -> None:
+@dataclass(frozen=True, eq=False)
+class ColumnsToGroup:
+    """What groups of one variable are made of, or of a part of each file's records: the ``kinds`` of values in each file, how many records
+    of the first hold each number, the levels in each, and those that the first ``declared``."""
+
+    kinds: tuple[frozenset[str], ...]
+    numbers: ValueCounts = field(repr=False)
+    levels: tuple[frozenset[object], ...] = field(repr=False)
+    declared: tuple[object, ...] = field(repr=False)
+
+    @classmethod
+    def of(cls, columns: Sequence[pd.Series]) -> "ColumnsToGroup":
+        """Of the confidential column, and that of each synthetic dataset."""
+        kinds = [group_kind(column, what) for column, what in zip(columns, _whose(len(columns)), strict=True)]
+        values = as_floats(columns[0]) if kinds[0] == "numbers" else np.empty(0)
+        levels = [pd.unique(column.dropna()).tolist() if kind == "categories" else () for column, kind in zip(columns, kinds, strict=True)]
+        dtype = columns[0].dtype
+        declared = tuple(dtype.categories.tolist()) if isinstance(dtype, pd.CategoricalDtype) else ()
+        told = [frozenset({kind} - {"nothing"}) for kind in kinds]
+        return cls(tuple(told), ValueCounts.of(values[~np.isnan(values)]), tuple(map(frozenset, levels)), declared)
+
+    def __add__(self, other: "ColumnsToGroup") -> "ColumnsToGroup":
+        kinds = tuple(mine | theirs for mine, theirs in zip(self.kinds, other.kinds, strict=True))
+        levels = tuple(mine | theirs for mine, theirs in zip(self.levels, other.levels, strict=True))
+        same = self.declared == other.declared
+        declared = self.declared if same else tuple(as_text([*self.declared, *other.declared]))
+        return ColumnsToGroup(kinds, self.numbers + other.numbers, levels, declared)
+
+    def grouping(self, name: str, groups: int, special: Sequence[float] = ()) -> Grouping:
+        """The groups of the whole; refuses files that cannot be compared."""
+        whose, present = _whose(len(self.kinds)), frozenset[str]().union(*self.kinds)
+        if len(present) > 1:
+            numbers, others = (next(what for what, kinds in zip(whose, self.kinds, strict=True) if of in kinds) for of in _KINDS)
+            raise InputError(f"{name!r} is numeric in the {numbers} and not in the {others}: not comparable; convert one of them")
+        if present == {"numbers"}:
+            return number_groups(self.numbers, groups, special)
+        for levels, what in zip(self.levels[1:], whose[1:], strict=True):
+            if self.levels[0] and levels and self.levels[0].isdisjoint(levels):
+                raise InputError(
+                    f"{name!r} has no level in common in the confidential data and {what}: their categories are spelled otherwise"
+                )
+        return level_groups(self.declared, (level for of_file in self.levels for level in of_file))
+
+
+def _whose(files: int) -> list[str]:
+    return ["confidential data", *(f"synthetic dataset {number}" for number in range(1, files))]
+
+
+def _require_unaltered(name: str, files: Sequence[ValueCounts]) -> None:
     """Refuse a variable that is declared not to be synthesized and has other counts in a synthetic dataset."""
-    counts = [np.bincount(file, minlength=max(int(other.max()) for other in codes) + 1) for file in codes]
-    if any((file != counts[0]).any() for file in counts[1:]):
+    first, *others = ((file.values.tolist(), file.counts.tolist()) for file in files)
+    if any(other != first for other in others):
         raise InputError(f"synthesized leaves out {name!r}, but its counts differ between the files: name it too")
 
 
-def _row(table: Sequence[str], unsynthesized: Sequence[str], codes: dict[str, list[np.ndarray]]) -> dict[str, object]:
+def _row(table: Sequence[str], unsynthesized: Sequence[str], files: Sequence[Mapping[str, ValueCounts]]) -> dict[str, object]:
     """One row of the result: the distance of one table in each dataset, averaged."""
-    fixed = len(np.unique(codes[unsynthesized[0]][0])) if unsynthesized else 1
-    confidential, *datasets = zip(*(codes[name] for name in table), strict=True)
-    distances = np.array([table_distance(*_counts(confidential, dataset), fixed) for dataset in datasets], dtype=float)
+    fixed = len(files[0][unsynthesized[0]].values) if unsynthesized else 1
+    confidential, *datasets = (file[_named(table)] for file in files)
+    distances = np.array([table_distance(*_aligned(confidential, dataset), fixed) for dataset in datasets], dtype=float)
     pmse, s_pmse, df, variation = distances.mean(axis=0)
     return {
-        "variables": ", ".join(table),
+        "variables": _named(table),
         "ways": len(table),
         "pmse": pmse,
         "s_pmse": s_pmse,
@@ -204,9 +284,10 @@ def _row(table: Sequence[str], unsynthesized: Sequence[str], codes: dict[str, li
     }
 
 
-def _counts(confidential: Sequence[np.ndarray], synthetic: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """How many records of either file lie in each cell that is not empty in both; codes of one variable or two."""
-    both = [np.concatenate(pair) for pair in zip(confidential, synthetic, strict=True)]
-    cells, filled = pd.factorize(both[0] if len(both) == 1 else both[0] * (both[1].max() + 1) + both[1])
-    n = len(confidential[0])
-    return np.bincount(cells[:n], minlength=len(filled)), np.bincount(cells[n:], minlength=len(filled))
+def _aligned(confidential: ValueCounts, synthetic: ValueCounts) -> tuple[np.ndarray, np.ndarray]:
+    """How many records of either file lie in each cell that is not empty in both."""
+    filled = np.union1d(confidential.values, synthetic.values)
+    counts = np.zeros((2, len(filled)), dtype=np.int64)
+    for row, file in zip(counts, (confidential, synthetic), strict=True):
+        row[np.searchsorted(filled, file.values)] = file.counts
+    return counts[0], counts[1]

@@ -22,7 +22,7 @@ from riskweighted.runs.folder import check_tables
 
 SCENARIO = rw.Scenario(synthetic=("income", "group", "size"), radius={"income": 0.2, "size": 0.5}, radius_kind={"size": "absolute"})
 
-OF_SEVERAL = {one.key for one in measures().values() if one.compute in (matching.joint, own_risk.alone, tables.compared)}
+OF_SEVERAL = {one.key for one in measures().values() if one.compute in (matching.joint, own_risk.alone, tables.compared, tables.told_apart)}
 
 
 def bootstrapped(data, seed):

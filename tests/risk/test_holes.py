@@ -8,7 +8,7 @@ from hypothesis import given, settings, strategies as st
 import riskweighted as rw
 from riskweighted.evaluation.tables import Statistic, by_label
 from riskweighted.intruder.world import make_world
-from riskweighted.risk.holes import WIDTHS, found_in_holes, lowest_bins
+from riskweighted.risk.holes import WIDTHS, Extent, Line, found_on, lowest_bins, pooled_copies, sizes_within
 
 
 def test_the_lowest_bin_by_hand():
@@ -49,6 +49,16 @@ def incomes(hole, n=200, known="a"):
 
 
 SCENARIO = rw.Scenario(known="known", synthetic="income", radius=0.2)
+
+
+def found_in_holes(paired, variable):
+    """Which records the guess of each width finds, (widths, n), of a file in one part."""
+    extent = Extent.of(paired, variable)
+    while (bins := extent.unsettled()) is not None:
+        extent = extent._replace(sizes=extent.sizes.finer(sizes_within(paired, variable, bins)))
+    line = Line.of(paired.world.scenario, variable, extent)
+    pooled = lowest_bins(pooled_copies(paired, variable, line)[None], line.step)[:, 0] if line.bins else np.empty(0)
+    return found_on(paired, variable, line, pooled)
 
 
 @given(st.floats(np.log(70), np.log(140)), st.integers(0, 10**6))

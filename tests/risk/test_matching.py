@@ -89,10 +89,11 @@ def test_one_walk_finds_both_risks(data, frame, kind):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         paired = make_world(frame, Scenario(**keys)).pair(released)
-        risk, matches = mean_risk_and_matches(paired)
+        risk, matched = mean_risk_and_matches(paired)
         np.testing.assert_array_equal(risk, mean_identification_risk(paired))
         np.testing.assert_allclose(risk, identification_risks(paired).mean(axis=0), rtol=0, atol=1e-15)
-        assert matches == pytest.approx(match(paired).expected_match_risk, abs=1e-12)
+        np.testing.assert_allclose(matched, match(paired).expected_by_target, rtol=0, atol=1e-15)
+        assert matched.sum() == pytest.approx(match(paired).expected_match_risk, abs=1e-12)
 
 
 @pytest.fixture

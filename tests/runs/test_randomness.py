@@ -55,7 +55,7 @@ def test_an_edited_study_never_meets_the_same_noise(tmp_path, change):
 
 def _streams(settings, data, folder, entropy=None):
     work = check_study(make_study(settings), data).work
-    return run_streams(work.study, work.prepared(), folder, entropy)
+    return run_streams(work.study, work.prepared().fingerprint, folder, entropy)
 
 
 def test_a_reproducible_study_takes_no_entropy(tmp_path):

@@ -305,15 +305,15 @@ def test_a_model_that_misfits_is_said_and_fails_only_where_that_is_asked(tmp_pat
     data = confidential.assign(income=np.where(np.arange(100) % 2, confidential["income"], 7.0))
     data.to_csv(tmp_path / "households.csv", index=False)
     study = make_study(SETTINGS, tmp_path)
-    options = {"force": False, "dry_run": False, "seed": None, "cores": None, "entropy": None, "full": True}
-    command_run._run(study, tmp_path / "lenient", strict=False, **options)
+    options = {"force": False, "dry_run": False, "seed": None, "entropy": None, "full": True}
+    command_run._run(study, tmp_path / "lenient", run_study, strict=False, **options)
     said = capsys.readouterr()
     assert "Model: misfits in" in said.out
     assert "spike 7" in said.out
     assert said.out.index("Model:") < said.out.index("Risk and utility")
     assert load_run(tmp_path / "lenient").tables["summary"].set_index("label").loc["unweighted", "model fits"] == "NO"
     with pytest.raises(typer.Exit) as stopped:
-        command_run._run(study, tmp_path / "strict", strict=True, **options)
+        command_run._run(study, tmp_path / "strict", run_study, strict=True, **options)
     assert stopped.value.exit_code == 3
     said = capsys.readouterr()
     assert "misfits" in said.err
@@ -321,5 +321,5 @@ def test_a_model_that_misfits_is_said_and_fails_only_where_that_is_asked(tmp_pat
     assert content_of(tmp_path / "strict") == content_of(tmp_path / "lenient")
     few = make_study({**SETTINGS, "weights": {"schemes": ["pairwise"]}}, tmp_path)
     with pytest.raises(InputError, match="name 'unweighted' in weights"):
-        command_run._run(few, tmp_path / "unjudged", strict=True, **options)
+        command_run._run(few, tmp_path / "unjudged", run_study, strict=True, **options)
     assert not (tmp_path / "unjudged").exists()

@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from riskweighted.common import cluster as clusters
 from riskweighted.common.errors import InputError
 from riskweighted.runs.study import make_study
-from riskweighted.sweeps import scheduling
 from riskweighted.sweeps.grid import Sweep
 from riskweighted.sweeps.scheduling import cluster_pool, local_pool, result_of
 from riskweighted.sweeps.sweep import sweep
@@ -204,8 +204,8 @@ def test_workers_that_cannot_do_the_work_are_refused(tmp_path):
 
 @pytest.mark.filterwarnings("default")
 def test_a_scheduler_that_does_not_answer_is_said_in_time(monkeypatch):
-    assert scheduling.ANSWER_WITHIN <= 9
-    monkeypatch.setattr(scheduling, "ANSWER_WITHIN", 1.0)
+    assert clusters.ANSWER_WITHIN <= 9
+    monkeypatch.setattr(clusters, "ANSWER_WITHIN", 1.0)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()

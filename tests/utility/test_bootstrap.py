@@ -5,8 +5,9 @@ import pytest
 from scipy import stats
 
 from riskweighted.common.errors import InputError
+from riskweighted.common.value_counts import ValueCounts
 from riskweighted.measures.settings import EvaluationSettings
-from riskweighted.utility.bootstrap import bootstrap_means, bootstrap_quantiles, in_order, pooled_bootstrap
+from riskweighted.utility.bootstrap import bootstrap_means, bootstrap_quantiles, pooled_bootstrap
 
 
 @pytest.mark.parametrize("quantile", [0.1, 0.5, 0.77, 0.9])
@@ -75,10 +76,14 @@ def test_the_rule_says_how_means_of_many_values_were_drawn():
     np.testing.assert_allclose(counted, np.rint(counted), atol=1e-9)
 
 
-def test_sorted_values_are_not_sorted_again():
-    values = np.array([1.0, 1.0, 2.0])
-    assert in_order(values) is values
-    assert in_order(values[::-1]).tolist() == [1.0, 1.0, 2.0]
+@pytest.mark.parametrize("values", [np.arange(40.0), np.repeat([1.0, 5.0], [60, 40]), LARGE["lognormal"], LARGE["spike"]])
+def test_counts_take_the_place_of_values_in_any_order(values):
+    shuffled = np.random.default_rng(14).permutation(values)
+    halves = ValueCounts.of(shuffled[::2]) + ValueCounts.of(shuffled[1::2])
+    for quantile in (None, 0.3):
+        whole, parts = (pooled_bootstrap([given], quantile, np.random.default_rng(15), resamples=50) for given in (values, halves))
+        assert whole == parts
+        assert parts.estimate == pytest.approx(values.mean() if quantile is None else np.quantile(values, quantile), rel=1e-14)
 
 
 def test_pooled_interval_spans_within_and_between():

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from riskweighted.common.errors import InputError
+from riskweighted.common.value_counts import LevelCounts
 from riskweighted.utility.ecdf import ecdf_distance, mean_ecdf_distance, mean_total_variation
 
 pytestmark = pytest.mark.quick
@@ -43,13 +44,14 @@ def test_refuses_empty_and_missing(bad):
 
 
 def test_total_variation_of_levels():
-    data = pd.Series(["a", "a", "b", "c"])
-    frames = [pd.Series(["a", "b", "b", "d"]), data.astype("category")]  # shares .25 .5 0 .25 against .5 .25 .25 0
+    column = pd.Series(["a", "a", "b", "c"])
+    other = pd.Series(["a", "b", "b", "d"])  # shares .25 .5 0 .25 against .5 .25 .25 0
+    data, *frames = map(LevelCounts.of, (column, other, column.astype("category")))
     assert mean_total_variation(data, frames[:1]) == pytest.approx(0.5)
     assert mean_total_variation(data, frames) == pytest.approx(0.25)
 
 
 @pytest.mark.parametrize("dtype", ["object", "string", "category"])
 def test_missing_is_a_level(dtype):
-    own, theirs = (pd.Series(values, dtype=dtype) for values in (["a", "a", "b", None], ["a", None, None, "c"]))
+    own, theirs = (LevelCounts.of(pd.Series(values, dtype=dtype)) for values in (["a", "a", "b", None], ["a", None, None, "c"]))
     assert mean_total_variation(own, [theirs, own]) == pytest.approx((0.25 + 0.25 + 0.25 + 0.25) / 2 / 2)

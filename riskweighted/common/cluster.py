@@ -1,0 +1,105 @@
+"""A Dask cluster behind the address of its scheduler, seen to answer and to have what the work needs; or workers on this machine."""
+
+import asyncio
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from riskweighted.common.errors import InputError, listing
+from riskweighted.common.extras import optional
+
+__all__ = ["ANSWER_WITHIN", "connected", "own_workers", "workers_of"]
+
+ANSWER_WITHIN = 8.0  # seconds a scheduler has to answer, so that the user hears of it within 10
+_FAILURES = 10  # workers that may end while they are at one task
+_ONE_THREAD = dict.fromkeys(("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+
+@contextmanager
+def connected(address: str, paths: Sequence[Path], versions: Mapping[str, str]) -> Iterator[Any]:
+    """A client of the scheduler at `address`, such as "tcp://host:port", whose workers must all see `paths` and have `versions`.
+
+    Refuses a scheduler that does not answer within 10 s.
+    """
+    distributed = optional("distributed", "a scheduler")
+    try:
+        _greet(address)
+        client = distributed.Client(address, timeout=ANSWER_WITHIN, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError(
+            f"the scheduler at {address!r} does not answer ({type(error).__name__}); valid is the address of a running "
+            "dask scheduler, tcp://host:port"
+        ) from None
+    with client:
+        _check_workers(client, paths, versions)
+        yield client
+
+
+@contextmanager
+def own_workers(count: int, folder: Path) -> Iterator[Any]:
+    """A client of so many worker processes on this machine, of one thread each, which write what they spill below `folder`."""
+    distributed = optional("distributed", "data in parts")
+    import dask
+
+    quiet = {
+        "distributed.nanny.pre-spawn-environ": _ONE_THREAD,
+        "distributed.worker.daemon": True,
+        "distributed.scheduler.allowed-failures": _FAILURES,
+    }
+    with (
+        dask.config.set(quiet),
+        distributed.LocalCluster(
+            n_workers=count,
+            threads_per_worker=1,
+            dashboard_address="127.0.0.1:0",
+            local_directory=str(folder),
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def _greet(address: str) -> None:
+    """Shake hands within the time: `Client` waits for ever on whoever accepts a connection and then says nothing."""
+    from distributed import Security
+    from distributed.comm import connect
+
+    async def greet() -> None:
+        arguments = Security().get_connection_args("client")
+        comm = await asyncio.wait_for(connect(address, timeout=ANSWER_WITHIN, **arguments), ANSWER_WITHIN)
+        comm.abort()
+
+    with ThreadPoolExecutor(1) as thread:  # a notebook has a running loop of its own
+        thread.submit(asyncio.run, greet()).result()
+
+
+def _check_workers(client: Any, paths: Sequence[Path], versions: Mapping[str, str]) -> None:
+    workers_of(client)
+    try:
+        facts = client.run(_worker_facts, list(paths), list(versions))
+    except Exception as error:
+        raise InputError(f"a worker of the cluster cannot run riskweighted ({type(error).__name__}); install this version there") from None
+    for theirs, unseen in facts.values():
+        other = [name for name in versions if theirs.get(name) != versions[name]]
+        if other:
+            raise InputError(f"a worker of the cluster has other versions of {listing(other)}; results would depend on who computes them")
+        if unseen:
+            raise InputError(f"a worker of the cluster does not see {listing(unseen)}; put the data where every worker reads it")
+
+
+def workers_of(client: Any) -> dict[str, Any]:
+    """What the scheduler knows of each worker; refuses one that has none."""
+    known: dict[str, Any] = client.scheduler_info(n_workers=-1)["workers"]
+    if not known:
+        raise InputError("the scheduler has no workers; start some, such as with dask worker and its address")
+    return known
+
+
+def _worker_facts(paths: Sequence[Path], names: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    from riskweighted.common.fingerprints import versions
+
+    return versions(names), [str(path) for path in paths if not path.exists()]

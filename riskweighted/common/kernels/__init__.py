@@ -1,0 +1,1 @@
+"""Compiled inner loops over arrays of numbers."""

@@ -1,0 +1,198 @@
+"""Data that lie in many parquet files, or in one that is read by its row groups: checked by their footers, read a piece at a time."""
+
+import glob
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from riskweighted.common.errors import InputError, listing
+from riskweighted.common.frames import require_plain_values
+
+__all__ = ["Parts", "Piece", "find_parts", "is_pattern"]
+
+_ROWS = 500_000  # of neighbouring row groups that are read together, unless one alone is larger
+
+
+class Piece(NamedTuple):
+    """Neighbouring row ``groups`` of a ``file``, of so many ``rows``; ``before``: rows of all pieces before it, files in the order of their
+    names."""
+
+    file: Path
+    groups: tuple[int, ...]
+    rows: int
+    before: int
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """What is known of data in parts without reading a record.
+
+    ``files`` in the order of their names; ``pieces`` in the order of the records, none of them empty; ``types``: of every column, as
+    parquet has it; ``floats``: columns held as floats, which are decimals, and whole numbers or true and false where some may be missing;
+    ``fingerprint``: of names, footers, sizes and times of the files.
+    """
+
+    files: tuple[Path, ...]
+    pieces: tuple[Piece, ...] = field(repr=False)
+    types: dict[str, str]
+    floats: tuple[str, ...] = field(repr=False)
+    fingerprint: str = field(repr=False)
+
+    @property
+    def records(self) -> int:
+        """All rows."""
+        return sum(piece.rows for piece in self.pieces)
+
+    def require(self, columns: Sequence[str]) -> None:
+        """Refuse columns that the parts do not have."""
+        lacking = [name for name in columns if name not in self.types]
+        if lacking:
+            raise InputError(f"the parts lack the column {listing(lacking)}; valid are {listing(self.types)}")
+
+    def sample(self, columns: Sequence[str], most: int, pieces: int) -> pd.DataFrame:
+        """At most so many records, evenly spaced in so many evenly spaced pieces; all, where there are no more."""
+        step = max(len(self.pieces) / pieces, 1.0)
+        chosen = [self.pieces[int(place * step)] for place in range(min(pieces, len(self.pieces)))]
+        every = -(-sum(piece.rows for piece in chosen) // most)
+        return pd.concat([self.read(piece, columns).iloc[::every] for piece in chosen], ignore_index=True)
+
+    def read(self, piece: Piece, columns: Sequence[str], identifier: str | None = None) -> pd.DataFrame:
+        """Columns of a piece in the types of all parts, categories as their levels, indexed by the place of each record among all.
+
+        `identifier`: a further column that is read, whose values must not be missing.
+        """
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        names = list(dict.fromkeys([*columns, *([] if identifier is None else [identifier])]))
+        table = pq.ParquetFile(piece.file).read_row_groups(list(piece.groups), columns=names)
+        for place, name in enumerate(table.column_names):
+            if pa.types.is_dictionary(table.schema.types[place]) or pa.types.is_null(table.schema.types[place]):
+                table = table.set_column(place, name, table.column(place).cast(_arrow(self.types[name])))
+        frame = table.to_pandas(ignore_metadata=True, date_as_object=False)[names]
+        frame = frame.astype({name: "float64" for name in names if name in self.floats})
+        frame.index = pd.RangeIndex(piece.before, piece.before + len(frame))
+        if identifier is not None and (missing := int(frame[identifier].isna().sum())):
+            raise InputError(f"data.id {identifier!r} is missing in {missing} records of {piece.file.name!r}: every record needs one")
+        require_plain_values(frame, frame.columns, repr(piece.file.name))
+        return frame
+
+
+def is_pattern(path: Path) -> bool:
+    """Whether a path stands for several files, and is no file itself."""
+    return any(mark in path.name for mark in "*?[") and not path.is_file()
+
+
+def find_parts(path: Path) -> Parts:
+    """The parts that a path, or a pattern such as ``parts/*.parquet``, names; refuses those that differ in columns or types."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pattern = str(Path(glob.escape(str(path.parent))) / path.name)
+    files = sorted(map(Path, glob.glob(pattern))) if is_pattern(path) else [path]
+    if not files:
+        raise InputError(f"no file is called {str(path)!r}; valid is a pattern that names parquet files, such as 'parts/*.parquet'")
+    other = [file.name for file in files if file.suffix.lower() != ".parquet"]
+    if other:
+        raise InputError(f"data in parts are parquet files, and {listing(other[:3])} is none; valid are files that end in .parquet")
+    read, digest = [], hashlib.sha256()
+    for file in files:
+        try:
+            read.append(pq.ParquetFile(file))
+            stat = file.stat()
+        except FileNotFoundError:
+            raise InputError(f"there is no file {str(file)!r}") from None
+        except (OSError, pa.ArrowException) as error:
+            raise InputError(f"{file.name!r} cannot be read ({type(error).__name__})") from None
+        footer = [read[-1].metadata.row_group(group).num_rows for group in range(read[-1].metadata.num_row_groups)]
+        digest.update(repr((file.name, stat.st_size, stat.st_mtime_ns, footer, str(read[-1].schema_arrow))).encode())
+    schemas = [{name: _kind(kind) for name, kind in zip(one.schema_arrow.names, one.schema_arrow.types, strict=True)} for one in read]
+    types = _common(files, schemas)
+    _refuse_kinds(types)
+    counts = [(file, one.metadata) for file, one in zip(files, read, strict=True)]
+    pieces = tuple(_pieces(counts))
+    if not pieces:
+        raise InputError(f"{str(path)!r} has no records")
+    return Parts(
+        tuple(files),
+        pieces,
+        types,
+        tuple(name for name in types if types[name].startswith("decimal") or _has_gaps(name, types[name], counts)),
+        digest.hexdigest(),
+    )
+
+
+def _refuse_kinds(types: dict[str, str]) -> None:
+    """Refuse columns that hold neither numbers nor text, true or false, nor dates."""
+    known = ("int", "uint", "float", "halffloat", "double", "bool", "string", "date", "timestamp", "null", "decimal")
+    if strange := [name for name, kind in types.items() if not kind.startswith(known)]:
+        raise InputError(f"column {strange[0]!r} of the parts is {types[strange[0]]}; valid are numbers, text, true or false, and dates")
+
+
+def _has_gaps(name: str, kind: str, counts: Sequence[tuple[Path, Any]]) -> bool:
+    """Whether a column of whole numbers, or of true and false, may lack some, by what the footers count."""
+    if not kind.lstrip("u").startswith(("int", "bool")):
+        return False
+    for _, metadata in counts:
+        place = next(at for at in range(metadata.num_columns) if metadata.schema.column(at).path == name)
+        for group in range(metadata.num_row_groups):
+            told = metadata.row_group(group).column(place).statistics
+            if metadata.row_group(group).num_rows and (told is None or not told.has_null_count or told.null_count):
+                return True
+    return False
+
+
+def _arrow(kind: str) -> Any:
+    """The type of Arrow that `_kind` names."""
+    import pyarrow as pa
+
+    return pa.string() if kind in ("string", "null") else pa.type_for_alias(kind)
+
+
+def _kind(kind: Any) -> str:
+    """A type of Arrow in words; how text is laid out in memory makes no difference, nor do categories."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        return _kind(kind.value_type)
+    return "string" if pa.types.is_large_string(kind) or pa.types.is_string_view(kind) else str(kind)
+
+
+def _common(files: Sequence[Path], schemas: Sequence[dict[str, str]]) -> dict[str, str]:
+    """The columns and types of all parts; InputError names the part and the column that differ. A part may lack all values of a column."""
+    types = dict(schemas[0])
+    for file, schema in zip(files, schemas, strict=True):
+        if lacking := [name for name in types if name not in schema]:
+            raise InputError(f"the parts differ: {file.name!r} lacks the column {listing(lacking)}, which {files[0].name!r} has")
+        if further := [name for name in schema if name not in types]:
+            raise InputError(f"the parts differ: {file.name!r} has the column {listing(further)}, which {files[0].name!r} lacks")
+        for name, kind in schema.items():
+            if types[name] == "null":
+                types[name] = kind
+            elif kind not in ("null", types[name]):
+                raise InputError(
+                    f"the parts differ: column {name!r} is {kind} in {file.name!r} and {types[name]} in {files[0].name!r}; write it alike"
+                )
+    return types
+
+
+def _pieces(counts: Sequence[tuple[Path, Any]]) -> Iterator[Piece]:
+    """Row groups of every file, neighbours together."""
+    before = 0
+    for file, metadata in counts:
+        rows = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+        ends = list(accumulate(rows))
+        held: list[int] = []
+        for group, size in enumerate(rows):
+            held += [group] if size else []
+            full = sum(rows[place] for place in held) + (rows[group + 1] if group + 1 < len(rows) else 0) > _ROWS
+            if held and (full or group + 1 == len(rows)):
+                start = before + ends[held[0]] - rows[held[0]]
+                yield Piece(file, tuple(held), sum(rows[place] for place in held), start)
+                held = []
+        before += sum(rows)

@@ -1,0 +1,206 @@
+"""The records of all parts brought together by known pattern, in buckets on disk: what a record's risk and weight depend on lies in one.
+
+Dask counts the patterns and shuffles the records. Which bucket a pattern is in, and the order of a bucket's records, follow from the data
+alone, whoever does the work and however the records are spread over parts.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.atomic import whole_file
+from riskweighted.common.errors import InputError
+from riskweighted.common.fingerprints import fingerprint
+from riskweighted.common.room import size
+from riskweighted.data.parts import Parts
+
+__all__ = [
+    "OFTEN_FOR_WANT_OF_MEMORY",
+    "ORDER",
+    "RECORDS",
+    "ROOM",
+    "Bucket",
+    "Gathered",
+    "computed",
+    "count_patterns",
+    "gather",
+    "packed",
+    "read_bucket",
+    "records_of",
+    "refuse_large",
+    "refuse_repeated",
+]
+
+ORDER = "riskweighted order"  # the column by which the records of a pattern are in order: their identifier, or their place among all
+_BUCKET = "riskweighted bucket"
+RECORDS = "riskweighted records"
+OFTEN_FOR_WANT_OF_MEMORY = (
+    "workers ended again and again while {}, often for want of memory; finished work is kept: the same command goes on from there, with "
+    "fewer --workers if need be"
+)
+ROOM = 250_000  # records of a bucket that holds more than one pattern
+
+
+class Bucket(NamedTuple):
+    """A file of so many ``records`` of whole known ``patterns``, and the SHA-256 of what they hold."""
+
+    path: Path
+    records: int
+    patterns: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """All records in ``buckets``. Confidential. ``singletons``: patterns of one record; ``room``: with which patterns were packed."""
+
+    buckets: tuple[Bucket, ...] = field(repr=False)
+    singletons: int
+    room: int
+
+    @property
+    def records(self) -> int:
+        return sum(bucket.records for bucket in self.buckets)
+
+    @property
+    def digest(self) -> str:
+        """That of all records, whatever parts they came in."""
+        return hashlib.sha256("".join(bucket.sha256 for bucket in self.buckets).encode()).hexdigest()
+
+    @property
+    def patterns(self) -> int:
+        return sum(bucket.patterns for bucket in self.buckets)
+
+
+def records_of(parts: Parts, columns: Sequence[str], identifier: str | None) -> Any:
+    """Columns of all records as a frame of Dask, a piece a partition, with the column ``ORDER``."""
+    import dask.dataframe as dd
+
+    def read(piece: Any) -> pd.DataFrame:
+        frame = parts.read(piece, columns, identifier)
+        return frame.assign(**{ORDER: frame.index if identifier is None else frame[identifier]})[[*columns, ORDER]]
+
+    first = parts.pieces[0]
+    return dd.from_map(read, list(parts.pieces), meta=read(first).iloc[:0])
+
+
+def computed(client: Any, wanted: Any) -> Any:
+    """What a frame of Dask holds; an error in the data as it is, not as Dask wraps it."""
+    from distributed import KilledWorker
+
+    try:
+        return client.compute(wanted).result()
+    except KilledWorker:
+        raise InputError(OFTEN_FOR_WANT_OF_MEMORY.format("reading the parts")) from None
+    except Exception as error:
+        cause: BaseException | None = error
+        while cause is not None and not isinstance(cause, InputError):
+            cause = cause.__cause__
+        if cause is None:
+            raise
+        raise cause from None
+
+
+def count_patterns(client: Any, records: Any, known: Sequence[str]) -> pd.DataFrame:
+    """The known patterns and how many ``records`` each has, in an order that follows from the patterns alone."""
+    if not known:
+        total = int(computed(client, records[ORDER].size))
+        return pd.DataFrame({RECORDS: [total]})
+    counted = records[[*known, ORDER]].groupby(list(known), dropna=False, observed=True)[ORDER].size(split_every=8)
+    table = computed(client, counted).rename(RECORDS).reset_index()
+    return table.sort_values(list(known), key=lambda column: column.astype(str), ignore_index=True)
+
+
+def packed(sizes: np.ndarray, room: int) -> np.ndarray:
+    """The bucket of each pattern, of sizes (P,) in their order: neighbours share one as long as they are no more records than `room`."""
+    buckets, bucket, held = np.empty(len(sizes), dtype=np.int64), -1, room
+    for place, count in enumerate(sizes.tolist()):
+        if held + count > room:
+            bucket, held = bucket + 1, 0
+        buckets[place] = bucket
+        held += count
+    return buckets
+
+
+def refuse_large(largest: int, each: float, memory: float) -> None:
+    """Refuse patterns that a worker cannot hold: `each` bytes for a record, of so many bytes that a worker has."""
+    if largest * each > memory:
+        raise InputError(
+            f"the largest known pattern has {largest:,} records, which need about {size(largest * each)} of memory at a worker that has "
+            f"{size(memory)}: name more columns in scenario.known, or give workers more memory (fewer --workers)"
+        )
+
+
+def refuse_repeated(client: Any, records: Any, identifier: str) -> None:
+    """Refuse identifiers that several records have, wherever their parts are."""
+
+    def repeated(frame: pd.DataFrame) -> pd.DataFrame:
+        return pd.DataFrame({"count": [int(frame[ORDER].duplicated().sum())]})
+
+    counts = records[[ORDER]].shuffle(on=ORDER).map_partitions(repeated, meta={"count": "int64"})
+    count = int(computed(client, counts["count"].sum()))
+    if count:
+        raise InputError(f"data.id {identifier!r}: {count:,} records have an identifier that another one has; valid is one for each record")
+
+
+def gather(client: Any, records: Any, known: Sequence[str], patterns: pd.DataFrame, folder: Path, room: int) -> Gathered:
+    """Write every bucket to `folder`, its records in the order of their patterns and identifiers."""
+    buckets = packed(patterns[RECORDS].to_numpy(), room)
+    count = int(buckets[-1]) + 1
+    places = patterns[list(known)].assign(**{_BUCKET: buckets})
+
+    def placed(frame: pd.DataFrame) -> pd.DataFrame:
+        if not known:
+            return frame.assign(**{_BUCKET: 0})
+        found = frame[list(known)].merge(places, on=list(known), how="left")[_BUCKET]
+        return frame.assign(**{_BUCKET: found.to_numpy(dtype=np.int64)})
+
+    def written(frame: pd.DataFrame, partition_info: Any = None) -> pd.DataFrame:
+        if partition_info is None:  # how Dask finds out what comes back
+            return pd.DataFrame({"bucket": [0], "records": [0], "sha256": [""]})
+        number = int(partition_info["number"])
+        digest = _write_bucket(frame.reset_index(drop=True), list(known), _file(folder, number))
+        return pd.DataFrame({"bucket": [number], "records": [len(frame)], "sha256": [digest]})
+
+    meta = placed(records._meta_nonempty).iloc[:0] if not known else records._meta.assign(**{_BUCKET: np.array([], dtype=np.int64)})
+    shuffled = records.map_partitions(placed, meta=meta).set_index(_BUCKET, divisions=[*range(count), count - 1], shuffle_method="p2p")
+    told = computed(client, shuffled.map_partitions(written, meta={"bucket": "int64", "records": "int64", "sha256": "str"}))
+    held = told.set_index("bucket")
+    made = tuple(
+        Bucket(_file(folder, number), int(held.at[number, "records"]), int((buckets == number).sum()), str(held.at[number, "sha256"]))
+        for number in range(count)
+    )
+    if sum(bucket.records for bucket in made) != int(patterns[RECORDS].sum()):
+        raise InputError("the parts changed while they were read: run the study again")
+    return Gathered(made, int((patterns[RECORDS] == 1).sum()), room)
+
+
+def _file(folder: Path, number: int) -> Path:
+    return folder / f"bucket-{number:06d}.parquet"
+
+
+def _write_bucket(frame: pd.DataFrame, known: list[str], path: Path) -> str:
+    """Records by pattern, and within one by identifier; returns the SHA-256 of their values."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    patterns = [frame[name].astype(str) for name in known]
+    order = pd.DataFrame(dict(enumerate([*patterns, frame[ORDER]])))
+    ranked = frame.iloc[order.sort_values(list(order), kind="stable").index]
+    table = pa.Table.from_pandas(ranked, preserve_index=False).replace_schema_metadata(None)
+    with whole_file(path, private=True) as unfinished:
+        pq.write_table(table, unfinished)
+    return fingerprint(ranked.reset_index(drop=True))
+
+
+def read_bucket(bucket: Bucket) -> pd.DataFrame:
+    """Its records, in their order, in the types that a parquet file of them is read in."""
+    import pyarrow.parquet as pq
+
+    frame: pd.DataFrame = pq.read_table(bucket.path).to_pandas(ignore_metadata=True)
+    return frame

@@ -1,0 +1,236 @@
+"""The pack of a run of data in parts: every part drawn again, held to what the run left, shuffled, written and read back.
+
+The records are gathered as the run gathered them, and its fits are made ready from their counts. So a part leaves only if it is, value for
+value, what the fit draws with the run's own random numbers. Released patterns lie within known ones, so rows are shuffled part by part.
+"""
+
+import glob
+import os
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.atomic import make_folder
+from riskweighted.common.cluster import own_workers
+from riskweighted.common.datasets import Datasets
+from riskweighted.common.errors import InputError
+from riskweighted.common.fingerprints import file_hash
+from riskweighted.common.folders import WorkingFolder
+from riskweighted.common.frames import as_floats
+from riskweighted.common.progress import Quiet
+from riskweighted.data.io import DatasetWriter
+from riskweighted.disclosure.shuffle import released_patterns, shuffled_rows
+from riskweighted.parts.centred import centre_all
+from riskweighted.parts.counting import Values, add_values, count_all, values_of
+from riskweighted.parts.drawing import draw_bucket, drawn_of, part_file
+from riskweighted.parts.fitting import LightFit, load_counted, with_standing
+from riskweighted.parts.gather import ORDER, Gathered, count_patterns, gather, records_of
+from riskweighted.parts.job import Job
+from riskweighted.parts.limits import columns_read
+from riskweighted.parts.tasks import Tasks, alone
+from riskweighted.parts.weighing import save
+from riskweighted.release.column_facts import ColumnFacts
+from riskweighted.release.nearness import equal_rows, most_by_chance
+from riskweighted.runs.finished import OURS, SampledRun
+
+__all__ = ["PartsReleased", "release_parts"]
+
+_FRESH = 20  # datasets drawn to see what chance gives
+
+
+class PartsReleased(NamedTuple):
+    """What was written: SHA-256 by the name in the pack; what every column of the released data holds; and how near each dataset is."""
+
+    hashes: dict[str, str]
+    facts: dict[str, ColumnFacts]
+    check: pd.DataFrame
+
+
+class _Released(NamedTuple):
+    """Of one bucket: ``equal`` by scheme, in how many rows each dataset has the confidential value, (L,), and fresh ones, (F,)."""
+
+    hashes: dict[str, str]
+    facts: dict[str, ColumnFacts]
+    equal: dict[str, tuple[np.ndarray, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is released of a run: ``run`` is its folder, ``folder`` where the pack is made."""
+
+    run: Path
+    folder: Path
+    fits: Mapping[str, LightFit] = field(repr=False)
+    formats: tuple[str, ...]
+    layout: Any
+
+
+def release_parts(
+    run: SampledRun, working: WorkingFolder, schemes: Sequence[str], formats: Sequence[str], layout: Any, data: str | Path | None
+) -> PartsReleased:
+    """Write the datasets of some schemes to a pack, part by part, once each part was seen to be what the run's fit draws."""
+    if strange := [kind for kind in formats if kind not in ("csv", "parquet")]:
+        raise InputError(f"a run of data in parts is released in parts, and {strange[0]!r} has none; valid are csv and parquet")
+    study = run.study
+    study = replace(study, data=replace(study.data, path=_where(run, data)))
+    parts = study.data.parts
+    with TemporaryDirectory(dir=working.folder) as place, own_workers(os.cpu_count() or 1, Path(place)) as client:
+        records = records_of(parts, columns_read(study, parts), study.data.id)
+        patterns = count_patterns(client, records, study.scenario.known)
+        buckets = Path(place) / "buckets"
+        make_folder(buckets, private=True)
+        gathered = gather(client, records, study.scenario.known, patterns, buckets, int(run.manifest["input"]["room"]))
+        if gathered.digest != run.manifest["input"]["sha256"]:
+            raise InputError("the data in parts are not those that the run was made from: their SHA-256 differs from the manifest's")
+        job = Job(study, gathered, Path(place), run.folder, run.streams, secrets.token_hex(16))
+        tasks = Tasks(client, job, Quiet())
+        asked = _Asked(run.folder, working.result, _fits(tasks, run, schemes), tuple(formats), layout)
+        found = dict(tasks.each("releasing parts", "released", _release_bucket, asked))
+    parts_of = [found[number] for number in job.numbers]
+    hashes, facts = _together(parts_of)
+    there = {path.relative_to(working.result).as_posix() for path in working.result.rglob("*") if path.is_file()}
+    if there != set(hashes):
+        raise InputError(f"nothing was released: {len(there ^ set(hashes))} files of the pack are not those that were checked")
+    return PartsReleased(hashes, facts, _check(parts_of, gathered, study.target, study.release.L))
+
+
+def _where(run: SampledRun, data: str | Path | None) -> Path:
+    """Where the parts lie: as stated, else beside the run, in the folder of their name or without it."""
+    if data is not None:
+        return Path(data)
+    stored, beside = Path(str(run.study.data.path)), run.folder.absolute().parent
+    for path in (beside / stored, beside / stored.name):
+        if glob.glob(str(Path(glob.escape(str(path.parent))) / path.name)):
+            return path
+    raise InputError(
+        f"the confidential data {str(stored)!r} are not beside the run: say where they are (--confidential 'FOLDER/*.parquet')"
+    )
+
+
+def _same(drawn: pd.Series, truth: pd.Series) -> np.ndarray:
+    """Which rows hold the same value, numbers but for rounding, (n,)."""
+    if pd.api.types.is_numeric_dtype(truth.dtype):
+        return np.asarray(equal_rows(as_floats(drawn), as_floats(truth)))
+    same: np.ndarray = drawn.astype(str).to_numpy() == truth.astype(str).to_numpy()
+    return np.asarray(same & truth.notna().to_numpy())
+
+
+def _identical(mine: pd.Series, theirs: pd.Series) -> bool:
+    """Whether two columns hold the same values to the last bit, missing ones in the same rows."""
+    if pd.api.types.is_numeric_dtype(mine.dtype):
+        return np.array_equal(as_floats(mine), as_floats(theirs), equal_nan=True)
+    gaps = np.array_equal(mine.isna().to_numpy(), theirs.isna().to_numpy())
+    return gaps and np.array_equal(mine.astype(str).to_numpy(), theirs.astype(str).to_numpy())
+
+
+def _fits(tasks: Tasks, run: SampledRun, schemes: Sequence[str]) -> dict[str, LightFit]:
+    """The fits of the schemes, read against the counts of the data that they were made for."""
+    study, job = run.study, tasks.job
+    values: Values = add_values([values for _, values in sorted(tasks.each("reading weights", "values", _restore_bucket, schemes))])
+    declared: Any = study.make_synthesizer()
+    synthesizer, values = with_standing(declared, values)
+    columns = pd.read_parquet(job.gathered.buckets[0].path).columns
+    read = [name for name in columns if name in (*study.synthesizer.columns, study.target)]
+    counted = count_all(tasks, read, values, schemes)
+    centred = centre_all(tasks, synthesizer, values, read, schemes)
+    loads = [
+        (alone, job, "loaded", place, load_counted, synthesizer, scheme, counted, values, centred, run.posterior_path(scheme))
+        for place, scheme in enumerate(schemes)
+    ]
+    return {schemes[place]: light for place, light in tasks.done("reading fits", loads)}
+
+
+def _restore_bucket(job: Job, number: int, schemes: Sequence[str]) -> Values:
+    """Put the weights of the run where tasks look for them, and count the values; refuses records of others than the bucket's."""
+    records, kept = job.records(number), pd.read_parquet(part_file(job.result / "confidential" / "records", number))
+    if not np.array_equal(kept[ORDER].to_numpy(), records[ORDER].to_numpy()):
+        raise InputError(f"part {number + 1} of the run is of other records than the data")
+    for scheme in schemes:
+        save(job.weights_file(number, scheme), kept[f"{OURS}weight {scheme}"].to_numpy())
+    return values_of(records, job.target)
+
+
+def _release_bucket(job: Job, number: int, asked: _Asked) -> _Released:
+    """Check, shuffle, write and read back the datasets of a bucket."""
+    records, study = job.records(number), job.study
+    unaltered, truth = study.unaltered(records), records[job.target]
+    held = pd.read_parquet(part_file(asked.run / "synthetic" / "unaltered", number))
+    if not held.equals(records[unaltered]):
+        raise InputError(f"nothing was released: part {number + 1} of the run has unaltered columns that are not those of the data")
+    hashes, equal, facts = dict[str, str](), dict[str, tuple[np.ndarray, np.ndarray]](), dict[str, ColumnFacts]()
+    patterns = released_patterns(records, unaltered)
+    weighing = job.world(records, weighing=True)
+    released = [str(name) for name in records if name in (*unaltered, job.target)]
+    for scheme, light in asked.fits.items():
+        fit = light.on(records, job.weights(number, scheme), weighing, study.weights.making)
+        datasets = drawn_of(job, number, scheme, records)
+        again = draw_bucket(job, number, scheme, fit)
+        for mine, theirs in zip(again.altered, datasets.altered, strict=True):
+            if not _identical(mine[job.target], theirs[job.target]):
+                raise InputError(f"nothing was released: part {number + 1} of {scheme!r} is not what the fit of the run draws")
+        seed = job.streams.seed_for("leak check", scheme)  # the same posterior draws in every bucket
+        fresh = [frame[job.target] for frame in fit.synthetic(_FRESH, random_seed=seed, precision=study.release.precision, part=number)]
+        equal[scheme] = tuple(  # type: ignore[assignment]
+            np.array([int(_same(column, truth).sum()) for column in columns])
+            for columns in ([altered[job.target] for altered in datasets.altered], fresh)
+        )
+        leaving = _shuffled(job, number, scheme, Datasets(records[released], datasets.altered), patterns)
+        hashes |= _write(job, number, scheme, leaving, asked)
+        for altered in leaving.altered:
+            facts[job.target] = ColumnFacts.of(altered[job.target]).beside(facts.get(job.target))
+    facts |= {name: ColumnFacts.of(records[name]) for name in unaltered}
+    return _Released(hashes, facts, equal)
+
+
+def _shuffled(job: Job, number: int, scheme: str, datasets: Datasets, patterns: np.ndarray) -> Datasets:
+    """The datasets in the order of rows in which they leave."""
+    if not job.study.release.shuffle:
+        return datasets
+    altered = []
+    for place, columns in enumerate(datasets.altered):
+        seed = job.streams.order_seed(f"{scheme}/bucket {number}", place)
+        rows = shuffled_rows(patterns, np.random.default_rng(seed))
+        altered.append({name: pd.Series(column.array.take(rows), column.index, name=name) for name, column in columns.items()})
+    return Datasets(datasets.base, altered)
+
+
+def _write(job: Job, number: int, scheme: str, datasets: Datasets, asked: _Asked) -> dict[str, str]:
+    """Write the datasets of a bucket in every format and read them back, byte for byte."""
+    hashes, writer, digits = {}, DatasetWriter(datasets, layout=asked.layout), len(str(len(datasets)))
+    for place in range(len(datasets)):
+        for kind in asked.formats:
+            name = f"data/{scheme}/synthetic_{scheme}_{place + 1:0{digits}d}/part-{number + 1:06d}.{kind}"
+            path, label = asked.folder / name, f"SYNTHETIC DATA {place + 1} of {len(datasets)}"
+            writer.write(place, path, label=label)
+            if not writer.is_in(path, place, label=label):
+                raise InputError(f"nothing was released: {name!r} does not hold what was written")
+            hashes[name] = file_hash(path)
+    return hashes
+
+
+def _together(parts: Sequence[_Released]) -> tuple[dict[str, str], dict[str, ColumnFacts]]:
+    hashes = {name: digest for part in parts for name, digest in part.hashes.items()}
+    facts = {name: reduce(ColumnFacts.__add__, (part.facts[name] for part in parts)) for name in parts[0].facts}
+    return hashes, facts
+
+
+def _check(parts: Sequence[_Released], gathered: Gathered, target: str, count: int) -> pd.DataFrame:
+    """How many rows of each dataset have the confidential value, all parts together, beside what chance gives; refuses more than that."""
+    rows, digits = [], len(str(count))
+    for scheme in parts[0].equal:
+        drawn, fresh = (np.sum([part.equal[scheme][which] for part in parts], axis=0) for which in range(2))
+        most = most_by_chance(fresh, gathered.records)
+        for place, equal in enumerate(drawn.tolist()):
+            name = f"data/{scheme}/synthetic_{scheme}_{place + 1:0{digits}d}"
+            if equal > most:
+                raise InputError(f"nothing was released: {name!r} holds the confidential value in {equal:,} rows, more than chance gives")
+            told = {"rows": gathered.records, "equal to the confidential value": equal, "expected by chance": float(fresh.mean())}
+            rows.append({"file": name, "variable": target, **told, "at most": most})
+    return pd.DataFrame(rows)
