@@ -13,7 +13,7 @@ import pandas as pd
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_plain_values
 
-__all__ = ["Parts", "Piece", "find_parts", "is_pattern"]
+__all__ = ["Parts", "Piece", "files_named", "find_parts", "is_pattern"]
 
 _ROWS = 500_000  # of neighbouring row groups that are read together, unless one alone is larger
 
@@ -88,13 +88,17 @@ def is_pattern(path: Path) -> bool:
     return any(mark in path.name for mark in "*?[") and not path.is_file()
 
 
+def files_named(path: Path) -> list[Path]:
+    """The files that a pattern stands for, in the order of their names; of a path that is none, itself."""
+    return sorted(map(Path, glob.glob(str(Path(glob.escape(str(path.parent))) / path.name)))) if is_pattern(path) else [path]
+
+
 def find_parts(path: Path) -> Parts:
     """The parts that a path, or a pattern such as ``parts/*.parquet``, names; refuses those that differ in columns or types."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    pattern = str(Path(glob.escape(str(path.parent))) / path.name)
-    files = sorted(map(Path, glob.glob(pattern))) if is_pattern(path) else [path]
+    files = files_named(path)
     if not files:
         raise InputError(f"no file is called {str(path)!r}; valid is a pattern that names parquet files, such as 'parts/*.parquet'")
     other = [file.name for file in files if file.suffix.lower() != ".parquet"]

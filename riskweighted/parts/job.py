@@ -2,7 +2,7 @@
 
 import pickle
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -76,10 +76,6 @@ class Job:
     def seed(self, purpose: str, label: str, number: int) -> int:
         """A seed of its own for a purpose, a label and a bucket, whoever uses it."""
         return self.streams.seed_for(purpose, f"{label}/bucket {number}")
-
-    def at(self, result: Path) -> "Job":
-        """The same, writing elsewhere."""
-        return replace(self, result=result)
 
     def weights(self, number: int, scheme: str) -> np.ndarray:
         """The weights of a bucket's records, (n,)."""

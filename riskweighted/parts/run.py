@@ -9,7 +9,6 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +49,7 @@ from riskweighted.weights.schemes import in_order, scheme_source
 __all__ = ["run_by_parts"]
 
 _BUCKETS, _WORK = "buckets-", "work-"  # folders of finished work, named by what it was made of
+_BY_PARTS = ("dask", "distributed", "pyarrow")  # which work by parts takes besides
 _MANY = 200_000  # records, of which disclosure takes gigabytes
 _LARGE = 1_500_000  # counted rows, of which two fits at once would take much memory
 
@@ -132,16 +132,11 @@ def _only(folder: Path, name: str) -> Path:
     return folder / name
 
 
-def versions_by_parts() -> dict[str, str]:
-    """Of the packages that work by parts takes besides."""
-    return {name: version(name) for name in ("dask", "distributed", "pyarrow")}
-
-
 @contextmanager
 def _client(scheduler: str | None, workers: int | None, folder: Path, parts: Parts) -> Iterator[Any]:
     """A client of the cluster that does the work."""
     if scheduler is not None:
-        with connected(scheduler, [*parts.files, folder], versions() | versions_by_parts()) as client:
+        with connected(scheduler, [*parts.files, folder], versions() | versions(_BY_PARTS)) as client:
             yield client
         return
     with own_workers(workers or os.cpu_count() or 1, folder) as client:

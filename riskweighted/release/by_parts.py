@@ -4,7 +4,6 @@ The records are gathered as the run gathered them, and its fits are made ready f
 value, what the fit draws with the run's own random numbers. Released patterns lie within known ones, so rows are shuffled part by part.
 """
 
-import glob
 import os
 import secrets
 from collections.abc import Mapping, Sequence
@@ -26,6 +25,7 @@ from riskweighted.common.folders import WorkingFolder
 from riskweighted.common.frames import as_floats
 from riskweighted.common.progress import Quiet
 from riskweighted.data.io import DatasetWriter
+from riskweighted.data.parts import files_named
 from riskweighted.disclosure.shuffle import released_patterns, shuffled_rows
 from riskweighted.parts.centred import centre_all
 from riskweighted.parts.counting import Values, add_values, count_all, values_of
@@ -37,6 +37,7 @@ from riskweighted.parts.limits import columns_read
 from riskweighted.parts.tasks import Tasks, alone
 from riskweighted.parts.weighing import save
 from riskweighted.release.column_facts import ColumnFacts
+from riskweighted.release.contents import dataset_stem
 from riskweighted.release.nearness import equal_rows, most_by_chance
 from riskweighted.runs.finished import OURS, SampledRun
 
@@ -107,7 +108,7 @@ def _where(run: SampledRun, data: str | Path | None) -> Path:
         return Path(data)
     stored, beside = Path(str(run.study.data.path)), run.folder.absolute().parent
     for path in (beside / stored, beside / stored.name):
-        if glob.glob(str(Path(glob.escape(str(path.parent))) / path.name)):
+        if any(file.is_file() for file in files_named(path)):
             return path
     raise InputError(
         f"the confidential data {str(stored)!r} are not beside the run: say where they are (--confidential 'FOLDER/*.parquet')"
@@ -203,10 +204,10 @@ def _shuffled(job: Job, number: int, scheme: str, datasets: Datasets, patterns: 
 
 def _write(job: Job, number: int, scheme: str, datasets: Datasets, asked: _Asked) -> dict[str, str]:
     """Write the datasets of a bucket in every format and read them back, byte for byte."""
-    hashes, writer, digits = {}, DatasetWriter(datasets, layout=asked.layout), len(str(len(datasets)))
+    hashes, writer = {}, DatasetWriter(datasets, layout=asked.layout)
     for place in range(len(datasets)):
         for kind in asked.formats:
-            name = f"data/{scheme}/synthetic_{scheme}_{place + 1:0{digits}d}/part-{number + 1:06d}.{kind}"
+            name = f"{dataset_stem(scheme, place, len(datasets))}/part-{number + 1:06d}.{kind}"
             path, label = asked.folder / name, f"SYNTHETIC DATA {place + 1} of {len(datasets)}"
             writer.write(place, path, label=label)
             if not writer.is_in(path, place, label=label):
@@ -223,12 +224,12 @@ def _together(parts: Sequence[_Released]) -> tuple[dict[str, str], dict[str, Col
 
 def _check(parts: Sequence[_Released], gathered: Gathered, target: str, count: int) -> pd.DataFrame:
     """How many rows of each dataset have the confidential value, all parts together, beside what chance gives; refuses more than that."""
-    rows, digits = [], len(str(count))
+    rows = []
     for scheme in parts[0].equal:
         drawn, fresh = (np.sum([part.equal[scheme][which] for part in parts], axis=0) for which in range(2))
         most = most_by_chance(fresh, gathered.records)
         for place, equal in enumerate(drawn.tolist()):
-            name = f"data/{scheme}/synthetic_{scheme}_{place + 1:0{digits}d}"
+            name = dataset_stem(scheme, place, count)
             if equal > most:
                 raise InputError(f"nothing was released: {name!r} holds the confidential value in {equal:,} rows, more than chance gives")
             told = {"rows": gathered.records, "equal to the confidential value": equal, "expected by chance": float(fresh.mean())}

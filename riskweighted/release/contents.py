@@ -37,6 +37,7 @@ __all__ = [
     "Contents",
     "Dataset",
     "dataset_files",
+    "dataset_stem",
     "failing_schemes",
     "identifying_columns",
     "refuse_failing",
@@ -129,6 +130,11 @@ class Contents:
         return "" if kappa is None else f"{kappa:.12g}"
 
 
+def dataset_stem(scheme: str, place: int, count: int) -> str:
+    """The name of a dataset in the pack, one of so many, without its ending."""
+    return f"data/{scheme}/synthetic_{scheme}_{place + 1:0{len(str(count))}d}"
+
+
 def write_pack(contents: Contents, folder: Path, hashes: Mapping[str, str] | None = None) -> None:
     """Every file of the pack; the manifest last. `hashes`: SHA-256 by name of datasets that are elsewhere, as they would be written."""
     hashes = dict(hashes or {})
@@ -219,7 +225,7 @@ def dataset_files(contents: Contents, scheme: str) -> Iterator[Dataset]:
     """The files of the datasets of a scheme, in every format."""
     count, parts = contents.run.study.release.L, contents.run.parts
     for number in range(count):
-        stem, label = f"data/{scheme}/synthetic_{scheme}_{number + 1:0{len(str(count))}d}", f"{_LABEL} {number + 1} of {count}"
+        stem, label = dataset_stem(scheme, number, count), f"{_LABEL} {number + 1} of {count}"
         for kind in contents.formats:
             if parts is None:
                 yield Dataset(kind, f"{stem}.{kind}", number, label)
