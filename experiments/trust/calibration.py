@@ -33,6 +33,7 @@ from riskweighted.contract.distribution import Records
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.contract.layout import free_shapes
 from riskweighted.contract.synthesizer import Blueprint, Draw, Synthesizer
+from riskweighted.design.precision import find_precision
 from riskweighted.sampling.block_fit import BlockFit, prepare_model
 from riskweighted.sampling.fitting import CompiledModel, compile_prepared
 from riskweighted.sampling.settings import Sampling
@@ -143,7 +144,7 @@ class Movable:
             every = np.resize(getattr(self.inner, f"{self.inner.kind}s"), len(data))
             return self.inner.prepare(data.assign(**{self.target: every})).at(data)
         if isinstance(self.inner, Transformation):  # draws from the prior may repeat a few values
-            return self.inner.prepare_part(data, data[self.target], few=False)
+            return self.inner.prepare_part(data, find_precision(data[self.target]), few=False)
         return self.inner.prepare(data)
 
     def distribution(self, theta: Draw, prepared: Any) -> Records:

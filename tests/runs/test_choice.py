@@ -5,6 +5,7 @@ import json
 import math
 import stat
 import tomllib
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -195,13 +196,14 @@ def test_a_run_says_what_it_chose_and_leaves_a_study_file_that_names_it(folder, 
 @pytest.mark.slow
 def test_the_command_prints_the_choice_and_a_dry_run_the_candidates(folder, capsys):
     study = load_study(folder / "study.toml")
-    options = {"force": False, "strict": False, "full": True, "seed": None, "cores": None, "entropy": None}
-    command_run._run(study, folder / "dry", dry_run=True, **options)
+    options = {"force": False, "strict": False, "full": True, "seed": None, "entropy": None}
+    doing = partial(command_run._at_once, cores=None)
+    command_run._run(study, folder / "dry", doing, dry_run=True, **options)
     said = " ".join(capsys.readouterr().out.split())  # the width of the terminal decides where lines break
     assert "compared, each by an unweighted fit: linear-regression; linear-regression (transform = 'log')" in said
     assert "not hierarchical: groups must name" in said
     assert not (folder / "dry").exists()
-    command_run._run(study, folder / "said", dry_run=False, **options)
+    command_run._run(study, folder / "said", doing, dry_run=False, **options)
     said = capsys.readouterr().out
     assert "Model chosen: linear-regression, transform = 'log': largest leave-one-out" in said
     assert said.index("Model chosen") < said.index("Risk and utility")
