@@ -39,7 +39,11 @@ def write_study(folder: Path, model: str, millions: int, draws: int) -> Path:
         before += len(data)
         data.to_parquet(folder / "parts" / f"part-{place:04d}.parquet", index=False, row_group_size=_EACH // 4)
     text = STUDY.format(name=model, predictors=" + ".join(CE_CATEGORIES), settings=SETTINGS[model], draws=draws, seed=1)
-    text = text.replace("L = 20", "L = 5").replace('path = "households.parquet"', 'path = "parts/*.parquet"\nid = "household"')
+    text = (
+        text.replace("L = 20", "L = 5")
+        .replace("chains = 2", 'chains = 2\nengine = "importance"')
+        .replace('path = "households.parquet"', 'path = "parts/*.parquet"\nid = "household"')
+    )
     study = folder / "study.toml"
     study.write_text(text.replace("[release]", "[evaluation]\nrisk_draws = 60\n[release]"))
     return study

@@ -13,12 +13,12 @@ from riskweighted.disclosure.setting import Asked
 from riskweighted.evaluation.fit_check import check_fit
 from riskweighted.evaluation.tables import as_row
 from riskweighted.measures.beyond import values_of_attribution
-from riskweighted.measures.context import Ratios, Subject
+from riskweighted.measures.context import Ratios
 from riskweighted.parts.fitting import LightFit
 from riskweighted.parts.job import Job
 from riskweighted.parts.looking import STANDS_FOR, Looked, drawn_apart, join_looked
+from riskweighted.parts.regressions import Regressions
 from riskweighted.runs.beyond import Disclosed, told_of_hidden
-from riskweighted.utility.regressions import checked_regression
 from riskweighted.weights.match import world_weights
 from riskweighted.weights.names import UNWEIGHTED
 from riskweighted.weights.schemes import scheme_source
@@ -75,7 +75,7 @@ def check_looked(job: Job, label: str, fit: LightFit, looked: list[Looked]) -> p
     )
 
 
-def ratios_looked(job: Job, label: str, fit: LightFit, looked: list[Looked]) -> pd.DataFrame:
+def ratios_looked(job: Job, label: str, fit: LightFit, looked: list[Looked], regressions: Regressions) -> pd.DataFrame:
     """What the centred weights of a label cost the variance of estimates, on records taken at random."""
     study, records = job.study, join_looked(looked)[1].iloc[:_OF_RATIOS]
     weighing = job.world(records, weighing=True)
@@ -83,5 +83,4 @@ def ratios_looked(job: Job, label: str, fit: LightFit, looked: list[Looked]) -> 
         warnings.simplefilter("ignore", RiskWeightedWarning)
         alpha = world_weights(weighing, label, **study.weights.making)[job.target].to_numpy()
         held = fit.on(records, alpha, weighing, study.weights.making)
-        analysis = checked_regression(records, study.evaluation.regression, study.evaluation.coefficient, study.variables)
-    return Ratios(held, Subject(job.world(records), study.evaluation.measures, analysis)).table
+    return Ratios(held, regressions.subject(job, records)).table

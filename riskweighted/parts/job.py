@@ -45,6 +45,12 @@ class Job:
         """The synthesized variable."""
         return self.study.target
 
+    @property
+    def codes(self) -> dict[str, Sequence[float]]:
+        """The special codes of columns that have any, which regressions leave out."""
+        scenario = self.study.evaluating_scenario()
+        return {name: scenario.codes_of(name) for name in scenario.codes}
+
     def records(self, number: int) -> pd.DataFrame:
         """The records of a bucket, in their order."""
         return read_bucket(self.gathered.buckets[number])

@@ -18,10 +18,11 @@ from riskweighted.common.errors import (
 )
 from riskweighted.contract.synthesizer import takes_counts
 from riskweighted.data.parts import Parts
-from riskweighted.design.formulas import response_name, split_formula
+from riskweighted.design.formulas import uses_all_records
 from riskweighted.runs.checked import check_study
 from riskweighted.runs.finished import OURS
 from riskweighted.runs.study import AUTO, Study
+from riskweighted.utility.regressions import split_regression
 from riskweighted.weights.names import is_centred, parse_scheme
 from riskweighted.weights.schemes import scheme_source
 
@@ -50,7 +51,6 @@ def refuse_what_is_not_by_parts(study: Study) -> None:
         "weights.survey": study.weights.survey,
         "evaluation.cluster": study.evaluation.cluster,
         "evaluation.survey": study.evaluation.survey,
-        "evaluation.regressions": study.evaluation.regressions or None,
         "evaluation.analyses": study.evaluation.analyses or None,
         "release.unit": study.release.unit,
         "guarantee": study.guarantee,
@@ -60,6 +60,12 @@ def refuse_what_is_not_by_parts(study: Study) -> None:
     given = [name for name, value in asked.items() if value is not None]
     if given:
         raise InputError(f"{listing(given)}: not possible by parts; leave out, or put the data in one file")
+    for formula in (*study.evaluation.regressions, study.evaluation.regression):
+        if formula is not None and uses_all_records(split_regression(formula).plain):
+            raise InputError(
+                f"regression {formula!r} has a function that depends on all records, which are not there at once; valid are columns, "
+                "C(), log(), log1p(), sqrt() and exp()"
+            )
     for scheme in study.weights.schemes:
         name = parse_scheme(scheme).plain.name
         if name in _OF_ALL:
@@ -72,13 +78,14 @@ def refuse_what_is_not_by_parts(study: Study) -> None:
 
 def columns_read(study: Study, parts: Parts) -> list[str]:
     """What the intruder knows, the model reads, the evaluation names, and what leaves: columns in the order of the parts."""
-    regression = study.evaluation.regression
+    evaluation = study.evaluation
+    regressions = [*evaluation.regressions, *([] if evaluation.regression is None else [evaluation.regression])]
     named = {
         *study.scenario.known,
         *study.variables,
         *study.synthesizer.columns_among(parts.types),
         *study.release.columns,
-        *(() if regression is None else (response_name(regression), *split_formula(regression).names)),
+        *(name for formula in regressions for name in split_regression(formula).names),
     }
     needed = [*named, *([] if study.data.id is None else [study.data.id])]
     parts.require(needed)

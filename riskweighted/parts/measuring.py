@@ -26,11 +26,11 @@ from riskweighted.parts.drawing import columns_of, count_far, draw_bucket, drawn
 from riskweighted.parts.fitting import LightFit
 from riskweighted.parts.gather import ORDER
 from riskweighted.parts.job import Job
+from riskweighted.parts.regressions import Regressions
 from riskweighted.parts.weighing import risk_file
 from riskweighted.risk.expected import ISOLATED_SHARE, TOP_SHARE, rank_at_cut
 from riskweighted.risk.matching import mean_risk_and_matches
 from riskweighted.runs.finished import OURS
-from riskweighted.utility.regressions import Analysis
 from riskweighted.weights.names import UNWEIGHTED
 
 __all__ = ["TABLES", "Common", "Measured", "Question", "again_bucket", "find_cuts", "measure_bucket"]
@@ -61,17 +61,14 @@ def _largest_hundredth(scenario: Scenario, values: Values) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Common:
-    """What is found of the whole file before a bucket is measured: ``cuts``, and the ``analysis`` whose coefficient is reported.
-
-    Confidential.
-    """
+    """What is found of the whole file before a bucket is measured: ``cuts``, and the regressions. Confidential."""
 
     cuts: Cuts = field(repr=False)
-    analysis: Analysis | None = field(repr=False)
+    regressions: Regressions = field(repr=False)
 
     def subject(self, job: Job, records: pd.DataFrame) -> Subject:
         """What all labels of some records have in common."""
-        return Subject(job.world(records), job.study.evaluation.measures, self.analysis, expected=True, cuts=self.cuts)
+        return self.regressions.subject(job, records, self.cuts)
 
 
 class Measured(NamedTuple):
@@ -122,7 +119,7 @@ def _contexts(
 ) -> Iterator[tuple[Context, Datasets | None]]:
     """The context of every label, the unweighted fit first, against which others are held; with its datasets."""
     study, subject = job.study, common.subject(job, records)
-    world, further = subject.world, [name for name in subject.columns if name in records]
+    world, further = subject.world, _further(subject, records)
     rng = np.random.default_rng(0)  # no tally draws any
     yield Context(CONFIDENTIAL, subject, (records,), rng, risk=subject.confidential_risk), None
     baseline: Context | None = None
@@ -142,6 +139,11 @@ def _contexts(
         baseline = context if label == UNWEIGHTED else baseline
 
 
+def _further(subject: Subject, records: pd.DataFrame) -> list[str]:
+    """The columns that the evaluation reads besides the scenario's."""
+    return [name for name in subject.columns if name in records]
+
+
 @dataclass(frozen=True, eq=False)
 class Question:
     """What buckets are told for another look, by label and table. Confidential: it says where single risks lie."""
@@ -154,7 +156,8 @@ def again_bucket(job: Job, number: int, common: Common, question: Question) -> d
     told = question.told
     records, kept = job.records(number), pd.read_parquet(part_file(job.result / "confidential" / "records", number))
     subject, rng, found = common.subject(job, records), np.random.default_rng(0), {}
-    paired = {label: subject.world.pair(drawn_of(job, number, label, records)) for label, _ in told if label != CONFIDENTIAL}
+    further, labels = _further(subject, records), dict.fromkeys(label for label, _ in told if label != CONFIDENTIAL)
+    paired = {label: subject.world.pair(drawn_of(job, number, label, records), further) for label in labels}
     for (label, table), asked in told.items():
         of_label = paired.get(label)
         frames = (records,) if of_label is None else of_label.frames

@@ -35,6 +35,7 @@ from riskweighted.parts.job import Job
 from riskweighted.parts.limits import BASE, BYTES, check_sample, columns_read, refuse_what_is_not_by_parts
 from riskweighted.parts.looking import choose_patterns, known_patterns_of, look
 from riskweighted.parts.measuring import Common, Question, again_bucket, find_cuts, measure_bucket
+from riskweighted.parts.regressions import read_regressions
 from riskweighted.parts.tables import Told
 from riskweighted.parts.tasks import Tasks, alone
 from riskweighted.parts.weighing import weigh_bucket, weigh_by_fit
@@ -42,7 +43,6 @@ from riskweighted.runs.folder import check_replaceable
 from riskweighted.runs.randomness import keep_entropy, run_streams
 from riskweighted.runs.run import Run
 from riskweighted.runs.study import Study
-from riskweighted.utility.regressions import checked_regression
 from riskweighted.weights.names import is_centred
 from riskweighted.weights.schemes import in_order, scheme_source
 
@@ -198,22 +198,22 @@ class _Stages:
     def run(self, working: WorkingFolder) -> Run:
         """All of them, and the folder that they leave."""
         values, sums, witnesses = self._weighed()
+        regressions = read_regressions(self.tasks, witnesses)
         declared: Any = self.study.make_synthesizer()
         synthesizer, values = with_standing(declared, values)
         fits = self._fitted(synthesizer, values, sums)
         light = {scheme: fitted.fit for scheme, fitted in fits.items()}
-        told = Told(self.job, values, fits, sums)
-        told = self._measured(told, light, witnesses)
+        told = self._measured(Told(self.job, values, fits, sums, regressions), light)
         told = self._asked(told, light)
         return told.written(working)
 
-    def _weighed(self) -> tuple[Values, dict[str, float], pd.DataFrame]:
-        """The values of the whole file, the sums of the weights that are made of the data alone, and records that hold every level."""
+    def _weighed(self) -> tuple[Values, dict[str, float], list[dict[str, pd.DataFrame]]]:
+        """Values of the whole file, sums of the weights that are made of the data alone, and records of which regressions are read."""
         found = dict(self.tasks.each("weighing records", "weighed", weigh_bucket))
         schemes = next(iter(found.values())).sums
         sums = {scheme: sum(found[number].sums[scheme] for number in self.job.numbers) for scheme in schemes}
-        witnesses = pd.concat([found[number].witnesses for number in self.job.numbers]).drop_duplicates(ignore_index=True)
-        return add_values([found[number].values for number in self.job.numbers]), sums, witnesses
+        parts = [found[number] for number in self.job.numbers]
+        return add_values([part.values for part in parts]), sums, [part.witnesses for part in parts]
 
     def _fitted(self, synthesizer: Synthesizer, values: Values, sums: dict[str, float]) -> dict[str, Fitted]:
         """The fits of all schemes; those that weights are made of first."""
@@ -244,12 +244,10 @@ class _Stages:
                 warnings.warn(f"{scheme}: {text}", category, stacklevel=2)
         return fits
 
-    def _measured(self, told: Told, light: Mapping[str, LightFit], witnesses: pd.DataFrame) -> Told:
+    def _measured(self, told: Told, light: Mapping[str, LightFit]) -> Told:
         """Datasets drawn and written, and risk and utility as sums over the buckets."""
-        settings = self.study.evaluation
         with self.tasks.reporter.step("finding the isolated records"):
-            analysis = checked_regression(witnesses, settings.regression, settings.coefficient, self.study.variables)
-            common, told = Common(find_cuts(self.job, told.values), analysis), replace(told, analysis=analysis)
+            common = Common(find_cuts(self.job, told.values), told.regressions)
         for _, found in self.tasks.each("drawing and measuring", "measured", measure_bucket, light, common):
             told = told.with_bucket(found)
         told.warn_of_far()
@@ -272,7 +270,10 @@ class _Stages:
         tasks = [(alone, self.job, "checked", place, check_looked, label, light[label], parts) for place, label in enumerate(labels)]
         checked = dict(self.tasks.done("comparing the fits with the data", tasks))
         centred = [label for label in labels if is_centred(label)]
-        tasks = [(alone, self.job, "ratios", place, ratios_looked, label, light[label], parts) for place, label in enumerate(centred)]
+        tasks = [
+            (alone, self.job, "ratios", place, ratios_looked, label, light[label], parts, told.regressions)
+            for place, label in enumerate(centred)
+        ]
         ratios = dict(self.tasks.done("finding what centring costs", tasks)) if centred else {}
         return replace(
             told,

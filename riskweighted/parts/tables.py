@@ -16,7 +16,7 @@ from riskweighted.evaluation.computing import released_table
 from riskweighted.evaluation.evaluate import Evaluation, utility_table
 from riskweighted.evaluation.tables import CONFIDENTIAL, as_table
 from riskweighted.evaluation.verdicts import find_verdicts, verdict_table
-from riskweighted.measures.context import Context, Ratios, Rival, Subject
+from riskweighted.measures.context import Context, Ratios, Rival
 from riskweighted.measures.parts import Tally
 from riskweighted.measures.variance_ratio import ratios
 from riskweighted.parts.counting import Values
@@ -25,11 +25,11 @@ from riskweighted.parts.gather import ORDER
 from riskweighted.parts.job import Job
 from riskweighted.parts.looking import Looked, join_looked
 from riskweighted.parts.measuring import TABLES, Measured
+from riskweighted.parts.regressions import Regressions
 from riskweighted.runs.beyond import Disclosed, disclosure_tables
 from riskweighted.runs.finished import SAMPLE
 from riskweighted.runs.folder import posterior_name, write_manifest
 from riskweighted.runs.run import Run, summary_table
-from riskweighted.utility.regressions import Analysis
 from riskweighted.weights.names import UNWEIGHTED
 
 __all__ = ["Told"]
@@ -46,11 +46,11 @@ class Told:
     values: Values = field(repr=False)
     fits: Mapping[str, Fitted] = field(repr=False)
     sums: Mapping[str, float] = field(repr=False)
+    regressions: Regressions = field(repr=False)
     tallies: Mapping[tuple[str, str], by_parts.Tallies] = field(default_factory=dict, repr=False)
     released: Tally = field(default_factory=Tally, repr=False)
     far: Tally = field(default_factory=Tally, repr=False)
     files: Mapping[str, str] = field(default_factory=dict, repr=False)
-    analysis: Analysis | None = field(default=None, repr=False)
     disclosed: Mapping[str, Disclosed] = field(default_factory=dict, repr=False)
     checked: Mapping[str, pd.DataFrame] = field(default_factory=dict, repr=False)
     ratios: Mapping[str, pd.DataFrame] = field(default_factory=dict, repr=False)
@@ -69,7 +69,7 @@ class Told:
     def context(self, label: str) -> Context:
         """What all parts of a label have alike, with the label's own random numbers."""
         study = self.job.study
-        subject = Subject(self.job.world(self._first), study.evaluation.measures, self.analysis, expected=True)
+        subject = self.regressions.subject(self.job, self._first)
         seed = self.job.streams.seed_for("evaluate", "")
         seeds = dict(zip(self.labels, np.random.SeedSequence(seed).spawn(len(self.labels)), strict=True))
         compared = UNWEIGHTED in study.weights.schemes and label not in (CONFIDENTIAL, UNWEIGHTED)

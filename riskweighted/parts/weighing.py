@@ -10,26 +10,24 @@ import pandas as pd
 
 from riskweighted.common.atomic import whole_file
 from riskweighted.common.errors import RiskWeightedWarning
-from riskweighted.design.formulas import response_name, split_formula
 from riskweighted.parts.counting import Values, values_of
 from riskweighted.parts.fitting import LightFit
 from riskweighted.parts.job import Job
+from riskweighted.parts.regressions import witnesses_by_formula
 from riskweighted.risk.identification import confidential_risk
 from riskweighted.weights.match import world_weights
 from riskweighted.weights.schemes import scheme_source
-
-_MOST_LEVELS = 1_000  # of a column
 
 __all__ = ["Weighed", "risk_file", "save", "weigh_bucket", "weigh_by_fit"]
 
 
 class Weighed(NamedTuple):
-    """Of a bucket: the ``values`` of the target, the sum of the weights by scheme, and records that hold every level that the regression of
-    the evaluation reads. Confidential."""
+    """Of a bucket: the ``values`` of the target, the sum of the weights by scheme, and records of which each regression of the
+    evaluation is read. Confidential."""
 
     values: Values
     sums: dict[str, float]
-    witnesses: pd.DataFrame
+    witnesses: dict[str, pd.DataFrame]
 
 
 def risk_file(job: Job, number: int) -> Path:
@@ -44,17 +42,7 @@ def weigh_bucket(job: Job, number: int) -> Weighed:
         warnings.simplefilter("ignore", RiskWeightedWarning)  # of single patterns and flat weights, which are told of the whole file
         save(risk_file(job, number), confidential_risk(job.world(records)).to_numpy())
         schemes = [scheme for scheme in job.study.weights.schemes if scheme_source(scheme) is None]
-        return Weighed(values_of(records, job.target), _weigh(job, number, records, schemes, {}), _witnesses(job, records))
-
-
-def _witnesses(job: Job, records: pd.DataFrame) -> pd.DataFrame:
-    """Some records, and of each column of the regression one of every value, unless it has many."""
-    formula = job.study.evaluation.regression
-    if formula is None:
-        return records.iloc[:0]
-    held = records[list(dict.fromkeys([response_name(formula), *split_formula(formula).names]))]
-    each = [held.drop_duplicates(name).head(_MOST_LEVELS) for name in held]
-    return pd.concat([held.head(_MOST_LEVELS), *each]).drop_duplicates()
+        return Weighed(values_of(records, job.target), _weigh(job, number, records, schemes, {}), witnesses_by_formula(job, records))
 
 
 def weigh_by_fit(job: Job, number: int, schemes: Sequence[str], fits: Mapping[str, LightFit]) -> dict[str, float]:

@@ -12,6 +12,7 @@ from riskweighted.design.distinct import Distinct
 __all__ = ["CrossProducts", "LeastSquares"]
 
 _CONSTANT = 1e-12  # of its largest value: what a column varies by that does not
+_BETWEEN = 1e-12  # of a record's largest share in what says that a column has more than two values
 _DEPENDENT = 1e-11  # of the largest: an eigenvalue of correlations below which columns follow from each other
 
 
@@ -59,6 +60,21 @@ class CrossProducts:
         if other.sums is None or other.ends is None:
             return CrossProducts(*counts, self.sums, self.ends)
         return CrossProducts(*counts, self.sums + other.sums, np.maximum(self.ends, other.ends))
+
+    def smaller_sides(self) -> np.ndarray:
+        """Of each column of two values how many records have the rarer one, (p,); infinite of a column of one value, or of more."""
+        if self.sums is None or self.ends is None:
+            return np.empty(0)
+        high, low = self.ends[0], -self.ends[1]
+        places = range(1, len(high) + 1)
+        total = np.array([self.sums.sums[self._at(0, place)] for place in places])
+        squares = np.array([self.sums.sums[self._at(place, place)] for place in places])
+        spread, n = high - low, self.records
+        with np.errstate(all="ignore"):
+            inside = ((low + high) * total - squares - n * low * high) / spread**2  # 0 if no value lies between the two
+            above = np.rint((total - n * low) / spread)
+        two = (spread > 0) & (inside < _BETWEEN * n)
+        return np.where(two, np.minimum(above, n - above), np.inf)
 
     def determined(self) -> np.ndarray | None:
         """Which of the constant and the columns are free, booleans (1 + p,); None where their coefficients are not determined."""

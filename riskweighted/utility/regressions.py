@@ -6,6 +6,7 @@ its strata and units (Binder 1983), or that of replicate weights.
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -37,9 +38,14 @@ __all__ = [
     "intervals_of",
     "products_of",
     "pulls",
+    "read_analysis",
+    "reported_analysis",
     "rows_alike",
+    "split_regression",
+    "witnesses_of",
 ]
 
+_MOST_VALUES, _MOST_ROWS = 1_000, 5_000  # of a column, and of all predictors together, of which a regression is read
 _FEWEST = 10  # records on the smaller side of a dummy whose coefficient is reported, so that it tells of no single record
 
 
@@ -50,6 +56,20 @@ class Estimates(NamedTuple):
     variances: np.ndarray
     df: float
     records: int
+
+
+class RegressionFormula(NamedTuple):
+    """A regression as it is written: the ``plain`` formula, the function about its response (``scale``), the condition on records."""
+
+    plain: str
+    scale: str | None
+    where: Condition | None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that it reads, each once, the response first."""
+        parts = split_formula(self.plain)
+        return tuple(dict.fromkeys([parts.response, *parts.names, *(() if self.where is None else self.where.names)]))
 
 
 def checked_analyses(
@@ -67,13 +87,18 @@ def checked_analysis(confidential: pd.DataFrame, formula: str, codes: Mapping[st
     values or 0 and 1, makes it logistic: log odds of the second one in the order of its categories, or of the sorted values.
     `codes`: special codes such as -8 for "does not apply", which a condition sees as numbers.
     """
-    given, where = _split_where(formula)
-    scale, plain = _splitresponse_of(given)
+    analysis = read_analysis(confidential, formula, codes)
+    found = cases_of(analysis, confidential)
+    products = _products(found)
+    return reported_analysis(analysis, products, _logistic(found, products) if analysis.logistic else products.solved())
+
+
+def read_analysis(confidential: pd.DataFrame, formula: str, codes: Mapping[str, Sequence[float]] | None = None) -> Analysis:
+    """A regression as it is read of the confidential data, or of records that hold what `witnesses_of` gives of each part of them; which
+    of its coefficients are reported, `reported_analysis` says.
+    """
+    plain, scale, where = split_regression(formula)
     parts = split_formula(plain)
-    if on_grid(plain):
-        raise InputError(
-            f"regression {formula!r} has spline(), which is of models: whoever has the release cannot make it; write cs(x, df=4)"
-        )
     require_columns(confidential, [parts.response, *parts.names], "confidential data (regressions)")
     inside = np.ones(len(confidential), dtype=bool) if where is None else _holds(where, confidential)
     uncoded = without_codes(confidential, codes or {})
@@ -89,12 +114,49 @@ def checked_analysis(confidential: pd.DataFrame, formula: str, codes: Mapping[st
     if values and complete[parts.response].nunique() < 2:
         raise InputError(f"regression {formula!r}: the response has a single value among the complete cases")
     design = build_design(plain, complete)
-    rare, names = _rare(design), _names(design)
-    terms = (("Intercept", 0), *((name, number) for number, name in enumerate(names, 1) if not rare[number - 1]))
-    analysis = Analysis(formula, parts.response, scale, design, terms, values, where, codes or {}, int(rare.sum()))
-    if np.isnan(analyse(analysis, confidential).values[[column for _, column in terms]]).any():
-        raise InputError(f"regression {formula!r} cannot be estimated from the confidential data: its predictors separate the response")
-    return analysis
+    terms = tuple((name, place) for place, name in enumerate(["Intercept", *_names(design)]))
+    return Analysis(formula, parts.response, scale, design, terms, values, where, codes or {})
+
+
+def witnesses_of(records: pd.DataFrame, formula: str, codes: Mapping[str, Sequence[float]] | None = None) -> pd.DataFrame:
+    """Some records of which a regression is read as of all of them: one of every value of its columns, and of values of all predictors
+    together, unless there are many.
+    """
+    written = split_regression(formula)
+    parts, where, held = split_formula(written.plain), written.where, records[list(written.names)]
+    uncoded = without_codes(held, codes or {})
+    response = uncoded[parts.response]
+    finite = response.notna().to_numpy() if not holds_numbers(response) else np.isfinite(response_of(response, written.scale, ()))
+    inside = np.ones(len(held), dtype=bool) if where is None else where.holds(held)
+    complete = held[is_complete(uncoded, parts.names) & finite & inside]
+    each = [some.drop_duplicates(name).head(_MOST_VALUES) for some in (held, held[inside], complete) for name in held]
+    together = complete.drop_duplicates(list(parts.names)) if parts.names else complete
+    return pd.concat([together.head(_MOST_ROWS), *each]).drop_duplicates()
+
+
+def reported_analysis(analysis: Analysis, products: CrossProducts, solved: LeastSquares | None) -> Analysis:
+    """The regression without dummies that too few of the confidential records have, or lack; an InputError where it cannot be estimated.
+
+    `products`: of all of them, and the coefficients that are `solved` for.
+    """
+    rare = np.append(False, products.smaller_sides() < _FEWEST)
+    terms = tuple((name, place) for name, place in analysis.terms if not rare[place])
+    values = estimates_of(analysis, products, solved).values
+    if np.isnan(values[[place for _, place in terms]]).any():
+        why = "its predictors separate the response" if analysis.logistic else "its predictors follow from each other"
+        raise InputError(f"regression {analysis.formula!r} cannot be estimated from the confidential data: {why}")
+    return replace(analysis, terms=terms, left_out=int(rare.sum()))
+
+
+def split_regression(formula: str) -> RegressionFormula:
+    """Take the text of a regression apart."""
+    given, where = _split_where(formula)
+    scale, plain = _splitresponse_of(given)
+    if on_grid(plain):
+        raise InputError(
+            f"regression {formula!r} has spline(), which is of models: whoever has the release cannot make it; write cs(x, df=4)"
+        )
+    return RegressionFormula(plain, scale, where)
 
 
 def checked_regression(confidential: pd.DataFrame, formula: str | None, coefficient: str | None, hidden: Sequence[str]) -> Analysis | None:
@@ -105,10 +167,9 @@ def checked_regression(confidential: pd.DataFrame, formula: str | None, coeffici
     if formula is None or coefficient is None:
         return None
     response = response_name(formula)
-    missing = int(confidential[response].isna().sum()) if response in confidential else 0
-    if missing:
+    if response in confidential and confidential[response].isna().any():
         raise InputError(
-            f"evaluation.regression: {response!r} is missing in {missing} of {len(confidential)} records; valid is a list, "
+            f"evaluation.regression: {response!r} is missing in some of the records; valid is a list, "
             "evaluation.regressions, whose regressions leave such records out"
         )
     response_values(formula, confidential)
@@ -156,15 +217,6 @@ def _two_values(column: pd.Series) -> tuple[object, object] | None:
     if len(levels) != 2 or (pd.api.types.is_numeric_dtype(column.dtype) and levels != [0, 1]):
         return None
     return levels[0], levels[1]
-
-
-def _rare(design: Design) -> np.ndarray:
-    """Columns (p,) of two values, one of which fewer than 10 records have."""
-    rare, counts = np.zeros(len(design.centre), dtype=bool), design.distinct.counts
-    for number, column in enumerate(design.distinct.rows.T):
-        values, which = np.unique(column, return_inverse=True)
-        rare[number] = len(values) == 2 and np.bincount(which, weights=counts).min() < _FEWEST
-    return rare
 
 
 class _Solved(NamedTuple):
