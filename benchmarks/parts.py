@@ -43,9 +43,10 @@ def write_study(folder: Path, model: str, millions: int, draws: int) -> Path:
         text.replace("L = 20", "L = 5")
         .replace("chains = 2", 'chains = 2\nengine = "importance"')
         .replace('path = "households.parquet"', 'path = "parts/*.parquet"\nid = "household"')
+        .replace("[release]", "[evaluation]\nrisk_draws = 60\n[release]")
     )
     study = folder / "study.toml"
-    study.write_text(text.replace("[release]", "[evaluation]\nrisk_draws = 60\n[release]"))
+    study.write_text(text)
     return study
 
 
