@@ -40,7 +40,10 @@ def connected(address: str, paths: Sequence[Path], versions: Mapping[str, str]) 
 
 @contextmanager
 def own_workers(count: int, folder: Path) -> Iterator[Any]:
-    """A client of so many worker processes on this machine, of one thread each, which write what they spill below `folder`."""
+    """A client of so many worker processes on this machine, of one thread each, which write what they spill below `folder`.
+
+    Whoever reaches a scheduler runs what they like as its owner, so this one speaks with those alone who hold keys that are made here.
+    """
     distributed = optional("distributed", "data in parts")
     import dask
 
@@ -54,6 +57,7 @@ def own_workers(count: int, folder: Path) -> Iterator[Any]:
         distributed.LocalCluster(
             n_workers=count,
             threads_per_worker=1,
+            security=True,
             dashboard_address="127.0.0.1:0",
             local_directory=str(folder),
             silence_logs=logging.CRITICAL,

@@ -1,0 +1,18 @@
+"""Workers on this machine."""
+
+import pytest
+
+from riskweighted.common.cluster import own_workers
+
+
+@pytest.mark.slow
+def test_a_stranger_on_this_machine_does_not_reach_our_workers(tmp_path):
+    import distributed
+
+    with own_workers(1, tmp_path) as client:
+        assert client.submit(len, [1, 2]).result() == 2
+        address = client.cluster.scheduler_address
+        assert address.startswith("tls://127.0.0.1:")
+        for tried in (address, address.replace("tls", "tcp")):
+            with pytest.raises((OSError, TypeError)):
+                distributed.Client(tried, timeout=2, set_as_default=False)
