@@ -189,5 +189,15 @@ def _as_intervals(y: np.ndarray, codes: np.ndarray) -> float:
     minority, levels = len(y) - int(counts.max()), int((counts > 0).sum())
     if levels < 2 or minority < LEAST or levels > len(np.unique(y)) / 2:
         return 0.0
-    changes = int((np.diff(codes[np.lexsort((codes, y))]) != 0).sum())
+    changes = _changes(y, codes)
     return 1 - changes / len(y) if changes <= levels + _IMPURE * minority else 0.0
+
+
+def _changes(y: np.ndarray, codes: np.ndarray) -> int:
+    """How often the level changes along the target, of equal values the commonest level, and how many of these have another one."""
+    values, place = np.unique(y, return_inverse=True)
+    pairs, sizes = np.unique(place * (codes.max() + 1) + codes, return_counts=True)
+    at, level = np.divmod(pairs, codes.max() + 1)
+    first = np.searchsorted(at, np.arange(len(values)))
+    commonest = level[np.lexsort((-sizes, at))][first]
+    return int((np.diff(commonest) != 0).sum()) + len(y) - int(np.maximum.reduceat(sizes, first).sum())

@@ -86,6 +86,15 @@ def test_rules(column, rule):
     assert [(columns, found) for columns, found in zip(told["columns"], told["rule"], strict=True)] == [(("other",), rule)]
 
 
+@pytest.mark.parametrize("values", [4, 60])
+def test_few_values_of_many_records_are_not_intervals_by_chance(values):
+    rng, n = np.random.default_rng(values), 20_000
+    data = pd.DataFrame({"jobs": rng.integers(1, values + 1, n), "region": rng.choice(list("ABCD"), n), "age": rng.integers(18, 90, n)})
+    assert refused(rw.derived(data, "jobs", known=["region", "age"])).empty
+    data["large"] = np.where(rng.random(n) < 0.99, np.where(data["jobs"] > values / 2, "large", "small"), "small")
+    assert refused(rw.derived(data, "jobs", known=["region", "age", "large"]))["columns"].tolist() == [("large",)]
+
+
 def test_status_is_told():
     data, rng = people(), np.random.default_rng(5)
     works = rng.random(N) < 0.7
