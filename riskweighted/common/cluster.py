@@ -15,7 +15,10 @@ __all__ = ["ANSWER_WITHIN", "connected", "own_workers", "workers_of"]
 
 ANSWER_WITHIN = 8.0  # seconds a scheduler has to answer, so that the user hears of it within 10
 _FAILURES = 10  # workers that may end while they are at one task
-_ONE_THREAD = dict.fromkeys(("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+_ENVIRONMENT = {  # of our workers: one thread each, and what is freed goes back to the system, as Dask has it unless told otherwise
+    **dict.fromkeys(("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
+    "MALLOC_TRIM_THRESHOLD_": "65536",
+}
 
 
 @contextmanager
@@ -48,7 +51,7 @@ def own_workers(count: int, folder: Path) -> Iterator[Any]:
     import dask
 
     quiet = {
-        "distributed.nanny.pre-spawn-environ": _ONE_THREAD,
+        "distributed.nanny.pre-spawn-environ": _ENVIRONMENT,
         "distributed.worker.daemon": True,
         "distributed.scheduler.allowed-failures": _FAILURES,
     }

@@ -117,11 +117,13 @@ def leave_out(fit: Fit, world: World, drawn: Drawn, weighting: Weighting | None 
     `units` (n,), codes: records of one unit are left out together; what each does to the others' risk weights adds up.
     """
     n = len(fit.confidential)
-    changes, known = np.zeros((n, drawn.values.shape[2])), np.ones(n, dtype=bool)
+    changes, known = np.zeros((1, drawn.values.shape[2])), np.ones(n, dtype=bool)
     for variable, terms in drawn.terms.items():
         of_variable, sure = _change(fit, world, variable, terms, weighting)
-        changes += of_variable
+        changes = of_variable if len(changes) < n else np.add(changes, of_variable, out=changes)
         known &= sure
+    if len(changes) < n:
+        changes = np.repeat(changes, n, axis=0)
     if units is not None:
         together = np.zeros((int(units.max()) + 1, changes.shape[1]))
         np.add.at(together, units, changes)

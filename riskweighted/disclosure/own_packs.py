@@ -8,7 +8,7 @@ import numpy as np
 from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.comparing import Sides
-from riskweighted.disclosure.own_fit import COPIES, Drawn, Without, can_refit, draw_copies, leave_out, refit_without
+from riskweighted.disclosure.own_fit import COPIES, Without, can_refit, draw_copies, leave_out, refit_without
 from riskweighted.disclosure.policy import SHUFFLED
 from riskweighted.disclosure.resampled import SortedEnds, chosen_datasets, side_without
 from riskweighted.disclosure.setting import Asked, Setting
@@ -26,11 +26,11 @@ REFITTED = 200_000  # records at most of a file whose fit is made anew without s
 class FittedPacks:
     """M datasets of a fit, R packs of L of them, and how probable each dataset is without each record. Confidential.
 
-    ``packs`` (R, L): datasets by number; ``refitted``: datasets of the fit without a record, by record; ``judged`` (n,): of whom both
-    sides are known, by weights or by a refit.
+    ``values`` (V, m, M): the datasets, as `Drawn` holds them; ``packs`` (R, L): datasets by number; ``refitted``: datasets of the fit
+    without a record, by record; ``judged`` (n,): of whom both sides are known, by weights or by a refit.
     """
 
-    drawn: Drawn = field(repr=False)
+    values: np.ndarray = field(repr=False)
     without: Without = field(repr=False)
     packs: np.ndarray = field(repr=False)
     refitted: dict[int, np.ndarray] = field(repr=False)
@@ -68,16 +68,17 @@ class FittedPacks:
             refitted[record], judged[record] = anew.values, True
             if drawn.masses is not None and anew.masses is not None:
                 single[record] = drawn.masses[record].mean() - anew.masses[record].mean()
-        return cls(drawn, without, packs, refitted, judged, single)
+        return cls(drawn.values, without, packs, refitted, judged, single)
 
     def sides(self, coding: Coding, which: Sequence[int], setting: Setting) -> Iterator[tuple[str, Sides]]:
         """Both sides of every pack, of some of the variables, as they leave and the other way.
 
         Of the way in which they do not leave two packs tell.
         """
-        values, patterns, rng = self.drawn.values[list(which)], setting.patterns, setting.rng
+        every, patterns, rng = len(which) == len(self.values), setting.patterns, setting.rng
+        values = self.values if every else self.values[list(which)]
         ends = SortedEnds(coding, values, patterns)
-        single = self.single if len(which) == len(self.drawn.values) else np.full(len(self.single), np.nan)
+        single = self.single if every else np.full(len(self.single), np.nan)
         weights = setting.cut(self.without.weights)
         for release in setting.releases:
             shown = exchanged(values, patterns, rng, setting.units) if release == SHUFFLED else values

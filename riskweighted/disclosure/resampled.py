@@ -55,10 +55,12 @@ class SortedEnds:
     def __init__(self, coding: Coding, values: np.ndarray, patterns: np.ndarray) -> None:
         self.order = np.argsort(patterns, kind="stable")
         self.starts = np.append(np.flatnonzero(np.diff(patterns[self.order], prepend=-1)), len(patterns))
-        lower, upper = coding.ends(values[:, self.order])
         self.pattern = np.empty(len(patterns), dtype=np.int64)
         self.pattern[self.order] = np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
-        self.lower, self.upper = (np.ascontiguousarray(ends.transpose(0, 2, 1)) for ends in (lower, upper))  # (V, M, n)
+        shape = values.shape[0], values.shape[2], values.shape[1]
+        self.lower, self.upper = np.empty(shape), np.empty(shape)
+        for s in range(values.shape[2]):  # a dataset at a time, for want of memory
+            self.lower[:, s], self.upper[:, s] = coding.ends(values[:, self.order, s])
         if len(values) == 1:
             for first, last in zip(self.starts[:-1], self.starts[1:], strict=True):
                 self.lower[:, :, first:last].sort(axis=2)

@@ -154,7 +154,7 @@ def test_a_record_whose_weights_fail_is_left_out_by_a_fit_of_its_own(monkeypatch
     packs = FittedPacks.of(fit, coding, setting, Weighting("unweighted"), copies=10, repeats=3, refits=1)
     assert packs.judged[0]
     assert list(packs.refitted) == [0]
-    assert np.log(packs.refitted[0]).std() < 0.7 < np.log(packs.drawn.values).std()
+    assert np.log(packs.refitted[0]).std() < 0.7 < np.log(packs.values).std()
     none = FittedPacks.of(fit, coding, setting, Weighting("unweighted"), copies=10, repeats=3, refits=0)
     assert not none.judged[0]
     monkeypatch.setattr(own_packs, "REFITTED", 59)  # as if the file were large
