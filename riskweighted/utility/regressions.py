@@ -36,6 +36,7 @@ __all__ = [
     "coefficient_intervals",
     "estimates_of",
     "intervals_of",
+    "missing_response",
     "products_of",
     "pulls",
     "read_analysis",
@@ -167,11 +168,9 @@ def checked_regression(confidential: pd.DataFrame, formula: str | None, coeffici
     if formula is None or coefficient is None:
         return None
     response = response_name(formula)
-    if response in confidential and confidential[response].isna().any():
-        raise InputError(
-            f"evaluation.regression: {response!r} is missing in some of the records; valid is a list, "
-            "evaluation.regressions, whose regressions leave such records out"
-        )
+    missing = int(confidential[response].isna().sum()) if response in confidential else 0
+    if missing:
+        raise missing_response(response, f"{missing} of {len(confidential)}")
     response_values(formula, confidential)
     design = build_design(formula, confidential)
     names = _names(design)
@@ -180,6 +179,14 @@ def checked_regression(confidential: pd.DataFrame, formula: str | None, coeffici
         shown = list(dict.fromkeys(re.sub(r"\[(T\.)?[^\]]*\]", r"[\1level]", name) for name in seen))
         raise InputError(f"coefficient {coefficient!r} is not in the regression; it has {listing(shown)}")
     return Analysis(formula, response, None, design, ((coefficient, 1 + names.index(coefficient)),))
+
+
+def missing_response(response: str, records: str) -> InputError:
+    """What is wrong where the response of the regression whose coefficient is reported has no value in some `records`."""
+    return InputError(
+        f"evaluation.regression: {response!r} is missing in {records} records; valid is a list, evaluation.regressions, whose regressions "
+        "leave such records out"
+    )
 
 
 def _names(design: Design) -> list[str]:
