@@ -26,6 +26,7 @@ from riskweighted.common.seeds import Streams
 from riskweighted.common.settings import to_table
 from riskweighted.contract.synthesizer import Synthesizer
 from riskweighted.data.parts import Parts
+from riskweighted.disclosure.setting import LOOKED_AT
 from riskweighted.parts.asking import check_looked, disclose_looked, ratios_looked
 from riskweighted.parts.centred import centre_all
 from riskweighted.parts.counting import Values, add_values, count_all
@@ -50,8 +51,8 @@ __all__ = ["run_by_parts"]
 
 _BUCKETS, _WORK = "buckets-", "work-"  # folders of finished work, named by what it was made of
 _BY_PARTS = ("dask", "distributed", "pyarrow")  # which work by parts takes besides
-_MANY = 200_000  # records, of which disclosure takes gigabytes
-_LARGE = 1_500_000  # counted rows, of which two fits at once would take much memory
+_OF_ROW, _OF_LOOKED = 600.0, 30_000.0  # bytes that a fit takes for a counted row, and disclosure for a record that is looked at
+_OF_ALL = 1 / 8  # of the workers' memory, what the tasks of the whole file take that are done at once
 
 
 def run_by_parts(
@@ -237,12 +238,17 @@ class _Stages:
             (alone, self.job, f"fitted-{turn}", place, fit_counted, synthesizer, scheme, counted, values, centred)
             for place, scheme in enumerate(schemes)
         ]
-        at_once = None if counted.rows < _LARGE else 1
-        fits = {schemes[place]: fitted for place, fitted in self.tasks.done(f"fitting {len(schemes)} schemes", tasks, at_once)}
+        fitting = self.tasks.done(f"fitting {len(schemes)} schemes", tasks, self._at_once(_OF_ROW * counted.rows))
+        fits = {schemes[place]: fitted for place, fitted in fitting}
         for scheme in schemes:
             for category, text in fits[scheme].said:
                 warnings.warn(f"{scheme}: {text}", category, stacklevel=2)
         return fits
+
+    def _at_once(self, size: float) -> int:
+        """How many tasks that take so many bytes each are done at the same time."""
+        memory = sum(worker["memory_limit"] or np.inf for worker in workers_of(self.tasks.client).values())
+        return max(1, int(min(_OF_ALL * memory / size, len(self.study.weights.schemes))))
 
     def _measured(self, told: Told, light: Mapping[str, LightFit]) -> Told:
         """Datasets drawn and written, and risk and utility as sums over the buckets."""
@@ -263,7 +269,7 @@ class _Stages:
         chosen = choose_patterns([found[number] for number in self.job.numbers])
         looked = dict(self.tasks.each("looking at some records", "looked", look, chosen, list(light)))
         parts = [looked[number] for number in self.job.numbers]
-        labels, at_once = list(light), None if self.job.gathered.records < _MANY else 1
+        labels, at_once = list(light), self._at_once(_OF_LOOKED * min(LOOKED_AT, self.job.gathered.records))
         tasks: list[tuple[Any, ...]]
         tasks = [(alone, self.job, "disclosed", place, disclose_looked, label, light, parts) for place, label in enumerate(labels)]
         disclosed = dict(self.tasks.done("measuring disclosure beyond inference", tasks, at_once))
