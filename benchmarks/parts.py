@@ -24,7 +24,7 @@ from benchmarks.million import SETTINGS, STUDY
 _EACH = 1_000_000  # records of a part
 
 
-def write_study(folder: Path, model: str, millions: int, draws: int) -> Path:
+def write_study(folder: Path, model: str, millions: int, draws: int, fitted: int | None) -> Path:
     """Parts, each a population of its own, and a study of them."""
     from experiments.ce.population import CE_CATEGORIES, CE_SEED, simulate_ce
 
@@ -38,11 +38,12 @@ def write_study(folder: Path, model: str, millions: int, draws: int) -> Path:
         data.insert(0, "household", np.arange(len(data)) + before)
         before += len(data)
         data.to_parquet(folder / "parts" / f"part-{place:04d}.parquet", index=False, row_group_size=_EACH // 4)
+    sample = "" if fitted is None else f"\nfitted = {fitted}"
     text = STUDY.format(name=model, predictors=" + ".join(CE_CATEGORIES), settings=SETTINGS[model], draws=draws, seed=1)
     text = (
         text.replace("L = 20", "L = 5")
         .replace("chains = 2", 'chains = 2\nengine = "importance"')
-        .replace('path = "households.parquet"', 'path = "parts/*.parquet"\nid = "household"')
+        .replace('path = "households.parquet"', f'path = "parts/*.parquet"\nid = "household"{sample}')
         .replace("[release]", "[evaluation]\nrisk_draws = 60\n[release]")
     )
     study = folder / "study.toml"
@@ -94,13 +95,14 @@ def main() -> None:
     parser.add_argument("millions", nargs="*", type=int, default=[1, 10])
     parser.add_argument("--draws", type=int, default=100)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--fitted", type=int, help="records of a sample that is fitted; without it, all are")
     parser.add_argument("--keep", type=Path, help="where what was made stays; without it, it goes")
     given = parser.parse_args()
     print(f"{given.model}, {given.workers} workers, Python {sys.version.split()[0]}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
     for millions in given.millions:
         with tempfile.TemporaryDirectory() as place:
             folder = Path(place) if given.keep is None else given.keep / str(millions)
-            study = write_study(folder, given.model, millions, given.draws)
+            study = write_study(folder, given.model, millions, given.draws, given.fitted)
             print(f"{millions} million records")
             run(folder, study, given.workers)
 

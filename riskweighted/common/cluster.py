@@ -55,6 +55,9 @@ def own_workers(count: int, folder: Path) -> Iterator[Any]:
         "distributed.nanny.pre-spawn-environ": _ENVIRONMENT,
         "distributed.worker.daemon": True,
         "distributed.scheduler.allowed-failures": _FAILURES,
+        "distributed.scheduler.http.routes": [],  # pages that answer whoever asks
+        "distributed.worker.http.routes": [],
+        "distributed.nanny.http.routes": [],
     }
     with (
         dask.config.set(quiet),

@@ -15,6 +15,7 @@ from riskweighted.common.frames import require_plain_values
 
 __all__ = ["Parts", "Piece", "files_named", "find_parts", "is_pattern"]
 
+_LEVELS, _FEW = 1_000, 20  # values of a column, of each of which a piece shows one, and of how many where it has more
 _ROWS = 500_000  # of neighbouring row groups that are read together, unless one alone is larger
 
 
@@ -34,13 +35,16 @@ class Parts:
 
     ``files`` in the order of their names; ``pieces`` in the order of the records, none of them empty; ``types``: of every column, as
     parquet has it; ``floats``: columns held as floats, which are decimals, and whole numbers or true and false where some may be missing;
-    ``fingerprint``: of names, footers, sizes and times of the files.
+    ``levels``: of columns of categories that all files have alike, these in their order; ``unlike``: what is wrong with the ordered
+    categories of others; ``fingerprint``: of names, footers, sizes and times of the files.
     """
 
     files: tuple[Path, ...]
     pieces: tuple[Piece, ...] = field(repr=False)
     types: dict[str, str]
     floats: tuple[str, ...] = field(repr=False)
+    levels: dict[str, pd.CategoricalDtype] = field(repr=False)
+    unlike: dict[str, str] = field(repr=False)
     fingerprint: str = field(repr=False)
 
     @property
@@ -49,10 +53,18 @@ class Parts:
         return sum(piece.rows for piece in self.pieces)
 
     def require(self, columns: Sequence[str]) -> None:
-        """Refuse columns that the parts do not have."""
+        """Refuse columns that the parts do not have, or that hold neither numbers nor text, true or false, nor dates."""
         lacking = [name for name in columns if name not in self.types]
         if lacking:
             raise InputError(f"the parts lack the column {listing(lacking)}; valid are {listing(self.types)}")
+        known = ("int", "uint", "float", "halffloat", "double", "bool", "string", "date", "timestamp", "null", "decimal")
+        if strange := [name for name in columns if not self.types[name].startswith(known)]:
+            kind = self.types[strange[0]]
+            raise InputError(f"column {strange[0]!r} of the parts is {kind}; valid are numbers, text, true or false, and dates")
+        if unlike := [self.unlike[name] for name in columns if name in self.unlike]:
+            raise InputError(
+                f"the parts differ: the ordered categories of {unlike[0]}; write all categories in every part, in the same order"
+            )
 
     def sample(self, columns: Sequence[str], most: int, pieces: int) -> pd.DataFrame:
         """At most so many records, evenly spaced in so many evenly spaced pieces; all, where there are no more."""
@@ -60,6 +72,18 @@ class Parts:
         chosen = [self.pieces[int(place * step)] for place in range(min(pieces, len(self.pieces)))]
         every = -(-sum(piece.rows for piece in chosen) // most)
         return pd.concat([self.read(piece, columns).iloc[::every] for piece in chosen], ignore_index=True)
+
+    def witnesses(self, columns: Sequence[str], most: int) -> pd.DataFrame:
+        """At most so many records, evenly spaced in all pieces, and besides them of every piece one of each value of its columns, of many
+        values a few.
+        """
+        step, held = -(-self.records // most), []
+        for piece in self.pieces:
+            frame = self.read(piece, columns)
+            each = [frame.drop_duplicates(name) for name in columns]
+            several = [some if len(some) <= _LEVELS else some.head(_FEW) for some in each]
+            held.append(frame.loc[pd.concat([frame.iloc[::step], *several]).index.unique().sort_values()])
+        return pd.concat(held, ignore_index=True)
 
     def read(self, piece: Piece, columns: Sequence[str], identifier: str | None = None) -> pd.DataFrame:
         """Columns of a piece in the types of all parts, categories as their levels, indexed by the place of each record among all.
@@ -70,12 +94,20 @@ class Parts:
         import pyarrow.parquet as pq
 
         names = list(dict.fromkeys([*columns, *([] if identifier is None else [identifier])]))
-        table = pq.ParquetFile(piece.file).read_row_groups(list(piece.groups), columns=names)
+        try:
+            table = pq.ParquetFile(piece.file).read_row_groups(list(piece.groups), columns=names)
+        except (OSError, pa.ArrowException) as error:
+            raise InputError(f"{piece.file.name!r} cannot be read ({type(error).__name__})") from None
         for place, name in enumerate(table.column_names):
             if pa.types.is_dictionary(table.schema.types[place]) or pa.types.is_null(table.schema.types[place]):
                 table = table.set_column(place, name, table.column(place).cast(_arrow(self.types[name])))
         frame = table.to_pandas(ignore_metadata=True, date_as_object=False)[names]
-        frame = frame.astype({name: "float64" for name in names if name in self.floats})
+        frame = frame.astype({name: "float64" for name in columns if name in self.floats})
+        for name in (name for name in names if name in self.levels):
+            categories = frame[name].astype(self.levels[name])
+            if not categories.isna().equals(frame[name].isna()):
+                raise InputError(f"column {name!r} of {piece.file.name!r} has categories that its first records do not name")
+            frame[name] = categories
         frame.index = pd.RangeIndex(piece.before, piece.before + len(frame))
         if identifier is not None and (missing := int(frame[identifier].isna().sum())):
             raise InputError(f"data.id {identifier!r} is missing in {missing} records of {piece.file.name!r}: every record needs one")
@@ -117,7 +149,6 @@ def find_parts(path: Path) -> Parts:
         digest.update(repr((file.name, stat.st_size, stat.st_mtime_ns, footer, str(read[-1].schema_arrow))).encode())
     schemas = [{name: _kind(kind) for name, kind in zip(one.schema_arrow.names, one.schema_arrow.types, strict=True)} for one in read]
     types = _common(files, schemas)
-    _refuse_kinds(types)
     counts = [(file, one.metadata) for file, one in zip(files, read, strict=True)]
     pieces = tuple(_pieces(counts))
     if not pieces:
@@ -127,15 +158,40 @@ def find_parts(path: Path) -> Parts:
         pieces,
         types,
         tuple(name for name in types if types[name].startswith("decimal") or _has_gaps(name, types[name], counts)),
+        *_levels(files, read, types),
         digest.hexdigest(),
     )
 
 
-def _refuse_kinds(types: dict[str, str]) -> None:
-    """Refuse columns that hold neither numbers nor text, true or false, nor dates."""
-    known = ("int", "uint", "float", "halffloat", "double", "bool", "string", "date", "timestamp", "null", "decimal")
-    if strange := [name for name, kind in types.items() if not kind.startswith(known)]:
-        raise InputError(f"column {strange[0]!r} of the parts is {types[strange[0]]}; valid are numbers, text, true or false, and dates")
+def _levels(files: Sequence[Path], read: Sequence[Any], types: dict[str, str]) -> tuple[dict[str, pd.CategoricalDtype], dict[str, str]]:
+    """Categories of the columns that have the same in all files, others being text; and what is wrong with those that have an order of
+    their own in each.
+    """
+    import pyarrow as pa
+
+    found, unlike = dict[str, pd.CategoricalDtype](), dict[str, str]()
+    kinds = [dict(zip(one.schema_arrow.names, one.schema_arrow.types, strict=True)) for one in read]
+    for name in types:
+        if not any(pa.types.is_dictionary(of_file[name]) for of_file in kinds):
+            continue
+        held = [(file, one, of_file[name]) for file, one, of_file in zip(files, read, kinds, strict=True) if one.metadata.num_rows]
+        every = [_categories(one, name, kind) for _, one, kind in held]
+        other = [file.name for (file, _, _), each in zip(held, every, strict=True) if each != every[0]]
+        if every[0] is not None and not other:
+            found[name] = pd.CategoricalDtype(*every[0])
+        elif any(each is not None and each[1] for each in every):
+            unlike[name] = f"{name!r} are others in {other[0]!r} than in {held[0][0].name!r}"
+    return found, unlike
+
+
+def _categories(one: Any, name: str, kind: Any) -> tuple[list[object], bool] | None:
+    """The categories of a column of a file, as its first records have them, and whether they are ordered; None where it has none."""
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(kind):
+        return None
+    group = next(place for place in range(one.metadata.num_row_groups) if one.metadata.row_group(place).num_rows)
+    return one.read_row_group(group, columns=[name]).column(0).chunk(0).dictionary.to_pylist(), kind.ordered
 
 
 def _has_gaps(name: str, kind: str, counts: Sequence[tuple[Path, Any]]) -> bool:

@@ -27,7 +27,8 @@ def as_numbers(column: pd.Series) -> np.ndarray:
     if pd.api.types.is_timedelta64_dtype(column.dtype):
         return np.asarray((column / _DAY).to_numpy(dtype=float))
     if pd.api.types.is_bool_dtype(column.dtype) or pd.api.types.is_numeric_dtype(column.dtype):
-        return np.asarray(column.to_numpy(dtype=float, na_value=np.nan))
+        numbers = np.asarray(column.to_numpy(dtype=float, na_value=np.nan))
+        return np.where(np.isfinite(numbers), numbers, np.nan)
     codes, different = pd.factorize(column)  # missing: -1, the last place
     texts = pd.Series([str(value) for value in different], dtype=object)
     dates = _dates_in(texts)

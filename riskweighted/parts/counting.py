@@ -56,13 +56,14 @@ class Counted(NamedTuple):
 def values_of(records: pd.DataFrame, target: str) -> Values:
     """Those of a bucket."""
     held = records[target].value_counts(dropna=False, sort=False).sort_index()
+    held = held[held > 0]  # of categories the others count none
     return Values(held.index.to_series(index=range(len(held)), name=target), held.to_numpy())
 
 
 def add_values(parts: Sequence[Values]) -> Values:
     """Those of several buckets together."""
     together = pd.concat([part.values for part in parts], ignore_index=True)
-    held = pd.Series(np.concatenate([part.counts for part in parts])).groupby(together, dropna=False).sum()
+    held = pd.Series(np.concatenate([part.counts for part in parts])).groupby(together, dropna=False, observed=True).sum()
     return Values(held.index.to_series(index=range(len(held)), name=parts[0].values.name), held.to_numpy())
 
 

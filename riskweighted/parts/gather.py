@@ -4,7 +4,9 @@ Dask counts the patterns and shuffles the records. Which bucket a pattern is in,
 alone, whoever does the work and however the records are spread over parts.
 """
 
+import errno
 import hashlib
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +17,7 @@ import pandas as pd
 
 from riskweighted.common.atomic import whole_file
 from riskweighted.common.errors import InputError
-from riskweighted.common.fingerprints import fingerprint
+from riskweighted.common.fingerprints import file_hash, fingerprint
 from riskweighted.common.room import size
 from riskweighted.data.parts import Parts
 
@@ -29,6 +31,7 @@ __all__ = [
     "computed",
     "count_patterns",
     "gather",
+    "is_whole",
     "packed",
     "read_bucket",
     "records_of",
@@ -38,6 +41,7 @@ __all__ = [
 
 ORDER = "riskweighted order"  # the column by which the records of a pattern are in order: their identifier, or their place among all
 _BUCKET = "riskweighted bucket"
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # what says that there is no room on disk
 RECORDS = "riskweighted records"
 OFTEN_FOR_WANT_OF_MEMORY = (
     "workers ended again and again while {}, often for want of memory; finished work is kept: the same command goes on from there, with "
@@ -47,12 +51,13 @@ ROOM = 250_000  # records of a bucket that holds more than one pattern
 
 
 class Bucket(NamedTuple):
-    """A file of so many ``records`` of whole known ``patterns``, and the SHA-256 of what they hold."""
+    """A file of so many ``records`` of whole known ``patterns``, and the SHA-256 of what they hold and of the ``written`` file."""
 
     path: Path
     records: int
     patterns: int
     sha256: str
+    written: str
 
 
 @dataclass(frozen=True)
@@ -98,12 +103,15 @@ def computed(client: Any, wanted: Any) -> Any:
     except KilledWorker:
         raise InputError(OFTEN_FOR_WANT_OF_MEMORY.format("reading the parts")) from None
     except Exception as error:
-        cause: BaseException | None = error
-        while cause is not None and not isinstance(cause, InputError):
-            cause = cause.__cause__
-        if cause is None:
-            raise
-        raise cause from None
+        causes = [error]
+        while (cause := causes[-1].__cause__) is not None and isinstance(cause, Exception):
+            causes.append(cause)
+        for each in causes[::-1]:
+            if isinstance(each, InputError):
+                raise each from None
+            if type(each).__name__ == "P2POutOfDiskError" or (isinstance(each, OSError) and each.errno in _FULL):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from None
+        raise
 
 
 def count_patterns(client: Any, records: Any, known: Sequence[str]) -> pd.DataFrame:
@@ -162,18 +170,20 @@ def gather(client: Any, records: Any, known: Sequence[str], patterns: pd.DataFra
 
     def written(frame: pd.DataFrame, partition_info: Any = None) -> pd.DataFrame:
         if partition_info is None:  # how Dask finds out what comes back
-            return pd.DataFrame({"bucket": [0], "records": [0], "sha256": [""]})
+            return pd.DataFrame({"bucket": [0], "records": [0], "sha256": [""], "written": [""]})
         number = int(partition_info["number"])
-        digest = _write_bucket(frame.reset_index(drop=True), list(known), _file(folder, number))
-        return pd.DataFrame({"bucket": [number], "records": [len(frame)], "sha256": [digest]})
+        path = _file(folder, number)
+        digest = _write_bucket(frame.reset_index(drop=True), list(known), path)
+        return pd.DataFrame({"bucket": [number], "records": [len(frame)], "sha256": [digest], "written": [file_hash(path)]})
 
     meta = placed(records._meta_nonempty).iloc[:0] if not known else records._meta.assign(**{_BUCKET: np.array([], dtype=np.int64)})
     shuffled = records.map_partitions(placed, meta=meta).set_index(_BUCKET, divisions=[*range(count), count - 1], shuffle_method="p2p")
-    told = computed(client, shuffled.map_partitions(written, meta={"bucket": "int64", "records": "int64", "sha256": "str"}))
-    held = told.set_index("bucket")
+    meta = {"bucket": "int64", "records": "int64", "sha256": "str", "written": "str"}
+    told = computed(client, shuffled.map_partitions(written, meta=meta)).set_index("bucket")
+    sizes = np.bincount(buckets)
     made = tuple(
-        Bucket(_file(folder, number), int(held.at[number, "records"]), int((buckets == number).sum()), str(held.at[number, "sha256"]))
-        for number in range(count)
+        Bucket(_file(folder, number), int(of.records), int(sizes[number]), str(of.sha256), str(of.written))
+        for number, of in zip(range(count), told.loc[range(count)].itertuples(), strict=True)
     )
     if sum(bucket.records for bucket in made) != int(patterns[RECORDS].sum()):
         raise InputError("the parts changed while they were read: run the study again")
@@ -196,6 +206,11 @@ def _write_bucket(frame: pd.DataFrame, known: list[str], path: Path) -> str:
     with whole_file(path, private=True) as unfinished:
         pq.write_table(table, unfinished)
     return fingerprint(ranked.reset_index(drop=True))
+
+
+def is_whole(bucket: Bucket) -> bool:
+    """Whether its file holds what was gathered."""
+    return bucket.path.is_file() and file_hash(bucket.path) == bucket.written
 
 
 def read_bucket(bucket: Bucket) -> pd.DataFrame:

@@ -91,18 +91,35 @@ def columns_read(study: Study, parts: Parts) -> list[str]:
     parts.require(needed)
     if taken := [name for name in parts.types if name.startswith(OURS)]:
         raise InputError(f"the parts have a column {taken[0]!r}: names that begin with {OURS!r} are ours, so rename it")
-    if study.data.id in study.variables:
-        raise InputError(f"data.id names {study.data.id!r}, which is synthesized: name a column that identifies records")
+    if study.data.id in named:
+        raise InputError(
+            f"data.id names {study.data.id!r}, which the study synthesizes, releases, or reads as known, predictor or of a regression: an "
+            "identifier is none of these, so leave it out there, or name another column"
+        )
     return [name for name in parts.types if name in named]
 
 
 def check_sample(study: Study, parts: Parts, columns: Sequence[str]) -> pd.DataFrame:
-    """Check a study on evenly spaced records of some pieces, which are returned: what is wrong with it is said before anything runs."""
+    """Check a study on evenly spaced records of some pieces, which are returned: what is wrong with it is said before anything runs.
+
+    What these records lack, such as a level, others may have: where they do not pass, some of all pieces are looked at.
+    """
     sample = parts.sample(columns, _SAMPLE, _PIECES)
+    try:
+        _check(study, sample)
+    except InputError:
+        if len(sample) == parts.records:
+            raise
+        sample = parts.witnesses(columns, _SAMPLE)
+        _check(study, sample)
+    return sample
+
+
+def _check(study: Study, sample: pd.DataFrame) -> None:
+    """Refuse a study that does not suit some records of its data."""
     if study.scenario.singletons == "error":  # which the whole file is asked for
         study = replace(study, scenario=replace(study.scenario, singletons="protect"))
     with warnings.catch_warnings():
         for category in (SparseLevelWarning, SingletonWarning, MarginShiftWarning, FlatWeightsWarning, FewRecordsWarning):
             warnings.simplefilter("ignore", category)  # a sample has more of them
         check_study(study, sample)
-    return sample

@@ -93,5 +93,9 @@ def _pattern_sizes(parts: Parts, known: list[str]) -> np.ndarray:
     total: Any = None
     for piece in parts.pieces:
         counted = parts.read(piece, known).groupby(known, dropna=False, observed=True).size()
-        total = counted if total is None else pd.concat([total, counted]).groupby(level=list(range(len(known))), dropna=False).sum()
+        total = (
+            counted
+            if total is None
+            else pd.concat([total, counted]).groupby(level=list(range(len(known))), dropna=False, observed=True).sum()
+        )
     return np.asarray(total.to_numpy())

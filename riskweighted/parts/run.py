@@ -31,7 +31,7 @@ from riskweighted.parts.asking import check_looked, disclose_looked, ratios_look
 from riskweighted.parts.centred import centre_all
 from riskweighted.parts.counting import Values, add_values, count_all
 from riskweighted.parts.fitting import Fitted, LightFit, fit_counted, with_standing
-from riskweighted.parts.gather import RECORDS, ROOM, Gathered, count_patterns, gather, records_of, refuse_large, refuse_repeated
+from riskweighted.parts.gather import RECORDS, ROOM, Gathered, count_patterns, gather, is_whole, records_of, refuse_large, refuse_repeated
 from riskweighted.parts.job import Job
 from riskweighted.parts.limits import BASE, BYTES, check_sample, columns_read, refuse_what_is_not_by_parts
 from riskweighted.parts.looking import choose_patterns, known_patterns_of, look
@@ -174,7 +174,10 @@ def _gathered(client: Any, study: Study, parts: Parts, columns: Sequence[str], p
     kept = recall(folder / "gathered", key)
     if kept is not None:
         found: Gathered = pickle.loads(kept)
-        return replace(found, buckets=tuple(bucket._replace(path=folder / bucket.path.name) for bucket in found.buckets))
+        found = replace(found, buckets=tuple(bucket._replace(path=folder / bucket.path.name) for bucket in found.buckets))
+        with reporter.step("looking at the records that were gathered before"):
+            if all(client.gather(client.map(is_whole, found.buckets, pure=False))):
+                return found
     with reporter.step("gathering records by known pattern"):
         made = gather(client, records_of(parts, columns, study.data.id), study.scenario.known, patterns, folder, room)
     keep(folder / "gathered", pickle.dumps(made), key)

@@ -182,7 +182,7 @@ def _release_bucket(job: Job, number: int, asked: _Asked) -> _Released:
             np.array([int(_same(column, truth).sum()) for column in columns])
             for columns in ([altered[job.target] for altered in datasets.altered], fresh)
         )
-        leaving = _shuffled(job, number, scheme, Datasets(records[released], datasets.altered), patterns)
+        leaving = _reordered(job, number, _shuffled(job, number, scheme, Datasets(records[released], datasets.altered), patterns))
         hashes |= _write(job, number, scheme, leaving, asked)
         for altered in leaving.altered:
             facts[job.target] = ColumnFacts.of(altered[job.target]).beside(facts.get(job.target))
@@ -200,6 +200,13 @@ def _shuffled(job: Job, number: int, scheme: str, datasets: Datasets, patterns: 
         rows = shuffled_rows(patterns, np.random.default_rng(seed))
         altered.append({name: pd.Series(column.array.take(rows), column.index, name=name) for name, column in columns.items()})
     return Datasets(datasets.base, altered)
+
+
+def _reordered(job: Job, number: int, datasets: Datasets) -> Datasets:
+    """The datasets with whole rows in an order that says nothing: those of the run stand in the order of their identifiers."""
+    order = np.random.default_rng(job.streams.order_seed(f"rows/bucket {number}", 0)).permutation(len(datasets.base))
+    altered = [{name: pd.Series(column.array.take(order), name=name) for name, column in columns.items()} for columns in datasets.altered]
+    return Datasets(datasets.base.take(order).reset_index(drop=True), altered)
 
 
 def _write(job: Job, number: int, scheme: str, datasets: Datasets, asked: _Asked) -> dict[str, str]:

@@ -42,7 +42,52 @@ def test_pieces_hold_all_records_in_the_order_of_the_files(folder):
         assert made[name].dtype == whole[name].dtype
         pd.testing.assert_series_equal(made[name], RECORDS[name], check_dtype=False)
     assert made["group"].isna().tolist() == RECORDS["group"].isna().tolist()
-    assert not isinstance(made["group"].dtype, pd.CategoricalDtype)
+    assert made["group"].dtype == RECORDS["group"].dtype  # all files have the same categories
+
+
+def test_categories_keep_their_order_or_are_refused_where_they_differ(tmp_path):
+    levels = ["young", "middle", "old"]
+    for place, held in enumerate((["old", "young"], ["middle", None])):
+        ages = pd.Categorical(held, categories=levels, ordered=True)
+        texts = pd.Categorical(held, categories=levels if place else levels[::-1])
+        pd.DataFrame({"age": ages, "text": texts, "few": [1, 2]}).to_parquet(tmp_path / f"{place}.parquet")
+    parts = find_parts(tmp_path / "*.parquet")
+    made = read(parts, ["age", "text"])
+    assert made["age"].dtype == pd.CategoricalDtype(levels, ordered=True)
+    assert made["age"].tolist()[:3] == ["old", "young", "middle"]
+    assert made["text"].tolist()[:3] == ["old", "young", "middle"]  # no order to be lost
+    assert not isinstance(made["text"].dtype, pd.CategoricalDtype)
+    pd.DataFrame({"age": pd.Categorical(["old"], ordered=True), "text": ["old"], "few": [1]}).to_parquet(tmp_path / "2.parquet")
+    parts = find_parts(tmp_path / "*.parquet")
+    parts.require(["few"])
+    with pytest.raises(InputError, match=r"ordered categories of 'age' are others in '2\.parquet' than in '0\.parquet'"):
+        parts.require(["age"])
+
+
+def test_columns_that_are_not_read_may_hold_anything(tmp_path):
+    pd.DataFrame({"a": [1], "pair": [{"x": 1}]}).to_parquet(tmp_path / "0.parquet")
+    parts = find_parts(tmp_path / "*.parquet")
+    parts.require(["a"])
+    with pytest.raises(InputError, match="column 'pair' of the parts is struct"):
+        parts.require(["a", "pair"])
+
+
+def test_a_part_that_is_damaged_is_named(folder):
+    whole = (folder / "part-0.parquet").read_bytes()
+    parts = find_parts(folder / "*.parquet")
+    (folder / "part-0.parquet").write_bytes(b"PAR1" + bytes(len(whole) - 4))
+    with pytest.raises(InputError, match=r"'part-0\.parquet' cannot be read"):
+        read(parts)
+
+
+def test_witnesses_hold_the_levels_of_all_pieces(tmp_path):
+    for place in range(30):
+        pd.DataFrame({"canton": [f"K{place}"] * 20, "size": range(20)}).to_parquet(tmp_path / f"{place:02d}.parquet")
+    parts = find_parts(tmp_path / "*.parquet")
+    assert parts.sample(["canton"], 100, 10)["canton"].nunique() == 10
+    some = parts.witnesses(["canton", "size"], 60)
+    assert some["canton"].nunique() == 30
+    assert some["size"].nunique() == 20
 
 
 def test_a_file_is_read_by_its_row_groups(folder, monkeypatch):

@@ -7,7 +7,17 @@ from parted import people, write_parts
 
 from riskweighted.common.errors import InputError
 from riskweighted.data.parts import find_parts
-from riskweighted.parts.gather import ORDER, count_patterns, gather, packed, read_bucket, records_of, refuse_large, refuse_repeated
+from riskweighted.parts.gather import (
+    ORDER,
+    count_patterns,
+    gather,
+    is_whole,
+    packed,
+    read_bucket,
+    records_of,
+    refuse_large,
+    refuse_repeated,
+)
 
 pytestmark = pytest.mark.filterwarnings("default")
 KNOWN, COLUMNS = ["region", "age"], ["region", "age", "edu", "income"]
@@ -62,6 +72,20 @@ def test_without_an_identifier_the_place_in_the_files_decides(client, tmp_path):
     other = gathered(client, tmp_path / "other", data, [7, 300, 301, 850], None)
     assert one.digest == other.digest
     assert sorted(value for bucket in one.buckets for value in read_bucket(bucket)[ORDER]) == list(range(len(data)))
+
+
+def test_a_bucket_that_was_changed_is_not_whole(client, tmp_path):
+    made = gathered(client, tmp_path, people(), [100, 500])
+    assert all(map(is_whole, made.buckets))
+    read_bucket(made.buckets[0]).assign(income=1).to_parquet(made.buckets[0].path)
+    made.buckets[1].path.write_bytes(b"nothing")
+    assert [is_whole(bucket) for bucket in made.buckets[:3]] == [False, False, True]
+
+
+def test_large_identifiers_are_told_apart_where_footers_say_nothing(client, tmp_path):
+    data = people().assign(hh=10**17 + np.arange(900))
+    data.to_parquet(tmp_path / "part.parquet", index=False, write_statistics=False)
+    refuse_repeated(client, records_of(find_parts(tmp_path / "part.parquet"), COLUMNS, "hh"), "hh")
 
 
 def test_missing_values_are_a_pattern(client, tmp_path):

@@ -144,6 +144,9 @@ def test_a_pack_is_released_part_by_part(folder):
     held = pd.concat([pd.read_parquet(path) for path in sorted((made.folder / "synthetic" / scheme).iterdir())])
     assert sorted(leaving["income"]) == sorted(held["income 1"])
     assert not np.array_equal(leaving["income"].to_numpy(), held["income 1"].to_numpy())  # shuffled within released patterns
+    order = pd.concat([pd.read_parquet(path) for path in sorted((made.folder / "confidential" / "records").iterdir())])
+    in_order = data.loc[order["riskweighted order"]].reset_index(drop=True)["edu"]
+    assert np.corrcoef(in_order, leaving["edu"])[0, 1] < 0.3  # the order of identifiers is not that of the rows
     assert len(pack.check) == 2
     assert (pack.check["rows"] == 900).all()
     book = pd.read_csv(pack.folder / "codebook.csv").set_index("variable")
@@ -173,6 +176,7 @@ def test_what_is_not_done_by_parts_is_refused_first(folder):
         'name = "linear-regression"': ('name = "auto"', "compares models on all records"),
         "regressions = [": ('regressions = ["income ~ cs(edu, df=3)", ', "depends on all records"),
         'id = "hh"': ('id = "absent"', "the parts lack the column 'absent'"),
+        'columns = ["edu"]': ('columns = ["edu", "hh"]', "data.id names 'hh', which the study synthesizes, releases, or reads"),
     }
     for given, (changed, says) in cases.items():
         file = study_file(place)
