@@ -66,6 +66,7 @@ def own_workers(count: int, folder: Path) -> Iterator[Any]:
             threads_per_worker=1,
             security=True,
             dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"dashboard": False},
             local_directory=str(folder),
             silence_logs=logging.CRITICAL,
         ) as cluster,

@@ -1,5 +1,8 @@
 """Workers on this machine."""
 
+import urllib.error
+import urllib.request
+
 import pytest
 
 from riskweighted.common.cluster import own_workers
@@ -16,3 +19,7 @@ def test_a_stranger_on_this_machine_does_not_reach_our_workers(tmp_path):
         for tried in (address, address.replace("tls", "tcp")):
             with pytest.raises((OSError, TypeError)):
                 distributed.Client(tried, timeout=2, set_as_default=False)
+        port = client.scheduler_info()["services"]["dashboard"]
+        for page in ("json/identity.json", "info/main/workers.html", "status", "metrics"):
+            with pytest.raises(urllib.error.HTTPError, match="404"):
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/{page}")
