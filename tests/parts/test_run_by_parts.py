@@ -57,7 +57,7 @@ def table_of(run, name):
 
 
 def require_same_of_data(mine, theirs):
-    """Nothing of the confidential data is random: the same to the last bit, but for lists of regressions, whose columns are centred elsewhere."""
+    """Nothing of the confidential data is random: the same to the last bit, but for lists of regressions, centred elsewhere."""
     assert mine.index.equals(theirs.index)
     data = [label == "confidential" for label in mine.index.get_level_values("label")]
     one, other = (each[data].query("key != 'regression-coefficient'")["value"] for each in (mine, theirs))
