@@ -53,7 +53,9 @@ def number_of(there: np.ndarray, counts: np.ndarray | None = None) -> int:
 
 def mean_of(values: np.ndarray, counts: np.ndarray | None = None) -> Any:
     """Their mean, of values (m,) or (m, p)."""
-    return values.mean(axis=0) if counts is None else counts @ values / counts.sum()
+    if counts is None:
+        return values.mean(axis=0)
+    return (values * counts.reshape(-1, *[1] * (values.ndim - 1))).sum(axis=0) / counts.sum()  # a product of BLAS hangs on its threads
 
 
 def sd_of(values: np.ndarray, counts: np.ndarray | None = None) -> Any:

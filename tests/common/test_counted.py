@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from threadpoolctl import threadpool_limits
 
 from riskweighted.common.counted import cut_of, first_records, mean_of, median_of, number_of, quantile_of, sd_of
 from riskweighted.common.survey import checked_survey
@@ -49,3 +50,13 @@ def test_no_survey_weights_have_no_mean():
     frame = pd.DataFrame({"w": [1.0, 3.0]})
     assert checked_survey(None, frame, pd.Series([2, 1])) is None
     np.testing.assert_allclose(checked_survey("w", frame, pd.Series([2, 1])), [0.6, 1.8])
+
+
+def test_the_mean_of_counted_rows_does_not_hang_on_threads():
+    rng = np.random.default_rng(1)
+    values, counts = rng.lognormal(9, 2, 200_000), rng.integers(1, 1000, 200_000)
+    means = []
+    for threads in (1, 2, 4):
+        with threadpool_limits(threads):
+            means.append(mean_of(values, counts))
+    assert len(set(means)) == 1
