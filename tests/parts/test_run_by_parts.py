@@ -133,7 +133,7 @@ def test_a_pack_is_released_part_by_part(folder):
     write_parts(place, people(), [100, 500])
     accepted = '[release.disclosure]\naccept = {isolated = "a test", mean = "a test", not_judged = "a test"}'
     file = study_file(place, release=accepted)
-    file.write_text(file.read_text().replace("reproducible = true\n", "").replace("draws = 150", "draws = 400"))
+    file.write_text(file.read_text().replace("reproducible = true\n", "").replace("draws = 250", "draws = 400"))
     made = run_by_parts(load_study(file), place / "out", workers=1, room=ROOM, entropy=bytes(range(32)))
     scheme, why = "mix(t=0.5)", "a test"
     failing = [verdict for verdict in made.verdicts if verdict.label == scheme and verdict.verdict != "pass"]

@@ -23,7 +23,7 @@ support = [1, 10000000]
 [weights]
 schemes = {schemes}
 [sampling]
-draws = 150
+draws = 250
 tune = 100
 chains = 2
 [release]
