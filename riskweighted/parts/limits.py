@@ -19,6 +19,7 @@ from riskweighted.common.errors import (
 from riskweighted.contract.synthesizer import takes_counts
 from riskweighted.data.parts import Parts
 from riskweighted.design.formulas import uses_all_records
+from riskweighted.parts.regressions import formulas_of
 from riskweighted.runs.checked import check_study
 from riskweighted.runs.finished import OURS
 from riskweighted.runs.study import AUTO, Study
@@ -60,8 +61,8 @@ def refuse_what_is_not_by_parts(study: Study) -> None:
     given = [name for name, value in asked.items() if value is not None]
     if given:
         raise InputError(f"{listing(given)}: not possible by parts; leave out, or put the data in one file")
-    for formula in (*study.evaluation.regressions, study.evaluation.regression):
-        if formula is not None and uses_all_records(split_regression(formula).plain):
+    for formula in formulas_of(study):
+        if uses_all_records(split_regression(formula).plain):
             raise InputError(
                 f"regression {formula!r} has a function that depends on all records, which are not there at once; valid are columns, "
                 "C(), log(), log1p(), sqrt() and exp()"
@@ -78,14 +79,12 @@ def refuse_what_is_not_by_parts(study: Study) -> None:
 
 def columns_read(study: Study, parts: Parts) -> list[str]:
     """What the intruder knows, the model reads, the evaluation names, and what leaves: columns in the order of the parts."""
-    evaluation = study.evaluation
-    regressions = [*evaluation.regressions, *([] if evaluation.regression is None else [evaluation.regression])]
     named = {
         *study.scenario.known,
         *study.variables,
         *study.synthesizer.columns_among(parts.types),
         *study.release.columns,
-        *(name for formula in regressions for name in split_regression(formula).names),
+        *(name for formula in formulas_of(study) for name in split_regression(formula).names),
     }
     needed = [*named, *([] if study.data.id is None else [study.data.id])]
     parts.require(needed)

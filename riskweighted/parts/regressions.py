@@ -11,6 +11,7 @@ from riskweighted.measures.context import Cuts, Subject
 from riskweighted.measures.parts import Tally, plus
 from riskweighted.parts.job import Job
 from riskweighted.parts.tasks import Tasks
+from riskweighted.runs.study import Study
 from riskweighted.utility.cross_products import CrossProducts, LeastSquares
 from riskweighted.utility.logistic import LogisticSums, Point, advanced, begun
 from riskweighted.utility.regressions import (
@@ -24,7 +25,7 @@ from riskweighted.utility.regressions import (
     witnesses_of,
 )
 
-__all__ = ["Regressions", "read_regressions", "witnesses_by_formula"]
+__all__ = ["Regressions", "formulas_of", "read_regressions", "witnesses_by_formula"]
 
 
 @dataclass(frozen=True)
@@ -39,11 +40,15 @@ class Regressions:
         return Subject(job.world(records), job.study.evaluation.measures, self.one, self.several, expected=True, cuts=cuts)
 
 
+def formulas_of(study: Study) -> list[str]:
+    """The regressions of a study, each once."""
+    one = study.evaluation.regression
+    return list(dict.fromkeys([*study.evaluation.regressions, *([] if one is None else [one])]))
+
+
 def witnesses_by_formula(job: Job, records: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Some records for each regression, by formula, that hold every value of its columns, unless one has many."""
-    settings = job.study.evaluation
-    formulas = dict.fromkeys([*settings.regressions, *([] if settings.regression is None else [settings.regression])])
-    return {formula: witnesses_of(records, formula, job.codes) for formula in formulas}
+    return {formula: witnesses_of(records, formula, job.codes) for formula in formulas_of(job.study)}
 
 
 def read_regressions(tasks: Tasks, witnesses: Sequence[Mapping[str, pd.DataFrame]]) -> Regressions:

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from threadpoolctl import threadpool_limits
 
 from riskweighted.common.atomic import make_folder
 from riskweighted.common.cluster import own_workers
@@ -83,11 +82,7 @@ def release_parts(
     study = run.study
     study = replace(study, data=replace(study.data, path=_where(run, data)))
     parts = study.data.parts
-    with (
-        TemporaryDirectory(dir=working.folder) as place,
-        own_workers(os.cpu_count() or 1, Path(place)) as client,
-        threadpool_limits(1),  # as the run had it
-    ):
+    with TemporaryDirectory(dir=working.folder) as place, own_workers(os.cpu_count() or 1, Path(place)) as client:
         records = records_of(parts, columns_read(study, parts), study.data.id)
         patterns = count_patterns(client, records, study.scenario.known)
         buckets = Path(place) / "buckets"

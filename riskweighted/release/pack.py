@@ -211,10 +211,11 @@ def check_release(
     if not folder.is_dir():
         raise InputError(f"there is no pack {str(folder)!r}")
     finished = run if isinstance(run, FinishedRun) else load_run(run)
-    if isinstance(finished, SampledRun):
-        return _checked_in_parts(folder, finished, confidential, report)
-    data = confidential if isinstance(confidential, pd.DataFrame) else find_confidential(finished, confidential)
-    table = check_pack(folder, gather_secrets(finished, data, finished.schemes, report or _rendered_from(data)))
+    with threadpool_limits(1):  # as it was made: sums over threads would not repeat to the byte
+        if isinstance(finished, SampledRun):
+            return _checked_in_parts(folder, finished, confidential, report)
+        data = confidential if isinstance(confidential, pd.DataFrame) else find_confidential(finished, confidential)
+        table = check_pack(folder, gather_secrets(finished, data, finished.schemes, report or _rendered_from(data)))
     _warn_of_unsettled(folder)
     return table
 
