@@ -96,7 +96,7 @@ class Laplace(rw.Regression):
 def test_a_class_of_another_package_is_fitted_to_counted_rows():
     """Whether its draws see the sensitive values is tried with each row as one record, since moved rows would stand for others."""
     prepared = prepare_sequence(Laplace("rent ~ group + age"), FILE.rows, counts=FILE.counts)
-    fit = fit_sequence(prepared, series(ALPHA), SHORT, 1)
+    fit = fit_sequence(prepared, series(ALPHA), replace(SHORT, draws=2 * SHORT.draws), 1)
     assert fit.converged
     weight = ALPHA * FILE.counts
     order = np.argsort(FILE.rows["rent"].to_numpy(), kind="stable")
