@@ -8,7 +8,8 @@ LOCK := constraints/python$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.
 
 LOWEST := constraints/lowest.txt
 # Files of tests side by side, one on each core; a file's tests share what they compile.
-SIDE_BY_SIDE := --numprocesses logical --maxprocesses 8 --dist loadfile
+# A test that hangs is shown and fails after a quarter of an hour (pytest 9; older ones only show it).
+SIDE_BY_SIDE := --numprocesses logical --maxprocesses 8 --dist loadfile --max-worker-restart 0 -o faulthandler_timeout=900 -o faulthandler_exit_on_timeout=true
 
 .PHONY: demo quick test test-long test-all test-lowest lint docs lock clean
 

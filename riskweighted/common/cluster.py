@@ -1,6 +1,7 @@
 """A Dask cluster behind the address of its scheduler, seen to answer and to have what the work needs; or workers on this machine."""
 
 import asyncio
+import gc
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +12,7 @@ from typing import Any
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.extras import optional
 
-__all__ = ["ANSWER_WITHIN", "connected", "own_workers", "workers_of"]
+__all__ = ["ANSWER_WITHIN", "connected", "greet", "own_workers", "workers_of"]
 
 ANSWER_WITHIN = 8.0  # seconds a scheduler has to answer, so that the user hears of it within 10
 _FAILURES = 10  # workers that may end while they are at one task
@@ -28,8 +29,9 @@ def connected(address: str, paths: Sequence[Path], versions: Mapping[str, str]) 
     Refuses a scheduler that does not answer within 10 s.
     """
     distributed = optional("distributed", "a scheduler")
+    gc.collect()  # a client that was refused stops with a lock held that the next one's start holds too, if it is collected then
     try:
-        _greet(address)
+        greet(address)
         client = distributed.Client(address, timeout=ANSWER_WITHIN, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         raise InputError(
@@ -75,18 +77,18 @@ def own_workers(count: int, folder: Path) -> Iterator[Any]:
         yield client
 
 
-def _greet(address: str) -> None:
-    """Shake hands within the time: `Client` waits for ever on whoever accepts a connection and then says nothing."""
+def greet(address: str) -> None:
+    """Shake hands with a scheduler within the time: `Client` waits for ever on whoever accepts a connection and then says nothing."""
     from distributed import Security
     from distributed.comm import connect
 
-    async def greet() -> None:
+    async def shake() -> None:
         arguments = Security().get_connection_args("client")
         comm = await asyncio.wait_for(connect(address, timeout=ANSWER_WITHIN, **arguments), ANSWER_WITHIN)
         comm.abort()
 
     with ThreadPoolExecutor(1) as thread:  # a notebook has a running loop of its own
-        thread.submit(asyncio.run, greet()).result()
+        thread.submit(asyncio.run, shake()).result()
 
 
 def _check_workers(client: Any, paths: Sequence[Path], versions: Mapping[str, str]) -> None:
