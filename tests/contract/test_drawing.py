@@ -10,7 +10,7 @@ from riskweighted.contract.drawing import as_column, random_draws, spread_draws
 
 
 @given(chains=st.integers(1, 6), draws=st.integers(1, 40), share=st.floats(0, 1))
-@hypothesis_settings(deadline=None, max_examples=100)
+@hypothesis_settings(max_examples=100)
 @pytest.mark.quick
 def test_draws_are_distinct_and_evenly_spread(chains, draws, share):
     count = max(1, round(share * chains * draws))
@@ -30,7 +30,7 @@ def test_draws_are_distinct_and_evenly_spread(chains, draws, share):
 
 
 @given(chains=st.integers(1, 6), draws=st.integers(1, 40), share=st.floats(0, 1), seed=st.integers(0, 1000))
-@hypothesis_settings(deadline=None, max_examples=100)
+@hypothesis_settings(max_examples=100)
 def test_random_draws_are_distinct_and_spread(chains, draws, share, seed):
     count = max(1, round(share * chains * draws))
     pairs = random_draws(chains, draws, count, np.random.default_rng(seed))

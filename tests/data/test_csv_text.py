@@ -22,7 +22,7 @@ def as_pandas(table, path):
     return path.read_bytes()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_a_table_is_written_as_pandas_writes_it(data, tmp_path_factory):
     n, folder = data.draw(st.integers(1, 30)), tmp_path_factory.mktemp("csv")

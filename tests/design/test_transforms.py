@@ -35,7 +35,7 @@ def test_forward_and_inverse_worked_by_hand(transform, values, scaled):
     ids=lambda t: t.name,
 )
 @given(y=st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=8))
-@hypothesis_settings(deadline=None, max_examples=60)
+@hypothesis_settings(max_examples=60)
 def test_a_transform_is_increasing_and_undone_by_its_inverse(transform, y):
     values = np.sort(np.array(y))
     scaled = transform.forward(values, "y")

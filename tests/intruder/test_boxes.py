@@ -43,7 +43,7 @@ def literal(confidential, candidates, scenario):
     return inside
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(data=st.data(), count=st.sampled_from([2, 3, 4]), categorical=st.booleans())
 def test_sums_and_covering_equal_the_literal_comparison(data, count, categorical):
     variables = [f"y{v}" for v in range(count)]
@@ -64,7 +64,7 @@ def test_sums_and_covering_equal_the_literal_comparison(data, count, categorical
     np.testing.assert_allclose(boxes.sums(weights / 7), inside @ (weights / 7), rtol=1e-12, atol=1e-12)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(frame=frames(["y0", "y1"]), k=st.sampled_from([1, 2, 3]))
 def test_risk_and_weights_on_boxes_equal_brute_force(frame, k):
     keys = {"known": ["g"], "synthetic": ["y0", "y1"], "radius": 0.2}
@@ -80,7 +80,7 @@ def test_risk_and_weights_on_boxes_equal_brute_force(frame, k):
     np.testing.assert_allclose(risk, np.mean([brute.synthetic_risk(frame, released, keys) for released in synthetic], axis=0), atol=1e-12)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     n=st.integers(1, 150),
     count=st.sampled_from([3, 4, 6]),

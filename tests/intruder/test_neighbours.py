@@ -13,7 +13,7 @@ from riskweighted.intruder.world import make_world
 
 pytestmark = pytest.mark.quick
 
-quick = hypothesis_settings(deadline=None, max_examples=60)
+quick = hypothesis_settings(max_examples=60)
 
 
 def neighbourhood(data, scenario):

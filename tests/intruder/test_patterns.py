@@ -52,7 +52,7 @@ def test_unused_categories_are_no_patterns():
 
 
 @given(frame=frames(max_size=12), known=st.sampled_from([(), ("a",), ("b", "a"), ("a", "b", "g")]))
-@hypothesis_settings(deadline=None, max_examples=60)
+@hypothesis_settings(max_examples=60)
 def test_codes_and_sizes_are_those_of_the_loops(frame, known):
     patterns = known_patterns(frame, known)
     records = rows(frame)

@@ -43,7 +43,7 @@ def assert_same(runs, centre_cell, cell, values, lower, upper):
         np.testing.assert_array_equal(runs.own_inside, inside)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(data=st.data(), n=st.integers(1, 25), m=st.integers(1, 25))
 def test_runs_are_those_of_a_binary_search(data, n, m):
     def drawn(what, size):
@@ -71,7 +71,7 @@ def test_long_cells_and_short_ones_are_sorted_alike(size, share):
     assert_same(balls.hold_centres(), cell, cell, centres, centres - half, centres + half)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(codes=st.lists(st.sampled_from([0, 1, 2, 7, 900, 10**9]), min_size=1, max_size=12), other=st.lists(st.integers(0, 1000), min_size=1))
 def test_codes_are_numbered_as_by_sorting(codes, other):
     codes, other = np.array(codes), np.array(other)

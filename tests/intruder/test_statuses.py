@@ -123,7 +123,7 @@ def test_a_missing_level_that_the_confidential_data_lack_is_refused():
 NUMBERS = st.sampled_from([-10.0, -9.0, -8.0, 0.0, 8.0, 9.0, 10.0, NAN])
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(data=st.data(), count=st.sampled_from([1, 2, 3]), boundary=st.sampled_from(["closed", "open"]))
 def test_neighbours_equal_the_literal_comparison(data, count, boundary):
     n = data.draw(st.integers(1, 14))

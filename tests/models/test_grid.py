@@ -66,7 +66,7 @@ def test_every_heap_divides_the_next():
     assert (heaps[1:] % heaps[:-1] == 0).all()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1))
 def test_points_are_drawn_in_their_bin_and_alike_within_a_heap(seed):
     grid = make_grid(0, 20_000, KNOTS, 1.0, True)

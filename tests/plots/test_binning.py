@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, given, settings, strategies as st
+from hypothesis import assume, given, strategies as st
 
 from riskweighted.common.errors import InputError
 from riskweighted.plots.binning import binned_means, binned_scatter, merged_histogram, protected, shares_in_bins
@@ -32,7 +32,6 @@ def test_a_histogram_by_hand():
     np.testing.assert_array_equal(shares_in_bins(np.array([-1e9, 2.0, 7.9, 8.0, 1e9]), histogram), [0.2, 0.4, 0.2, 0.2])
 
 
-@settings(deadline=None)
 @given(st.lists(numbers, min_size=30, max_size=120, unique=True), sizes, st.integers(1, 40))
 def test_every_bin_holds_enough_and_edges_are_round(values, m, bins):
     ordered = np.sort(values)
@@ -49,7 +48,6 @@ def test_every_bin_holds_enough_and_edges_are_round(values, m, bins):
     np.testing.assert_allclose(multiples, np.round(multiples), atol=1e-6)
 
 
-@settings(deadline=None)
 @given(st.lists(numbers, min_size=8, max_size=60), st.integers(2, 4), st.floats(1, 1e9))
 def test_extremes_do_not_show(values, m, further):
     """The m - 1 smallest and largest records could lie anywhere beyond: the histogram is the same."""
@@ -71,7 +69,6 @@ def test_no_edge_is_an_extreme_of_continuous_data():
     assert edges[-2] < np.sort(values)[-9]
 
 
-@settings(deadline=None)
 @given(st.lists(shares, min_size=2, max_size=120), sizes)
 def test_limits_of_the_variable_close_the_ends(values, m):
     assume(len(values) >= m)
@@ -105,7 +102,6 @@ def test_a_scatter_by_hand():
     }
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(shares, shares), min_size=2, max_size=200), sizes, st.sampled_from([2, 4, 5, 10]))
 def test_no_small_count_follows_from_a_scatter_and_its_margins(points, m, bins):
     assume(len(points) >= m)

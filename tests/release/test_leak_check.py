@@ -345,7 +345,7 @@ def counts(seed, n=400):
     return drawn[0], chance_of(drawn[2:], drawn[0], 1.0), drawn[1], by_chance
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10**6))
 def test_counts_that_agree_by_chance_pass_and_copied_ones_do_not(seed):
     own, chance, released, by_chance = counts(seed)
@@ -355,7 +355,7 @@ def test_counts_that_agree_by_chance_pass_and_copied_ones_do_not(seed):
     assert "the confidential value in" in check_synthesized(copied, chance, 1.0, {})[0]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.data())
 def test_short_counts_are_found_in_order_alone_and_in_tables(data):
     counts = np.random.default_rng(data.draw(st.integers(0, 1000))).poisson(9, 200).astype(float)

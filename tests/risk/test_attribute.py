@@ -11,7 +11,7 @@ from riskweighted.common.errors import InputError
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.risk.attribute import correct_attribution, replicated_uniques
 
-quick = hypothesis_settings(deadline=None, max_examples=40)
+quick = hypothesis_settings(max_examples=40)
 KINDS = st.sampled_from([(True, False), (False, True), (True, True)])
 
 # CAP

@@ -20,7 +20,7 @@ from riskweighted.risk.canonical import (
     midp_bound,
 )
 
-quick = hypothesis_settings(deadline=None, max_examples=40)
+quick = hypothesis_settings(max_examples=40)
 
 
 def canonical_variates(x, y):

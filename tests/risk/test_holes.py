@@ -62,7 +62,7 @@ def found_in_holes(paired, variable):
 
 
 @given(st.floats(np.log(70), np.log(140)), st.integers(0, 10**6))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_a_planted_hole_is_found(log_hole, seed):
     hole, rng = float(np.exp(log_hole)), np.random.default_rng(seed)
     data = incomes(hole)

@@ -15,7 +15,7 @@ from riskweighted.risk.identification import identification_risk, identification
 
 pytestmark = [pytest.mark.filterwarnings("ignore::riskweighted.common.errors.UnscoredWarning")]  # toy data are small
 
-quick = hypothesis_settings(deadline=None, max_examples=60)
+quick = hypothesis_settings(max_examples=60)
 KINDS = st.sampled_from([(True, False), (False, True), (True, True)])
 KNOWN = ("sex", "age")
 SETTINGS = Scenario(known=KNOWN, synthetic="income")

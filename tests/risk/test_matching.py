@@ -61,7 +61,7 @@ def literal(confidential, released, settings):
     return table
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(data=st.data(), frame=brute.frames(), kind=st.sampled_from([(True, False), (False, True), (True, True)]))
 def test_equals_brute_force(data, frame, kind):
     keys = data.draw(brute.settings(*kind))
@@ -81,7 +81,7 @@ def test_equals_brute_force(data, frame, kind):
         assert np.isnan(risk.false_match_rate)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(data=st.data(), frame=brute.frames(), kind=st.sampled_from([(True, False), (False, True), (True, True)]))
 def test_one_walk_finds_both_risks(data, frame, kind):
     keys = data.draw(brute.settings(*kind))

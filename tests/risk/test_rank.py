@@ -18,7 +18,7 @@ def test_hand_worked():
     assert rank_measure(confidential, synthetic, Scenario(known="g", synthetic="y")).tolist() == [0.5, 0, 0, 0.5, 0]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.sampled_from(["a", "b"]), values, values), min_size=1, max_size=12))
 def test_equals_loops(rows):
     table = pd.DataFrame(rows, columns=["g", "y", "s"])

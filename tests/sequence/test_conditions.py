@@ -345,7 +345,7 @@ def complete(rows: list[tuple]) -> pd.DataFrame:
     return frame.fillna({"x": 0.0, "y": 1.0, "u": "a", "v": "b"}).astype({"x": float, "y": float})
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(rows=ROWS, text=TEXTS)
 def test_agrees_with_pandas_where_nothing_is_missing(rows: list[tuple], text: str) -> None:
     frame = complete(rows)
@@ -353,7 +353,7 @@ def test_agrees_with_pandas_where_nothing_is_missing(rows: list[tuple], text: st
     assert Condition.parse(text).holds(frame).tolist() == np.broadcast_to(expected, len(frame)).tolist()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(rows=ROWS, text=TEXTS)
 def test_dtypes_do_not_matter(rows: list[tuple], text: str) -> None:
     frame = pd.DataFrame(rows, columns=list("xyuv")).astype({"x": float, "y": float, "u": object, "v": object})
@@ -364,7 +364,7 @@ def test_dtypes_do_not_matter(rows: list[tuple], text: str) -> None:
     assert condition.holds(frame).tolist() == one_by_one
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(rows=ROWS, leaf=LEAVES, name=st.sampled_from("xyuv"))
 def test_a_missing_value_meets_no_comparison(rows: list[tuple], leaf: str, name: str) -> None:
     frame = pd.DataFrame(rows, columns=list("xyuv")).astype({"x": float, "y": float, "u": object, "v": object})
@@ -375,7 +375,7 @@ def test_a_missing_value_meets_no_comparison(rows: list[tuple], leaf: str, name:
     assert (Condition.parse(f"missing({name})").holds(frame) == frame[name].isna().to_numpy()).all()
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(text=st.text(alphabet="ab01 .()[]'\"`=<>!-,\\_eint\n", max_size=25))
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:

@@ -19,7 +19,7 @@ def test_hand_worked():
     assert distance.mean_square == pytest.approx((0.25 + 0.25 + 0.25 + 0) / 4)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(values, values)
 def test_equals_a_loop_over_the_merged_values(confidential, synthetic):
     merged = confidential + synthetic

@@ -22,7 +22,7 @@ from riskweighted.weights.schemes import in_order, scheme_weights
 
 pytestmark = [pytest.mark.filterwarnings("ignore::riskweighted.common.errors.FlatWeightsWarning")]  # toy data are small
 
-quick = hypothesis_settings(deadline=None, max_examples=60)
+quick = hypothesis_settings(max_examples=60)
 KINDS = st.sampled_from([(True, False), (False, True), (True, True)])
 INCOME = Scenario(synthetic="y")
 
@@ -424,7 +424,7 @@ def test_equalized_weights_worked_by_hand():
     values=st.lists(st.one_of(st.sampled_from([0.0, 0.25, 0.5, 1.0]), st.floats(1e-6, 1)), min_size=1, max_size=20),
     share=st.one_of(st.sampled_from([0.0, 1.0, 1 - 2**-53]), st.floats(1e-6, 1)),
 )
-@hypothesis_settings(deadline=None, max_examples=200)
+@hypothesis_settings(max_examples=200)
 def test_equalized_weights_reach_their_total_as_one_multiple(values, share):
     alpha = np.array(values)
     total = share * (alpha > 0).sum()
