@@ -15,6 +15,7 @@ from riskweighted.common.extras import optional
 __all__ = ["ANSWER_WITHIN", "connected", "greet", "own_workers", "workers_of"]
 
 ANSWER_WITHIN = 8.0  # seconds a scheduler has to answer, so that the user hears of it within 10
+_ASKED = 5  # times, since every other second distributed replaces the answer by one that names no workers, at times before it is read
 _FAILURES = 10  # workers that may end while they are at one task
 _ENVIRONMENT = {  # of our workers: one thread each, and what is freed goes back to the system, as Dask has it unless told otherwise
     **dict.fromkeys(("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
@@ -107,10 +108,11 @@ def _check_workers(client: Any, paths: Sequence[Path], versions: Mapping[str, st
 
 def workers_of(client: Any) -> dict[str, Any]:
     """What the scheduler knows of each worker; refuses one that has none."""
-    known: dict[str, Any] = client.scheduler_info(n_workers=-1)["workers"]
-    if not known:
-        raise InputError("the scheduler has no workers; start some, such as with dask worker and its address")
-    return known
+    for _ in range(_ASKED):
+        known: dict[str, Any] = client.scheduler_info(n_workers=-1)["workers"]
+        if known:
+            return known
+    raise InputError("the scheduler has no workers; start some, such as with dask worker and its address")
 
 
 def _worker_facts(paths: Sequence[Path], names: Sequence[str]) -> tuple[dict[str, str], list[str]]:

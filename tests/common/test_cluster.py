@@ -6,7 +6,8 @@ import urllib.request
 import pytest
 
 from riskweighted.common import cluster
-from riskweighted.common.cluster import greet, own_workers
+from riskweighted.common.cluster import greet, own_workers, workers_of
+from riskweighted.common.errors import InputError
 
 
 @pytest.mark.slow
@@ -23,3 +24,16 @@ def test_a_stranger_on_this_machine_does_not_reach_our_workers(tmp_path, monkeyp
         for page in ("json/identity.json", "info/main/workers.html", "status", "metrics"):
             with pytest.raises(urllib.error.HTTPError, match="404"):
                 urllib.request.urlopen(f"http://127.0.0.1:{port}/{page}")
+
+
+@pytest.mark.slow
+def test_workers_are_known_whatever_the_client_hears_meanwhile(tmp_path, monkeypatch):
+    with own_workers(1, tmp_path) as client:
+        whole = client.scheduler_info
+        answers = iter([whole() | {"workers": {}}])
+        monkeypatch.setattr(client, "scheduler_info", lambda **asked: next(answers, None) or whole(**asked))
+        (worker,) = workers_of(client).values()
+        assert worker["nthreads"] == 1
+        monkeypatch.setattr(client, "scheduler_info", lambda **asked: {"workers": {}})
+        with pytest.raises(InputError, match="the scheduler has no workers"):
+            workers_of(client)
