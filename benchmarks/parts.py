@@ -24,7 +24,7 @@ from benchmarks.million import SETTINGS, STUDY
 _EACH = 1_000_000  # records of a part
 
 
-def write_study(folder: Path, model: str, millions: int, draws: int, fitted: int | None) -> Path:
+def write_study(folder: Path, model: str, millions: int, draws: int, risk_draws: int, fitted: int | None) -> Path:
     """Parts, each a population of its own, and a study of them."""
     from experiments.ce.population import CE_CATEGORIES, CE_SEED, simulate_ce
 
@@ -44,7 +44,7 @@ def write_study(folder: Path, model: str, millions: int, draws: int, fitted: int
         text.replace("L = 20", "L = 5")
         .replace("chains = 2", 'chains = 2\nengine = "importance"')
         .replace('path = "households.parquet"', f'path = "parts/*.parquet"\nid = "household"{sample}')
-        .replace("[release]", "[evaluation]\nrisk_draws = 60\n[release]")
+        .replace("[release]", f"[evaluation]\nrisk_draws = {risk_draws}\n[release]")
     )
     study = folder / "study.toml"
     study.write_text(text)
@@ -94,6 +94,7 @@ def main() -> None:
     parser.add_argument("model", nargs="?", choices=SETTINGS, default="normal-mixture")
     parser.add_argument("millions", nargs="*", type=int, default=[1, 10])
     parser.add_argument("--draws", type=int, default=100)
+    parser.add_argument("--risk-draws", type=int, default=60, help="posterior draws of the expected risk, most of what measuring takes")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--fitted", type=int, help="records of a sample that is fitted; without it, all are")
     parser.add_argument("--keep", type=Path, help="where what was made stays; without it, it goes")
@@ -102,7 +103,7 @@ def main() -> None:
     for millions in given.millions:
         with tempfile.TemporaryDirectory() as place:
             folder = Path(place) if given.keep is None else given.keep / str(millions)
-            study = write_study(folder, given.model, millions, given.draws, given.fitted)
+            study = write_study(folder, given.model, millions, given.draws, given.risk_draws, given.fitted)
             print(f"{millions} million records")
             run(folder, study, given.workers)
 

@@ -58,7 +58,7 @@ def weights_of(alpha: pd.Series, survey: pd.Series | None, counts: pd.Series | N
     return alpha
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class BlockFit:
     """A block's fit holds the sampled pseudo posterior of one model on the n records that it is fitted to. Confidential: it carries data.
 

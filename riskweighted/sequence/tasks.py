@@ -134,8 +134,10 @@ def _check_functions(prepared: PreparedSequence, alphas: pd.DataFrame, functions
                 f"centred weights of {name!r} take {listing(misplaced)} to be modelled after it, and the sequence has them before it: name "
                 f"the variables in the scenario in the order of the sequence, {listing(prepared.variables)}"
             )
-        own = [] if function.later else [function.at(np.array([i]), column.iloc[[i]].reset_index(drop=True))[0, 0] for i in some]
-        if own and not np.allclose(own, alphas[name].iloc[some], rtol=0, atol=1e-6):
+        if function.later:
+            continue
+        own = function.at(some, column.iloc[some].reset_index(drop=True)).diagonal()
+        if not np.allclose(own, alphas[name].iloc[some], rtol=0, atol=1e-6):
             raise InputError(
                 f"centred weights of {name!r} differ from what their function gives for the records' own values: valid are those that "
                 "rw.centred_weights makes of one function and of these data"

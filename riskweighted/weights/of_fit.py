@@ -8,7 +8,8 @@ derivatives of the log posterior there (Hampel 1974; Krasker and Welsch 1982).
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pandas as pd
@@ -28,6 +29,8 @@ __all__ = ["FitWeights", "block_of", "scores"]
 
 _STEP = 1e-5  # of a parameter, in the coordinates in which a mode is searched
 _ROWS = 200_000
+_Mode: TypeAlias = tuple[Layout, np.ndarray, np.ndarray]
+_MODES: WeakKeyDictionary[BlockFit, _Mode] = WeakKeyDictionary()  # of fits that are still there
 Terms = Callable[[Any], np.ndarray]  # from parameters to log densities
 
 
@@ -57,8 +60,14 @@ def scores(block: BlockFit, terms: Terms) -> np.ndarray:
     return np.where(np.isfinite(lengths), lengths, np.inf)
 
 
-def _mode_of(block: BlockFit) -> tuple[Layout, np.ndarray, np.ndarray]:
-    """The mode of the fit's pseudo posterior, and a root of the inverse of its curvature."""
+def _mode_of(block: BlockFit) -> _Mode:
+    """The mode of the fit's pseudo posterior, and a root of the inverse of its curvature; searched once a fit, of which many ask."""
+    if block not in _MODES:
+        _MODES[block] = _searched(block)
+    return _MODES[block]
+
+
+def _searched(block: BlockFit) -> _Mode:
     blueprint = block.synthesizer.build(block.prepared)
     density = None if blueprint is None else blueprint.weighted(block.weights.to_numpy(), block.centring)
     if blueprint is None or density is None:
