@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from contextlib import contextmanager
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from parted import files_of, people, study_file, write_parts
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError
+from riskweighted.common.progress import Quiet
 from riskweighted.parts.run import run_by_parts
 from riskweighted.release.pack import check_release, release_run
 from riskweighted.reports.render import render_report
@@ -262,27 +264,44 @@ def test_a_sample_of_every_pattern_is_fitted(folder, run):
     assert len(pd.read_parquet(made.folder / "confidential" / "records" / "part-000001.parquet")) > 0
 
 
+class KillsWorkers(Quiet):
+    """Kills a worker at a random moment of every step."""
+
+    def __init__(self, seed):
+        self.rng, self.killed = np.random.default_rng(seed), []
+
+    def kill(self, what):
+        workers = [child for child in psutil.Process().children(recursive=True) if "spawn_main" in " ".join(child.cmdline())]
+        if workers:
+            os.kill(workers[int(self.rng.integers(len(workers)))].pid, signal.SIGKILL)
+            self.killed.append(what)
+
+    @contextmanager
+    def step(self, description):
+        timer = threading.Timer(float(self.rng.uniform(0, 1.5)), self.kill, [description])
+        timer.start()
+        with super().step(description) as advance:
+            yield advance
+        timer.join()  # a step that took less is followed by a worker less
+
+
 @pytest.mark.long
 def test_killed_workers_change_nothing(folder, run, capfd):
-    place, killed = folder / "killed", []
-    write_parts(place, people().assign(income=lambda frame: frame["income"]), [100, 500])
+    place, killer = folder / "killed", KillsWorkers(3)
+    write_parts(place, people(), [100, 500])
+    made = run_by_parts(load_study(study_file(place)), place / "out", workers=2, room=ROOM, reporter=killer)
+    assert len(killer.killed) >= 10
+    assert files_of(made.folder) == files_of(run.folder)
 
-    def kill(stop):
-        rng = np.random.default_rng(3)
-        while not stop.wait(float(rng.uniform(3, 9))) and len(killed) < 4:
-            workers = [child for child in psutil.Process().children(recursive=True) if "spawn_main" in " ".join(child.cmdline())]
-            if workers:
-                victim = workers[int(rng.integers(len(workers)))]
-                os.kill(victim.pid, signal.SIGKILL)
-                killed.append(victim.pid)
 
-    stop = threading.Event()
-    killer = threading.Thread(target=kill, args=(stop,))
-    killer.start()
-    made = run_by_parts(load_study(study_file(place)), place / "out", workers=2, room=ROOM)
-    stop.set()
-    killer.join()
-    assert len(killed) >= 2
+@pytest.mark.long
+def test_a_scheduler_that_runs_already_gives_the_same(folder, run):
+    from distributed import LocalCluster
+
+    place = folder / "scheduled"
+    write_parts(place, people(), [700])
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster:
+        made = run_by_parts(load_study(study_file(place)), place / "out", scheduler=cluster.scheduler_address, room=ROOM)
     assert files_of(made.folder) == files_of(run.folder)
 
 
