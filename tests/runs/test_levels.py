@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from brute import assert_clear
-from finished_run import ACCEPTED
+from finished_run import ACCEPTED, ENTROPY
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError, RiskWeightedWarning
@@ -68,7 +68,7 @@ def folder(tmp_path_factory):
     (root / "study.toml").write_text(as_toml(SETTINGS))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RiskWeightedWarning)
-        run_study(rw.load_study(root / "study.toml"), root / "results")
+        run_study(rw.load_study(root / "study.toml"), root / "results", entropy=ENTROPY)
     return root
 
 
