@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import logging
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ __all__ = ["ANSWER_WITHIN", "connected", "greet", "own_workers", "workers_of"]
 
 ANSWER_WITHIN = 8.0  # seconds a scheduler has to answer, so that the user hears of it within 10
 _ASKED = 5  # times, since every other second distributed replaces the answer by one that names no workers, at times before it is read
+_LOOKED_AFTER = 5  # seconds between two looks for workers that are lost and not started again by their nannies
 _FAILURES = 10  # workers that may end while they are at one task
 _ENVIRONMENT = {  # of our workers: one thread each, and what is freed goes back to the system, as Dask has it unless told otherwise
     **dict.fromkeys(("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
@@ -74,8 +76,27 @@ def own_workers(count: int, folder: Path) -> Iterator[Any]:
             silence_logs=logging.CRITICAL,
         ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
+        _kept_at(cluster, count),
     ):
         yield client
+
+
+@contextmanager
+def _kept_at(cluster: Any, count: int) -> Iterator[None]:
+    """Start a worker anew that its nanny gave up, as where it is killed while it starts."""
+    ended = threading.Event()
+
+    def keep() -> None:
+        while not ended.wait(_LOOKED_AFTER):
+            cluster.scale(count)
+
+    thread = threading.Thread(target=keep, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 def greet(address: str) -> None:
