@@ -22,7 +22,7 @@ from riskweighted.contract.centring import Centring
 from riskweighted.contract.distribution import Records, draw_values, fixed, log_densities
 from riskweighted.contract.intervals import Places, places_of
 from riskweighted.contract.layout import layout_of
-from riskweighted.contract.synthesizer import Blueprint, ContractError, Draw, Synthesizer, keeps_true_values, takes_counts
+from riskweighted.contract.synthesizer import Blueprint, ContractError, Density, Draw, Layout, Synthesizer, keeps_true_values, takes_counts
 from riskweighted.design.precision import find_precision, round_within
 from riskweighted.guarantee.clip import Censoring, censor
 from riskweighted.guarantee.ledger import CHANGED, LEDGER, entropy_of, opened
@@ -33,7 +33,7 @@ from riskweighted.sampling.convergence import deciding, no_diagnostics
 from riskweighted.sampling.laplace import mode_of
 from riskweighted.sampling.saving import data_hash, read_sealed, sealed, weights_hash
 
-__all__ = ["FAR", "BlockFit", "OfFile", "PreparedModel", "plug_in", "prepare_model", "refuse_survey", "weights_of"]
+__all__ = ["FAR", "BlockFit", "OfFile", "PreparedModel", "at_mode", "plug_in", "prepare_model", "refuse_survey", "weights_of"]
 
 _STAT = "_stat_"  # before the name of what the sampler says of a draw, in a file
 FAR = 10  # times the largest confidential value: drawn values beyond are warned of
@@ -300,16 +300,24 @@ class BlockFit:
         return sealed(stored.assign_attrs(made_for=made_for, weights=hashed, random_seed=f"seed {seed}", **guarantee, **centred))
 
 
-def plug_in(fit: BlockFit) -> dict[str, np.ndarray]:
-    """The parameters at the mode of the fit's pseudo posterior, where its synthesizer has a density of one vector to maximise."""
+def at_mode(fit: BlockFit) -> tuple[Layout, Density, np.ndarray] | None:
+    """What the one vector of the fit stands for, its log density and the mode of it, (d,); None where its synthesizer states no density."""
     blueprint = fit.synthesizer.build(fit.prepared)
     density = None if blueprint is None else blueprint.weighted(fit.weights.to_numpy(), fit.centring)
     if blueprint is None or density is None:
+        return None
+    layout = layout_of(blueprint)
+    return layout, density, mode_of(density, layout.size)
+
+
+def plug_in(fit: BlockFit) -> dict[str, np.ndarray]:
+    """The parameters at the mode of the fit's pseudo posterior, where its synthesizer has a density of one vector to maximise."""
+    found = at_mode(fit)
+    if found is None:
         raise InputError(
             f"parameters = 'mode' needs a synthesizer with a density of one vector, which {type(fit.synthesizer).__name__} has not"
         )
-    layout = layout_of(blueprint)
-    mode = mode_of(density, layout.size)
+    layout, _, mode = found
     return {name: values[0] for name, values in layout.parameters(mode[None]).items()}
 
 

@@ -17,11 +17,10 @@ import pandas as pd
 from riskweighted.common.errors import InputError
 from riskweighted.contract.categories import codes_in
 from riskweighted.contract.distribution import log_densities
-from riskweighted.contract.layout import layout_of
 from riskweighted.contract.synthesizer import Layout
 from riskweighted.intruder.world import World
-from riskweighted.sampling.block_fit import BlockFit
-from riskweighted.sampling.laplace import curvature_at, mode_of, root_of_inverse
+from riskweighted.sampling.block_fit import BlockFit, at_mode
+from riskweighted.sampling.laplace import curvature_at, root_of_inverse
 from riskweighted.sampling.masses import designs_of
 from riskweighted.sequence.fit import Fit
 
@@ -68,12 +67,10 @@ def _mode_of(block: BlockFit) -> _Mode:
 
 
 def _searched(block: BlockFit) -> _Mode:
-    blueprint = block.synthesizer.build(block.prepared)
-    density = None if blueprint is None else blueprint.weighted(block.weights.to_numpy(), block.centring)
-    if blueprint is None or density is None:
+    found = at_mode(block)
+    if found is None:
         raise InputError(f"scores need a density of one vector, which {type(block.synthesizer).__name__} has not; valid is another scheme")
-    layout = layout_of(blueprint)
-    mode = mode_of(density, layout.size)
+    layout, density, mode = found
     return layout, mode, root_of_inverse(curvature_at(density, mode))
 
 
