@@ -26,6 +26,7 @@ from benchmarks.peers_methods import PEERS, PLUG_IN
 from benchmarks.peers_sdv import SDV, sdv_frames
 from riskweighted import InputError, compile_model, load_synthesizer, marginal_weights, pairwise_weights, synthesizer_names
 from riskweighted.common.errors import RiskWeightedWarning
+from riskweighted.common.frames import with_columns
 from riskweighted.common.seeds import seed_for
 from riskweighted.design.precision import find_precision, round_to
 from riskweighted.sampling.settings import Sampling
@@ -115,7 +116,7 @@ def peer_frames(case: Case, name: str, count: int) -> list[pd.DataFrame]:
     made = []
     for number in range(count):
         rng = np.random.default_rng(seed_for(SEED, f"{case.name}/{name}", str(number)))
-        made.append(case.frame.assign(**{case.target: round_to(method(case.formula, case.frame, rng), precision)}))
+        made.append(with_columns(case.frame, {case.target: round_to(method(case.formula, case.frame, rng), precision)}))
     return made
 
 

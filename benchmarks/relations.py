@@ -19,6 +19,7 @@ import pandas as pd
 
 import riskweighted as rw
 from benchmarks.peers_methods import cart_with_leaves
+from riskweighted.common.frames import with_columns
 from riskweighted.design import bends
 from riskweighted.runs.bounds import default_bounds
 
@@ -34,7 +35,7 @@ def read(path: Path) -> pd.DataFrame:
     data = pd.read_csv(path)[[*PREDICTORS, *VARIABLES]]
     data = data[data["smoke"].notna()].sample(RECORDS, random_state=1).reset_index(drop=True)
     none = {name: data[name].replace(-8, 0).astype(float) for name in ("nociga", "unempdur")}
-    return data.assign(**none, edu=data["edu"].fillna("none"), income=data["income"].where(data["income"] != -8))
+    return with_columns(data, {**none, "edu": data["edu"].fillna("none"), "income": data["income"].where(data["income"] != -8)})
 
 
 def chain_frames(data: pd.DataFrame, kind: str, seed: int) -> list[pd.DataFrame]:

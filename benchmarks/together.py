@@ -33,6 +33,7 @@ import riskweighted as rw
 from benchmarks.peers_cases import Case
 from benchmarks.peers_methods import cart_with_leaves, gaussian_copula, normal_scores_regression
 from benchmarks.peers_sdv import SDV, sdv_frames
+from riskweighted.common.frames import with_columns
 from riskweighted.design.precision import find_precision, round_to
 from riskweighted.runs.columns import look_at
 from riskweighted.runs.starting import starting_text
@@ -73,7 +74,7 @@ def _sd2011() -> File:
     data = pd.read_csv(SHARED / "SD2011.csv")[["sex", "age", "edu", "income", "nociga", "smoke", "unempdur"]]
     data = data[data["smoke"].notna()].reset_index(drop=True)
     none = {name: data[name].replace(-8, 0).astype(float) for name in ("nociga", "unempdur")}
-    data = data.assign(**none, edu=data["edu"].fillna("none"), income=data["income"].where(data["income"] != -8))
+    data = with_columns(data, {**none, "edu": data["edu"].fillna("none"), "income": data["income"].where(data["income"] != -8)})
     asked = ("income ~ age + C(sex) + C(edu)", "nociga ~ age + C(sex)", "unempdur ~ age + C(edu)")
     return File("SD2011", data, ("income", "nociga", "smoke", "unempdur"), ("sex", "edu"), ("age",), asked)
 
@@ -294,7 +295,7 @@ def disclosure(file: File, data: pd.DataFrame, frames: Frames, make: Maker, seed
                 column.iloc[train] = shown[name].to_numpy()
                 trained[name] = column.astype(data[name].dtype)
             for number, frame in enumerate(make(file, trained, train, seed)):
-                made = trained.assign(**{name: frame[name] for name in file.variables})
+                made = with_columns(trained, {name: frame[name] for name in file.variables})
                 made.to_csv(folder / str(fold) / f"synthetic_{number + 1}.csv", index=False)
         folds = rw.read_folds(folder, data)
     table = rw.attribution(data, frames, file.scenario, folds=folds, released=file.others, random_seed=seed)

@@ -11,6 +11,7 @@ import pandas as pd
 import riskweighted as rw
 from experiments.disclosure.cases import SD2011, Case, demo, sd2011
 from experiments.disclosure.tools import TOOLS, Tool, leaf_donors, log_normal, poisoned
+from riskweighted.common.frames import with_columns
 from riskweighted.design.precision import find_precision, round_to
 from riskweighted.disclosure.attacks import best_scores
 from riskweighted.disclosure.attribution import attribution_of_folds
@@ -65,7 +66,7 @@ def _frames(case: Case, values: np.ndarray) -> Iterator[pd.DataFrame]:
     """Datasets, rounded as the confidential column is."""
     precision = find_precision(case.data[case.target])
     for column in values:
-        yield case.data.assign(**{case.target: round_to(column, precision)})
+        yield with_columns(case.data, {case.target: round_to(column, precision)})
 
 
 def run_tools(path: Path = SD2011, out: Path = BY_FOLDS, runs: int = RUNS) -> None:

@@ -10,6 +10,7 @@ import pandas as pd
 
 import riskweighted as rw
 from experiments.disclosure.cases import SD2011, Case, demo, sd2011
+from riskweighted.common.frames import with_columns
 from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.attribution import attribution_of_fit
 from riskweighted.disclosure.setting import Asked
@@ -61,7 +62,7 @@ def attributed_fit(case: Case, model: str, scheme: str, *, packs: int = PACKS, d
     largest, least = told[["largest_D", "above_.01", "above_.05"]].max(), told["records"].min()
     labels = {"data": case.name, "model": model, "weights": scheme, "n": len(case.data), "converged": fit.converged}
     made = made.join(largest).assign(packs=packs, judged=least, named_most=told["named"].max())
-    return made.reset_index().assign(**labels)[[*labels, *made.index.names, *made.columns]]
+    return with_columns(made.reset_index(), labels)[[*labels, *made.index.names, *made.columns]]
 
 
 def run_own(data: Path = SD2011, out: Path = OWN) -> pd.DataFrame:

@@ -8,6 +8,7 @@ import pandas as pd
 
 from benchmarks.peers_methods import cart, gaussian_copula, log_normal_noise, normal_scores_regression, top_coding
 from experiments.disclosure.cases import Case
+from riskweighted.common.frames import with_columns
 from riskweighted.design.formulas import response_name
 
 __all__ = ["TOOLS", "L", "Tool", "altered", "leaf_donors", "learned", "log_normal", "poisoned", "rank_swapping"]
@@ -61,7 +62,7 @@ def learned(method: Callable[..., np.ndarray]) -> Tool:
     """A method of `benchmarks.peers_methods` that learns from some rows and makes values for all."""
 
     def made(case: Case, y: np.ndarray, train: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        data = case.data.assign(**{case.target: y})
+        data = with_columns(case.data, {case.target: y})
         return np.array([method(case.formula, data, rng, train) for _ in range(L)])
 
     return made
@@ -76,7 +77,7 @@ def altered(method: Callable[..., np.ndarray]) -> Tool:
         for row in np.setdiff1d(np.arange(len(y)), train):
             mates = train[pattern[train] == pattern[row]]
             shown[row] = y[rng.choice(mates if len(mates) else train)]
-        data = case.data.assign(**{case.target: shown})
+        data = with_columns(case.data, {case.target: shown})
         return np.array([method(case.formula, data, rng) for _ in range(L)])
 
     return made

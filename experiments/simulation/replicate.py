@@ -13,6 +13,7 @@ from riskweighted import EvaluationSettings, Scenario, Sweep, compile_model, eva
 from riskweighted.commands.terminal import reporter
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import fingerprint
+from riskweighted.common.frames import with_columns
 from riskweighted.plots.risk import plot_risk_violins, plot_whack_a_mole
 from riskweighted.plots.utility import plot_density, plot_intervals
 from riskweighted.runs.study import Study
@@ -56,7 +57,7 @@ def run_sweeps(out: Path, repetitions: int, *, workers: int | None = None) -> pd
         rows = as_printed(rows, plan.study.read_data()["outcome"].to_numpy(dtype=float))
         settings = rows.rename(columns={"release.L": "L", "scenario.radius": "radius", "label": "scheme"})
         fixed = {"L": plan.study.release.L, "radius": plan.study.scenario.radius}
-        tables.append(settings.assign(**{key: value for key, value in fixed.items() if key not in settings}))
+        tables.append(with_columns(settings, {key: value for key, value in fixed.items() if key not in settings}))
     return pd.concat(tables, ignore_index=True)
 
 

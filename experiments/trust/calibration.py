@@ -28,6 +28,7 @@ from scipy import stats
 
 from riskweighted import load_synthesizer
 from riskweighted.common.errors import FewRecordsWarning, InputError
+from riskweighted.common.frames import with_columns
 from riskweighted.common.seeds import seed_for
 from riskweighted.contract.distribution import Records
 from riskweighted.contract.drawing import spread_draws
@@ -142,7 +143,7 @@ class Movable:
     def prepare(self, data: pd.DataFrame) -> Any:
         if isinstance(self.inner, LevelModel):  # nor may all draws be of one level
             every = np.resize(getattr(self.inner, f"{self.inner.kind}s"), len(data))
-            return self.inner.prepare(data.assign(**{self.target: every})).at(data)
+            return self.inner.prepare(with_columns(data, {self.target: every})).at(data)
         if isinstance(self.inner, Transformation):  # draws from the prior may repeat a few values
             return self.inner.prepare_part(data, find_precision(data[self.target]), few=False)
         return self.inner.prepare(data)
@@ -226,7 +227,7 @@ def data_sets(
         while moved is None:
             theta = next(drawn) if broken is None else broken(next(drawn))
             y = model.model.synthesizer.distribution(theta, model.model.prepared).draw(rng)
-            moved = _moved(model, model.model.confidential.assign(**{model.model.synthesizer.target: y}))
+            moved = _moved(model, with_columns(model.model.confidential, {model.model.synthesizer.target: y}))
         yield theta, moved, rng
 
 

@@ -22,6 +22,7 @@ import numpy as np
 import pandas as pd
 
 import riskweighted as rw
+from riskweighted.common.frames import with_columns
 
 __all__ = ["main", "nulls", "plants", "refused"]
 
@@ -109,7 +110,7 @@ def nulls(data: pd.DataFrame, target: str, rng: np.random.Generator, count: int)
     for _ in range(count):
         exchanged = y.copy()
         exchanged[order] = y[order[np.lexsort((rng.random(len(rows)), np.arange(len(rows)) // 9))]]
-        yield data.assign(**{target: exchanged})
+        yield with_columns(data, {target: exchanged})
 
 
 def refused(data: pd.DataFrame, target: str) -> list[tuple[str, ...]]:
@@ -163,7 +164,7 @@ def main(given: Sequence[str] | None = None) -> None:
         told = {column for columns in refused(data, target) for column in columns}  # what gives the target away as the file is
         data = data.drop(columns=list(told))
         for kind, columns in plants(data, target, rng).items():
-            found = any(set(columns) & set(named) for named in refused(data.assign(**columns), target))
+            found = any(set(columns) & set(named) for named in refused(with_columns(data, columns), target))
             counts += Counter(plants=1, caught=int(found))
             missed[kind] += not found
         for null in nulls(data, target, rng, _NULLS):

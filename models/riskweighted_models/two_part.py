@@ -14,6 +14,7 @@ import pytensor.tensor as pt
 from riskweighted.common.checks import is_number
 from riskweighted.common.counted import number_of
 from riskweighted.common.errors import FewRecordsWarning, InputError
+from riskweighted.common.frames import with_columns
 from riskweighted.common.settings import as_tuples
 from riskweighted.contract.centring import Centring
 from riskweighted.contract.distribution import is_symbolic
@@ -225,7 +226,7 @@ class TwoPart(OfFormula):
         return Part(synthesizer, prepared, member)
 
     def _frame(self, data: pd.DataFrame, sizes: np.ndarray) -> pd.DataFrame:
-        return data.assign(**{self.target: _in_dtype(sizes, data[self.target].dtype)})
+        return with_columns(data, {self.target: _in_dtype(sizes, data[self.target].dtype)})
 
     def _prepared(
         self, synthesizer: Synthesizer, data: pd.DataFrame, sizes: np.ndarray, member: np.ndarray, sign: str, counts: np.ndarray | None
@@ -250,7 +251,7 @@ class TwoPart(OfFormula):
         """Whether a model would have a zero among the values of one sign, and so could draw one."""
         zero = frame[self.target].where(np.arange(len(frame)) > 0, 0.0)
         try:
-            synthesizer.prepare(frame.assign(**{self.target: zero}))
+            synthesizer.prepare(with_columns(frame, {self.target: zero}))
         except InputError:
             return False
         return True

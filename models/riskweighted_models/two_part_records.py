@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytensor.tensor as pt
 
+from riskweighted.common.frames import with_columns
 from riskweighted.contract.distribution import Records, fixed, once
 from riskweighted.contract.synthesizer import Draw, Synthesizer
 from riskweighted.design.design import Design
@@ -69,7 +70,8 @@ class TwoParts:
         parts = {}
         for sign, part in self.parts.items():
             member = status == (self.statuses.index(sign))
-            rows = frame.assign(**{name: filled(np.abs(values), member)}) if member.any() else frame.drop(columns=[name], errors="ignore")
+            others = frame.drop(columns=[name], errors="ignore")
+            rows = with_columns(frame, {name: filled(np.abs(values), member)}) if member.any() else others
             parts[sign] = Part(part.synthesizer, part.prepared.at(rows), member)
         return replace(self, design=design, raw=self.raw.at(design), status=status, parts=parts)
 

@@ -29,6 +29,7 @@ from riskweighted.common.atomic import write_file
 from riskweighted.common.errors import InputError
 from riskweighted.common.extras import optional
 from riskweighted.common.folders import opened
+from riskweighted.common.frames import with_columns
 from riskweighted.common.text import as_argument
 
 if TYPE_CHECKING:
@@ -196,7 +197,7 @@ def _attributed(
                     told |= {"verdict": REFUSE, "why": near, "nearly_copied": near}
             except PairingError as error:
                 rows, told = pd.DataFrame({"release": ["unpaired"]}), {"verdict": NOT_JUDGED, "why": f"rows do not pair: {error}"}
-            found.append(rows.assign(**told).assign(seed=given["seed"], label=name))
+            found.append(with_columns(rows, told).assign(seed=given["seed"], label=name))
             advance(done, len(tools))
     whole = pd.concat(found, ignore_index=True)
     return whole[["label", *(column for column in whole.columns if column != "label")]]

@@ -13,6 +13,7 @@ from riskweighted.commands.terminal import loading, manner, output, reporter, sa
 from riskweighted.common.checks import real_path
 from riskweighted.common.errors import InputError
 from riskweighted.common.folders import refuse_inside_result
+from riskweighted.common.frames import with_columns
 from riskweighted.common.text import as_argument, plain
 from riskweighted.data.formats import FORMATS
 
@@ -54,7 +55,7 @@ def init(
         table = read_table(data, given.layout, given.variables)
     with reporter().step("looking at its columns"):
         mended = amounts_with_text(table, synthesize or ())
-        table = table.assign(**{name: numbers for name, (numbers, _) in mended.items()})
+        table = with_columns(table, {name: numbers for name, (numbers, _) in mended.items()})
         columns = look_at(table, given.variables)
         first = suggest(table, columns, tuple(synthesize or ()))
     with reporter().step("checking the study that comes of it"):

@@ -5,6 +5,8 @@ from typing import overload
 
 import pandas as pd
 
+from riskweighted.common.frames import with_columns
+
 __all__ = ["Datasets"]
 
 
@@ -36,7 +38,7 @@ class Datasets(Sequence[pd.DataFrame]):
     def __getitem__(self, number: int | slice) -> "pd.DataFrame | Datasets":
         if isinstance(number, slice):
             return Datasets(self.base, self.altered[number])
-        return self.base.assign(**self.altered[number])
+        return with_columns(self.base, self.altered[number])
 
     def only(self, names: Sequence[str]) -> "Datasets":
         """The same datasets with these columns alone, in this order."""

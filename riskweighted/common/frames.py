@@ -1,7 +1,8 @@
 """Checks of data: the columns of a frame, the values of a column, one weight per record. No message shows a value."""
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,10 +19,19 @@ __all__ = [
     "require_finite",
     "require_plain_values",
     "require_target",
+    "with_columns",
 ]
 
 _NEAR = 0.75  # of a misspelling
 _NESTED = (list, tuple, dict, set, frozenset, np.ndarray)
+
+
+def with_columns(frame: pd.DataFrame, columns: Mapping[Any, Any]) -> pd.DataFrame:
+    """The frame with these columns in place of its own or after them, whatever their names; `assign` takes no column called "self" or 0."""
+    made = frame.copy(deep=False)
+    for name, values in columns.items():
+        made[name] = values
+    return made
 
 
 def kind_of_values(column: pd.Series) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskweighted.common.frames import with_columns
 from riskweighted.contract.categories import categories_of, target_numbers
 from riskweighted.contract.distribution import Records, draw_values, log_densities
 from riskweighted.contract.drawing import as_column
@@ -242,7 +243,7 @@ def other_responses(trial: Trial) -> None:
     needs_likelihood(trial)
     values = trial.data[trial.target].to_numpy()
     moved = np.arange(trial.n) % 2 == 0
-    other = trial.data.assign(**{trial.target: np.where(moved, values[moved][-1], values)})
+    other = with_columns(trial.data, {trial.target: np.where(moved, values[moved][-1], values)})
     for theta in trial.thetas:
         same = close(trial.terms(theta, at(trial, other), other)[~moved], trial.terms(theta)[~moved])
         require(same, trial, "at() must leave a row as it is when the responses of other rows change")

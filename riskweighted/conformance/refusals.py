@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
+from riskweighted.common.frames import with_columns
 from riskweighted.conformance.clauses import Skipped, Trial, at, close, needs_likelihood, require
 from riskweighted.contract.synthesizer import ContractError
 
@@ -20,14 +21,14 @@ def _bad_frames(data: pd.DataFrame, target: str) -> tuple[dict[str, pd.DataFrame
 
     def spoiled(name: str, value: object) -> pd.DataFrame:
         kind = float if isinstance(value, float) else object
-        return data.assign(**{name: data[name].astype(kind).where(~first, value)})
+        return with_columns(data, {name: data[name].astype(kind).where(~first, value)})
 
     must = {"no records": data.iloc[:0], f"no column {target!r}": data.drop(columns=target)}
     must[f"missing values of {target!r}"] = spoiled(target, None)
     if pd.api.types.is_numeric_dtype(data[target].dtype):
         must[f"missing numbers of {target!r}"] = spoiled(target, np.nan)
         must[f"infinite values of {target!r}"] = spoiled(target, np.inf)
-    may = {f"constant {name!r}": data.assign(**{name: data[name].iloc[0]}) for name in data.columns}
+    may = {f"constant {name!r}": with_columns(data, {name: data[name].iloc[0]}) for name in data.columns}
     for name in (name for name in data.columns if name != target):
         may[f"no column {name!r}"] = data.drop(columns=name)
         may[f"missing values of {name!r}"] = spoiled(name, None)
@@ -104,7 +105,7 @@ def unseen_level_refused(trial: Trial) -> str:
     refused = 0
     for name in columns:
         changed = trial.data[name].astype(object).where(np.arange(trial.n) > 0, _PLANTED)
-        other = trial.data.assign(**{name: pd.Categorical(changed) if str(trial.data[name].dtype) == "category" else changed})
+        other = with_columns(trial.data, {name: pd.Categorical(changed) if str(trial.data[name].dtype) == "category" else changed})
         try:
             terms = trial.terms(trial.thetas[0], at(trial, other), other)
         except InputError as error:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.extras import optional
-from riskweighted.common.frames import holds_numbers
+from riskweighted.common.frames import holds_numbers, with_columns
 from riskweighted.data.variable import Code, Variable, cut
 
 __all__ = ["require_reader", "write_foreign"]
@@ -93,7 +93,7 @@ def _in_nanoseconds(plain: pd.DataFrame) -> pd.DataFrame:
         if pd.api.types.is_datetime64_dtype(plain[name].dtype):
             with contextlib.suppress(pd.errors.OutOfBoundsDatetime, OverflowError):
                 made[name] = plain[name].astype("datetime64[ns]")
-    return plain.assign(**made)
+    return with_columns(plain, made)
 
 
 def _stata_date(kind: str) -> str:

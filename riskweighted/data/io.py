@@ -14,7 +14,7 @@ import pandas as pd
 from riskweighted.common.atomic import whole_file
 from riskweighted.common.datasets import Datasets
 from riskweighted.common.errors import InputError, listing
-from riskweighted.common.frames import holds_numbers, require_plain_values
+from riskweighted.common.frames import holds_numbers, require_plain_values, with_columns
 from riskweighted.common.text import for_spreadsheet, reads_as_number
 from riskweighted.data.csv_text import CsvTable, csv_text
 from riskweighted.data.foreign import require_reader, write_foreign
@@ -174,7 +174,7 @@ def _read_r(path: Path) -> pd.DataFrame:
 
 def _with_missing_text(table: pd.DataFrame) -> pd.DataFrame:
     text = [name for name in table if not pd.api.types.is_numeric_dtype(table[name].dtype)]
-    return table.assign(**{name: table[name].mask(table[name] == "") for name in text})
+    return with_columns(table, {name: table[name].mask(table[name] == "") for name in text})
 
 
 def _with_whole_numbers(table: pd.DataFrame) -> pd.DataFrame:
@@ -284,7 +284,7 @@ def _altered_in_csv(
     except Exception:  # what is wrong is said by who reads the whole file
         return None
     altered = {name: table[name] for name in names}
-    return altered if len(table) == len(base) and shared.is_in(path, base.assign(**altered)) else None
+    return altered if len(table) == len(base) and shared.is_in(path, with_columns(base, altered)) else None
 
 
 def write_aggregates(table: pd.DataFrame, path: Path, *, private: bool = False) -> None:
@@ -296,7 +296,7 @@ def write_aggregates(table: pd.DataFrame, path: Path, *, private: bool = False) 
 def _write_csv(table: pd.DataFrame, path: Path, index: bool, layout: CsvLayout | None) -> None:
     """As pandas writes it."""
     if layout is not None and not layout.is_plain:
-        table = table.assign(**{name: _with_its_decimals(table[name]) for name in table}) if layout.decimal != "." else table
+        table = with_columns(table, {name: _with_its_decimals(table[name]) for name in table}) if layout.decimal != "." else table
         try:
             table.to_csv(path, index=index, sep=layout.delimiter, decimal=layout.decimal, encoding=layout.encoding, lineterminator="\n")
         except UnicodeEncodeError:  # which quotes the text

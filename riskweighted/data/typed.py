@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
-from riskweighted.common.frames import as_floats, holds_numbers, kind_of_values
+from riskweighted.common.frames import as_floats, holds_numbers, kind_of_values, with_columns
 from riskweighted.common.text import reads_as_number
 from riskweighted.data.variable import CATEGORIES, TEXTS, Variable
 
@@ -26,7 +26,7 @@ def typed(table: pd.DataFrame, variables: Mapping[str, Variable]) -> pd.DataFram
         variable = variables.get(str(name))
         if variable is not None and variable.type:
             changed[name] = _as_stated(table[name], variable)
-    return table.assign(**changed) if changed else table
+    return with_columns(table, changed) if changed else table
 
 
 def _as_stated(column: pd.Series, variable: Variable) -> pd.Series:

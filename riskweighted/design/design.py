@@ -20,7 +20,7 @@ from formulaic.errors import DataMismatchWarning, FormulaicError
 
 from riskweighted.common.counted import first_records
 from riskweighted.common.errors import InputError, listing
-from riskweighted.common.frames import holds_numbers, require_columns, require_finite, require_target
+from riskweighted.common.frames import holds_numbers, require_columns, require_finite, require_target, with_columns
 from riskweighted.common.native import Frame, as_pandas
 from riskweighted.design.distinct import Distinct, distinct_records
 from riskweighted.design.formulas import ALLOWED, on_grid, response_name, split_formula, uncounted, uses_all_records
@@ -208,7 +208,7 @@ def _evaluate(
             warnings.simplefilter("ignore", RuntimeWarning)  # log of zero: refused below, by what it gives
             warnings.simplefilter("error", DataMismatchWarning)
             functions = _FUNCTIONS if counts is None else {**_FUNCTIONS, "spline": spline_of(counts)}
-            return model_matrix(recipe, needed.assign(**plain).reset_index(drop=True), context=functions, na_action="raise")
+            return model_matrix(recipe, with_columns(needed, plain).reset_index(drop=True), context=functions, na_action="raise")
     except DataMismatchWarning:
         raise InputError(_unseen(formula, recipe, data, what)) from None
     except Exception as error:  # formulaic passes on what its functions raise, and such text may quote data

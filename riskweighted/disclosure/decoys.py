@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.frames import holds_numbers
+from riskweighted.common.frames import holds_numbers, with_columns
 
 __all__ = ["Decoys", "decoy_scores", "plant", "shown_elsewhere", "slope_on_decoys"]
 
@@ -30,7 +30,7 @@ class Decoys(NamedTuple):
         taken = np.arange(len(confidential))
         here = self.fold == fold
         taken[self.row[here]] = self.of[here]
-        shown = confidential.assign(**{name: confidential[name].iloc[taken].set_axis(confidential.index) for name in names})
+        shown = with_columns(confidential, {name: confidential[name].iloc[taken].set_axis(confidential.index) for name in names})
         return shown[of_row != fold]
 
     def table(self) -> pd.DataFrame:

@@ -12,7 +12,7 @@ import pandas as pd
 from riskweighted.common.atomic import write_file
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash
-from riskweighted.common.frames import as_floats, holds_numbers, require_columns
+from riskweighted.common.frames import as_floats, holds_numbers, require_columns, with_columns
 from riskweighted.data.io import DatasetWriter, read_table
 
 __all__ = ["ASSIGNMENT", "DECOYS", "MANIFEST", "check_written", "read_manifest", "read_pack", "write_guide", "write_manifest"]
@@ -97,7 +97,7 @@ def _dataset(path: Path, confidential: pd.DataFrame, names: Sequence[str]) -> pd
     for name in names:
         if holds_numbers(confidential[name]):
             _check_numbers(path, frame[name])
-    return rows.assign(**{name: frame[name].to_numpy() for name in names})
+    return with_columns(rows, {name: frame[name].to_numpy() for name in names})
 
 
 def _check_numbers(path: Path, column: pd.Series) -> None:

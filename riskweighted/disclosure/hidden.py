@@ -13,6 +13,7 @@ import pandas as pd
 from scipy.special import gammaln, log_expit, logit, logsumexp
 from scipy.stats import norm, rankdata
 
+from riskweighted.common.frames import with_columns
 from riskweighted.disclosure.shuffle import released_patterns
 from riskweighted.sequence.fit import Fit
 
@@ -94,7 +95,7 @@ def _terms(fit: Fit, frame: pd.DataFrame, name: str, levels: _Levels, theta: obj
     for number, value in enumerate(levels.values):
         other = pd.Series([value] * len(frame), frame.index, dtype=frame[name].dtype)
         own = frame[name].where(codes == number, other).astype(frame[name].dtype)  # a record's own value where it has the level
-        densities = fit.drawing.log_densities(frame.assign(**{name: own}), elsewhere=True)(theta)  # type: ignore[arg-type]
+        densities = fit.drawing.log_densities(with_columns(frame, {name: own}), elsewhere=True)(theta)  # type: ignore[arg-type]
         made[number] = np.maximum(sum(densities.values()), _IMPOSSIBLE)
     return made
 

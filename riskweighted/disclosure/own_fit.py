@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import ConvergenceWarning, FlatWeightsWarning
+from riskweighted.common.frames import with_columns
 from riskweighted.contract.centring import CentredWeights, OwnFunction
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.contract.synthesizer import data_dependent, is_strange
@@ -210,7 +211,7 @@ def _that_fit(fit: Fit, record: int, mates: np.ndarray, others: np.ndarray) -> n
         return mates
     for some in (mates, others):
         row = fit.confidential.iloc[np.full(len(some), record)]
-        placed = row.assign(**{name: fit.confidential[name].array[some] for name in fit.variables})
+        placed = with_columns(row, {name: fit.confidential[name].array[some] for name in fit.variables})
         fitting = some[~any_broken(fit.prepared.rules.rules, placed)]
         if len(fitting):
             return np.asarray(fitting)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from riskweighted.common.checks import check_names, check_seed
 from riskweighted.common.errors import InputError, listing
-from riskweighted.common.frames import require_columns
+from riskweighted.common.frames import require_columns, with_columns
 from riskweighted.common.native import Frame, GivenFrames, as_pandas
 from riskweighted.common.notebook import card
 from riskweighted.evaluation.computing import added_measures, added_rows, measured_rows
@@ -238,7 +238,7 @@ def evaluate_world(
             progress(done + 1, len(every))
     records = pd.DataFrame({label: scored[label] for label in every}, world.confidential.index)
     chosen = {label: mechanisms[label].risk.risk for label in labelled if label in mechanisms} if mechanisms else {}
-    by_record = records[[CONFIDENTIAL]].assign(**chosen) if chosen else records[[]]
+    by_record = with_columns(records[[CONFIDENTIAL]], chosen) if chosen else records[[]]
     return Evaluation(as_table(row for label in every for row in risk[label]), utility_table(utility.values()), records, by_record)
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from riskweighted.common.checks import check_names
 from riskweighted.common.errors import InputError, listing
-from riskweighted.common.frames import require_columns
+from riskweighted.common.frames import require_columns, with_columns
 from riskweighted.intruder.pairing import Frames, PairingError, as_comparable, as_frames, in_kinds
 from riskweighted.intruder.world import Paired, World
 
@@ -96,5 +96,5 @@ def _independent(paired: Paired, random_seed: int) -> Paired:
     for frame, seed in zip(paired.frames, np.random.SeedSequence(random_seed).spawn(len(paired)), strict=True):
         order = np.random.default_rng(seed).permutation(len(frame))
         moved = frame[[*scenario.known, *scenario.synthetic]]
-        shuffled.append(moved.assign(**{name: moved[name].array[order] for name in scenario.synthetic}))
+        shuffled.append(with_columns(moved, {name: moved[name].array[order] for name in scenario.synthetic}))
     return Paired(paired.world, tuple(shuffled))

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import RiskWeightedWarning
+from riskweighted.common.frames import with_columns
 from riskweighted.contract.categories import target_numbers
 from riskweighted.contract.centring import CentredSums, Centring, OwnFunction, summed
 from riskweighted.contract.intervals import Places, places_of
@@ -59,7 +60,7 @@ def _columns(
     made = sequence_of(PreparedModel(file.synthesizer, records, file.prepared.at(records)))
     centring = centring_of(made, made.blocks[0], function, file.places)
     assert centring is not None  # of a part it always is
-    keyed = records[list(by)].assign(**{KIND: centring.own})[chosen]
+    keyed = with_columns(records[list(by)], {KIND: centring.own})[chosen]
     group = keyed.groupby([*by, KIND], observed=True, dropna=False, sort=False)
     rows, of_chosen = group.ngroups, group.ngroup().to_numpy()
     row = np.full(len(records), rows)  # of those that the model is not fitted to, one more
@@ -92,8 +93,8 @@ def _summed(
     intervals = file.places.intervals
     own = np.maximum(intervals.kind[intervals.of(target_numbers(file.synthesizer, file.prepared, frame))], 0)
     by = [str(name) for name in frame if name != target]
-    keyed = frame[by].assign(**{KIND: own})
-    groups = table[[*by, KIND]].assign(**{_GROUP: np.arange(len(table))})
+    keyed = with_columns(frame[by], {KIND: own})
+    groups = with_columns(table[[*by, KIND]], {_GROUP: np.arange(len(table))})
     where = keyed.merge(groups, on=[*by, KIND], how="left")[_GROUP].to_numpy(dtype=np.int64)
     place = np.where(pd.Series(where).duplicated().to_numpy(), -1, where)
     inside = table[_names(scheme, "interval", len(intervals.lower))].to_numpy()

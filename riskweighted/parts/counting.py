@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.atomic import whole_file
+from riskweighted.common.frames import with_columns
 from riskweighted.parts.gather import ORDER
 from riskweighted.parts.job import Job
 from riskweighted.parts.tasks import Tasks, alone
@@ -104,9 +105,9 @@ def count_bucket(job: Job, number: int, columns: Sequence[str], values: Values, 
     records = whole.loc[chosen, list(columns)]
     if values.standing is not None:
         stand = pd.Series(values.standing, index=values.values.to_numpy())
-        records = records.assign(**{job.target: records[job.target].map(stand).to_numpy()})
+        records = with_columns(records, {job.target: records[job.target].map(stand).to_numpy()})
     weights = {f"{_SCHEME}{scheme}": job.weights(number, scheme)[chosen] for scheme in schemes}
-    return write_counts(job, f"turn-{turn}-{number:06d}", records.assign(**{COUNT: 1}, **weights), columns)
+    return write_counts(job, f"turn-{turn}-{number:06d}", with_columns(records, {COUNT: 1, **weights}), columns)
 
 
 def add_counts(job: Job, name: str, parts: Sequence[Counted], columns: Sequence[str]) -> Counted:

@@ -18,6 +18,7 @@ import pandas as pd
 from riskweighted.common.atomic import whole_file
 from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import file_hash, fingerprint
+from riskweighted.common.frames import with_columns
 from riskweighted.common.room import size
 from riskweighted.data.parts import Parts
 
@@ -88,7 +89,7 @@ def records_of(parts: Parts, columns: Sequence[str], identifier: str | None) -> 
 
     def read(piece: Any) -> pd.DataFrame:
         frame = parts.read(piece, columns, identifier)
-        return frame.assign(**{ORDER: frame.index if identifier is None else frame[identifier]})[[*columns, ORDER]]
+        return with_columns(frame, {ORDER: frame.index if identifier is None else frame[identifier]})[[*columns, ORDER]]
 
     first = parts.pieces[0]
     return dd.from_map(read, list(parts.pieces), meta=read(first).iloc[:0])
@@ -160,13 +161,13 @@ def gather(client: Any, records: Any, known: Sequence[str], patterns: pd.DataFra
     """Write every bucket to `folder`, its records in the order of their patterns and identifiers."""
     buckets = packed(patterns[RECORDS].to_numpy(), room)
     count = int(buckets[-1]) + 1
-    places = patterns[list(known)].assign(**{_BUCKET: buckets})
+    places = with_columns(patterns[list(known)], {_BUCKET: buckets})
 
     def placed(frame: pd.DataFrame) -> pd.DataFrame:
         if not known:
-            return frame.assign(**{_BUCKET: 0})
+            return with_columns(frame, {_BUCKET: 0})
         found = frame[list(known)].merge(places, on=list(known), how="left")[_BUCKET]
-        return frame.assign(**{_BUCKET: found.to_numpy(dtype=np.int64)})
+        return with_columns(frame, {_BUCKET: found.to_numpy(dtype=np.int64)})
 
     def written(frame: pd.DataFrame, partition_info: Any = None) -> pd.DataFrame:
         if partition_info is None:  # how Dask finds out what comes back
@@ -176,7 +177,7 @@ def gather(client: Any, records: Any, known: Sequence[str], patterns: pd.DataFra
         digest = _write_bucket(frame.reset_index(drop=True), list(known), path)
         return pd.DataFrame({"bucket": [number], "records": [len(frame)], "sha256": [digest], "written": [file_hash(path)]})
 
-    meta = placed(records._meta_nonempty).iloc[:0] if not known else records._meta.assign(**{_BUCKET: np.array([], dtype=np.int64)})
+    meta = placed(records._meta_nonempty).iloc[:0] if not known else with_columns(records._meta, {_BUCKET: np.array([], dtype=np.int64)})
     shuffled = records.map_partitions(placed, meta=meta).set_index(_BUCKET, divisions=[*range(count), count - 1], shuffle_method="p2p")
     meta = {"bucket": "int64", "records": "int64", "sha256": "str", "written": "str"}
     told = computed(client, shuffled.map_partitions(written, meta=meta)).set_index("bucket")

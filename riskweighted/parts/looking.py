@@ -14,6 +14,7 @@ import pandas as pd
 
 from riskweighted.common.atomic import whole_file
 from riskweighted.common.datasets import Datasets
+from riskweighted.common.frames import with_columns
 from riskweighted.disclosure.setting import LOOKED_AT
 from riskweighted.parts.drawing import part_file
 from riskweighted.parts.gather import ORDER
@@ -92,8 +93,8 @@ def look(job: Job, number: int, chosen: np.ndarray | None, labels: Sequence[str]
     some = np.flatnonzero(job.places("check", records, [ORDER]) / 2.0**64 <= CHECKED / job.gathered.records)
     drawn = {label: pd.read_parquet(part_file(job.result / "synthetic" / label, number)) for label in labels}
     known = pd.read_parquet(part_file(job.result / "confidential" / "records", number)).drop(columns=ORDER)
-    released = _beside(records, drawn, rows).assign(**{STANDS_FOR: stands_for})
-    checked = _beside(records, drawn, some).assign(**{name: column.to_numpy()[some] for name, column in known.items()})
+    released = with_columns(_beside(records, drawn, rows), {STANDS_FOR: stands_for})
+    checked = with_columns(_beside(records, drawn, some), {name: column.to_numpy()[some] for name, column in known.items()})
     return Looked(_written(job, f"released-{number:06d}", released), _written(job, f"checked-{number:06d}", checked))
 
 
@@ -104,7 +105,7 @@ def _beside(records: pd.DataFrame, drawn: Mapping[str, pd.DataFrame], rows: np.n
         for label, table in drawn.items()
         for place, (_, column) in enumerate(table.items(), 1)
     }
-    return records.iloc[rows].assign(**columns)
+    return with_columns(records.iloc[rows], columns)
 
 
 def join_looked(parts: Sequence[Looked]) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
+from riskweighted.common.frames import with_columns
 from riskweighted.common.numbers import exactly
 from riskweighted.common.text import escape_markdown, for_spreadsheet
 from riskweighted.data.variable import Variable
@@ -71,7 +72,7 @@ def codebook(
 def with_descriptions(book: pd.DataFrame, names: Sequence[str], described: Mapping[str, Variable]) -> pd.DataFrame:
     """A codebook of the columns `names` with what is said of each: label, value labels, codes that mean missing."""
     told = pd.DataFrame([described.get(name, Variable()).in_words() for name in names])
-    return book.assign(**{str(name): list(map(for_spreadsheet, told[name])) for name in told})
+    return with_columns(book, {str(name): list(map(for_spreadsheet, told[name])) for name in told})
 
 
 def _type(column: pd.Series) -> str:

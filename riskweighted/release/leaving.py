@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.datasets import Datasets
+from riskweighted.common.frames import with_columns
 from riskweighted.data.io import spells_alike
 from riskweighted.data.typed import without_untold
 from riskweighted.data.variable import Variable
@@ -65,9 +66,9 @@ def _without_untold(datasets: Sequence[pd.DataFrame], described: Variables) -> S
             for columns, column in zip(altered, without_untold([columns[name] for columns in altered], stated), strict=True):
                 columns[name] = column
         elif (column := without_untold([base[name]], stated)[0]).dtype != base[name].dtype:
-            base = base.assign(**{name: column})
+            base = with_columns(base, {name: column})
     return Datasets(base, altered)
 
 
 def _with(base: pd.DataFrame, confidential: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
-    return base.assign(**{name: confidential[name].set_axis(base.index) for name in names})
+    return with_columns(base, {name: confidential[name].set_axis(base.index) for name in names})

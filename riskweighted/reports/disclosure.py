@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
+from riskweighted.common.frames import with_columns
 from riskweighted.common.numbers import SHARE, by_digits, in_column, shared_digits
 from riskweighted.evaluation.summary import FIT_COLUMNS, summary_columns
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, distinct, statistics_of
@@ -66,7 +67,7 @@ def releasable(
         shown = {each for each in ruled if each.measure.disclosure is not Disclosure.LEFT_OUT}
         rows = kept[name][[each in shown for each in statistics_of(kept[name])]].reset_index(drop=True)
         numbers = ["value", "lower", "upper", "overlap"]
-        kept[name] = rows.assign(**rows[numbers].apply(pd.to_numeric, errors="coerce"))
+        kept[name] = with_columns(rows, rows[numbers].apply(pd.to_numeric, errors="coerce"))
     known = {column.name for column in summary_columns(tables["risk"], tables["utility"]) if column.measure.disclosure is not None}
     fits = [column.name for column in FIT_COLUMNS]
     withheld["summary"] = sum(name not in {"label", *fits, *known} for name in tables["summary"])

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.frames import as_floats
+from riskweighted.common.frames import as_floats, with_columns
 from riskweighted.contract.categories import codes_in, target_numbers
 from riskweighted.contract.synthesizer import Draw
 from riskweighted.design.distinct import Distinct
@@ -207,7 +207,7 @@ class _Walk:
             precision = precision_of(self.precision, link.variable)
             values = self.fit.drawing.values_at(link, frame, self.encoded, self.thetas, self.rng, at, precision)
             tries[again] += 1
-            drawn = frame.iloc[at].assign(**{link.variable: outcomes.column(values, at)})
+            drawn = with_columns(frame.iloc[at], {link.variable: outcomes.column(values, at)})
             again = again[any_broken(checked, drawn)]
         return tries
 

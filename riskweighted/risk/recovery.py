@@ -9,6 +9,7 @@ import pandas as pd
 from scipy.special import logsumexp, softmax
 
 from riskweighted.common.errors import InputError, listing
+from riskweighted.common.frames import with_columns
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.intruder.pairing import Frames
 from riskweighted.intruder.scenario import Scenario
@@ -212,14 +213,14 @@ def _attacked(fit: "Fit", scenario: Scenario, variable: str | None) -> str:
 
 def _terms(fit: "Fit", frame: pd.DataFrame, thetas: Sequence["Thetas"]) -> Iterator[dict[str, np.ndarray]]:
     """log p(value_i | theta) of every variable of a frame, (n,) by variable, draw by draw."""
-    return map(fit.drawing.log_densities(fit.confidential.assign(**{name: frame[name] for name in fit.variables})), thetas)
+    return map(fit.drawing.log_densities(with_columns(fit.confidential, {name: frame[name] for name in fit.variables})), thetas)
 
 
 def _altered(confidential: pd.DataFrame, name: str, places: np.ndarray, values: np.ndarray) -> pd.DataFrame:
     """The confidential data with other values (m,) of a variable in some records."""
     column = confidential[name].to_numpy(dtype=float, na_value=np.nan).copy()
     column[places] = values
-    return confidential.assign(**{name: column})
+    return with_columns(confidential, {name: column})
 
 
 def _places(index: pd.Index, records: Sequence[Hashable]) -> np.ndarray:

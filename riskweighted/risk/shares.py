@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.frames import holds_numbers
+from riskweighted.common.frames import holds_numbers, with_columns
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.design.precision import Precision
 from riskweighted.intruder.statuses import AMOUNT
@@ -95,7 +95,7 @@ class RiskShares:
         """The figure where the values of some predictors are exchanged among the records, those of a record together."""
         rng, data = np.random.default_rng(self.random_seed), self.fit.confidential
         order = rng.permutation(len(data))
-        frame = data.assign(**{name: data[name].take(order).set_axis(data.index) for name in names})
+        frame = with_columns(data, {name: data[name].take(order).set_axis(data.index) for name in names})
         exchanged = at_other_predictors(self.fit, frame)
         masses, mass = ball_masses(exchanged, self.world, self.precision), np.zeros(len(data))
         for place in self.draws:

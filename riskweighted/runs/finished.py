@@ -13,6 +13,7 @@ import pandas as pd
 from riskweighted.common.datasets import Datasets
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash
+from riskweighted.common.frames import with_columns
 from riskweighted.common.seeds import Streams
 from riskweighted.data.io import read_datasets, read_table
 from riskweighted.data.variable import TEXTS
@@ -234,7 +235,7 @@ class SampledRun(FinishedRun):
 
     @cached_property
     def expected(self) -> pd.DataFrame:
-        return self._told("expected", self.schemes).assign(**{CONFIDENTIAL: self._sample[f"{OURS}risk {CONFIDENTIAL}"]})
+        return with_columns(self._told("expected", self.schemes), {CONFIDENTIAL: self._sample[f"{OURS}risk {CONFIDENTIAL}"]})
 
     @cached_property
     def weights(self) -> pd.DataFrame:
@@ -284,7 +285,7 @@ def _shared(first: pd.DataFrame, read: Sequence[Mapping[str, pd.Series] | pd.Dat
     altered = [dataset for dataset in read if not isinstance(dataset, pd.DataFrame)]
     if len(altered) == len(read):
         return Datasets(first, altered)
-    return [dataset if isinstance(dataset, pd.DataFrame) else first.assign(**dataset) for dataset in read]
+    return [dataset if isinstance(dataset, pd.DataFrame) else with_columns(first, dataset) for dataset in read]
 
 
 def _typed(datasets: Sequence[pd.DataFrame], described: Variables) -> Sequence[pd.DataFrame]:

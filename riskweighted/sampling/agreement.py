@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskweighted.common.frames import with_columns
 from riskweighted.contract.categories import categories_of
 from riskweighted.contract.centring import Centring
 from riskweighted.contract.distribution import draw_values
@@ -159,7 +160,7 @@ def check_blind(synthesizer: Synthesizer, prepared: Any, theta: Draw, confidenti
         return
     frame = confidential.iloc[:_BLIND]
     order = np.random.default_rng(0).permutation(len(frame))
-    permuted = frame.assign(**{synthesizer.target: frame[synthesizer.target].array[order]})
+    permuted = with_columns(frame, {synthesizer.target: frame[synthesizer.target].array[order]})
     make = prepared.at if callable(getattr(prepared, "at", None)) else synthesizer.prepare
     (given, levels), (moved, others) = (_drawn(synthesizer, theta, make(rows), frame) for rows in (frame, permuted))
     same = np.allclose(given, moved, rtol=1e-9, atol=1e-9)

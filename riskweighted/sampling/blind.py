@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
+from riskweighted.common.frames import with_columns
 from riskweighted.contract.categories import target_numbers
 from riskweighted.contract.distribution import draw_values, log_densities
 from riskweighted.contract.synthesizer import ContractError, Draw, Synthesizer, data_dependent, keeps_true_values
@@ -121,7 +122,7 @@ def _frames(synthesizer: Synthesizer, frame: pd.DataFrame) -> dict[str, pd.DataF
     column = frame[name]
     numeric = pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype)
     moved = moved_targets(column, callable(getattr(synthesizer, "categories", None)) or not numeric)
-    return {**{move: frame.assign(**{name: values}) for move, values in moved.items()}, _TRUTH: frame}
+    return {**{move: with_columns(frame, {name: values}) for move, values in moved.items()}, _TRUTH: frame}
 
 
 def _judge(synthesizer: Synthesizer, shown: dict[str, Shown], guaranteed: bool, declared: bool) -> None:

@@ -15,7 +15,7 @@ import xarray as xr
 from riskweighted.common.counted import checked_counts
 from riskweighted.common.errors import ExplosionWarning, InputError
 from riskweighted.common.fingerprints import counted_fingerprint
-from riskweighted.common.frames import as_floats
+from riskweighted.common.frames import as_floats, with_columns
 from riskweighted.common.survey import checked_survey
 from riskweighted.contract.categories import categories_of, target_numbers
 from riskweighted.contract.centring import Centring
@@ -237,7 +237,7 @@ class BlockFit:
         alpha, terms = self.weights.to_numpy(), log_densities(self.synthesizer, prepared, values)
         if self.centring is None:
             return lambda theta: np.where(alpha > 0, alpha * np.where(alpha > 0, terms(theta), 0.0), 0.0)
-        intervals, frame = self.centring.intervals, columns.assign(**{self.synthesizer.target: values})
+        intervals, frame = self.centring.intervals, with_columns(columns, {self.synthesizer.target: values})
         held = replace(self.centring, own=np.maximum(intervals.kind[intervals.of(values)], 0))
         term = CentredTerm(self.synthesizer, prepared, frame, held)
         return lambda theta: term.contributions(theta, alpha, terms(theta))

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from riskweighted.common.frames import with_columns
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.contract.synthesizer import is_strange
 from riskweighted.guarantee.ledger import without_ledger
@@ -39,7 +40,7 @@ def not_leaving(fit: Fit) -> Fit:
 def _permuted(frame: pd.DataFrame, names: list[str], rng: np.random.Generator) -> pd.DataFrame:
     """The columns in another order of rows, all in the same one, so that what holds between them still does."""
     order = rng.permutation(len(frame))
-    return frame.assign(**{name: frame[name].array[order] for name in names})
+    return with_columns(frame, {name: frame[name].array[order] for name in names})
 
 
 def refuse_seeing(fit: Fit) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
-from riskweighted.common.frames import as_floats
+from riskweighted.common.frames import as_floats, with_columns
 from riskweighted.contract.categories import codes_in
 from riskweighted.contract.distribution import draw_values, log_densities
 from riskweighted.contract.synthesizer import Draw
@@ -102,7 +102,7 @@ class Drawing:
             values[rows] = self.values_at(link, frame, encoded, thetas, rng, rows, precision_of(precision, link.variable), stuck)
             if not checked:
                 return values
-            drawn = frame.assign(**{link.variable: outcomes.column(values)})
+            drawn = with_columns(frame, {link.variable: outcomes.column(values)})
             rows = rows[any_broken(checked, drawn)[rows]]
             if stuck:
                 rows = np.setdiff1d(rows, np.concatenate(stuck))

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
-from riskweighted.common.frames import as_floats, holds_numbers, require_columns
+from riskweighted.common.frames import as_floats, holds_numbers, require_columns, with_columns
 from riskweighted.common.survey import checked_survey
 from riskweighted.contract.categories import categories_of
 from riskweighted.contract.synthesizer import Synthesizer, keeps_true_values
@@ -274,7 +274,7 @@ class _Linking:
             names = [column for column, kept in zip(prepared.names_of(sources), keep, strict=True) if kept]
             formula = f"`{name}` ~ " + (" + ".join(f"`{column}`" for column in names) or "1")
         unfitted = Block(name, self.variable, status, member, sources, keep, model=None)  # type: ignore[arg-type]
-        frame = prepared.columns_of(unfitted, prepared.confidential, self.encoded, rows).assign(**{name: target})
+        frame = with_columns(prepared.columns_of(unfitted, prepared.confidential, self.encoded, rows), {name: target})
         try:
             synthesizer = make(formula)
             if keeps_true_values(synthesizer):

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
-from riskweighted.common.frames import require_columns
+from riskweighted.common.frames import require_columns, with_columns
 from riskweighted.design.design import Design
 from riskweighted.design.distinct import Distinct
 from riskweighted.design.formulas import split_formula
@@ -91,7 +91,7 @@ def response_of(column: pd.Series, scale: str | None, values: tuple[object, ...]
 def without_codes(frame: pd.DataFrame, codes: Mapping[str, Sequence[float]]) -> pd.DataFrame:
     """A frame whose special codes are missing values."""
     coded = {name: frame[name] for name, special in codes.items() if name in frame.columns and len(special)}
-    return frame.assign(**{name: column.mask(column.isin(list(codes[name]))) for name, column in coded.items()}) if coded else frame
+    return with_columns(frame, {name: column.mask(column.isin(list(codes[name]))) for name, column in coded.items()}) if coded else frame
 
 
 def is_complete(frame: pd.DataFrame, names: Sequence[str]) -> np.ndarray:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from riskweighted.common.frames import with_columns
 from riskweighted.contract.centring import Intervals
 from riskweighted.contract.intervals import values_within
 from riskweighted.contract.layout import layout_of
@@ -230,7 +231,7 @@ class BlockEstimands:
             numbers = analysis.target(pd.DataFrame({analysis.response: column}))[None]
         else:
             some = data.iloc[rows]
-            numbers = np.column_stack([analysis.target(some.assign(**{analysis.response: value})) for value in asked])
+            numbers = np.column_stack([analysis.target(with_columns(some, {analysis.response: value})) for value in asked])
         known = np.isfinite(numbers).astype(float)
         made = (np.nan_to_num(numbers) @ share, known @ share)
         return Sums(names, *made, fitted[rows], sloping[rows])
