@@ -4,6 +4,7 @@ import atexit
 import errno
 import gc
 import io
+import os
 import sys
 import traceback
 import warnings
@@ -54,6 +55,10 @@ PANELS: dict[str, tuple[Callable[..., None], ...]] = {
 
 _KEPT = "fits and cells that a run or a sweep had finished are kept beside the output folder (.partial, confidential)"
 
+# Code comes from where Python is installed, never from the folder of data in which somebody stands: processes that we start do not import
+# from there, and a .numba_config.yaml there does not say where compiled functions are.
+_OWN_CODE = {"PYTHONSAFEPATH": "1", "NUMBA_CACHE_DIR": ""}
+
 app = typer.Typer(
     no_args_is_help=True,
     context_settings=HELP_NAMES,
@@ -87,6 +92,7 @@ def main() -> None:
     warnings.showwarning = _show_warning(set())
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a name of other letters than the stream has, as a pipe on Windows
+    os.environ.update(_OWN_CODE | os.environ)
     atexit.register(gc.freeze)  # a process that ends need not look through all that it loaded, which took half a second
     debug = "--debug" in sys.argv
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]

@@ -125,7 +125,7 @@ def centre_all(tasks: Tasks, synthesizer: Synthesizer, values: Values, columns: 
     alone: Any = replace(synthesizer, formula=f"`{synthesizer.target}` ~ 1")  # type: ignore[type-var]
     file = _file_of(alone, values.values, values.counts)
     by = [name for name in columns if name != synthesizer.target]
-    found = dict(tasks.each("summing what centring takes off", "centred", _centre_bucket, file, by, some))
+    found = dict(tasks.each("summing what centring takes off", _centre_bucket, file, by, some))
     return Centred(file, add_all(tasks, "centred", [found[number] for number in tasks.job.numbers], [*by, KIND]))
 
 

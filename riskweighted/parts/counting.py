@@ -16,7 +16,7 @@ from riskweighted.common.atomic import whole_file
 from riskweighted.common.frames import with_columns
 from riskweighted.parts.gather import ORDER
 from riskweighted.parts.job import Job
-from riskweighted.parts.tasks import Tasks, alone
+from riskweighted.parts.tasks import Tasks
 
 __all__ = ["COUNT", "Counted", "Values", "add_all", "add_values", "count_all", "fitted_to", "values_of", "write_counts"]
 
@@ -70,7 +70,7 @@ def add_values(parts: Sequence[Values]) -> Values:
 
 def count_all(tasks: Tasks, columns: Sequence[str], values: Values, schemes: Sequence[str], turn: int = 0) -> Counted:
     """The counted records of the file: those of all buckets, added in a tree whose shape follows from the buckets alone."""
-    found = dict(tasks.each("counting distinct records", f"counted-{turn}", count_bucket, columns, values, schemes, turn))
+    found = dict(tasks.each("counting distinct records", count_bucket, columns, values, schemes, turn))
     return add_all(tasks, f"counted-{turn}", [found[number] for number in tasks.job.numbers], columns)
 
 
@@ -80,7 +80,7 @@ def add_all(tasks: Tasks, what: str, parts: list[Counted], columns: Sequence[str
     while len(parts) > 1:
         stage, starts = f"{what}-added-{level}", range(0, len(parts), _TOGETHER)
         wanted = [(f"{stage}-{place:06d}", parts[start : start + _TOGETHER]) for place, start in enumerate(starts)]
-        added = [(alone, tasks.job, stage, place, add_counts, name, group, columns) for place, (name, group) in enumerate(wanted)]
+        added = [(add_counts, tasks.job, name, group, columns) for name, group in wanted]
         of_place = dict(tasks.done("adding counts", added))
         parts, level = [of_place[place] for place in range(len(wanted))], level + 1
     return parts[0]

@@ -1,16 +1,19 @@
 """The fit of a scheme to counted records, once, anywhere; and what draws from it for the records of a bucket."""
 
-import pickle
+import io
+import json
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 
-from riskweighted.common.atomic import write_file
+from riskweighted.common import errors
+from riskweighted.common.atomic import keep, recall, write_file
 from riskweighted.common.errors import RiskWeightedWarning
 from riskweighted.common.frames import as_floats
 from riskweighted.contract.centring import CentredSums, CentredWeights
@@ -21,6 +24,7 @@ from riskweighted.parts.centred import Centred
 from riskweighted.parts.counting import Counted, Values
 from riskweighted.parts.job import Job
 from riskweighted.sampling.block_fit import FAR
+from riskweighted.sampling.saving import read_sealed, sealed
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.fitting import fit_sequence
 from riskweighted.sequence.prepare import prepare_sequence
@@ -47,16 +51,19 @@ def with_standing(synthesizer: Synthesizer, values: Values) -> tuple[Synthesizer
 
 @dataclass(frozen=True)
 class LightFit:
-    """The fit of a scheme without the data that it was fitted to, in a file. Confidential: it carries what was learned of them."""
+    """The fit of a scheme without the data that it was fitted to. Confidential: it carries what was learned of them.
+
+    ``path``: a file of the posterior draws; ``without``: the fit without draws.
+    """
 
     path: Path
     rows: int
     scheme: str
+    without: Fit = field(repr=False)
 
     def light(self) -> Fit:
         """The fit of one record."""
-        fit: Fit = pickle.loads(self.path.read_bytes())
-        return fit
+        return self.without.changed(posterior=read_sealed(self.path))
 
     def on(self, records: pd.DataFrame, alpha: np.ndarray, weighting: World | None = None, making: Mapping[str, Any] | None = None) -> Fit:
         """The fit of these records with their weights (n,).
@@ -84,18 +91,26 @@ class Fitted(NamedTuple):
 
 
 def fit_counted(job: Job, synthesizer: Synthesizer, scheme: str, counted: Counted, values: Values, centred: Centred | None) -> Fitted:
-    """Sample the pseudo posterior of a scheme; the light fit is kept in a file."""
-    study = job.study
+    """Sample the pseudo posterior of a scheme, or read what a command that was killed had sampled; draws are kept in files."""
     frame, counts, alpha = counted.read(scheme)
     prepared = prepare_sequence(synthesizer, frame, counts=counts)
-    sampling = replace(study.sampling, cores=1)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        fit = fit_sequence(prepared, _weights(job, scheme, frame, counts, alpha, centred), sampling, job.streams.seed_for("fit", scheme))
+    weights, seed = _weights(job, scheme, frame, counts, alpha, centred), job.streams.seed_for("fit", scheme)
+    paths = [_file(job, scheme, ending) for ending in ("fit", "said")]
+    archive, told = (recall(path, f"{job.key}/{path.name}") for path in paths)
+    if archive is None or told is None:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            fit = fit_sequence(prepared, weights, replace(job.study.sampling, cores=1), seed)
+        ours = [each for each in caught if issubclass(each.category, RiskWeightedWarning)]
+        archive, told = fit.to_bytes(), json.dumps([(each.category.__name__, str(each.message)) for each in ours]).encode()
+        for path, content in zip(paths, (archive, told), strict=True):
+            keep(path, content, f"{job.key}/{path.name}")
+    else:
+        fit = read_fit(io.BytesIO(archive), prepared, weights, seed)
     light = _light(fit, values)
-    precision = LEVELS if light.categories is not None else in_words(study.release.precision_of(job.target) or light.precision)
-    said = tuple((each.category, str(each.message)) for each in caught if issubclass(each.category, RiskWeightedWarning))
-    return Fitted(_kept(job, scheme, light, counted.rows), fit.diagnostics, fit.to_bytes(), precision, said)
+    precision = LEVELS if light.categories is not None else in_words(job.study.release.precision_of(job.target) or light.precision)
+    said = tuple((getattr(errors, name, RiskWeightedWarning), text) for name, text in json.loads(told))
+    return Fitted(_kept(job, scheme, light, counted.rows), fit.diagnostics, archive, precision, said)
 
 
 def _weights(
@@ -148,7 +163,11 @@ def _light(fit: Fit, values: Values) -> Fit:
 
 
 def _kept(job: Job, scheme: str, light: Fit, rows: int) -> LightFit:
-    """A light fit in its file."""
-    path = job.folder / "fits" / f"{job.study.weights.schemes.index(scheme)}.fit"
-    write_file(path, pickle.dumps(light, protocol=pickle.HIGHEST_PROTOCOL), private=True)
-    return LightFit(path, rows, scheme)
+    """A light fit, whose draws are written to their file."""
+    path = _file(job, scheme, "draws")
+    write_file(path, sealed(light.posterior), private=True)
+    return LightFit(path, rows, scheme, light.changed(posterior=xr.Dataset(), stats=None))
+
+
+def _file(job: Job, scheme: str, ending: str) -> Path:
+    return job.folder / "fits" / f"{job.study.weights.schemes.index(scheme)}.{ending}"

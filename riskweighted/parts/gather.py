@@ -6,6 +6,7 @@ alone, whoever does the work and however the records are spread over parts.
 
 import errno
 import hashlib
+import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -82,6 +83,18 @@ class Gathered:
     def patterns(self) -> int:
         return sum(bucket.patterns for bucket in self.buckets)
 
+    def to_keep(self) -> bytes:
+        """What is said of the buckets, as JSON."""
+        buckets = [bucket[1:] for bucket in self.buckets]
+        return json.dumps({"buckets": buckets, "singletons": self.singletons, "room": self.room}).encode()
+
+    @classmethod
+    def kept(cls, folder: Path, content: bytes) -> "Gathered":
+        """The same of what `to_keep` gave; `folder`: where the buckets lie."""
+        told = json.loads(content)
+        buckets = tuple(Bucket(_file(folder, number), *of) for number, of in enumerate(told["buckets"]))
+        return cls(buckets, int(told["singletons"]), int(told["room"]))
+
 
 def records_of(parts: Parts, columns: Sequence[str], identifier: str | None) -> Any:
     """Columns of all records as a frame of Dask, a piece a partition, with the column ``ORDER``."""
@@ -151,7 +164,7 @@ def refuse_repeated(client: Any, records: Any, identifier: str) -> None:
     def repeated(frame: pd.DataFrame) -> pd.DataFrame:
         return pd.DataFrame({"count": [int(frame[ORDER].duplicated().sum())]})
 
-    counts = records[[ORDER]].shuffle(on=ORDER).map_partitions(repeated, meta={"count": "int64"})
+    counts = records[[ORDER]].shuffle(on=ORDER, shuffle_method="p2p").map_partitions(repeated, meta={"count": "int64"})
     count = int(computed(client, counts["count"].sum()))
     if count:
         raise InputError(f"data.id {identifier!r}: {count:,} records have an identifier that another one has; valid is one for each record")

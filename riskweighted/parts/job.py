@@ -1,15 +1,12 @@
-"""What every worker knows of a study by parts, and what it keeps of finished work so that nothing is done twice."""
+"""What every worker knows of a study by parts."""
 
-import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.atomic import keep, recall
 from riskweighted.common.seeds import Streams
 from riskweighted.intruder.world import World, make_world
 from riskweighted.parts.gather import Gathered, read_bucket
@@ -17,15 +14,13 @@ from riskweighted.runs.study import Study
 
 __all__ = ["Job"]
 
-T = TypeVar("T")
-
 
 @dataclass(frozen=True)
 class Job:
     """A study on gathered records. Confidential.
 
-    ``folder``: where finished work is kept, which all workers see; ``result``: where the files of the run are written; ``key``: a digest of
-    all that decides what is computed.
+    ``folder``: where work is kept that all workers read; ``result``: where the files of the run are written; ``key``: a digest of all that
+    decides what is computed.
     """
 
     study: Study = field(repr=False)
@@ -58,18 +53,6 @@ class Job:
     def world(self, records: pd.DataFrame, *, weighing: bool = False) -> World:
         """Records of whole known patterns as the intruder of the weights, or of the evaluation, sees them."""
         return make_world(records, self.study.weighting_scenario() if weighing else self.study.evaluating_scenario())
-
-    def once(self, stage: str, number: int, make: Callable[[], T]) -> T:
-        """What `make` gives, or gave a worker before, if the ``files`` that it says it left in the results are there."""
-        path, made_for = self.folder / stage / f"{number:06d}", f"{self.key}/{stage}/{number}"
-        kept = recall(path, made_for)
-        if kept is not None:
-            value: T = pickle.loads(kept)  # our own file, in a folder that is its owner's only, as its seal says
-            if all((self.result / name).is_file() for name in getattr(value, "files", ())):
-                return value
-        value = make()
-        keep(path, pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL), made_for)
-        return value
 
     def places(self, purpose: str, records: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
         """A secret random number for each record, the same for all that agree in some columns, (n,) of uint64."""

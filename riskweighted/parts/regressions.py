@@ -72,16 +72,14 @@ def _reported(tasks: Tasks, analyses: Sequence[Analysis]) -> tuple[Analysis, ...
     """The regressions without what too few records tell of."""
     if not analyses:
         return ()
-    total = reduce(plus, (found for _, found in tasks.each("reading regressions", "regressions", _products_of_bucket, analyses)))
+    total = reduce(plus, (found for _, found in tasks.each("reading regressions", _products_of_bucket, analyses)))
     logistic: dict[str, Point | LeastSquares | None] = {
         str(place): begun(products) for place, products in enumerate(total) if analyses[place].logistic
     }
-    turn = 0
     while points := {place: at for place, at in logistic.items() if isinstance(at, Point)}:
-        looks = tasks.each("solving logistic regressions", f"logistic-{turn}", _logistic_of_bucket, analyses, points)
+        looks = tasks.each("solving logistic regressions", _logistic_of_bucket, analyses, points)
         sums = reduce(plus, (told for _, told in looks))
         logistic |= {place: advanced(total[int(place)], points[place], each) for place, each in sums.items()}
-        turn += 1
     reported = []
     for place, (analysis, products) in enumerate(zip(analyses, total, strict=True)):
         at = logistic[str(place)] if analysis.logistic else products.solved()

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import pickle
 import shutil
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,7 +37,7 @@ from riskweighted.parts.looking import choose_patterns, known_patterns_of, look
 from riskweighted.parts.measuring import Common, Question, again_bucket, find_cuts, measure_bucket
 from riskweighted.parts.regressions import read_regressions
 from riskweighted.parts.tables import Told
-from riskweighted.parts.tasks import Tasks, alone
+from riskweighted.parts.tasks import Tasks
 from riskweighted.parts.weighing import weigh_bucket, weigh_by_fit
 from riskweighted.runs.folder import check_replaceable
 from riskweighted.runs.randomness import keep_entropy, run_streams
@@ -106,7 +105,7 @@ def run_by_parts(
             keep_entropy(streams, working.folder)
             key = _key(study, gathered, streams)
             folder = _only(working.folder, f"{_WORK}{key}")
-            job = Job(study, gathered, folder, folder / "files", streams, key)
+            job = Job(study, gathered, folder, working.result, streams, key)
             return _Stages(Tasks(client, job, told), columns).run(working)
 
 
@@ -173,14 +172,13 @@ def _gathered(client: Any, study: Study, parts: Parts, columns: Sequence[str], p
     folder = _only(partial, f"{_BUCKETS}{key}")
     kept = recall(folder / "gathered", key)
     if kept is not None:
-        found: Gathered = pickle.loads(kept)
-        found = replace(found, buckets=tuple(bucket._replace(path=folder / bucket.path.name) for bucket in found.buckets))
+        found = Gathered.kept(folder, kept)
         with reporter.step("looking at the records that were gathered before"):
             if all(client.gather(client.map(is_whole, found.buckets, pure=False))):
                 return found
     with reporter.step("gathering records by known pattern"):
         made = gather(client, records_of(parts, columns, study.data.id), study.scenario.known, patterns, folder, room)
-    keep(folder / "gathered", pickle.dumps(made), key)
+    keep(folder / "gathered", made.to_keep(), key)
     return made
 
 
@@ -213,7 +211,7 @@ class _Stages:
 
     def _weighed(self) -> tuple[Values, dict[str, float], list[dict[str, pd.DataFrame]]]:
         """Values of the whole file, sums of the weights that are made of the data alone, and records of which regressions are read."""
-        found = dict(self.tasks.each("weighing records", "weighed", weigh_bucket))
+        found = dict(self.tasks.each("weighing records", weigh_bucket))
         schemes = next(iter(found.values())).sums
         sums = {scheme: sum(found[number].sums[scheme] for number in self.job.numbers) for scheme in schemes}
         parts = [found[number] for number in self.job.numbers]
@@ -227,7 +225,7 @@ class _Stages:
         later = [scheme for scheme in schemes if scheme not in first]
         if later:
             light = {scheme: fitted.fit for scheme, fitted in fits.items()}
-            made = dict(self.tasks.each("weighing records by fits", "weighed-by-fit", weigh_by_fit, later, light))
+            made = dict(self.tasks.each("weighing records by fits", weigh_by_fit, later, light))
             sums |= {scheme: sum(made[number][scheme] for number in self.job.numbers) for scheme in later}
             fits |= self._fits(synthesizer, later, values, 1)
         return {scheme: fits[scheme] for scheme in self.study.weights.schemes}
@@ -237,10 +235,7 @@ class _Stages:
         read = [name for name in self.columns if name in (*self.study.synthesizer.columns, self.job.target)]
         counted = count_all(self.tasks, read, values, schemes, turn)
         centred = centre_all(self.tasks, synthesizer, values, read, schemes)
-        tasks = [
-            (alone, self.job, f"fitted-{turn}", place, fit_counted, synthesizer, scheme, counted, values, centred)
-            for place, scheme in enumerate(schemes)
-        ]
+        tasks = [(fit_counted, self.job, synthesizer, scheme, counted, values, centred) for scheme in schemes]
         fitting = self.tasks.done(f"fitting {len(schemes)} schemes", tasks, self._at_once(_OF_ROW * counted.rows))
         fits = {schemes[place]: fitted for place, fitted in fitting}
         for scheme in schemes:
@@ -257,32 +252,28 @@ class _Stages:
         """Datasets drawn and written, and risk and utility as sums over the buckets."""
         with self.tasks.reporter.step("finding the isolated records"):
             common = Common(find_cuts(self.job, told.values), told.regressions)
-        for _, found in self.tasks.each("drawing and measuring", "measured", measure_bucket, light, common):
+        for _, found in self.tasks.each("drawing and measuring", measure_bucket, light, common):
             told = told.with_bucket(found)
         told.warn_of_far()
-        turn = 0
         while asked := told.asked():
-            again = self.tasks.each("looking at risks again", f"again-{turn}", again_bucket, common, Question(asked))
-            told, turn = told.completed(tallies for _, tallies in again), turn + 1
+            again = self.tasks.each("looking at risks again", again_bucket, common, Question(asked))
+            told = told.completed(tallies for _, tallies in again)
         return told
 
     def _asked(self, told: Told, light: Mapping[str, LightFit]) -> Told:
         """What the releases give away, and whether the fits suit the data, of records that are looked at."""
-        found = dict(self.tasks.each("choosing records to look at", "patterns", known_patterns_of))
+        found = dict(self.tasks.each("choosing records to look at", known_patterns_of))
         chosen = choose_patterns([found[number] for number in self.job.numbers])
-        looked = dict(self.tasks.each("looking at some records", "looked", look, chosen, list(light)))
+        looked = dict(self.tasks.each("looking at some records", look, chosen, list(light)))
         parts = [looked[number] for number in self.job.numbers]
         labels, at_once = list(light), self._at_once(_OF_LOOKED * min(LOOKED_AT, self.job.gathered.records))
         tasks: list[tuple[Any, ...]]
-        tasks = [(alone, self.job, "disclosed", place, disclose_looked, label, light, parts) for place, label in enumerate(labels)]
+        tasks = [(disclose_looked, self.job, label, light, parts) for label in labels]
         disclosed = dict(self.tasks.done("measuring disclosure beyond inference", tasks, at_once))
-        tasks = [(alone, self.job, "checked", place, check_looked, label, light[label], parts) for place, label in enumerate(labels)]
+        tasks = [(check_looked, self.job, label, light[label], parts) for label in labels]
         checked = dict(self.tasks.done("comparing the fits with the data", tasks))
         centred = [label for label in labels if is_centred(label)]
-        tasks = [
-            (alone, self.job, "ratios", place, ratios_looked, label, light[label], parts, told.regressions)
-            for place, label in enumerate(centred)
-        ]
+        tasks = [(ratios_looked, self.job, label, light[label], parts, told.regressions) for label in centred]
         ratios = dict(self.tasks.done("finding what centring costs", tasks)) if centred else {}
         return replace(
             told,

@@ -144,6 +144,4 @@ class Told:
         gathered = self.job.gathered
         read = {"records": total, "sha256": gathered.digest, "parts": len(gathered.buckets), "room": gathered.room}
         write_manifest(study, self.job.streams, self.job.result, precision, read, hashes=self.files)
-        for written in self.job.result.iterdir():
-            written.rename(working.result / written.name)
         return Run(working.out, result, convergence, summary, fit_check, verdicts=verdicts)

@@ -1,8 +1,7 @@
-"""Tasks of a study by parts on a Dask cluster: of every bucket, or of the whole file, each done once and then kept."""
+"""Tasks of a study by parts on a Dask cluster: of every bucket, or of the whole file."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, TypeVar
 
 from riskweighted.common.errors import InputError
@@ -10,19 +9,9 @@ from riskweighted.common.progress import Reporter
 from riskweighted.parts.gather import OFTEN_FOR_WANT_OF_MEMORY
 from riskweighted.parts.job import Job
 
-__all__ = ["Tasks", "alone"]
+__all__ = ["Tasks"]
 
 T = TypeVar("T")
-
-
-def alone(job: Job, stage: str, place: int, function: Callable[..., T], *arguments: Any) -> T:
-    """A task of the whole file, the one of its stage at a place."""
-    return job.once(stage, place, partial(function, job, *arguments))
-
-
-def _of_bucket(job: Job, stage: str, number: int, function: Callable[..., T], *arguments: Any) -> T:
-    """A task of a bucket."""
-    return job.once(stage, number, partial(function, job, number, *arguments))
 
 
 @dataclass(frozen=True)
@@ -33,9 +22,9 @@ class Tasks:
     job: Job
     reporter: Reporter = field(repr=False)
 
-    def each(self, what: str, stage: str, function: Callable[..., T], *arguments: Any) -> Iterator[tuple[int, T]]:
+    def each(self, what: str, function: Callable[..., T], *arguments: Any) -> Iterator[tuple[int, T]]:
         """What a function of the job, a bucket's number and arguments gives of every bucket, as they come."""
-        return self.done(what, [(_of_bucket, self.job, stage, number, function, *arguments) for number in self.job.numbers])
+        return self.done(what, [(function, self.job, number, *arguments) for number in self.job.numbers])
 
     def done(self, what: str, tasks: Sequence[tuple[Any, ...]], at_once: int | None = None) -> Iterator[tuple[int, Any]]:
         """What tasks give by their place, as they come; `at_once`: how many at most are done at the same time."""

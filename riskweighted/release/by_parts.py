@@ -34,7 +34,7 @@ from riskweighted.parts.fitting import LightFit, load_counted, with_standing
 from riskweighted.parts.gather import ORDER, Gathered, count_patterns, gather, records_of
 from riskweighted.parts.job import Job
 from riskweighted.parts.limits import columns_read
-from riskweighted.parts.tasks import Tasks, alone
+from riskweighted.parts.tasks import Tasks
 from riskweighted.parts.weighing import save
 from riskweighted.release.column_facts import ColumnFacts
 from riskweighted.release.contents import dataset_stem
@@ -93,7 +93,7 @@ def release_parts(
         job = Job(study, gathered, Path(place), run.folder, run.streams, secrets.token_hex(16))
         tasks = Tasks(client, job, Quiet())
         asked = _Asked(run.folder, working.result, _fits(tasks, run, schemes), tuple(formats), layout)
-        found = dict(tasks.each("releasing parts", "released", _release_bucket, asked))
+        found = dict(tasks.each("releasing parts", _release_bucket, asked))
     parts_of = [found[number] for number in job.numbers]
     hashes, facts = _together(parts_of)
     there = {path.relative_to(working.result).as_posix() for path in working.result.rglob("*") if path.is_file()}
@@ -134,17 +134,14 @@ def _identical(mine: pd.Series, theirs: pd.Series) -> bool:
 def _fits(tasks: Tasks, run: SampledRun, schemes: Sequence[str]) -> dict[str, LightFit]:
     """The fits of the schemes, read against the counts of the data that they were made for."""
     study, job = run.study, tasks.job
-    values: Values = add_values([values for _, values in sorted(tasks.each("reading weights", "values", _restore_bucket, schemes))])
+    values: Values = add_values([values for _, values in sorted(tasks.each("reading weights", _restore_bucket, schemes))])
     declared: Any = study.make_synthesizer()
     synthesizer, values = with_standing(declared, values)
     columns = pd.read_parquet(job.gathered.buckets[0].path).columns
     read = [name for name in columns if name in (*study.synthesizer.columns, study.target)]
     counted = count_all(tasks, read, values, schemes)
     centred = centre_all(tasks, synthesizer, values, read, schemes)
-    loads = [
-        (alone, job, "loaded", place, load_counted, synthesizer, scheme, counted, values, centred, run.posterior_path(scheme))
-        for place, scheme in enumerate(schemes)
-    ]
+    loads = [(load_counted, job, synthesizer, scheme, counted, values, centred, run.posterior_path(scheme)) for scheme in schemes]
     return {schemes[place]: light for place, light in tasks.done("reading fits", loads)}
 
 

@@ -143,10 +143,10 @@ def shown_elsewhere(task: Task) -> tuple[dict[str, Shown], dict[str, np.ndarray]
 def _answer(task: Task, by_value: bool) -> Any:
     """What the fresh process says, or the name of what went wrong; `by_value`: with the class itself, rather than where it is found."""
     module = sys.modules.get(type(task.synthesizer).__module__)
-    try:
+    try:  # -P: a pickle.py of the folder where somebody stands is not the one that is meant
         with _sent(module if by_value else None) as dumps:
             given = pickle.dumps([path for path in sys.path if path]) + dumps(task)
-        done = subprocess.run([sys.executable, "-c", _PROGRAM], input=given, capture_output=True, timeout=_SECONDS, check=False)
+        done = subprocess.run([sys.executable, "-P", "-c", _PROGRAM], input=given, capture_output=True, timeout=_SECONDS, check=False)
         return pickle.loads(done.stdout) if done.returncode == 0 else "no answer"
     except (OSError, subprocess.TimeoutExpired, pickle.PickleError, EOFError, TypeError) as error:
         return type(error).__name__

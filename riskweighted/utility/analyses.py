@@ -3,6 +3,7 @@
 import contextlib
 import inspect
 import io
+import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -37,6 +38,8 @@ def load_analysis(given: str | Callable[..., Any]) -> OwnAnalysis:
     """The function itself, or the one of that name, imported; raises InputError where there is none."""
     if not isinstance(given, str):
         return OwnAnalysis(function_name(given), given)
+    if given.partition(":")[0].partition(".")[0] in sys.stdlib_module_names:  # subprocess:run would run what the columns are called
+        raise InputError(f"analysis {given!r} is of Python itself; valid is 'package.module:function' of an installed package")
     try:
         function = EntryPoint(given, given, "").load()
     except Exception as error:  # of the module too, whose text may quote anything

@@ -11,8 +11,10 @@ import pandas as pd
 import psutil
 import pytest
 from parted import files_of, people, study_file, write_parts
+from poisoned import poison, restore
 
 import riskweighted as rw
+from riskweighted.common.atomic import keep
 from riskweighted.common.errors import InputError
 from riskweighted.common.progress import Quiet
 from riskweighted.parts.run import run_by_parts
@@ -320,13 +322,22 @@ def test_a_run_that_was_killed_goes_on(folder, run):
     (place / "job.py").write_text(code)
     process = subprocess.Popen([sys.executable, str(place / "job.py")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     partial = place / "out.partial"
-    while process.poll() is None and not list(partial.glob("work-*/fits")):
+    while process.poll() is None and not list(partial.glob("work-*/fits/*.said")):
         time.sleep(0.1)
     children = psutil.Process(process.pid).children(recursive=True)
     process.kill()
     process.wait()
     psutil.wait_procs(children, timeout=30)
-    assert list(partial.glob("work-*/weighed"))
+    for stage in ("weighed", "fitted-0", "measured"):  # where earlier versions looked for pickles
+        for work in partial.glob("work-*"):
+            keep(work / stage / "000000", b"", f"{work.name.removeprefix('work-')}/{stage}/0")
+    held = poison(partial, place / "ran", spared=("entropy", "gathered", ".parquet"))
+    with pytest.raises(InputError, match="no saved fit, or is damaged"):
+        run_by_parts(load_study(file), place / "out", workers=1, room=ROOM)
+    (work,) = partial.glob("work-*")
+    restore({path: content for path, content in held.items() if path.parent.name == "fits"})
+    poison(work, place / "ran", spared=(".fit", ".said"))
     made = run_by_parts(load_study(file), place / "out", workers=1, room=ROOM)
+    assert not (place / "ran").exists()
     assert files_of(made.folder) == files_of(run.folder)
     assert not partial.exists()

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import typer
+from poisoned import poison, restore
 
 from riskweighted.commands import run as command_run
 from riskweighted.common import atomic
@@ -193,6 +194,11 @@ def test_an_interrupted_run_resumes_with_the_same_bytes(tmp_path, confidential, 
         run_study(study, tmp_path / "parts", confidential=confidential)
     assert not (tmp_path / "parts").exists()
     assert len(list((tmp_path / "parts.partial").glob("*.nc"))) == 1
+    held = poison(tmp_path / "parts.partial", tmp_path / "ran", spared="entropy")
+    with pytest.raises(InputError, match="no saved fit, or is damaged"):
+        run_study(study, tmp_path / "parts", confidential=confidential)
+    assert not (tmp_path / "ran").exists()
+    restore(held)
     run_study(study, tmp_path / "parts", confidential=confidential)
     assert len(calls) == 4  # one before the interruption, the interrupted one, and the two that were left
     assert content_of(tmp_path / "parts") == content_of(whole.folder)
