@@ -23,7 +23,16 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import holds_numbers, require_columns, require_finite, require_target, with_columns
 from riskweighted.common.native import Frame, as_pandas
 from riskweighted.design.distinct import Distinct, distinct_records
-from riskweighted.design.formulas import ALLOWED, on_grid, response_name, split_formula, uncounted, uses_all_records
+from riskweighted.design.formulas import (
+    ALLOWED,
+    as_formulaic,
+    on_grid,
+    response_name,
+    shown_name,
+    split_formula,
+    uncounted,
+    uses_all_records,
+)
 from riskweighted.design.splines import spline_of
 from riskweighted.design.tables import Tables
 
@@ -67,10 +76,14 @@ class Design(NamedTuple):
         return len(self.distinct.which) if self.counts is None else int(self.counts.sum())
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """What the p columns are called in a model matrix, such as ``C(age_band)[T.35-44]``."""
+        return tuple(shown_name(name) for name in self.spec.column_names if str(name) != "Intercept")
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """What the p columns are called, such as ``C(age_band)[35-44]``."""
-        names = (str(name) for name in self.spec.column_names if str(name) != "Intercept")
-        return tuple(name.replace("[T.", "[").replace("`", "") for name in names)
+        return tuple(name.replace("[T.", "[").replace("`", "") for name in self.names)
 
     @property
     def centred(self) -> np.ndarray:
@@ -99,7 +112,7 @@ class Design(NamedTuple):
         needed, first, which = _alike(self.formula, frame)
         spec = copy.deepcopy(self.spec)  # formulaic writes in the state of what it is given
         matrix = _evaluate(self.formula, spec, needed.iloc[first], frame, "frame")
-        changed = [name for name, (kind, _) in self.spec.encoder_state.items() if spec.encoder_state[name][0] is not kind]
+        changed = [shown_name(name) for name, (kind, _) in self.spec.encoder_state.items() if spec.encoder_state[name][0] is not kind]
         if changed:
             raise InputError(f"frame: predictor {listing(changed)} is of another kind (numbers, levels) than in the confidential data")
         distinct = _merged(self.formula, Distinct(_columns(self.formula, matrix), which))
@@ -138,7 +151,7 @@ def _plain_columns(formula: str, spec: ModelSpec, frame: pd.DataFrame) -> np.nda
     names = _sum_of_names(formula)
     if names is None or not isinstance(frame, pd.DataFrame) or len(frame) == 0 or not frame.columns.is_unique:
         return None
-    if [name.strip("`") for name in spec.column_names[1:]] != list(names) or not set(names) <= set(frame.columns):
+    if [name.strip("`") for name in spec.column_names[1:]] != list(map(as_formulaic, names)) or not set(names) <= set(frame.columns):
         return None
     if not all(dtype == np.float64 for dtype in frame.dtypes[list(names)]):
         return None
@@ -170,19 +183,17 @@ def _predictors(formula: str, data: pd.DataFrame, what: str) -> Formula:
     parts = split_formula(formula)
     if parts.response in parts.names:
         raise InputError(f"formula {formula!r} has the sensitive variable {parts.response!r} on both sides")
-    if "Intercept" in parts.names:
-        raise InputError(f"formula {formula!r}: a predictor must not be named 'Intercept'; rename the column")
     require_columns(data, parts.names, what)
     for name in parts.names:
         require_finite(data[name], f"{what}: predictor")
     unreadable = InputError(f"formula {formula!r} cannot be read; it may hold {ALLOWED}")
     try:
-        parsed = Formula(parts.right)
+        parsed = Formula(parts.evaluated)
     except (FormulaicError, SyntaxError, AttributeError, TypeError, ValueError, RecursionError):
         raise unreadable from None
     if not isinstance(parsed, SimpleFormula):
         raise unreadable
-    for factor in {factor.expr for term in parsed for factor in term.factors} - set(parts.names):
+    for factor in {factor.expr for term in parsed for factor in term.factors} - set(map(as_formulaic, parts.names)):
         split_formula(f"{_ANY} ~ {factor}")  # what formulaic will evaluate is harmless by itself, too
     return parsed
 
@@ -208,7 +219,8 @@ def _evaluate(
             warnings.simplefilter("ignore", RuntimeWarning)  # log of zero: refused below, by what it gives
             warnings.simplefilter("error", DataMismatchWarning)
             functions = _FUNCTIONS if counts is None else {**_FUNCTIONS, "spline": spline_of(counts)}
-            return model_matrix(recipe, with_columns(needed, plain).reset_index(drop=True), context=functions, na_action="raise")
+            columns = with_columns(needed, plain).rename(columns=as_formulaic).reset_index(drop=True)
+            return model_matrix(recipe, columns, context=functions, na_action="raise")
     except DataMismatchWarning:
         raise InputError(_unseen(formula, recipe, data, what)) from None
     except Exception as error:  # formulaic passes on what its functions raise, and such text may quote data
@@ -218,7 +230,7 @@ def _evaluate(
 def _unseen(formula: str, spec: ModelSpec, data: pd.DataFrame, what: str) -> str:
     """Which predictor of the frame has levels that the confidential data lack, and in how many records."""
     for expression, (_, state) in spec.encoder_state.items():
-        name = re.sub(r"^C\(`?(.*?)`?(,.*)?\)$", r"\1", expression)
+        name = shown_name(re.sub(r"^C\(`?(.*?)`?(,.*)?\)$", r"\1", expression))
         if name in data.columns and "categories" in state:
             unseen = int((~data[name].isin(state["categories"])).sum())
             if unseen:
@@ -252,11 +264,12 @@ def build_design(formula: str, data: Frame, counts: np.ndarray | None = None) ->
     distinct, matrix = _recorded(formula, _predictors(formula, data, "confidential data"), data, counts)
     columns = distinct.rows
     keep = [str(name) != "Intercept" for name in matrix.columns]
-    terms = {position: str(term) for term, places in matrix.model_spec.term_slices.items() for position in range(places.start, places.stop)}
+    slices = {shown_name(term): places for term, places in matrix.model_spec.term_slices.items()}
+    terms = {position: term for term, places in slices.items() for position in range(places.start, places.stop)}
     names = [terms[position] for position, kept in enumerate(keep) if kept]  # a term names no level of a variable
     if "Intercept" not in matrix.columns:
         raise InputError(f"formula {formula!r} removes the intercept; the models need one, so write it without '0 +' or '- 1'")
-    empty = [str(term) for term, places in matrix.model_spec.term_slices.items() if places.start == places.stop]
+    empty = [term for term, places in slices.items() if places.start == places.stop]
     if empty:
         raise InputError(f"predictor {listing(empty)} is constant (a single level); remove it from the formula")
     records, n = distinct.counts if counts is None else distinct.sums(counts), len(data) if counts is None else int(counts.sum())

@@ -10,7 +10,19 @@ from typing import NamedTuple
 
 from riskweighted.common.errors import InputError
 
-__all__ = ["ALLOWED", "Parts", "on_grid", "response_name", "split_formula", "straightened", "uncounted", "uses_all_records"]
+__all__ = [
+    "ALLOWED",
+    "Parts",
+    "as_formulaic",
+    "on_grid",
+    "response_name",
+    "shown_name",
+    "sides",
+    "split_formula",
+    "straightened",
+    "uncounted",
+    "uses_all_records",
+]
 
 _SPLINES = {
     "bs": ("df", "knots", "degree", "include_intercept", "lower_bound", "upper_bound", "extrapolation"),
@@ -24,6 +36,10 @@ _CALLS = ", ".join(f"{name}()" for name in _FUNCTIONS)
 ALLOWED = f"column names (`quoted` where they are no plain words), numbers, {_CALLS}, + - * / ** : ( )"
 # Words of Python are names of columns here: class, from, in.
 _KEYWORDS = sorted(set(keyword.kwlist) - {"True", "False", "None"})
+# Names of columns that are quoted, words of Python, and functions that are not called; a text in quotation marks has none.
+_NAMES = re.compile(rf"'[^']*'|\"[^\"]*\"|`([^`]+)`|\b({'|'.join(_KEYWORDS)}|(?:{'|'.join(_FUNCTIONS)}|Intercept)(?!\s*\())\b")
+_TILDE = re.compile(r"~(?=(?:[^`]*`[^`]*`)*[^`]*$)")  # that no name in backquotes holds
+_MARK = "\N{INVISIBLE SEPARATOR}"  # no name of a column that anybody writes ends in it
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.MatMult)  # ":" is read as "@", which a formula cannot hold
 _LONGEST = 5_000  # characters
 _LARGEST_EXPONENT = 10
@@ -39,6 +55,11 @@ class Parts(NamedTuple):
     right: str
     names: tuple[str, ...]
 
+    @property
+    def evaluated(self) -> str:
+        """The right-hand side as formulaic is given it."""
+        return _NAMES.sub(lambda match: f"`{as_formulaic(match[1] or match[2])}`" if match[1] or match[2] else match[0], self.right)
+
 
 class _NotAllowedError(Exception):
     """Something in a formula that is not on the list."""
@@ -53,6 +74,24 @@ def response_name(formula: str) -> str:
     'income'
     """
     return split_formula(formula).response
+
+
+def sides(formula: str) -> tuple[str, str]:
+    """What stands left and right of the tilde."""
+    left, right = (side.strip() for side in _TILDE.split(formula))
+    return left, right
+
+
+def as_formulaic(name: str) -> str:
+    """What a column is called before formulaic, which takes `1` for the number and cannot call a function of `class`."""
+    plain = re.fullmatch(r"[^\W\d]\w*", name) and not keyword.iskeyword(name) and name not in (*_FUNCTIONS, "Intercept")
+    return name if plain else name + _MARK
+
+
+def shown_name(name: object) -> str:
+    """A name of formulaic's, of a column, term or column of the design, as people read it; a predictor called Intercept is quoted."""
+    shown = str(name).replace(_MARK, "")
+    return "`Intercept`" if shown == "Intercept" and name != shown else shown
 
 
 def uses_all_records(formula: str) -> bool:
@@ -81,14 +120,16 @@ def straightened(formula: str) -> str:
 
 def split_formula(formula: str) -> Parts:
     """A formula taken apart, once every part of it is known to be harmless; InputError says what it may hold."""
-    if not isinstance(formula, str) or formula.count("~") != 1:
-        raise InputError(f"formula must read 'response ~ predictors', got {formula!r}")
+    if not isinstance(formula, str) or len(_TILDE.findall(formula)) != 1:
+        odd = isinstance(formula, str) and formula.count("`") % 2
+        why = "; a name that holds a backquote cannot be quoted: rename the column" if odd else ""
+        raise InputError(f"formula must read 'response ~ predictors', got {formula!r}{why}")
     return _taken_apart(formula)
 
 
 @lru_cache(maxsize=512)  # a chain asks for the same ones at every draw
 def _taken_apart(formula: str) -> Parts:
-    left, right = (side.strip() for side in formula.split("~"))
+    left, right = sides(formula)
     quoted = re.fullmatch(r"`([^`]+)`", left)
     if not right:
         raise InputError(f"formula {formula!r} has no predictor; write '{left} ~ 1' for none on purpose")
@@ -109,10 +150,12 @@ def _names(right: str) -> tuple[str, ...]:
     quoted: list[str] = []
 
     def placeholder(match: re.Match[str]) -> str:
-        quoted.append(match[1] or match[2])
-        return f" _{'quoted' if match[1] else 'word'}_{len(quoted) - 1}_ "
+        if not (name := match[1] or match[2]):
+            return match[0]
+        quoted.append(name)
+        return f" _quoted_{len(quoted) - 1}_ "
 
-    plain = re.sub(rf"`([^`]+)`|\b({'|'.join(_KEYWORDS)})\b", placeholder, right)
+    plain = _NAMES.sub(placeholder, right)
     strange = re.search(r"[^\w\s.+\-*/:(),=\[\]'\"]", plain)
     if strange:
         raise _NotAllowedError(f"has {strange[0]!r}")
@@ -120,11 +163,11 @@ def _names(right: str) -> tuple[str, ...]:
         tree = ast.parse(f"({' '.join(plain.replace(':', '@').split())})", mode="eval").body
         if _terms(tree) > _MOST_TERMS:
             raise _NotAllowedError(f"makes more than {_MOST_TERMS} terms")
-        names = tuple(dict.fromkeys(_columns(tree)))
+        names = tuple(_columns(tree))
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         raise _NotAllowedError("cannot be read") from None
-    places = {f"_{kind}_{place}_": name for place, name in enumerate(quoted) for kind in ("quoted", "word")}
-    return tuple(places.get(name, name) for name in names)
+    places = {f"_quoted_{place}_": name for place, name in enumerate(quoted)}
+    return tuple(dict.fromkeys(places.get(name, name) for name in names))
 
 
 def _columns(node: ast.expr) -> Iterator[str]:
@@ -148,8 +191,8 @@ def _columns(node: ast.expr) -> Iterator[str]:
             yield from _columns(right)
         case ast.Call(ast.Name(name), [first, *others], keywords) if name in _FUNCTIONS:
             names = list(_columns(first))
-            if any(isinstance(part, ast.MatMult) for part in ast.walk(first)) or any(name.startswith("_word_") for name in names):
-                raise _NotAllowedError(f"has ':' or an unquoted word of Python within {name}()")
+            if any(isinstance(part, ast.MatMult) for part in ast.walk(first)):
+                raise _NotAllowedError(f"has ':' within {name}()")
             yield from names
             _settings(name, others, keywords)
         case ast.Call(ast.Name(name)):

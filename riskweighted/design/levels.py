@@ -3,6 +3,7 @@
 import numpy as np
 
 from riskweighted.design.design import Design
+from riskweighted.design.formulas import shown_name
 
 __all__ = ["SPARSE", "level_members", "sparse_levels"]
 
@@ -23,10 +24,10 @@ def level_members(design: Design) -> dict[str, np.ndarray]:
         held = [position for position in range(places.start, places.stop) if position in column]
         if not held or not all(_binary(column[position]) for position in held):
             continue
-        ones = {str(spec.column_names[position]): column[position] > 0.5 for position in held}
+        ones = {shown_name(spec.column_names[position]): column[position] > 0.5 for position in held}
         members |= ones
         if len(term.factors) == 1:
-            members[_reference(str(term), spec)] = ~np.any(list(ones.values()), axis=0)
+            members[shown_name(_reference(str(term), spec))] = ~np.any(list(ones.values()), axis=0)
     return {name: design.distinct.spread(rows) for name, rows in members.items()}
 
 

@@ -119,7 +119,7 @@ def _main_effects(
     used, frame = {response_name(formula), *split_formula(formula).names}, frames[0]
     if not used <= set(frame.columns) or not _complete(frames, used, codes):
         return None
-    names, *others = ([str(name) for name in build_design(formula, other).spec.column_names if name != "Intercept"] for other in frames)
+    names, *others = (build_design(formula, other).names for other in frames)
     if any(columns != names for columns in others):  # a level that a dataset lacks
         return None
     predictors = [_predictor(name, frame) for name in names]

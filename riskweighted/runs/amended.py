@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from riskweighted.contract.synthesizer import chain_names, load_synthesizer
-from riskweighted.design.formulas import split_formula
+from riskweighted.design.formulas import sides, split_formula
 from riskweighted.runs.study import AUTO, Study
 from riskweighted.runs.suggestion import quoted
 
@@ -56,8 +56,8 @@ def without_columns(table: Table, names: Sequence[str], *, released: bool = True
 
 def _formula_without(formula: str, names: Sequence[str]) -> str:
     """The formula without some columns: of a term that names one of them, what stands in it beside stays by itself."""
-    left, kept = formula.split("~")[0].strip(), list[str]()
-    for term in terms_of(split_formula(formula).right):
+    (left, right), kept = sides(formula), list[str]()
+    for term in terms_of(right):
         parts = _FACTOR.findall(term) if set(split_formula(f"{left} ~ {term}").names) & set(names) else [term]
         kept += [part for part in parts if not set(split_formula(f"{left} ~ {part}").names) & set(names)]
     return f"{left} ~ {' + '.join(dict.fromkeys(kept)) or '1'}"
@@ -108,7 +108,7 @@ def with_models(table: Table, other: Mapping[str, Mapping[str, Any]]) -> Table:
 
 
 def with_splines(table: Table, names: Sequence[str]) -> Table:
-    left, right = (part.strip() for part in table["synthesizer"]["formula"].split("~"))
+    left, right = sides(table["synthesizer"]["formula"])
     terms = [f"spline({term})" if term in {quoted(name) for name in names} else term for term in terms_of(right)]
     return with_settings(table, "synthesizer", formula=f"{left} ~ {' + '.join(terms)}")
 

@@ -15,7 +15,7 @@ import pandas as pd
 from riskweighted.common.checks import check_share
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import holds_numbers, require_columns
-from riskweighted.design.design import Design, build_design, response_values
+from riskweighted.design.design import build_design, response_values
 from riskweighted.design.distinct import Distinct
 from riskweighted.design.formulas import on_grid, response_name, split_formula
 from riskweighted.sequence.conditions import Condition
@@ -115,7 +115,7 @@ def read_analysis(confidential: pd.DataFrame, formula: str, codes: Mapping[str, 
     if values and complete[parts.response].nunique() < 2:
         raise InputError(f"regression {formula!r}: the response has a single value among the complete cases")
     design = build_design(plain, complete)
-    terms = tuple((name, place) for place, name in enumerate(["Intercept", *_names(design)]))
+    terms = tuple((name, place) for place, name in enumerate(["Intercept", *design.names]))
     return Analysis(formula, parts.response, scale, design, terms, values, where, codes or {})
 
 
@@ -173,7 +173,7 @@ def checked_regression(confidential: pd.DataFrame, formula: str | None, coeffici
         raise missing_response(response, f"{missing} of {len(confidential)}")
     response_values(formula, confidential)
     design = build_design(formula, confidential)
-    names = _names(design)
+    names = design.names
     if coefficient not in names:
         seen = [name for name in names if not any(f"{variable})[" in name for variable in hidden)]
         shown = list(dict.fromkeys(re.sub(r"\[(T\.)?[^\]]*\]", r"[\1level]", name) for name in seen))
@@ -187,11 +187,6 @@ def missing_response(response: str, records: str) -> InputError:
         f"evaluation.regression: {response!r} is missing in {records} records; valid is a list, evaluation.regressions, whose regressions "
         "leave such records out"
     )
-
-
-def _names(design: Design) -> list[str]:
-    """The columns of a model matrix, the intercept left out."""
-    return [str(name) for name in design.spec.column_names if str(name) != "Intercept"]
 
 
 def _split_where(formula: str) -> tuple[str, Condition | None]:

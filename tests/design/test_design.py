@@ -295,9 +295,39 @@ def test_a_dependent_level_is_named_by_its_term_alone():
     assert_clear(caught)
 
 
-def test_a_predictor_named_intercept_is_refused():
-    with pytest.raises(InputError, match="'Intercept'"):
-        build_design("y ~ Intercept", data().assign(Intercept=np.arange(len(data()))))
+STRANGE = [
+    "self",
+    "class",
+    "None",
+    "log",
+    "Intercept",
+    "1",
+    "a~b",
+    "a+b:c",
+    "it's",
+    'say "hi"',
+    "a[b]",
+    "a\nb",
+    "e\u0301t\u0301",
+    "x" * 300,
+]
+
+
+@pytest.mark.parametrize("name", STRANGE)
+@pytest.mark.parametrize("right", ["{}", "g + {}", "log({})", "spline({})", "{}:g + g"])
+def test_a_predictor_of_any_name_makes_the_columns_of_another(right, name):
+    plain = data().assign(x=np.exp(np.linspace(0, 1, len(data()))))
+    strange, design = plain.rename(columns={"x": name}), build_design(f"y ~ {right.format('x')}", plain)
+    made = build_design(f"y ~ {right.format(f'`{name}`')}", strange)
+    np.testing.assert_array_equal(made.centred, design.centred)
+    np.testing.assert_array_equal(made.at(strange).centred, design.centred)
+    assert name in "".join(made.columns)
+    assert len(set(made.names)) == design.centred.shape[1]
+
+
+def test_levels_of_a_column_of_any_name_are_named():
+    frame = data().rename(columns={"g": "class"})
+    assert build_design("y ~ C(`class`)", frame).columns == tuple(f"C(class)[{level}]" for level in sorted(set(frame["class"]))[1:])
 
 
 # The same design for other rows
