@@ -11,6 +11,9 @@ LOWEST := constraints/lowest.txt
 # A test that hangs is shown and fails after a quarter of an hour (pytest 9; older ones only show it).
 SIDE_BY_SIDE := --numprocesses logical --maxprocesses 8 --dist loadfile --max-worker-restart 0 -o faulthandler_timeout=900 -o faulthandler_exit_on_timeout=true
 
+# What is imported is compiled once, also where the environment says that nothing be kept of it: every worker and command of a test would do it.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo quick test test-long test-all test-lowest lint docs lock clean
 
 demo: $(VENV)/.installed

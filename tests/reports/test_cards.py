@@ -10,7 +10,7 @@ import pytest
 import riskweighted as rw
 from riskweighted.common.notebook import card, in_notebook
 from riskweighted.common.progress import LogLines, Quiet, default_reporter
-from riskweighted.runs.examples import data, fit, folder, scenario, synthesizer, synthetic
+from riskweighted.runs import examples
 
 
 class _Balanced(HTMLParser):
@@ -40,10 +40,11 @@ def shown(page: str) -> str:
 
 @pytest.fixture(scope="module")
 def cards():
+    data, scenario, synthetic = examples.data, examples.scenario, examples.synthetic  # made here, not while tests are collected
     evaluated = rw.evaluate(data, {"drawn": synthetic}, scenario, random_seed=1)
-    tuning = rw.tune(synthesizer, data, scenario, target="lipschitz", at_most=3.0, family="uniform", random_seed=1)
+    tuning = rw.tune(examples.synthesizer, data, scenario, target="lipschitz", at_most=3.0, family="uniform", random_seed=1)
     weights = rw.centred_weights("mix+(t=0.5)", data, scenario)
-    made = [weights, scenario, fit, evaluated, rw.assess(data, synthetic, scenario), tuning, rw.load_run(folder / "run")]
+    made = [weights, scenario, examples.fit, evaluated, rw.assess(data, synthetic, scenario), tuning, rw.load_run(examples.folder / "run")]
     return {type(each).__name__: (each, shown(each._repr_html_())) for each in made}
 
 
@@ -67,13 +68,13 @@ def test_a_card_is_at_most_a_screen_and_a_line_is_short(cards):
 
 
 def test_no_value_of_a_record_is_shown(cards):
-    values = {f"{value:,.0f}" for value in data["income"]} | {str(value) for value in data["income"]}
+    values = {f"{value:,.0f}" for value in examples.data["income"]} | {str(value) for value in examples.data["income"]}
     for each, text in cards.values():
         assert not values & set(text.split()), type(each).__name__
 
 
 def test_a_finished_run_has_the_summary_that_a_run_has():
-    finished = rw.load_run(folder / "run")
+    finished = rw.load_run(examples.folder / "run")
     assert finished.summary.index.tolist() == ["confidential", "unweighted", "marginal"]
     assert "label" not in finished.summary.columns
 
