@@ -8,7 +8,6 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 from pytensor.compile.mode import Mode
-from pytensor.graph.replace import graph_replace
 from pytensor.graph.rewriting.basic import in2out, node_rewriter
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 
@@ -29,8 +28,7 @@ __all__ = [
     "compile_records",
     "compile_term",
     "compile_weighted_sum",
-    "function_of_draw",
-    "log_prior_of",
+    "log_prior_and",
     "parameters_at",
     "start_of",
     "unconstrained",
@@ -108,32 +106,38 @@ def _function(model: "pm.Model", output: Tensor, names: Sequence[str]) -> Callab
     return lambda theta, values: function(*(theta[variable.name] for variable in model.free_RVs), *(values[name] for name in names))
 
 
-def unconstrained(model: "pm.Model", variable: Tensor, value: Tensor = None) -> Tensor:
-    """A free variable, or a value of it, in the form without bounds in which PyMC samples it, as a node of the graph."""
-    transform, value = model.rvs_to_transforms[variable], variable if value is None else value
-    return value if transform is None else transform.forward(value, *variable.owner.inputs)
-
-
-def log_prior_of(model: "pm.Model") -> Tensor:
-    """The log prior of the variables as they are, without the volume of what PyMC samples in their place."""
-    return model.logp(model.free_RVs, jacobian=False)
+def unconstrained(model: "pm.Model", variable: Tensor) -> Tensor:
+    """A free variable in the form without bounds in which PyMC samples it, as a node of the graph."""
+    transform = model.rvs_to_transforms[variable]
+    return variable if transform is None else transform.forward(variable, *variable.owner.inputs)
 
 
 def compile_log_prior(blueprint: Blueprint) -> WeightedSum:
     """The log prior of the blueprint's model as a function of one posterior draw and alpha (n,), which a prior may hold as data."""
-    return function_of_draw(blueprint, log_prior_of(blueprint.model))[0]
+    return log_prior_and(blueprint)[0]
 
 
-def function_of_draw(blueprint: Blueprint, output: Tensor) -> tuple[WeightedSum, Any]:
-    """A graph of the values that PyMC samples as a function of one posterior draw and alpha (n,), and what PyTensor made of it."""
+def log_prior_and(blueprint: Blueprint, likelihood: Tensor | None = None) -> tuple[WeightedSum, Any]:
+    """As `compile_log_prior`, with a likelihood that is a node of the model's graph added to it; and what PyTensor made of it.
+
+    It is the prior of the variables as they are: without the volume of what PyMC samples in their place, and without a way there and back.
+    """
+    from pymc.logprob import conditional_logp
+
     model = blueprint.model
     held = {variable: variable.type() for variable in model.data_vars}
     free = {variable: variable.type() for variable in model.free_RVs}
-    values = {model.rvs_to_values[variable]: unconstrained(model, variable, stands) for variable, stands in free.items()}
-    replaced: Any = graph_replace(graph_replace(output, values, strict=False), held, strict=False)
+    output: Any = pt.add(*(term.sum() for term in conditional_logp(free).values()), 0.0)
+    if likelihood is not None:
+        output = output + pytensor.clone_replace(likelihood, free)
     with pytensor.config.change_flags(cxx=""):
         function = pytensor.function(
-            [*free.values(), *held.values()], replaced, mode=PLAIN, on_unused_input="ignore", allow_input_downcast=True
+            [*free.values(), *held.values()],
+            output,
+            givens=held,
+            mode=PLAIN,
+            on_unused_input="ignore",
+            allow_input_downcast=True,
         )
     unweighted = {variable.name: variable.get_value() for variable in held}
 

@@ -3,15 +3,14 @@
 from typing import Any
 
 from riskweighted.contract.synthesizer import Blueprint
-from riskweighted.sampling.graphs import WeightedSum, function_of_draw, log_prior_of
+from riskweighted.sampling.graphs import WeightedSum, log_prior_and
 
 __all__ = ["compiled_log_posterior", "log_posterior_of"]
 
 
 def compiled_log_posterior(blueprint: Blueprint) -> tuple[WeightedSum, Any]:
     """Priors and weighted likelihood as a function of one posterior draw and alpha (n,), and what PyTensor made of it."""
-    likelihood = blueprint.model.replace_rvs_by_values([blueprint.weighted_log_likelihood])[0]
-    return function_of_draw(blueprint, log_prior_of(blueprint.model) + likelihood)
+    return log_prior_and(blueprint, blueprint.weighted_log_likelihood)
 
 
 def log_posterior_of(blueprint: Blueprint) -> WeightedSum:
