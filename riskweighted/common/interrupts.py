@@ -1,4 +1,7 @@
-"""Ctrl-C that somebody swallowed: C and Rust code print the exception of a callback and go on, and Python does so in `__del__`."""
+"""Ctrl-C that somebody swallowed or made another error of.
+
+C and Rust code print the exception of a callback and go on, Python does so in `__del__`, and numba makes a SystemError of it.
+"""
 
 import signal
 import threading
@@ -6,12 +9,21 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-__all__ = ["interrupts_kept"]
+__all__ = ["interrupts_kept", "raise_interrupt"]
+
+
+def raise_interrupt(error: BaseException) -> None:
+    """Raise KeyboardInterrupt if that is what an error comes of; for who makes something else of whatever is raised."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, KeyboardInterrupt):
+            raise KeyboardInterrupt from error
+        cause = cause.__cause__ or cause.__context__
 
 
 @contextmanager
 def interrupts_kept() -> Iterator[Callable[[], None]]:
-    """Raise KeyboardInterrupt at the end of the block if one was signalled in it, whoever swallowed it.
+    """Raise KeyboardInterrupt at the end of the block if one was signalled in it, whoever swallowed it, and in the place of any error.
 
     The value, called inside the block, does so at once. Elsewhere than in the main thread, or where Ctrl-C is ignored,
     nothing is done.
@@ -34,5 +46,10 @@ def interrupts_kept() -> Iterator[Callable[[], None]]:
     try:
         yield check
         check()
+    except Exception as error:
+        raise_interrupt(error)
+        if signalled:
+            raise KeyboardInterrupt from error
+        raise
     finally:
         signal.signal(signal.SIGINT, before)

@@ -21,6 +21,7 @@ from formulaic.errors import DataMismatchWarning, FormulaicError
 from riskweighted.common.counted import first_records
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import holds_numbers, require_columns, require_finite, require_target, with_columns
+from riskweighted.common.interrupts import raise_interrupt
 from riskweighted.common.native import Frame, as_pandas
 from riskweighted.design.distinct import Distinct, distinct_records
 from riskweighted.design.formulas import (
@@ -224,6 +225,7 @@ def _evaluate(
     except DataMismatchWarning:
         raise InputError(_unseen(formula, recipe, data, what)) from None
     except Exception as error:  # formulaic passes on what its functions raise, and such text may quote data
+        raise_interrupt(error)
         raise InputError(f"formula {formula!r} cannot be evaluated on the {what} ({type(error).__name__})") from None
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import RiskWeightedWarning
+from riskweighted.common.interrupts import raise_interrupt
 from riskweighted.evaluation.parts import How, again, as_rows, asked, complete, rows, tallies
 from riskweighted.evaluation.tables import CONFIDENTIAL, as_row, as_table
 from riskweighted.intruder.world import World
@@ -77,6 +78,7 @@ def _with_care(context: Context, measure: Measure, compute: Computation) -> list
             return [value._replace(value=float(value.value)) for value in values]
         what = "gave no number, nor values of its own"
     except Exception as error:
+        raise_interrupt(error)
         what = f"raised {type(error).__name__}"
     warnings.warn(f"the measure {measure.key!r} {what}: it is left out", RiskWeightedWarning, stacklevel=2)
     return []

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
+from riskweighted.common.interrupts import raise_interrupt
 from riskweighted.contract.categories import target_numbers
 from riskweighted.contract.distribution import fixed
 from riskweighted.contract.synthesizer import (
@@ -170,9 +171,10 @@ def _reference(synthesizer: Synthesizer, prepared: Any, confidential: pd.DataFra
         raise ContractError(f"{type(synthesizer).__name__}: response must give {n} numbers, one a record; got shape {values.shape}")
     try:
         reference = np.asarray(guarantee.reference(values.copy(), public), dtype=float)
-    except (InputError, KeyboardInterrupt):
+    except InputError:
         raise
     except Exception as error:  # a user's function: its text may quote values
+        raise_interrupt(error)
         raise InputError(f"reference raised {type(error).__name__}; it must give one number a record, {n}") from None
     if reference.shape != (n,):
         raise InputError(f"reference must give one number a record, {n}; got shape {reference.shape}")

@@ -11,6 +11,7 @@ import pandas as pd
 from riskweighted.common.checks import is_number
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
+from riskweighted.common.interrupts import raise_interrupt
 from riskweighted.data.io import read_table
 from riskweighted.reidentification.files import LinkedFiles
 from riskweighted.reidentification.nearest import STEPS, TABLE, Costs
@@ -142,6 +143,7 @@ def _from_function(name: str, score: Callable[[object, object], float], values: 
     try:
         table = np.array([[score(puf_value, eif_value) for eif_value in values[1]] for puf_value in values[0]])
     except Exception as error:  # its text may quote a value
+        raise_interrupt(error)
         raise InputError(f"the score function of {name!r} failed with {type(error).__name__}") from None
     return table
 

@@ -15,6 +15,7 @@ import pandas as pd
 
 from riskweighted.common.checks import function_name
 from riskweighted.common.errors import InputError, RiskWeightedWarning
+from riskweighted.common.interrupts import raise_interrupt
 from riskweighted.utility.intervals import TOO_SHORT, Interval, combined_interval, t_interval
 from riskweighted.utility.survey_design import SurveyDesign
 
@@ -114,6 +115,7 @@ def _estimates(function: Callable[..., Any], frame: pd.DataFrame, design: Survey
             weights = {} if not _takes_weights(function) else {"weights": _weights(frame, design)}
             given = function(frame.copy(), **weights)
     except (Exception, SystemExit) as error:
+        raise_interrupt(error)
         return f"raised {type(error).__name__}"
     try:
         found = _named(given)

@@ -6,10 +6,13 @@ import subprocess
 import sys
 import threading
 
+import numba
+import numpy as np
 import pytest
 
+from riskweighted.common.errors import InputError
 from riskweighted.common.folders import opened
-from riskweighted.common.interrupts import interrupts_kept
+from riskweighted.common.interrupts import interrupts_kept, raise_interrupt
 
 
 def swallowed():
@@ -39,6 +42,59 @@ def end_of_block(handler):
 def test_a_swallowed_interrupt_is_raised_at_the_end_of_the_block():
     with pytest.raises(KeyboardInterrupt):
         end_of_block(signal.default_int_handler)
+
+
+@pytest.mark.parametrize("error", [SystemError, InputError])
+def test_an_error_after_an_interrupt_is_the_interrupt(error):
+    """Numba says SystemError; a worker that Ctrl-C ended is an error of the input for who waits for it."""
+
+    def work():
+        with interrupts_kept():
+            swallowed()
+            raise error("x")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    with pytest.raises(error), interrupts_kept():  # nobody interrupted this one
+        raise error("x")
+
+
+@numba.njit
+def kernel(values, turns):
+    """Runs for a while, and gives arrays, which numba makes with Python's help."""
+    total = 0.0
+    for turn in range(turns):
+        total += np.sin(values[turn % len(values)])
+    return total, values, values * total
+
+
+def interrupted_kernel():
+    kernel(np.ones(10), 1)
+    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+    kernel(np.ones(10), 50_000_000)
+    threading.Event().wait(5)
+
+
+def raised_of(turn):
+    """On a busy machine the signal may come before the kernel has begun."""
+    try:
+        interrupted_kernel()
+    except (KeyboardInterrupt, SystemError) as error:
+        return error
+
+
+def test_what_numba_makes_of_an_interrupt_is_one():
+    """It says SystemError; and who gives up on whatever is raised, as the measures of a run do, does not on this."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        made = next(error for error in map(raised_of, range(20)) if isinstance(error, SystemError))
+        with pytest.raises(KeyboardInterrupt):
+            raise_interrupt(made)
+        with pytest.raises(KeyboardInterrupt), interrupts_kept():
+            interrupted_kernel()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    raise_interrupt(ValueError("x"))
 
 
 def test_nothing_is_raised_where_nothing_was_signalled():
@@ -90,17 +146,20 @@ def synthesizers():
     try:
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(5)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
         print("swallowed")
+        if what == "numba":
+            raise SystemError("a kernel returned a result with an exception set") from error
 
 command_line.app.registered_commands[-1].callback = synthesizers
-sys.argv = ["riskweighted", "synthesizers"]
+what, sys.argv = sys.argv[1], ["riskweighted", "synthesizers"]
 command_line.main()
 """
 
 
-def test_a_command_never_ends_well_after_an_interrupt():
-    done = subprocess.run([sys.executable, "-c", SWALLOWS], capture_output=True, text=True, timeout=300)
+@pytest.mark.parametrize("what", ["swallowed", "numba"])
+def test_a_command_never_ends_well_after_an_interrupt(what):
+    done = subprocess.run([sys.executable, "-c", SWALLOWS, what], capture_output=True, text=True, timeout=300)
     assert done.stdout == "swallowed\n", done.stderr
     assert done.returncode == 130
     assert done.stderr.startswith("interrupted; ")
