@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.atomic import write_file
+from riskweighted.common.datasets import Datasets
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash
 from riskweighted.common.frames import as_floats, holds_numbers, require_columns, with_columns
@@ -35,9 +36,9 @@ Change no other file: each is held to what was written. In the end delete the fo
 """
 
 
-def write_guide(folder: Path, count: int, names: Sequence[str]) -> None:
-    """Write what a person has to do."""
-    told = _GUIDE.format(private=_PRIVATE, K=count, columns=listing(names), synthesized=",".join(names), folder=folder.name)
+def write_guide(folder: Path, count: int, names: Sequence[str], name: str) -> None:
+    """Write what a person has to do with a folder that will have a name."""
+    told = _GUIDE.format(private=_PRIVATE, K=count, columns=listing(names), synthesized=",".join(names), folder=name)
     write_file(folder / GUIDE, told, private=True)
 
 
@@ -70,7 +71,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 def check_written(path: Path, frame: pd.DataFrame) -> None:
     """Refuse a file that is not, byte for byte, what is written of a table: rows that must be absent from it are."""
-    if not DatasetWriter([frame]).is_in(path, 0):
+    if not DatasetWriter(Datasets(frame, [{}])).is_in(path, 0):
         raise InputError(f"{str(path)!r} does not hold the rows of the other folds, with their decoys, and no others: {_ANEW}")
 
 

@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.atomic import make_folder
 from riskweighted.common.checks import check_count, check_names, check_seed
 from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import fingerprint
+from riskweighted.common.folders import opened
 from riskweighted.common.frames import require_columns
 from riskweighted.common.native import Frame, as_pandas
 from riskweighted.data.io import read_table, write_table
@@ -139,22 +139,21 @@ def write_folds(
     require_columns(confidential, [*names, *([] if unit is None else [unit])], "confidential data")
     if not names or check_count(K, "K") < 2:
         raise InputError(f"folds need a synthesized variable and K >= 2, got {len(names)} variables and K = {K}")
-    if out.exists():
-        raise InputError(f"{str(out)!r} exists: name a new folder")
     rng = np.random.default_rng(random_seed)
     of_row = assigned(confidential, unit, K, rng)
     planted = plant(confidential, names, of_row, rng)
-    make_folder(out, private=True)
     rows = confidential.drop(columns=list(names))
-    for number in range(K):
-        folder = out / str(number + 1)
-        make_folder(folder, private=True)
-        write_table(planted.trained(confidential, names, of_row, number), folder / "train.csv", private=True)
-        write_table(rows, folder / "rows.csv", private=True)
-    write_table(pd.DataFrame({"row": np.arange(1, len(of_row) + 1), "fold": of_row + 1}), out / ASSIGNMENT, private=True)
-    write_table(planted.table(), out / DECOYS, private=True)
-    write_guide(out, K, names)
-    write_manifest(out, {"K": K, "synthesized": list(names), "data": fingerprint(confidential)})
+    with opened(out, "folds") as working:
+        made = working.result
+        made.chmod(0o700)
+        for number in range(K):
+            folder = made / str(number + 1)
+            write_table(planted.trained(confidential, names, of_row, number), folder / "train.csv", private=True)
+            write_table(rows, folder / "rows.csv", private=True)
+        write_table(pd.DataFrame({"row": np.arange(1, len(of_row) + 1), "fold": of_row + 1}), made / ASSIGNMENT, private=True)
+        write_table(planted.table(), made / DECOYS, private=True)
+        write_guide(made, K, names, out.name)
+        write_manifest(made, {"K": K, "synthesized": list(names), "data": fingerprint(confidential)})
 
 
 def assigned(confidential: pd.DataFrame, unit: str | None, count: int, rng: np.random.Generator) -> np.ndarray:

@@ -53,17 +53,18 @@ class Report:
         `private`: for the owner only, as figures of the internal report must be.
         """
         out = Path(folder)
-        make_folder(out, private=private)
-        written = []
+        made = dict[Path, bytes]()
         for figure in self.figures:
             for ending in FIGURE_FORMATS:
                 path, content = out / f"{figure.key}.{ending}", io.BytesIO()
                 dates = {"CreationDate": None} if ending == "pdf" else {"Date": None} if ending == "svg" else {}
                 with mpl.rc_context({"svg.hashsalt": figure.key}):
                     figure.drawing.savefig(content, format=ending, dpi=_DOTS_PER_INCH, metadata=dates)  # type: ignore[union-attr]
-                write_file(path, content.getvalue(), private=private)
-                written.append(path)
-        return written
+                made[path] = content.getvalue()
+        make_folder(out, private=private)
+        for path, drawn in made.items():  # once all are drawn
+            write_file(path, drawn, private=private)
+        return list(made)
 
 
 def render_report(

@@ -1,8 +1,12 @@
 """Folds of any tool: what is written, what is refused, and that a tool which saw the fold's values is found."""
 
+import errno
 import json
 import re
+import signal
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +16,7 @@ from typer.testing import CliRunner
 
 import riskweighted as rw
 from riskweighted.commands.main import app
+from riskweighted.disclosure import folds
 from riskweighted.disclosure.attacks import best_scores
 from riskweighted.disclosure.decoys import slope_on_decoys
 from riskweighted.disclosure.fold_files import write_manifest
@@ -80,6 +85,39 @@ def test_a_fold_holds_no_value_of_its_own_and_only_its_owner_reads_it(folder, da
         assert not set(decoys.loc[decoys["fold"] == number, "values_of_row"] - 1) & set(np.flatnonzero(out))
         changed = (train["income"].to_numpy() != data["income"].to_numpy()[~out]).sum()
         assert 0 < changed <= (decoys["fold"] == number).sum() == 48
+
+
+KILLED = """
+import os, signal, sys
+import pandas as pd, riskweighted as rw
+from riskweighted.disclosure import folds
+folds.write_guide = lambda *told: os.kill(os.getpid(), signal.SIGKILL)
+rw.write_folds(pd.read_csv(sys.argv[1]), "income", sys.argv[2], random_seed=1)
+"""
+
+
+def test_folds_are_written_whole_or_not_at_all(tmp_path, data, monkeypatch):
+    """Neither a full disk nor a kill leaves some folds under their name, and the same call goes on."""
+    data.to_csv(tmp_path / "data.csv", index=False)
+    out = tmp_path / "folds"
+    killed = subprocess.run([sys.executable, "-c", KILLED, tmp_path / "data.csv", out], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert not out.exists()
+    assert stat.S_IMODE((tmp_path / "folds.partial").stat().st_mode) == 0o700
+
+    def full_disk(*told):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(folds, "write_guide", full_disk)
+        with pytest.raises(OSError, match="No space"):
+            rw.write_folds(data, "income", out, random_seed=1)
+    assert [path.name for path in tmp_path.iterdir()] == ["data.csv"]
+    rw.write_folds(data, "income", out, random_seed=1)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data.csv", "folds"]
+    assert (out / "folds.json").is_file()
+    with pytest.raises(rw.InputError, match="exists"):
+        rw.write_folds(data, "income", out, random_seed=1)
 
 
 def test_the_folder_says_what_to_do(folder):
