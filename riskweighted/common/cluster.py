@@ -58,6 +58,7 @@ def own_workers(count: int, folder: Path) -> Iterator[Any]:
 
     quiet = {
         "distributed.nanny.pre-spawn-environ": _ENVIRONMENT,
+        "temporary-directory": str(folder),
         "distributed.worker.daemon": True,
         "distributed.scheduler.allowed-failures": _FAILURES,
         "distributed.scheduler.http.routes": [],  # pages that answer whoever asks

@@ -9,8 +9,10 @@ import json
 import os
 import secrets
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +21,18 @@ from riskweighted.common.checks import check_path, real_path
 from riskweighted.common.errors import InputError
 from riskweighted.common.interrupts import interrupts_kept
 
-__all__ = ["CLAIM", "LOCK", "MARK", "BusyError", "WorkingFolder", "opened", "refuse_inside_result", "take_lock"]
+__all__ = [
+    "CLAIM",
+    "LOCK",
+    "MARK",
+    "BusyError",
+    "WorkingFolder",
+    "for_the_moment",
+    "opened",
+    "refuse_inside_result",
+    "scratch",
+    "take_lock",
+]
 
 
 MARK = ".riskweighted"  # stands in a working folder of ours and says of what
@@ -65,7 +78,8 @@ def take_lock(path: Path) -> Callable[[], None]:
     return release
 
 
-_RESULT, _REPLACED = "result-", "replaced"
+_RESULT, _REPLACED, _MOMENT = "result-", "replaced", "moment-"
+_at: ContextVar[Path | None] = ContextVar("the working folder of the command", default=None)
 
 
 @dataclass(frozen=True)
@@ -113,7 +127,7 @@ def opened(
             _tidy(folder, final, what)
             check_out()
             result.mkdir()
-            with interrupts_kept():
+            with interrupts_kept(), _there(folder):
                 yield WorkingFolder(out, folder, result)
             check_out()
             _publish(result, final)
@@ -124,6 +138,38 @@ def opened(
                 _clear(folder)
             raise
         _clear(folder)
+
+
+@contextmanager
+def scratch(out: Path, what: str) -> Iterator[WorkingFolder]:
+    """A working folder from which nothing is published: it goes at the end, and what a killed command left in it at the next beginning."""
+    folder = out.absolute().with_name(f"{out.name}.partial")
+    with _at_work(folder, out, what):
+        try:
+            _clear(folder)
+            write_file(folder / MARK, what, private=True)
+            result = folder / f"{_RESULT}{secrets.token_hex(8)}"
+            result.mkdir()
+            with _there(folder):
+                yield WorkingFolder(out, folder, result)
+        finally:
+            _clear(folder)
+
+
+@contextmanager
+def _there(folder: Path) -> Iterator[None]:
+    token = _at.set(folder)
+    try:
+        yield
+    finally:
+        _at.reset(token)
+
+
+@contextmanager
+def for_the_moment() -> Iterator[Path]:
+    """A folder for files that go at the end of the block, in the working folder of the command if it has one; its owner's only."""
+    with tempfile.TemporaryDirectory(prefix=_MOMENT, dir=_at.get()) as folder:
+        yield Path(folder)
 
 
 @contextmanager
@@ -191,7 +237,7 @@ def _tidy(folder: Path, out: Path, what: str) -> None:
         _clear(folder)
     elif (folder / MARK).read_bytes() != what.encode():
         raise InputError(f"{str(folder)!r} exists and is not the working folder of {what}; move it away or choose another --out")
-    for left in (*folder.glob(f"{_RESULT}*"), folder / _REPLACED):
+    for left in (*folder.glob(f"{_RESULT}*"), *folder.glob(f"{_MOMENT}*"), folder / _REPLACED):
         shutil.rmtree(left, ignore_errors=True)
     write_file(folder / MARK, what, private=True)
 

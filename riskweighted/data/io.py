@@ -4,7 +4,6 @@ import csv
 import filecmp
 import io
 import re
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ import pandas as pd
 from riskweighted.common.atomic import whole_file
 from riskweighted.common.datasets import Datasets
 from riskweighted.common.errors import InputError, listing
+from riskweighted.common.folders import for_the_moment
 from riskweighted.common.frames import holds_numbers, require_plain_values, with_columns
 from riskweighted.common.text import for_spreadsheet, reads_as_number
 from riskweighted.data.csv_text import CsvTable, csv_text
@@ -234,8 +234,8 @@ class DatasetWriter:
         """Whether a file is, byte for byte, what `write` makes."""
         if self._csv is not None and path.suffix == ".csv" and (same := self._csv.is_in(path, self._datasets[number])) is not None:
             return same
-        with tempfile.TemporaryDirectory() as folder:
-            again = Path(folder) / path.name
+        with for_the_moment() as folder:
+            again = folder / path.name
             self.write(number, again, label=label)
             return filecmp.cmp(path, again, shallow=False)
 

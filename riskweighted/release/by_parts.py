@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +20,7 @@ from riskweighted.common.cluster import own_workers
 from riskweighted.common.datasets import Datasets
 from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import file_hash
-from riskweighted.common.folders import WorkingFolder
+from riskweighted.common.folders import WorkingFolder, for_the_moment
 from riskweighted.common.frames import as_floats
 from riskweighted.common.progress import Quiet
 from riskweighted.data.io import DatasetWriter
@@ -82,15 +81,15 @@ def release_parts(
     study = run.study
     study = replace(study, data=replace(study.data, path=_where(run, data)))
     parts = study.data.parts
-    with TemporaryDirectory(dir=working.folder) as place, own_workers(os.cpu_count() or 1, Path(place)) as client:
+    with for_the_moment() as place, own_workers(os.cpu_count() or 1, place) as client:
         records = records_of(parts, columns_read(study, parts), study.data.id)
         patterns = count_patterns(client, records, study.scenario.known)
-        buckets = Path(place) / "buckets"
+        buckets = place / "buckets"
         make_folder(buckets, private=True)
         gathered = gather(client, records, study.scenario.known, patterns, buckets, int(run.manifest["input"]["room"]))
         if gathered.digest != run.manifest["input"]["sha256"]:
             raise InputError("the data in parts are not those that the run was made from: their SHA-256 differs from the manifest's")
-        job = Job(study, gathered, Path(place), run.folder, run.streams, secrets.token_hex(16))
+        job = Job(study, gathered, place, run.folder, run.streams, secrets.token_hex(16))
         tasks = Tasks(client, job, Quiet())
         asked = _Asked(run.folder, working.result, _fits(tasks, run, schemes), tuple(formats), layout)
         found = dict(tasks.each("releasing parts", _release_bucket, asked))

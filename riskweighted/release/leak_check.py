@@ -15,7 +15,6 @@ that draws meet them anyway, and what the posterior itself gives away; risk meas
 """
 
 import json
-import tempfile
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -28,6 +27,7 @@ import pandas as pd
 from riskweighted.common.datasets import Datasets
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash
+from riskweighted.common.folders import for_the_moment
 from riskweighted.common.ranks import Ranked, order_alike
 from riskweighted.data.formats import WRITABLE
 from riskweighted.data.io import DatasetWriter, read_table, write_table
@@ -186,8 +186,8 @@ def _check_unaltered(table: pd.DataFrame, name: str, secrets: Secrets) -> None:
     if len(table) != len(confidential):
         raise refusal(name, f"{len(table)} rows, and the data has {len(confidential)}")
     synthesized = [variable.name for variable in secrets.variables]
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "unaltered.csv"
+    with for_the_moment() as folder:
+        path = folder / "unaltered.csv"
         write_table(confidential.drop(columns=synthesized), path)
         writer = DatasetWriter([table.drop(columns=synthesized)])
         if not writer.is_in(path, 0) and not (table.shape[1] > len(synthesized) and _same_once_read(path, writer)):
@@ -281,9 +281,9 @@ def check_made(
     except InputError as error:
         raise refusal(_MANIFEST, f"settings that no release has ({error})") from None
     hashes = _hashes_of_datasets(contents, there)
-    with tempfile.TemporaryDirectory() as again:
-        write_pack(contents, Path(again), hashes)
-        made = {path.relative_to(again).as_posix(): path for path in Path(again).rglob("*") if path.is_file()}
+    with for_the_moment() as again:
+        write_pack(contents, again, hashes)
+        made = {path.relative_to(again).as_posix(): path for path in again.rglob("*") if path.is_file()}
         for name in sorted(set(there) - set(made) - set(hashes)):
             raise refusal(name, "nothing that the run makes")
         for name in sorted(made, key=lambda name: (name == _MANIFEST, name)):  # the manifest last: it names the others

@@ -4,6 +4,7 @@ Its files have one time and one mode, so that they do not tell when the data wer
 It is written to a private working folder, read again by `riskweighted.release.leak_check`, and put in its place only if nothing was found.
 """
 
+import os
 import tempfile
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from riskweighted.common.atomic import settle, unsettled_files
 from riskweighted.common.errors import InputError, RiskWeightedWarning, listing
 from riskweighted.common.fingerprints import file_hash
-from riskweighted.common.folders import WorkingFolder, opened
+from riskweighted.common.folders import WorkingFolder, opened, scratch
 from riskweighted.common.native import as_pandas
 from riskweighted.data.formats import WRITABLE
 from riskweighted.data.io import require_reader
@@ -211,13 +212,21 @@ def check_release(
     if not folder.is_dir():
         raise InputError(f"there is no pack {str(folder)!r}")
     finished = run if isinstance(run, FinishedRun) else load_run(run)
-    with threadpool_limits(1):  # as it was made: sums over threads would not repeat to the byte
+    place = _scratch_of(finished)
+    with threadpool_limits(1), scratch(place, "a check of a pack") as working:  # sums over threads would not repeat to the byte
         if isinstance(finished, SampledRun):
-            return _checked_in_parts(folder, finished, confidential, report)
-        data = confidential if isinstance(confidential, pd.DataFrame) else find_confidential(finished, confidential)
-        table = check_pack(folder, gather_secrets(finished, data, finished.schemes, report or _rendered_from(data)))
+            table = _checked_in_parts(folder, working, finished, confidential, report)
+        else:
+            data = confidential if isinstance(confidential, pd.DataFrame) else find_confidential(finished, confidential)
+            table = check_pack(folder, gather_secrets(finished, data, finished.schemes, report or _rendered_from(data)))
     _warn_of_unsettled(folder)
     return table
+
+
+def _scratch_of(run: FinishedRun) -> Path:
+    """Where data lie for the moment while a pack of a run is checked: beside it, unless nobody may write there."""
+    folder = run.folder.absolute()
+    return (folder.parent if os.access(folder.parent, os.W_OK) else Path(tempfile.gettempdir())) / f"{folder.name}.check"
 
 
 def _warn_of_unsettled(folder: Path) -> None:
@@ -231,24 +240,22 @@ def _warn_of_unsettled(folder: Path) -> None:
         )
 
 
-def _checked_in_parts(folder: Path, run: SampledRun, data: object, report: Callable[[FinishedRun], str] | None) -> pd.DataFrame:
+def _checked_in_parts(
+    folder: Path, working: WorkingFolder, run: SampledRun, data: object, report: Callable[[FinishedRun], str] | None
+) -> pd.DataFrame:
     """How near the datasets of a pack in parts are to the data, once every file is seen to be what the run makes again, byte for byte."""
     manifest = read_manifest(folder)
     schemes, formats, units = tuple(manifest["schemes"]), tuple(manifest["formats"]), dict(manifest["units"])
     there = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()}
     has_page, accepted, plain = "report.html" in there, str(manifest.get("accepted_fail", "")), manifest.get("csv") == PLAIN
     page = (report or _rendered_from(run.confidential)) if has_page else None
-    with tempfile.TemporaryDirectory(dir=run.folder.absolute().parent) as place:  # data lie there for the moment
-        working = WorkingFolder(folder, Path(place), Path(place) / "again")
-        working.result.mkdir()
-        made = _in_parts(run, working, schemes, formats, data, units, page, accepted, plain)
-        again = {path.relative_to(working.result).as_posix(): path for path in working.result.rglob("*") if path.is_file()}
-        for name in sorted({*there, *again}, key=lambda name: (name == "manifest.json", name)):
-            if name not in again:
-                raise refusal(name, "nothing that the run makes")
-            if name not in there or there[name].is_symlink() or file_hash(there[name]) != file_hash(again[name]):
-                raise refusal(name, "not what the run makes")
-    _warn_of_unsettled(folder)
+    made = _in_parts(run, working, schemes, formats, data, units, page, accepted, plain)
+    again = {path.relative_to(working.result).as_posix(): path for path in working.result.rglob("*") if path.is_file()}
+    for name in sorted({*there, *again}, key=lambda name: (name == "manifest.json", name)):
+        if name not in again:
+            raise refusal(name, "nothing that the run makes")
+        if name not in there or there[name].is_symlink() or file_hash(there[name]) != file_hash(again[name]):
+            raise refusal(name, "not what the run makes")
     return made.check
 
 

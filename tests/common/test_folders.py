@@ -14,7 +14,7 @@ import pytest
 from riskweighted.common import atomic, folders
 from riskweighted.common.atomic import keep, recall, write_file
 from riskweighted.common.errors import InputError
-from riskweighted.common.folders import opened
+from riskweighted.common.folders import for_the_moment, opened, scratch
 
 
 @pytest.fixture(autouse=True)
@@ -371,3 +371,25 @@ def test_nothing_that_is_published_holds_a_time_a_process_or_a_chance_name(tmp_p
         with opened(tmp_path / out, "a run") as working:
             write_file(working.result / "manifest.json", json.dumps({"files": names(working.result)}))
     assert (tmp_path / "one" / "manifest.json").read_bytes() == (tmp_path / "two" / "manifest.json").read_bytes()
+
+
+def test_files_for_the_moment_lie_in_the_working_folder(tmp_path):
+    """A check publishes nothing; what a killed one left goes when the next one begins, and nothing is left at its end."""
+    code = (
+        "import os, pathlib, signal, sys; from riskweighted.common.folders import for_the_moment, scratch\n"
+        "with scratch(pathlib.Path(sys.argv[1]), 'a check'), for_the_moment() as folder:\n"
+        "    (folder / 'ids').write_text('x'); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    subprocess.run([sys.executable, "-c", code, tmp_path / "out"], check=False)
+    assert any(name.endswith("/ids") for name in names(tmp_path))
+    assert mode(tmp_path / "out.partial") == 0o700
+    with scratch(tmp_path / "out", "a check") as working, for_the_moment() as folder:
+        assert folder.parent == working.folder == tmp_path / "out.partial"
+        assert not any(name.endswith("ids") for name in names(tmp_path))
+        assert names(working.result) == []
+    assert names(tmp_path) == []
+    with opened(tmp_path / "out", "a run") as working, for_the_moment() as folder:
+        assert folder.parent == working.folder
+    with for_the_moment() as folder:
+        assert tmp_path not in folder.parents
+        assert mode(folder) == 0o700

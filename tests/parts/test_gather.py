@@ -1,5 +1,7 @@
 """Records gathered by known pattern are the same whatever parts they came in and whoever gathered them."""
 
+import tempfile
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -100,7 +102,8 @@ def test_who_knows_nothing_sees_one_pattern(client, tmp_path):
     assert (made.patterns, len(made.buckets), made.records) == (1, 1, 900)
 
 
-def test_repeated_identifiers_are_refused_wherever_they_are(client, tmp_path):
+def test_repeated_identifiers_are_refused_wherever_they_are(client, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "absent"))  # identifiers are nothing for a folder that all share
     data = people()
     write_parts(tmp_path, pd.concat([data, data.iloc[[3, 4]].assign(region="elsewhere")]), [100, 900])
     records = records_of(find_parts(tmp_path / "parts" / "*.parquet"), COLUMNS, "hh")

@@ -160,7 +160,9 @@ def test_a_pack_is_released_part_by_part(folder):
     assert (pack.check["rows"] == 900).all()
     book = pd.read_csv(pack.folder / "codebook.csv").set_index("variable")
     assert book.loc["region", "values"] == "E; N; S; W"
+    before = sorted(place.iterdir())
     assert len(check_release(pack.folder, made.folder)) == 2
+    assert sorted(place.iterdir()) == before
     victim = parts[0].with_suffix(".csv")
     text = victim.read_text()
     victim.write_text(f"{text[:-2]}{(int(text[-2]) + 1) % 10}\n")
@@ -320,14 +322,20 @@ def test_a_run_that_was_killed_goes_on(folder, run):
         f"if __name__ == '__main__': run_by_parts(load_study({str(file)!r}), {str(place / 'out')!r}, workers=1, room={ROOM})"
     )
     (place / "job.py").write_text(code)
-    process = subprocess.Popen([sys.executable, str(place / "job.py")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    system, seen = place / "tmp", set()
+    system.mkdir()
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": {**os.environ, "TMPDIR": str(system)}}
+    process = subprocess.Popen([sys.executable, str(place / "job.py")], **quiet)
     partial = place / "out.partial"
     while process.poll() is None and not list(partial.glob("work-*/fits/*.said")):
-        time.sleep(0.1)
+        seen |= set(system.rglob("*"))
+        time.sleep(0.02)
     children = psutil.Process(process.pid).children(recursive=True)
     process.kill()
     process.wait()
     psutil.wait_procs(children, timeout=30)
+    assert not seen  # identifiers were shuffled there
+    assert sorted(path.name for path in place.iterdir()) == ["job.py", "out.partial", "parts", "study.toml", "tmp"]
     for stage in ("weighed", "fitted-0", "measured"):  # where earlier versions looked for pickles
         for work in partial.glob("work-*"):
             keep(work / stage / "000000", b"", f"{work.name.removeprefix('work-')}/{stage}/0")

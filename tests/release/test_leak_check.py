@@ -7,6 +7,7 @@ import json
 import pickle
 import re
 import shutil
+import tempfile
 import zipfile
 import zlib
 
@@ -417,7 +418,8 @@ def test_a_change_in_one_file_among_clean_ones_is_found(pack, secrets, change, e
     assert_refused(pack, secrets, name, "not what the run makes")
 
 
-def test_where_a_measure_is_not_installed_the_message_names_it(run, tmp_path):
+def test_where_a_measure_is_not_installed_the_message_names_it(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "absent"))  # what is held against a pack lies in a folder of the run's owner
     utility = run.tables["utility"]
     row = utility.iloc[:1].assign(key="a-stranger", measure="a stranger")
     with_it = run.with_tables({**run.tables, "utility": pd.concat([utility, row], ignore_index=True)})
