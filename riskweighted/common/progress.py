@@ -1,5 +1,6 @@
 """What long work tells while it runs: a bar per step on a terminal, a line per step in a log, or nothing."""
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -10,11 +11,26 @@ from riskweighted.common.notebook import in_notebook
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["LogLines", "Quiet", "Reporter", "TerminalBars", "default_reporter", "duration"]
+__all__ = ["Advance", "Forward", "LogLines", "Quiet", "Reporter", "Steps", "TerminalBars", "default_reporter", "duration"]
 
 Advance = Callable[[int, int], None]  # done, in all
 _EVERY, _EVERY_IN_DETAIL = 60.0, 10.0  # seconds between two lines of one step
+_LOOKS = 20  # times in between at which it is seen whether a line is due
+_NEARLY = 0.999  # of a step that has not ended
 _STAMP = "%Y-%m-%d %H:%M:%S"
+
+
+class Steps:
+    """Tells of steps as they are done, ``total`` in all."""
+
+    def __init__(self, advance: Advance | None, total: int) -> None:
+        self.advance, self.total, self.done = advance, total, 0
+
+    def __call__(self) -> None:
+        """One more is done."""
+        self.done += 1
+        if self.advance is not None:
+            self.advance(self.done, self.total)
 
 
 class Reporter(Protocol):
@@ -33,8 +49,28 @@ class Quiet:
         yield lambda done, total: None
 
 
+class Forward:
+    """How far a step is, which never falls: of chains that begin again with smaller steps it is told that they do."""
+
+    def __init__(self) -> None:
+        self.done, self.total, self.again = 0, 0, False
+
+    def at(self, done: int, total: int) -> bool:
+        """Take in that so much of all is done; returns whether the work has just begun again."""
+        share, before = done / max(total, 1), self.done / max(self.total, 1)
+        begun = share < before / 2
+        if begun or share >= before:
+            self.done, self.total = done, total
+        self.again = self.again or begun
+        return begun
+
+    def named(self, description: str) -> str:
+        """What is told of the step."""
+        return f"{description}, begun again" if self.again else description
+
+
 class TerminalBars:
-    """One bar per step, with elapsed time and an estimate of what is left."""
+    """One bar per step, with elapsed time and an estimate of what is left; 100 % is shown of what has ended."""
 
     def __init__(self, console: "Console") -> None:
         self.console = console
@@ -42,21 +78,23 @@ class TerminalBars:
     @contextmanager
     def step(self, description: str) -> Iterator[Advance]:
         """Show a bar while the step runs; it pulses until the first report."""
-        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TaskProgressColumn(),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
-        )
-        with Progress(*columns, console=self.console) as bars:
-            task = bars.add_task(description, total=None)
-            yield lambda done, total: bars.update(task, completed=done, total=total)
-            total = bars.tasks[0].total or 1
-            bars.update(task, completed=total, total=total)
+        shown = ("{task.description}", "{task.fields[percent]}", "left")
+        words, percent, left = (TextColumn(text) for text in shown)
+        with Progress(words, BarColumn(), percent, TimeElapsedColumn(), left, TimeRemainingColumn(), console=self.console) as bars:
+            task, forward = bars.add_task(description, total=None, percent=""), Forward()
+
+            def advance(done: int, total: int) -> None:
+                nonlocal task
+                if forward.at(done, total):
+                    bars.stop_task(task)
+                    task = bars.add_task(forward.named(description), total=None, percent="")
+                share = min(forward.done / max(forward.total, 1), _NEARLY)
+                bars.update(task, completed=share, total=1.0, percent=f"{int(100 * share):3d}%")
+
+            yield advance
+            bars.update(task, completed=1.0, total=1.0, percent="100%")
 
 
 class LogLines:
@@ -71,18 +109,34 @@ class LogLines:
 
     @contextmanager
     def step(self, description: str) -> Iterator[Advance]:
-        """Write lines while the step runs."""
-        began = told = time.monotonic()
+        """Write lines while the step runs, also where it says nothing of how far it is."""
+        began, forward = time.monotonic(), Forward()
+        told, ended, one = [began], threading.Event(), threading.Lock()
         if self.detail:
             self._line(f"{description}: begins")
 
-        def advance(done: int, total: int) -> None:
-            nonlocal told
-            if time.monotonic() - told >= self.every:
-                told = time.monotonic()
-                self._line(f"{description}: {done} of {total}, {duration(told - began)}")
+        def tell() -> None:
+            with one:
+                if not ended.is_set() and time.monotonic() - told[0] >= self.every:
+                    told[0] = time.monotonic()
+                    far = f"{forward.done} of {forward.total}" if forward.total else "at work"
+                    self._line(f"{forward.named(description)}: {far}, {duration(told[0] - began)}")
 
-        yield advance
+        def advance(done: int, total: int) -> None:
+            forward.at(done, total)
+            tell()
+
+        def keep_telling() -> None:
+            while not ended.wait(self.every / _LOOKS):
+                tell()
+
+        thread = threading.Thread(target=keep_telling, daemon=True)
+        thread.start()
+        try:
+            yield advance
+        finally:
+            ended.set()
+            thread.join()
         self._line(f"{description}: done in {duration(time.monotonic() - began)}{self._held()}")
 
     def _line(self, text: str) -> None:

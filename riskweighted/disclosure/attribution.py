@@ -8,6 +8,7 @@ import pandas as pd
 from riskweighted.common.checks import check_count, check_names, check_seed
 from riskweighted.common.errors import InputError
 from riskweighted.common.native import Frame, as_pandas
+from riskweighted.common.progress import Advance, Steps
 from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.comparing import Sides
@@ -134,6 +135,7 @@ def attribution_of_fit(
     repeats: int = 5,
     refits: int = 10,
     random_seed: int | None = None,
+    progress: Advance | None = None,
 ) -> pd.DataFrame:
     """`attribution` of a run's own fit, for what its datasets would be without each record.
 
@@ -146,15 +148,17 @@ def attribution_of_fit(
     copies = L if packs is None else len(packs[0])
     if refits and are_needed(fit, weighting):
         whole = packs or [list(fit.synthesize(copies, random_seed=int(rng.integers(2**31)))) for _ in range(repeats)]
-        folds = own_folds(fit, world, weighting, asked.unit, copies, rng)
+        folds = own_folds(fit, world, weighting, asked.unit, copies, rng, progress)
         return _by_folds(world, whole, folds, asked, rng, held=what_is_held(fit, weighting, refitted=True))
     setting = Setting(world, asked, rng, most=LOOKED_AT)
     coding = Coding(world, setting.rows)
-    own = FittedPacks.of(fit, coding, setting, weighting, copies=copies, repeats=check_count(repeats, "repeats"), refits=refits)
+    check_count(repeats, "repeats")
+    told = Steps(progress, FittedPacks.looks(len(coding.names), repeats))
+    own = FittedPacks.of(fit, coding, setting, weighting, copies=copies, repeats=repeats, refits=refits, told=told)
     given = [] if packs is None else [_numbers(coding, world, pack) for pack in packs]
 
     def sides(part: Coding, which: Sequence[int]) -> Iterator[tuple[str, Sides]]:
-        for release, both in own.sides(part, which, setting):
+        for release, both in own.sides(part, which, setting, told):
             yield release, both._replace(seen=tuple(setting.side(part, pack[list(which)], release) for pack in given))
 
     table = setting.table(coding, sides, own.judged)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from riskweighted.common.progress import Advance, Steps
 from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.folds import Folds, assigned
 from riskweighted.disclosure.own_fit import can_refit, refit_without
@@ -19,11 +20,20 @@ def are_needed(fit: Fit, weighting: Weighting | None) -> bool:
     return bool(fit.prepared.scores) and can_refit(weighting)
 
 
-def own_folds(fit: Fit, world: World, weighting: Weighting | None, unit: str | None, copies: int, rng: np.random.Generator) -> Folds:
+def own_folds(
+    fit: Fit,
+    world: World,
+    weighting: Weighting | None,
+    unit: str | None,
+    copies: int,
+    rng: np.random.Generator,
+    progress: Advance | None = None,
+) -> Folds:
     """L datasets of each of K fits without the values of one fold of units: their weights are 0, and scores, bounds, knots and the risk
     weights of the others are made anew."""
-    of_row, packs = assigned(world.confidential, unit, K, rng), []
+    of_row, packs, told = assigned(world.confidential, unit, K, rng), [], Steps(progress, K)
     for number in range(K):
         anew = refit_without(fit, world, np.flatnonzero(of_row == number), weighting, rng, together=True)
         packs.append(list(anew.synthesize(copies, random_seed=int(rng.integers(2**31)))))
+        told()
     return Folds(of_row, packs, np.full(K, np.nan), fit.variables)

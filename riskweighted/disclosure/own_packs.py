@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from riskweighted.common.progress import Steps
 from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.comparing import Sides
@@ -42,6 +43,11 @@ class FittedPacks:
         """R."""
         return len(self.packs)
 
+    @classmethod
+    def looks(cls, variables: int, repeats: int) -> int:
+        """How many packs are looked at, of all variables and of each: those that leave, and some of the other way."""
+        return (repeats + min(repeats, _OTHERWISE)) * (variables + (variables > 1))
+
     @property
     def held(self) -> tuple[str, ...]:
         """What reads the records' values and is not made anew."""
@@ -49,7 +55,16 @@ class FittedPacks:
 
     @classmethod
     def of(
-        cls, fit: Fit, coding: Coding, setting: Setting, weighting: Weighting | None, *, copies: int, repeats: int, refits: int
+        cls,
+        fit: Fit,
+        coding: Coding,
+        setting: Setting,
+        weighting: Weighting | None,
+        *,
+        copies: int,
+        repeats: int,
+        refits: int,
+        told: Steps | None = None,
     ) -> "FittedPacks":
         """Datasets of a fit; the records whose weights fail are left out by fits of their own, `refits` at most, the worst first; of
         large files none, of whose records one in a hundred may go unjudged. Copies are those of the records that are looked at."""
@@ -61,6 +76,9 @@ class FittedPacks:
         failed = np.flatnonzero(~without.judged)
         refits = refits if can_refit(weighting) and not fit.of_part and len(without.judged) <= REFITTED else 0
         failed = failed[np.argsort(-np.nan_to_num(without.pareto_k[failed], nan=np.inf), kind="stable")][:refits]
+        told = told or Steps(None, 0)
+        told.total += len(failed) + 1
+        told()
         refitted, judged, single = {}, without.judged.copy(), np.where(without.judged, without.single, np.nan)
         for record in failed.tolist():
             gone = np.array([record]) if units is None else np.flatnonzero(units == units[record])
@@ -68,9 +86,10 @@ class FittedPacks:
             refitted[record], judged[record] = anew.values, True
             if drawn.masses is not None and anew.masses is not None:
                 single[record] = drawn.masses[record].mean() - anew.masses[record].mean()
+            told()
         return cls(drawn.values, without, packs, refitted, judged, single)
 
-    def sides(self, coding: Coding, which: Sequence[int], setting: Setting) -> Iterator[tuple[str, Sides]]:
+    def sides(self, coding: Coding, which: Sequence[int], setting: Setting, told: Steps) -> Iterator[tuple[str, Sides]]:
         """Both sides of every pack, of some of the variables, as they leave and the other way.
 
         Of the way in which they do not leave two packs tell.
@@ -88,6 +107,7 @@ class FittedPacks:
                 using.append(side)
                 left = side_without(coding, shown, ends, side, pack, chosen_datasets(weights, pack, rng))
                 without.append(self._with_refits(left, coding, which, setting, release, number))
+                told()
             yield release, Sides(tuple(using), tuple(without), single)
 
     def _with_refits(self, side: Side, coding: Coding, which: Sequence[int], setting: Setting, release: str, number: int) -> Side:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from riskweighted.common.datasets import Datasets
+from riskweighted.common.progress import Advance
 from riskweighted.common.seeds import Streams
 from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.attribution import attribution_of_fit
@@ -28,22 +29,38 @@ class Disclosed(NamedTuple):
     rows: list[dict[str, object]]
 
 
-def disclosed(label: str, study: Study, fit: Fit, worlds: tuple[World, World], drawn: Datasets, streams: Streams, refits: int) -> Disclosed:
+def disclosed(
+    label: str,
+    study: Study,
+    fit: Fit,
+    worlds: tuple[World, World],
+    drawn: Datasets,
+    streams: Streams,
+    refits: int,
+    progress: Advance | None = None,
+) -> Disclosed:
     """What it comes to; `worlds`: that in which risk is measured, and that in which the weights were made; `refits`: at most."""
-    table = attributed(label, study, fit, worlds, drawn, streams, refits)
+    table = attributed(label, study, fit, worlds, drawn, streams, refits, progress)
     values = [*values_of_attribution(table), *told_of_hidden(label, study, fit, drawn, streams)]
     return Disclosed(table, [as_row(label, value) for value in values])
 
 
 def attributed(
-    label: str, study: Study, fit: Fit, worlds: tuple[World, World], drawn: Datasets, streams: Streams, refits: int
+    label: str,
+    study: Study,
+    fit: Fit,
+    worlds: tuple[World, World],
+    drawn: Datasets,
+    streams: Streams,
+    refits: int,
+    progress: Advance | None = None,
 ) -> pd.DataFrame:
     """What the datasets give away of synthesized values, beside what they would without each record."""
     weights, released = study.weights, study.unaltered(fit.confidential)
     asked = Asked(released, (), study.linking_column, weights.survey, study.release.disclosure, study.release.shuffle)
     seed = streams.seed_for("disclosure", "")  # the same halves, and the same yardstick, for every label
     made = weighting_of(label, study, worlds[1])
-    return attribution_of_fit(fit, worlds[0], asked, [drawn], weighting=made, refits=refits, random_seed=seed)
+    return attribution_of_fit(fit, worlds[0], asked, [drawn], weighting=made, refits=refits, random_seed=seed, progress=progress)
 
 
 def weighting_of(label: str, study: Study, world: World) -> Weighting | None:

@@ -18,7 +18,7 @@ import pandas as pd
 
 from riskweighted.common.datasets import Datasets
 from riskweighted.common.errors import InputError
-from riskweighted.common.progress import Quiet, Reporter
+from riskweighted.common.progress import Advance, Quiet, Reporter
 from riskweighted.common.seeds import Streams
 from riskweighted.contract.centring import CentredWeights
 from riskweighted.evaluation.evaluate import Evaluation, evaluate_world
@@ -33,6 +33,7 @@ from riskweighted.runs.stages import STAGES, Stages, fit_key
 from riskweighted.runs.study import Study
 from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sampling.fitting import compile_prepared
+from riskweighted.sampling.nuts import share_of
 from riskweighted.sampling.settings import Sampling
 from riskweighted.sequence.alphas import functions_of
 from riskweighted.sequence.baselines import prepare_baseline
@@ -240,12 +241,12 @@ class Work:
 
         return self.store.once(("scores", label, self.stages.key("scores", label)), make)[0]
 
-    def disclosed(self, label: str) -> Disclosed:
+    def disclosed(self, label: str, progress: Advance | None = None) -> Disclosed:
         """What the datasets of a label give away beyond inference."""
 
         def make() -> Disclosed:
             worlds = self.world(), self.world("weighing")
-            return disclosed(label, self.study, self.fit(label), worlds, self.drawn(label), self.streams, self.refits)
+            return disclosed(label, self.study, self.fit(label), worlds, self.drawn(label), self.streams, self.refits, progress)
 
         return self.store.once(("disclosed", label, self.stages.key("disclosed", label)), make)
 
@@ -254,9 +255,10 @@ class Work:
         result, rows = self._measured(labels), list[dict[str, object]]()
         leaving = [label for label in labels if label != CONFIDENTIAL]
         with self.reporter.step("measuring disclosure beyond inference") as advance:
-            for done, label in enumerate(leaving, 1):
-                rows += self.disclosed(label).rows
-                advance(done, len(leaving))
+            for place, label in enumerate(leaving):
+                report = share_of(advance, place, len(leaving))
+                rows += self.disclosed(label, report).rows
+                report(1, 1)
         return replace(result, risk=pd.concat([result.risk, as_table(rows)], ignore_index=True) if rows else result.risk)
 
     def _measured(self, labels: Sequence[str]) -> Evaluation:

@@ -1,11 +1,13 @@
 """What long work tells: lines of a log."""
 
+import io
 import re
+import threading
 
 import pytest
 
 from riskweighted.common import progress
-from riskweighted.common.progress import LogLines, duration
+from riskweighted.common.progress import Forward, LogLines, TerminalBars, duration
 
 pytestmark = pytest.mark.quick
 
@@ -40,6 +42,82 @@ def test_detail_says_when_a_step_begins_and_what_it_held():
         pass
     assert re.fullmatch(STAMP + "fitting: begins", lines[0])
     assert re.fullmatch(STAMP + r"fitting: done in 0 s, \S+ [MG]B at the peak", lines[1])
+
+
+def far(forward, *reports):
+    """What is told after each report of (done, in all), and whether it begins again."""
+    return [(forward.at(*report), forward.done, forward.total) for report in reports]
+
+
+def test_progress_never_runs_backwards():
+    assert far(Forward(), (1, 8), (7779, 8000), (4428, 8000), (7800, 8000)) == [
+        (False, 1, 8),
+        (False, 7779, 8000),
+        (False, 7779, 8000),  # until it is farther again
+        (False, 7800, 8000),
+    ]
+    forward = Forward()
+    assert far(forward, (8000, 8000), (400, 8000), (300, 8000), (8000, 8000)) == [
+        (False, 8000, 8000),
+        (True, 400, 8000),  # chains begin again
+        (False, 400, 8000),
+        (False, 8000, 8000),
+    ]
+    assert forward.named("fitting") == "fitting, begun again"
+    assert far(Forward(), (12, 24), (16, 24), (16, 48), (17, 32)) == [
+        (False, 12, 24),
+        (False, 16, 24),
+        (False, 16, 24),  # blocks of other engines count other draws
+        (False, 16, 24),
+    ]
+
+
+def test_work_that_begins_again_says_so(monkeypatch):
+    now, lines = [0.0], []
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    with LogLines(lines.append).step("fitting") as advance:
+        for done in (7779, 40, 4428):
+            now[0] += 60.0
+            advance(done, 8000)
+    assert [line.split(" ", 2)[2] for line in lines] == [
+        "fitting: 7779 of 8000, 60 s",
+        "fitting, begun again: 40 of 8000, 2 min",
+        "fitting, begun again: 4428 of 8000, 3 min",
+        "fitting: done in 3 min",
+    ]
+
+
+def test_a_step_that_tells_nothing_is_told_of(monkeypatch):
+    monkeypatch.setattr(progress, "_EVERY", 0.02)
+    told, lines = threading.Event(), []
+
+    def write(line):
+        lines.append(line)
+        told.set()
+
+    with LogLines(write).step("measuring"):
+        assert told.wait(60)
+    assert re.fullmatch(STAMP + "measuring: at work, 0 s", lines[0])
+    assert "done in" in lines[-1]
+    with pytest.raises(ValueError, match="x"), LogLines(write).step("failing"):
+        raise ValueError("x")
+
+
+def bars_of(*reports):
+    """What a terminal shows at last of steps that report so."""
+    from rich.console import Console
+
+    file = io.StringIO()
+    with TerminalBars(Console(file=file, force_terminal=True, width=120, color_system=None)).step("fitting") as advance:
+        for report in reports:
+            advance(*report)
+    return file.getvalue().split("\x1b[2K")
+
+
+def test_a_bar_is_at_100_per_cent_when_nothing_is_left():
+    assert re.search(r"fitting .* 100% 0:00:00 left 0:00:00", bars_of((7999, 8000))[-1])
+    both = "".join(bars_of((8000, 8000), (4, 8000))[-2:])
+    assert re.search(r"fitting .* 99% .*\n?.*fitting, begun again .* 100% ", both, re.DOTALL)
 
 
 def test_durations():

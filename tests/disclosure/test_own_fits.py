@@ -1,6 +1,7 @@
 """What a fit's release would be without each record, by weights and by refits."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ import riskweighted as rw
 from experiments.disclosure.refits import households, off_from_refits
 from riskweighted.disclosure import own_packs
 from riskweighted.disclosure.anew import Weighting
+from riskweighted.disclosure.attribution import attribution_of_fit
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.comparing import Records, _least_upper, error
 from riskweighted.disclosure.own_fit import draw_copies, leave_out, what_is_held
@@ -121,6 +123,19 @@ def test_records_of_one_unit_are_left_out_together(data):
     assert together[::2] == pytest.approx(expected)
     alone = leave_out(fit, world, drawn, Weighting("unweighted")).weights
     assert not np.allclose(alone, together)
+
+
+def test_disclosure_tells_of_every_pack_and_every_refit_how_far_it_is(data, monkeypatch):
+    fit, world, seen = fitted(data, "unweighted"), make_world(data, SCENARIO), []
+    few = partial(attribution_of_fit, fit, world, Asked(), L=5, weighting=Weighting("unweighted"), random_seed=3)
+    few(progress=lambda *far: seen.append(far))
+    assert seen == [(done, 8) for done in range(1, 9)]  # the weights; five packs as they leave, two the other way
+    monkeypatch.setattr(own_packs, "refit_without", lambda *told: fit)
+    failing = replace(leave_out(fit, world, draw_copies(fit, Coding(world), np.random.default_rng(1))), judged=np.arange(len(data)) > 2)
+    monkeypatch.setattr(own_packs, "leave_out", lambda *told: failing)
+    seen.clear()
+    few(progress=lambda *far: seen.append(far))
+    assert seen == [(done, 11) for done in range(1, 12)]
 
 
 def test_figures_of_how_the_datasets_leave_stand_first(data):
