@@ -12,7 +12,7 @@ from riskweighted.common.checks import check_count
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import require_columns
 from riskweighted.plots.style import NOTE_SIZE, TICK_SIZE, OnAxes, add_legend, add_note, finish, new_axes, short_names
-from riskweighted.sampling.convergence import RELEASED
+from riskweighted.sampling.convergence import RELEASED, shown_name
 from riskweighted.sampling.released import released_quantities
 from riskweighted.sampling.settings import DIRECT
 
@@ -147,9 +147,10 @@ def _made(fitted: "Fit | xr.Dataset", ordered: pd.DataFrame) -> dict[str, np.nda
 def _ranks(fitted: "Fit | xr.Dataset", posterior: xr.Dataset, quantity: str, bins: int) -> np.ndarray | None:
     """Rank histogram of a quantity, named as in the diagnostics: "mean", "slope[2]"; None where its draws are not stored."""
     name, _, position = quantity.rpartition("[") if quantity.endswith("]") else (quantity, "", "")
-    if name in posterior:
+    stored = {shown_name(str(variable)): variable for variable in posterior}
+    if name in stored:
         indices: tuple[Any, ...] = tuple(int(number) for number in position.rstrip("]").split(",") if number)
-        values = posterior[name].transpose("chain", "draw", ...).values
+        values = posterior[stored[name]].transpose("chain", "draw", ...).values
         if len(indices) == values.ndim - 2 and all(index < size for index, size in zip(indices, values.shape[2:], strict=True)):
             return rank_histogram(values[:, :, *indices], bins)
     if _is_released(quantity) or quantity.rpartition(": ")[2] == _POSTERIOR:

@@ -26,6 +26,7 @@ __all__ = [
     "failure",
     "judge",
     "no_diagnostics",
+    "shown_name",
 ]
 
 R_HAT_LIMIT = 1.02  # no less is asked: a disagreement of this size matters to nobody
@@ -85,14 +86,18 @@ def judge(drawn: Drawn, monitored: tuple[str, ...], released: Mapping[str, np.nd
     for name in monitored:
         values = drawn.posterior[name].values
         for place in np.ndindex(values.shape[2:]):
-            label = name.replace("::::", ".")  # PyMC's name of what a model within the model holds
-            label += f"[{', '.join(map(str, place))}]" if place else ""
+            label = shown_name(name) + (f"[{', '.join(map(str, place))}]" if place else "")
             quantities[label] = values[(slice(None), slice(None), *place)]
     judged = count if released else len(quantities)
     if drawn.which is None:
         divergences = 0 if drawn.stats is None else int(drawn.stats["diverging"].sum())
         return diagnose(quantities, divergences, judged).assign(approximation=drawn.off)
     return diagnose_direct(quantities, drawn.which, drawn.pareto_k, judged).assign(approximation=drawn.off)
+
+
+def shown_name(variable: str) -> str:
+    """How diagnostics name a stored variable: PyMC writes "::::" after the name of a model within the model."""
+    return variable.replace("::::", ".")
 
 
 def deciding(diagnostics: pd.DataFrame) -> pd.DataFrame:

@@ -14,6 +14,7 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.contract.distribution import draw_values
 from riskweighted.design.design import Design
 from riskweighted.sampling.block_fit import BlockFit
+from riskweighted.sampling.convergence import shown_name
 
 __all__ = ["GROUPS", "as_arviz"]
 
@@ -91,7 +92,7 @@ def _posterior(block: BlockFit, weighted: bool, rng: np.random.Generator) -> xr.
     label: Any = getattr(block.synthesizer, "labels", None)
     stated: Mapping[str, Sequence[str]] = label(block.prepared) if callable(label) else {}
     for name, values in block.posterior.data_vars.items():
-        shown = str(name).replace("::::", ".")  # PyMC's name of what a model within the model holds
+        shown = shown_name(str(name))
         last = values.ndim - 3
         axes = dict(_axis(shown, number, int(size), columns if number == last else ()) for number, size in enumerate(values.shape[2:]))
         if len(told := stated.get(str(name), ())) == values.shape[-1] and axes:
