@@ -14,7 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["SHARE", "by_digits", "exactly", "in_column", "in_columns", "shared_digits", "together"]
+__all__ = ["SHARE", "by_digits", "exactly", "in_column", "in_columns", "rounded_from", "shared_digits", "together"]
 
 SHARE = 3  # decimals of a share, a probability, a distance
 _DIGITS = 4
@@ -82,6 +82,18 @@ def shared_digits(value: float, values: np.ndarray, minimum_count: int, most: in
         if counts[alike].sum() >= minimum_count:
             return digits
     return 0
+
+
+def rounded_from(value: float, digits: int) -> tuple[float, float]:
+    """Between what the numbers lie that are the same as this one to so many significant digits."""
+    rounded = _to_digits(value, digits)
+    if not rounded:
+        return 0.0, 0.0
+    size = abs(rounded)
+    power = math.floor(math.log10(size)) - digits + 1
+    inner = 0.05 if size == 10.0 ** (power + digits - 1) else 0.5  # numbers below a power of ten have a digit more
+    near, far = (float(f"{size + part * 10.0**power:.{digits + 1}e}") for part in (-inner, 0.5))
+    return (near, far) if rounded > 0 else (-far, -near)
 
 
 def _to_digits(value: float, digits: int) -> float:

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 from riskweighted.common.errors import InputError
 from riskweighted.common.native import Frame, GivenFrames, as_pandas
-from riskweighted.common.numbers import shared_digits
+from riskweighted.common.numbers import rounded_from, shared_digits
 from riskweighted.evaluation.fit_statistics import QUANTILES
 from riskweighted.plots.style import OnAxes, dress, panel, title
 from riskweighted.plots.utility import numeric_columns
@@ -18,11 +18,13 @@ __all__ = ["plot_quantiles", "shown_quantiles"]
 _TAIL, _MIDDLE = 30, 200  # points at each end, and between
 
 
-def shown_quantiles(values: np.ndarray, minimum_count: int) -> dict[float, float]:
-    """The quantiles that may be shown, rounded to the digits that `minimum_count` values share, with so many values beyond each."""
+def shown_quantiles(values: np.ndarray, minimum_count: int) -> dict[float, tuple[float, float]]:
+    """Between what the quantiles lie that may be shown, with so many values beyond each: all numbers that are the same in the digits that
+    `minimum_count` values share. A rounded number beside an exact one would read as a difference.
+    """
     quantiles = {q: float(np.quantile(values, q)) for q in QUANTILES if min(q, 1 - q) * len(values) >= minimum_count}
     digits = {q: shared_digits(value, values, minimum_count) for q, value in quantiles.items()}
-    return {q: float(f"{value:.{digits[q] - 1}e}") for q, value in quantiles.items() if digits[q]}
+    return {q: rounded_from(value, digits[q]) for q, value in quantiles.items() if digits[q]}
 
 
 def plot_quantiles(
@@ -39,8 +41,8 @@ def plot_quantiles(
     variable : str
         A numeric column.
     minimum_count : int, optional
-        Show the quantiles .01 to .99 only, those with this many confidential records beyond them, in the digits that as many share.
-        Without it all values are shown, the largest one by one.
+        Show the quantiles .01 to .99 only, those with this many confidential records beyond them, each as the interval of numbers that are
+        the same in the digits that as many share. Without it all values are shown, the largest one by one.
     **axes
         ``ax``, the axes to draw on, or ``figsize``, (width, height) of a new figure in inches.
 
@@ -59,24 +61,27 @@ def plot_quantiles(
     true, others = numeric_columns(confidential, synthetic, variable)
     if minimum_count is None:
         shares = _shares(len(true))
-        x = np.quantile(true, shares)
+        ends = np.tile(np.quantile(true, shares), (2, 1))
     else:
         shown = shown_quantiles(true, minimum_count)
-        shares, x = np.array(list(shown)), np.array(list(shown.values()))
+        shares, ends = np.array(list(shown)), np.array(list(shown.values())).reshape(-1, 2).T
         if len(set(shown.values())) < 2:
             raise InputError(f"fewer than 2 quantiles of {variable!r} may be shown: too few confidential records lie beyond the others")
     curves = {label: np.mean([np.quantile(values, shares) for values in sets], axis=0) for label, sets in others.items()}
     ax, styles, names = panel(axes, curves, (6.5, 5.2))
-    _scale(ax, true, [x, *curves.values()])
-    ends = np.array([min(x.min(), *(y.min() for y in curves.values())), max(x.max(), *(y.max() for y in curves.values()))])
-    ax.plot(ends, ends, color="black", linewidth=1.5, label="the same")
+    x = ends.mean(axis=0)
+    _scale(ax, true, [*ends, *curves.values()])
+    corners = [min(map(np.min, [ends, *curves.values()])), max(map(np.max, [ends, *curves.values()]))]
+    ax.plot(corners, corners, color="black", linewidth=1.5, label="the same")
     size, line = (4, "") if minimum_count is None else (8, None)
     for label, y in curves.items():
         marks = styles[label].points(size, markeredgewidth=0.4, linestyle=styles[label].line if line is None else line)
         ax.plot(x, y, label=names[label], **marks)
+        if minimum_count is not None:
+            ax.hlines(y, *ends, color=styles[label].colour, linewidth=2)
     note = "Every value"
     if minimum_count is not None:
-        note = f"Quantiles {shares[0]:g} to {shares[-1]:g}, in the digits that {minimum_count} records share"
+        note = f"Quantiles {shares[0]:g} to {shares[-1]:g}; bars: the confidential one, in digits that {minimum_count} records share"
     note += "; on the line the distributions are the same."
     x_name = title(f"{variable}, confidential quantile")
     return dress(ax, x_name, "synthetic quantile", note, grid="both", legend="beside", markerscale=2 if minimum_count is None else 1)

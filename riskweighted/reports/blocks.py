@@ -15,7 +15,7 @@ from riskweighted.reports.svg import inline_svg
 __all__ = ["Answer", "Cell", "Column", "DataTable", "Figure", "Figures", "Group", "Judged", "Section", "Term", "make_table"]
 
 _NOTHING = "n/a"
-_NUMBER = re.compile(r"(about |(all but )?fewer than |more than )?[<>]?-?\d[\d.,]*( ± <?[\d.,]+)?|n/a")
+_NUMBER = re.compile(r"(about |(all but )?fewer than |more than )?[<>]?-?\d[\d.,]*( ± <?[\d.,]+| to -?[\d.,]+)?|n/a")
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from riskweighted.common.errors import InputError
-from riskweighted.common.numbers import SHARE, by_digits, in_column
+from riskweighted.common.numbers import SHARE, by_digits, exactly, in_column
 from riskweighted.common.text import plain
 from riskweighted.evaluation.fit_statistics import QUANTILES
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label
@@ -149,9 +149,12 @@ class _Shown:
     def quantiles(self) -> Figure:
         """Synthetic against confidential quantiles, on a logarithmic scale."""
         key, view, amounts = self._key("quantiles"), self.source.view, self.amounts[self.variable].to_numpy(dtype=float)
-        shown = {q: float(np.quantile(amounts, q)) for q in QUANTILES} if view.internal else shown_quantiles(amounts, view.minimum_count)
-        places = by_digits(shown.values())
-        columns = {"Quantile": [f"{q:g}" for q in shown], "Confidential": in_column(shown.values(), places)}
+        shown = shown_quantiles(amounts, view.minimum_count)
+        if view.internal:
+            shown = {q: (float(np.quantile(amounts, q)),) * 2 for q in QUANTILES}
+        places = by_digits(np.ravel(list(shown.values())))
+        true = [" to ".join(dict.fromkeys(in_column(ends, places) if view.internal else map(exactly, ends))) for ends in shown.values()]
+        columns = {"Quantile": [f"{q:g}" for q in shown], "Confidential": true}
         for scheme, frames in self.synthetic.items():
             values = np.mean([np.quantile(frame[self.variable], list(shown)) for frame in frames if len(frame)], axis=0) if shown else []
             columns[scheme] = in_column(values, places)
@@ -244,7 +247,9 @@ class _Shown:
             terms = self.source.glossary.columns(cells, {"Records": "bin-records", **dict.fromkeys(map(str, means), "weight")})
             tables = (make_table(f"{key}-table", f"Mean weight by {self.variable}", cells, terms),)
         listed = ", ".join(f"{scheme} {alpha.mean():.2f}" for scheme, alpha in weights.items())
-        alternative = f"Weight of the likelihood against {self.variable}, by scheme; a lower weight protects more. Mean weights: {listed}."
+        alternative = (
+            f"Weight of the likelihood against {self.variable}, by scheme; lower ones tell the model less. Mean weights: {listed}."
+        )
         term = (self.source.glossary.fixed("weight"),)
         return drawn(
             key, f"Weights against {self.variable}", lambda: plot_weights(values, weights, minimum_count=m), alternative, tables, term

@@ -14,8 +14,10 @@ from records import Asked
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError
+from riskweighted.common.numbers import rounded_from
 from riskweighted.plots.binning import merged_histogram
 from riskweighted.plots.convergence import rank_histogram
+from riskweighted.plots.quantiles import shown_quantiles
 from riskweighted.plots.risk_utility import pareto_front
 from riskweighted.plots.style import printable, scheme_styles, short_names
 from riskweighted.sampling.block_fit import BlockFit
@@ -440,3 +442,29 @@ def test_bad_input_is_named(call, named):
         call()
     assert named in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_a_confidential_quantile_that_is_shown_coarsely_is_the_interval_it_was_rounded_from():
+    """1, 2, ..., 2,000, of which the last hundred are 142,503: to one digit 100,000, which would read as a misfit beside the exact ones."""
+    values = np.append(np.arange(1.0, 1901.0), np.linspace(96_000, 142_503, 100))
+    shown = shown_quantiles(values, 10)
+    assert all(low <= np.quantile(values, q) <= high for q, (low, high) in shown.items())
+    assert all(((low <= values) & (values <= high)).sum() >= 10 for low, high in shown.values())
+    assert max(high - low for low, high in shown.values()) >= 10_000
+    data = pd.DataFrame({"income": values})
+    ax = rw.plot_quantiles(data, {"same": data}, "income", minimum_count=10)
+    line = next(line for line in ax.get_lines() if line.get_label() == "same")
+    bars = [path for collection in ax.collections for path in collection.get_segments()]
+    for y, bar in zip(line.get_ydata(), bars, strict=True):
+        assert bar[0][0] <= y <= bar[1][0], "a dataset that is the data itself must not look like a misfit"
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    ("value", "digits", "ends"),
+    [(142_503, 1, (95_000, 150_000)), (0.0234, 2, (0.0225, 0.0235)), (-99.6, 1, (-150, -95)), (0, 1, (0, 0)), (1000, 3, (999.5, 1005))],
+)
+def test_what_a_number_is_rounded_from(value, digits, ends):
+    assert rounded_from(value, digits) == ends
+    inside = np.linspace(*ends, 9)[1:-1] if value else [0.0]
+    assert len({f"{each:.{digits - 1}e}" for each in [value, *inside]}) == 1
