@@ -25,8 +25,8 @@ def told(result: Evaluation, baseline: str) -> list[str]:
     mean, error = by_label(result.risk, _MEAN), by_label(result.risk, _MEAN, "error")
     told = {label: together(mean[label], error[label]) for label in (baseline, *schemes)}
     values = ", ".join(f"{label} {' ± '.join(numbers)}" for label, numbers in told.items())
-    moved = np.ptp([mean[label] for label in (baseline, *schemes)])
-    verdict = "Weights do not change average identification risk" if moved < _SAME else "Weights changed average identification risk"
+    moved = any(abs(mean[each] - mean[baseline]) >= max(_SAME, 2 * np.hypot(error[each], error[baseline])) for each in schemes)
+    verdict = f"Weights {'changed' if moved else 'do not change'} average identification risk"
     return [f"{verdict} (expected mean risk: {values}).", *(_of_scheme(result, label, baseline) for label in schemes)]
 
 
@@ -66,7 +66,9 @@ def _change(share: float, error: float | None = None) -> str:
     """A ratio in words: "71 ± 1 % lower"."""
     if not np.isfinite(share):
         return "not comparable"
-    if error is not None and abs(share - 1) < 2 * error:
+    if error is None and f"{share:.0%}" == "100%":
+        return "as before"
+    if error is not None and abs(share - 1) <= 2 * error:
         return f"not changed beyond its error of {100 * error:.1f} %"
     shown = f"{abs(share - 1):.0%}" if error is None else f"{100 * abs(share - 1):.0f} ± {100 * error:.1f} %"
-    return f"{shown} {'lower' if share <= 1 else 'higher'}"
+    return f"{shown} {'lower' if share < 1 else 'higher'}"

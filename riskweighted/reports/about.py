@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pandas as pd
 
 from riskweighted.common.fingerprints import file_hash
@@ -10,7 +11,8 @@ from riskweighted.common.settings import flat
 from riskweighted.common.survey import survey_weights
 from riskweighted.common.text import plain
 from riskweighted.evaluation.summary import SummaryColumn
-from riskweighted.evaluation.tables import by_label
+from riskweighted.evaluation.tables import Statistic, by_label
+from riskweighted.measures import expected
 from riskweighted.reports.blocks import Column, DataTable, Group, Section, Term, make_table
 from riskweighted.reports.disclosure import withheld_note
 from riskweighted.reports.glossary import ball_rule
@@ -32,8 +34,8 @@ def about_section(source: Source) -> Section:
         f"{view.records:,} records. {_replaced(source)} ({study.synthesizer.name}), {study.release.L} synthetic datasets for each "
         f"weighting scheme. Beside {'it' if len(source.variables) == 1 else 'them'} leave unaltered: {unaltered}; nothing else does.",
         f"The intruder is taken to know {known} of a record, and to look for its {', '.join(scenario.synthetic)}. {ball_rule(scenario)}",
-        "A scheme with weights below 1 tells the model less about records that stand out. What it gains is lower risk of these "
-        "records; what it costs is utility.",
+        "A scheme's weights say how much of each record the model is told; 1 is all.",
+        *_gained(source),
     ]
     if study.reproducible:
         paragraphs.append(
@@ -91,6 +93,28 @@ def _replaced(source: Source) -> str:
     codes = ", ".join(f"{exactly(code)} of {name}" for name in source.variables for code in source.codes(name))
     apart = f"Missing values and special codes ({codes}) are no amounts; they are drawn too, and shown apart. " if codes else ""
     return f"{apart}The variables {', '.join(source.variables)} were replaced by draws from models, one after the other"
+
+
+def _gained(source: Source) -> list[str]:
+    """What the weights did to the risk of isolated records, as far as their figures tell it beyond chance."""
+    statistic, baseline = Statistic(expected.ISOLATED.key), source.baseline
+    labels = [label for label in source.run.schemes if label != baseline]
+    values, errors = (by_label(source.run.tables["risk"], statistic, name) for name in ("value", "error"))
+    few = not source.view.internal and source.view.few(statistic)
+    if baseline is None or not labels or few or values.reindex([baseline, *labels]).isna().any():
+        return []
+    shown = dict(zip([baseline, *labels], source.by_label(statistic, [baseline, *labels], errors=True), strict=True))
+    told = ", ".join(f"{label} {shown[label]} ({_moved(values, errors, label, baseline)})" for label in labels)
+    return [f"Expected risk of isolated records, {shown[baseline]} when {baseline}: {told}."]
+
+
+def _moved(values: pd.Series, errors: pd.Series, label: str, baseline: str) -> str:
+    """Whether a figure is lower or higher than that of the baseline, by more than two Monte Carlo errors of the difference as they stand
+    beside it outside, rounded up.
+    """
+    off = 2 * np.hypot(*(np.ceil(1000 * errors[[label, baseline]].fillna(np.inf)) / 1000))
+    moved = values[label] - values[baseline]
+    return "lower" if moved < -off else "higher" if moved > off else "no difference beyond chance"
 
 
 def _survey(source: Source) -> list[str]:

@@ -1,5 +1,7 @@
 """The sentences of a run are made of its numbers."""
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +10,7 @@ from handmade import given_fit
 import riskweighted as rw
 from riskweighted.common.numbers import in_column
 from riskweighted.evaluation.tables import Statistic, by_label
-from riskweighted.evaluation.telling import told
+from riskweighted.evaluation.telling import _change, told
 
 N = 90
 SCENARIO = rw.Scenario(synthetic="jobs", radius=0.2)
@@ -49,3 +51,22 @@ def test_nothing_is_said_without_fits_or_a_baseline(result):
     synthetic = {"unweighted": [pd.DataFrame({"jobs": np.arange(N)})]}
     plain = rw.evaluate(pd.DataFrame({"jobs": np.arange(N)}), synthetic, SCENARIO, settings=rw.EvaluationSettings(resamples=10))
     assert told(plain, "unweighted") == []
+
+
+def test_no_direction_is_told_that_the_numbers_do_not_show(result):
+    """Of a mean that is as uncertain as it moved, of an isolated risk within its error, and of the same influence."""
+    risk = result.risk.set_index(["label", "key"])[["value", "error"]]
+    for key, moved, error in (("expected-mean-risk", 0.03, 0.03), ("expected-isolated-risk", 0.001, 0.001), ("influence-lipschitz", 0, 0)):
+        before = risk.loc[("unweighted", key), "value"]
+        risk.loc[("lower", key), "value"] = before + moved
+        risk.loc[[("lower", key), ("unweighted", key)], "error"] = error
+    columns = {name: risk[name].to_numpy() for name in ("value", "error")}
+    first, second = told(dataclasses.replace(result, risk=result.risk.assign(**columns)), "unweighted")
+    assert first.startswith("Weights do not change average identification risk")
+    assert "isolated records' expected risk not changed beyond its error" in second
+    assert "influence of any one record as before" in second
+
+
+@pytest.mark.quick
+def test_a_quantile_that_stays_is_neither_lower_nor_higher():
+    assert [_change(share) for share in (1.0, 1.004, 0.996, 0.95, 1.05)] == ["as before"] * 3 + ["5% lower", "5% higher"]

@@ -18,9 +18,11 @@ from riskweighted.evaluation.fit_check import MISFITS
 from riskweighted.evaluation.tables import Statistic
 from riskweighted.evaluation.thresholds import Limit, Thresholds
 from riskweighted.evaluation.verdicts import FAIL, PASS, Verdict
+from riskweighted.reports.about import about_section
 from riskweighted.reports.brief import reason_and_next
 from riskweighted.reports.disclosure import INTERNAL, outside
 from riskweighted.reports.render import render_report
+from riskweighted.reports.source import gather
 from riskweighted.reports.verdicts import sentences, shown_verdict, verdict_records
 from riskweighted.runs.finished import load_run
 from riskweighted.sampling.block_fit import BlockFit
@@ -233,3 +235,18 @@ def test_verdicts_for_a_terminal_and_for_a_machine(run):
     assert limits["expected-mean-risk"]["verdict"] == FAIL
     assert limits["converged"] == {"measure": "converged", "verdict": PASS}
     assert next(sentences((), Thresholds(), INTERNAL)).startswith("Thresholds: the study states none")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "error", "told"),
+    [(0.067, 0.0664, 0.0002, "no difference beyond chance"), (0.067, 0.02, 0.001, "lower"), (0.02, 0.067, 0.001, "higher")],
+)
+def test_what_weights_did_to_isolated_records_is_said_as_far_as_the_numbers_show_it(run, before, after, error, told):
+    risk = run.tables["risk"].copy()
+    for label, value in (("unweighted", before), ("pairwise", after)):
+        rows = risk["key"].eq("expected-isolated-risk") & risk["label"].eq(label)
+        risk.loc[rows, ["value", "error"]] = value, error
+    section = about_section(gather(run.with_tables({**run.tables, "risk": risk}), True, None, 10))
+    (sentence,) = (text for text in section.paragraphs if text.startswith("Expected risk of isolated records"))
+    assert f"({told})" in sentence
+    assert not any(word in sentence for word in {"lower", "higher", "no difference"} - {told} if word not in told)
