@@ -5,7 +5,7 @@ interquartile range of log y, both rounded: to one digit, the median to more whe
 """
 
 import math
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -20,7 +20,7 @@ _SPREADS = (-4.0, -2.75, -1.75, -1.0, -0.5, 0.0, 0.5, 1.0, 1.75, 2.75, 3.75, 4.7
 _STEP, _LOW_STEP, _LOW = 0.125, 0.25, -2.0  # of the bins between the outer knots, in spreads, and of those in the lower tail
 _USUAL, _NARROWEST = 0.3, 0.01  # spreads of log y: of which one or two digits of a round number can tell, and the least that is looked at
 _FEWEST_KNOTS = 3
-_SLACK = 1e-12  # of a bound over the unit
+_SLACK, _MOST_SLACK = 1e-9, 0.4  # units: how far from a whole one an end may lie, besides rounding, and at most
 _MOST_UNITS, _MOST_BINS = 1e15, 500
 _FEWEST_BINS = 3
 _BELOW, _ABOVE = (1.0, 2.0, 5.0), (1.0, 1.2, 1.5, 1.8, 2.2, 2.7, 3.3, 3.9, 4.7, 5.6, 6.8, 8.2)  # and beyond them, a decade
@@ -139,7 +139,7 @@ def _rounded(value: float, digits: int = 1) -> float:
 
 def _edges(low: float, high: float, knots: np.ndarray, whole: bool) -> np.ndarray:
     """Round numbers, close together between the outer knots; first and last: the first and last value possible."""
-    first, last = (max(math.ceil(low - _SLACK * low), 1), math.floor(high + _SLACK * high)) if whole else (low, high)
+    first, last = (max(math.ceil(low - _rounding(low)), 1), math.floor(high + _rounding(high))) if whole else (low, high)
     logs = np.log(knots)
     spread = (logs[-1] - logs[0]) / (_SPREADS[-1] - _SPREADS[0]) if len(knots) > 1 else 1.0
     width = max(spread, _NARROWEST)
@@ -228,11 +228,16 @@ def find_ends(grid: Grid, lower: np.ndarray, upper: np.ndarray) -> Ends:
     lowest, highest = grid.edges[0], grid.edges[-1]
     ends = np.clip(np.stack([lower, upper]) / grid.unit, lowest - 2, highest + 2)
     if grid.whole:
-        slack = 1e-9 * np.maximum(np.abs(ends[1]), 1.0)
+        slack = _rounding(ends[1])
         ends[0], ends[1] = np.ceil(ends[0] - slack) - 1, np.floor(ends[1] + slack)
     units, of = np.unique(np.clip(ends, lowest - 1, highest), return_inverse=True)
     bins = np.clip(np.searchsorted(grid.edges[1:-1], units, side="right"), 0, len(grid.band) - 1)
     return Ends(bins, _counts_below(grid, bins, units), of.reshape(ends.shape), units)
+
+
+def _rounding(units: np.ndarray | float) -> Any:
+    """How far from a whole number of units an end may lie and still stand for it; less than half of one, however many there are."""
+    return np.minimum(_SLACK + 16 * np.finfo(float).eps * np.abs(units), _MOST_SLACK)
 
 
 def _counts_below(grid: Grid, bins: np.ndarray, units: np.ndarray) -> np.ndarray:

@@ -129,6 +129,7 @@ def run_study(
 
 def _run_in(working: WorkingFolder, work: Work, choice: Choice | None) -> Run:
     """Fit, draw, evaluate and write, in a working folder that keeps finished fits."""
+    work.check_models()
     work, tuned = meet_target(work, working.folder)
     fits = _fit(work)
     _draw(work)

@@ -156,6 +156,18 @@ class Work:
             )
         return alphas
 
+    def check_models(self) -> None:
+        """Refuse, before the first fit, models that every fit would refuse after it: each under weights that are made of the data alone, one
+        scheme that is centred and one that is not."""
+        schemes = {is_centred(scheme): scheme for scheme in reversed(self.data_weights())}.values()
+        named = [self._named_tasks(scheme, self.prepared(), self.weighting(scheme)) for scheme in schemes]
+        tasks = [task for of_scheme in named for name, task in of_scheme.items() if self.store.block(name, task) is None]
+        if tasks:
+            self._compile(tasks)
+        for task in tasks:
+            model = compile_prepared(task.block.model, task.censoring is not None, task.centring, task.cells)
+            model.check_start(task.alpha, task.censoring, task.centring)
+
     def fit(self, label: str, which: str = "") -> Fit:
         """The fit of a scheme or baseline; `which`: of how many, for the reporter."""
         return self.store.fit(self.stages.key("fit", label), partial(self._fit, label, which))
@@ -174,13 +186,9 @@ class Work:
     def _sampled(self, scheme: str, prepared: PreparedSequence, alphas: pd.DataFrame | CentredWeights, which: str) -> Fit:
         """Sample the blocks that the store does not have, and keep each as soon as it is there."""
         named = self._named_tasks(scheme, prepared, alphas)
-        blocks, waiting = dict[str, BlockFit](), list[BlockTask]()
-        for name, task in named.items():
-            kept = self.store.block(name, task)
-            if kept is None:
-                waiting.append(task)
-            else:
-                blocks[task.name] = kept
+        kept = {name: self.store.block(name, task) for name, task in named.items()}
+        blocks = {named[name].name: block for name, block in kept.items() if block is not None}
+        waiting = [task for name, task in named.items() if kept[name] is None]
         if blocks:
             with self.reporter.step(f"reading the finished fit {scheme}"):
                 pass

@@ -48,8 +48,11 @@ def check_density(
 ) -> None:
     """Refuse a blueprint whose density of a vector is not, up to a constant, that of its model, at two draws or more.
 
-    `log_posterior`: the model's at these draws under alpha (n,), less what a `centring` takes off.
+    `log_posterior`: the model's at these draws under alpha (n,), less what a `centring` takes off; draws at which it is not finite, since a
+    record is impossible, are not compared.
     """
+    possible = np.isfinite(log_posterior)
+    thetas, log_posterior = [theta for theta, there in zip(thetas, possible, strict=True) if there], log_posterior[possible]
     make, layout = blueprint.exact if centring is None else None, layout_of(blueprint)
     density = blueprint.weighted(alpha, centring) if make is None else make(alpha)
     if density is None or len(thetas) < 2:

@@ -32,6 +32,38 @@ def test_precision_worked_by_hand(values, precision):
     assert find_precision(pd.Series(values, dtype=float)) == (None if precision is None else pytest.approx(precision))
 
 
+SPREAD = np.exp(np.random.default_rng(0).normal(3.3, 1.6, 400))
+CENTS = SPREAD.round(2)
+
+
+def written(values, digits):
+    return [float(f"{value:.{digits}g}") for value in np.asarray(values)]
+
+
+@pytest.mark.parametrize(
+    ("values", "precision"),
+    [
+        (written(SPREAD.astype(np.float32), 8), None),
+        (written(CENTS.astype(np.float32), 8), 0.01),
+        (written(CENTS.astype(np.float32), 9), 0.01),
+        (CENTS.astype(np.float32).astype(float), 0.01),
+        ([*written(CENTS.astype(np.float32), 8), *SPREAD[:10]], 0.01),
+        (SPREAD.astype(np.float32), None),
+        (SPREAD.astype(np.float16), None),
+        *((written(SPREAD, digits), None) for digits in (6, 7, 8)),
+        (CENTS, 0.01),
+        ((1e4 * SPREAD).round(2), 0.01),
+        ((1e4 * SPREAD).round(6), 1e-6),
+        ((CENTS * 20).round() / 20, 0.01),
+        (500 * (CENTS * 100 // 500), 100),
+        (written(1e4 * SPREAD, 2), 10),
+        ((1e6 * SPREAD).round(), 1),
+    ],
+)
+def test_numbers_that_were_held_or_written_with_few_digits_lie_on_no_grid_of_their_digits(values, precision):
+    assert find_precision(pd.Series(values)) == (None if precision is None else pytest.approx(precision))
+
+
 def test_whole_number_and_nullable_columns():
     assert find_precision(pd.Series([50, 100, 150])) == 10
     assert find_precision(pd.Series([1, 2, None], dtype="Int64")) == 1

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from riskweighted_models.grid import class_of, default_knots, draw_point, find_ends, make_grid
+from riskweighted_models.grid import bin_ends, class_of, default_knots, draw_point, find_ends, make_grid
 from riskweighted_models.kernels.points import shares_below
 
 from riskweighted.common.errors import InputError
@@ -118,3 +118,18 @@ def test_default_knots_are_round_and_depend_on_median_and_quartiles_only():
     np.testing.assert_array_equal(knots, default_knots(changed, 0, 1e7))
     assert all(float(f"{knot:.1e}") == knot for knot in knots)
     assert len(knots) == 12
+
+
+@given(power=st.integers(-8, 2), largest=st.integers(3, 14), middle=st.floats(1e-3, 1))
+@settings(max_examples=60, deadline=None)
+def test_bins_as_intervals_hold_each_of_their_points_once_whatever_the_units(power, largest, middle):
+    unit = 10.0**power
+    high = unit * 10.0**largest * 1.5
+    knots = high * np.geomspace(1e-2, 0.3, 5) * middle
+    grid = make_grid(0, high, knots[knots > 2 * unit], unit, True) if (knots > 2 * unit).sum() > 2 else None
+    if grid is None:
+        return
+    ends = find_ends(grid, *bin_ends(grid))
+    below = np.cumsum(grid.points.sum(axis=1)) - grid.points.sum(axis=1)
+    held = below[ends.bins] + ends.counts.sum(axis=1)
+    np.testing.assert_array_equal(held[ends.of[1]] - held[ends.of[0]], grid.points.sum(axis=1))

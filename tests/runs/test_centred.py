@@ -13,11 +13,13 @@ import pytest
 
 import riskweighted as rw
 from riskweighted.commands.run import _model
+from riskweighted.contract.synthesizer import ContractError
 from riskweighted.reports.wording import not_mended
 from riskweighted.runs.checked import check_study
 from riskweighted.runs.examples import STUDY, data
 from riskweighted.runs.study import load_study
 from riskweighted.runs.work import Work
+from riskweighted.sampling.centred import CentredTerm
 
 SCHEMES = '"unweighted", "mix+(t=0.5)", "bounded+(b=0.2)"'
 pytestmark = pytest.mark.filterwarnings("ignore::riskweighted.common.errors.ConvergenceWarning")
@@ -68,6 +70,16 @@ def test_a_centred_scheme_is_released_and_its_pack_is_what_the_run_makes(study, 
         assert printed == pytest.approx([published["value"], published["lower"], published["upper"]], rel=1e-6)
     rw.release_run(tmp_path / "run", tmp_path / "plain", schemes=["unweighted"])
     assert not any("kappa" in path.read_text() for path in (tmp_path / "plain").glob("*.md"))
+
+
+def test_a_density_that_is_not_its_models_is_refused_before_the_first_fit(study, tmp_path, monkeypatch):
+    masses = CentredTerm.masses
+    monkeypatch.setattr(
+        CentredTerm, "masses", lambda term, theta: masses(term, theta) * np.linspace(1, 1.05, len(term.centring.intervals.lower))
+    )
+    monkeypatch.setattr("riskweighted.runs.work.fit_tasks", lambda *_: pytest.fail("a fit was begun"))
+    with pytest.raises(ContractError, match="density|centring"):
+        rw.run_study(study, tmp_path / "run")
 
 
 @pytest.mark.quick
