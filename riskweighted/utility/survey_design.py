@@ -20,6 +20,7 @@ from riskweighted.common.survey import survey_weights
 __all__ = ["REPLICATIONS", "SurveyDesign", "design_columns", "survey_design"]
 
 _FAY = 0.5
+_WHOLE = 1e-7  # a smaller share of units that were not drawn counts as none, as in R's survey
 REPLICATIONS: Mapping[str, Callable[[int, float], float]] = {  # by what each squared difference is multiplied, of R replicates
     "brr": lambda count, fay: 1 / count,
     "fay": lambda count, fay: 1 / (count * (1 - fay) ** 2),
@@ -51,7 +52,7 @@ class SurveyDesign:
     replicates, factors : array (R, n) and array (R,), or None
         Replicate weights on the scale of `weights`, and by what each squared difference from the whole sample's estimate is multiplied.
     df : float
-        Degrees of freedom: units less strata; of replicate weights their rank less one.
+        Degrees of freedom: units less strata, of those that have a weight; of replicate weights their rank less one.
 
     Examples
     --------
@@ -93,7 +94,7 @@ class SurveyDesign:
         sizes = np.bincount(stratum)
         means = np.stack([np.bincount(stratum, column) for column in totals.T], axis=1) / sizes[:, None]
         centred = totals - means[stratum]
-        return np.asarray(centred.T @ (((1 - self.sampled) * sizes / (sizes - 1))[stratum][:, None] * centred))
+        return np.asarray(centred.T @ (((1 - self.sampled) * sizes / np.maximum(sizes - 1, 1))[stratum][:, None] * centred))
 
 
 def survey_design(
@@ -116,7 +117,7 @@ def survey_design(
     survey : str
         Column of the weights.
     strata : str, optional
-        Column of the strata, each of 2 primary units or more.
+        Column of the strata, each of 2 primary units or more, or of the single one that its population has: such a stratum adds nothing.
     psu : str, optional
         Column of the primary sampling units (clusters). A unit that occurs in several strata is one in each of them.
     fpc : str, optional
@@ -135,8 +136,9 @@ def survey_design(
     Raises
     ------
     InputError
-        As `survey_weights`, of replicate weights too; or if strata, units or populations are missing, a stratum holds a single unit, which
-        shows no variance, or more units than its population, or replicate weights stand beside another design.
+        As `survey_weights`, of replicate weights too; or if strata, units or populations are missing, a stratum holds a single unit of
+        several, which shows no variance, or more units than its population, no degree of freedom is left, or replicate weights stand
+        beside another design.
 
     Notes
     -----
@@ -164,17 +166,21 @@ def survey_design(
     units = np.arange(len(data)) if psu is None else np.unique(of_strata * (of_units.max() + 1) + of_units, return_inverse=True)[1]
     first = np.unique(units, return_index=True)[1]
     sizes = np.bincount(of_strata[first])
-    single, kind = int((sizes == 1).sum()), "record" if psu is None else "unit"
+    sampled = np.zeros(len(sizes)) if fpc is None else _sampled(data, fpc, of_strata, sizes)
+    single, kind = int(((sizes == 1) & (1 - sampled >= _WHOLE)).sum()), "record" if psu is None else "unit"
     if single and strata is None:
         raise InputError(f"psu {psu!r}: the file holds a single {kind}")
     if single:
         raise InputError(f"strata {strata!r}: {single} of {len(sizes)} hold a single {kind} and show no variance; merge strata")
-    sampled = np.zeros(len(sizes)) if fpc is None else _sampled(data, fpc, of_strata, sizes)
+    weighted = weights > 0
+    df = len(np.unique(units[weighted])) - len(np.unique(of_strata[weighted]))
+    if not df:
+        raise InputError("the design leaves no degree of freedom: no stratum has two units of positive weight")
     how = "with replacement" if fpc is None else f"finite populations {fpc}"
     how += "" if psu is None else f" by units of {psu}"
     described = f"design-based, weights {survey}, {how} {'without strata' if strata is None else f'within strata of {strata}'}"
     columns = tuple(dict.fromkeys(name for name in (survey, strata, psu, fpc) if name is not None))
-    return SurveyDesign(weights, of_strata, units, sampled, survey, described, columns, float(sizes.sum() - len(sizes)))
+    return SurveyDesign(weights, of_strata, units, sampled, survey, described, columns, float(df))
 
 
 def _codes(data: pd.DataFrame, column: str | None, what: str) -> np.ndarray:

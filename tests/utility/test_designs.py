@@ -100,6 +100,24 @@ def test_a_domain_that_a_replicate_leaves_out_has_no_variance():
     assert means.loc["some", "rule"] == "not estimable in 2 of 2 datasets"
 
 
+def test_strata_of_which_all_was_drawn_add_nothing_and_units_without_weight_no_degree_of_freedom():
+    """Worked by hand: stratum a of 2 units of 4, b of one of 1, c of 2 of 2, d of 2 of 4 of which one has no weight."""
+    frame = pd.DataFrame({"h": list("aabccdd"), "n": [4, 4, 1, 2, 2, 4, 4], "w": [2.0, 2, 1, 1, 1, 2, 0], "y": [1.0, 5, 90, 7, 70, 3, 50]})
+    design = rw.survey_design(frame, "w", "h", fpc="n")
+    assert design.df == (2 + 1 + 2 + 1) - 4
+    mean = (2 * 1 + 2 * 5 + 90 + 7 + 70 + 2 * 3) / 9
+    a, d = (np.array([2 * (y - mean) for y in (1, 5)]), np.array([2 * (3 - mean), 0]))
+    variance = sum((1 - 2 / 4) * 2 / 1 * ((z - z.mean()) ** 2).sum() for z in (a, d)) / 9**2
+    found = rw.survey_mean(frame["y"], design)
+    assert (found.value, found.variance) == pytest.approx((mean, variance), rel=1e-12)
+    for populations in ({"a": 4, "b": 2, "c": 2, "d": 4}, None):  # one unit of two, and drawn with replacement
+        asked = {} if populations is None else {"fpc": "n"}
+        with pytest.raises(InputError, match="1 of 4 hold a single record and show no variance"):
+            rw.survey_design(frame.assign(n=frame["h"].map(populations or {})), "w", "h", **asked)
+    with pytest.raises(InputError, match="no degree of freedom"):
+        rw.survey_design(frame.assign(h=range(7), n=1), "w", "h", fpc="n")
+
+
 WITH = RECORDS.assign(r1=1.0, r2=2.0, bad=[np.nan, *[1.0] * 95], low=2, text="a", minus=[-1.0, *[1.0] * 95])
 
 
