@@ -31,7 +31,6 @@ from riskweighted.runs.beyond import Disclosed, disclosed
 from riskweighted.runs.memo import Store
 from riskweighted.runs.stages import STAGES, Stages, fit_key
 from riskweighted.runs.study import Study
-from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sampling.fitting import compile_prepared
 from riskweighted.sampling.nuts import share_of
 from riskweighted.sampling.settings import Sampling
@@ -157,7 +156,7 @@ class Work:
         return alphas
 
     def check_models(self) -> None:
-        """Refuse, before the first fit, models that every fit would refuse after it: each under weights that are made of the data alone, one
+        """Refuse, before the first fit, models that every fit would refuse after it, under weights that are made of the data alone: of one
         scheme that is centred and one that is not."""
         schemes = {is_centred(scheme): scheme for scheme in reversed(self.data_weights())}.values()
         named = [self._named_tasks(scheme, self.prepared(), self.weighting(scheme)) for scheme in schemes]

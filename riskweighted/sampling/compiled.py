@@ -182,8 +182,8 @@ class CompiledModel:
         return begun_near(compiled, places) if np.isfinite(density(places[0])[0]) else compiled
 
     def check_start(self, alpha: pd.Series, censoring: Censoring | None = None, centring: Centring | None = None) -> None:
-        """Refuse before anything is sampled what a fit is refused for by its draws: graph, density and distribution that differ where chains
-        begin, for weights alpha (n,)."""
+        """Refuse, before anything is sampled, a model whose graph, density and distribution differ where chains begin; its fit would be
+        refused for it. ``alpha`` (n,): weights."""
         if self.blueprint is not None:
             nothing = xr.Dataset(coords={"chain": [0], "draw": [0]})
             fitted = self.model.fitted(alpha, nothing, None, censoring, centring=centring)

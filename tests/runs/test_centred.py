@@ -78,7 +78,7 @@ def test_a_density_that_is_not_its_models_is_refused_before_the_first_fit(study,
         CentredTerm, "masses", lambda term, theta: masses(term, theta) * np.linspace(1, 1.05, len(term.centring.intervals.lower))
     )
     monkeypatch.setattr("riskweighted.runs.work.fit_tasks", lambda *_: pytest.fail("a fit was begun"))
-    with pytest.raises(ContractError, match="density|centring"):
+    with pytest.raises(ContractError, match=r"density|centring"):
         rw.run_study(study, tmp_path / "run")
 
 
