@@ -12,6 +12,7 @@ from riskweighted.evaluation.thresholds import Limit, Thresholds
 from riskweighted.measures import analyses, beyond
 from riskweighted.measures.registry import measures
 from riskweighted.measures.regressions import OVERLAP
+from riskweighted.sampling.convergence import CONVERGED_WORDS, WARN, verdict_of
 
 __all__ = ["FAIL", "NOT_JUDGED", "PASS", "Verdict", "failed", "find_verdicts", "overall", "verdict_table", "word_of"]
 
@@ -150,7 +151,8 @@ def _of_fit(label: str, tables: Mapping[str, pd.DataFrame]) -> Iterator[Verdict]
     converged = summary.loc[label, CONVERGED.name]
     if not isinstance(converged, str):
         return
-    yield _judged(label, CONVERGED, converged == "yes")
+    why = verdict_of(tables["convergence"].loc[lambda rows: rows["label"] == label])[1] if converged == CONVERGED_WORDS[WARN] else ""
+    yield _judged(label, CONVERGED, converged != "NO")._replace(why=why)
     checks = tables["fit_check"]
     models = checks.loc[checks["check"] == MODEL, "verdict"]
     fits = [str(value) for value in summary[FITS.name].dropna()]

@@ -329,7 +329,7 @@ def _checked_schemes(run: FinishedRun, schemes: Sequence[str]) -> tuple[str, ...
     if unknown:
         raise InputError(f"the run has no scheme {listing(unknown)}; valid are {listing(run.schemes)}")
     converged = run.tables["summary"].set_index("label")[CONVERGED.name]
-    failed = [scheme for scheme in chosen if converged[scheme] != "yes"]
+    failed = [scheme for scheme in chosen if converged[scheme] == "NO"]
     if failed:
         raise InputError(f"the fit of {listing(failed)} did not converge, so it is not released; sample longer or simplify the model")
     return chosen

@@ -75,9 +75,9 @@ def _of_few_amounts(run: FinishedRun, schemes: Sequence[str]) -> list[str]:
 
 
 def _fit(summary: pd.DataFrame, scheme: str) -> dict[str, str]:
-    """Whether the model suits the data and the chains agree, yes or NO."""
+    """Whether the model suits the data and the chains agree, yes, warn or NO."""
     row = summary.set_index("label").loc[scheme]
-    return {column.statistic.key: str(row[column.name]) for column in FIT_COLUMNS if str(row[column.name]) in ("yes", "NO")}
+    return {column.statistic.key: str(row[column.name]) for column in FIT_COLUMNS if str(row[column.name]) in ("yes", "warn", "NO")}
 
 
 def _measures(table: pd.DataFrame, view: View) -> Iterator[dict[str, Any]]:

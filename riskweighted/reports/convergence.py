@@ -8,7 +8,7 @@ from riskweighted.plots.convergence import plot_convergence
 from riskweighted.reports.blocks import DataTable, Figure, Group, Section, make_table
 from riskweighted.reports.disclosure import MISSING
 from riskweighted.reports.source import Source
-from riskweighted.sampling.convergence import deciding
+from riskweighted.sampling.convergence import CONVERGED_WORDS, WARN, deciding, verdict_of
 
 __all__ = ["convergence_section"]
 
@@ -36,7 +36,7 @@ def convergence_section(source: Source) -> Section:
             "Least tail ESS": f"{judged['ess_tail'].min():,.0f}",
             "Divergences": int(fit["divergences"].max()),
             "Pareto k-hat": _decimals(fit["pareto_k"].max(), 2),
-            "Converged": "yes" if judged["converged"].all() else "NO",
+            "Converged": CONVERGED_WORDS[verdict_of(fit)[0]],
         }
         for scheme, fit in table.groupby("label", sort=False)
         for judged in (deciding(fit),)
@@ -53,6 +53,8 @@ def convergence_section(source: Source) -> Section:
         blocks.append(Group("cards", "Convergence cards, fit by fit", cards))
     failed = [str(row["Scheme"]) for row in rows if row["Converged"] == "NO"]
     verdict = f"Not converged, so not to be released: {', '.join(failed)}." if failed else "All fits converged."
+    told = {str(scheme): verdict_of(fit) for scheme, fit in table.groupby("label", sort=False)}
+    verdict += "".join(f" Warning, {scheme}: {why}." for scheme, (word, why) in told.items() if word == WARN)
     return Section("chains", "Convergence", (verdict,), tuple(blocks))
 
 

@@ -174,7 +174,7 @@ class View:
             return number(value, 9 if whole else 4 if statistic.variable is None else _DIGITS)
         rule = statistic.measure.disclosure
         if rule is Disclosure.VERDICT:
-            return str(value) if value in ("yes", "NO") else MISSING
+            return str(value) if value in ("yes", "warn", "NO") else MISSING
         if rule in (None, Disclosure.LEFT_OUT, Disclosure.COMPARED) or self.few(statistic) or isinstance(value, str):
             return WITHHELD
         if value is None or pd.isna(value):

@@ -82,7 +82,12 @@ _FIXED = {  # by key: title, definition, boundary, direction
         f"At most {K_LIMIT:g} passes.",
         "Lower is better.",
     ),
-    "divergences": ("Divergences", "Steps of the sampler that went astray.", "Only 0 passes.", "Lower is better."),
+    "divergences": (
+        "Divergences",
+        "Steps of the sampler that went astray.",
+        "Above 0.5 % of the draws fail.",
+        "Lower is better.",
+    ),
     "overlap": (
         "Overlap",
         "Mean of the shares of the two intervals, confidential and synthetic, that both hold (Karr et al. 2006).",
@@ -194,7 +199,7 @@ class RunGlossary(Glossary):
         if column == FITS:
             return self._add(column.name, f"{column.statistic.define()}.", "", "", "'NO': synthetic values differ from the data in kind.")
         if column == CONVERGED:
-            return self._add(column.name, f"{column.statistic.define()}.", "", "", "'yes' is needed before release.")
+            return self._add(column.name, f"{column.statistic.define()}.", "", "", "'NO' is not released.")
         return self.utility(column.statistic) if column.statistic.of_utility else self.risk(column.statistic)
 
     def check(self, check: str) -> Term:

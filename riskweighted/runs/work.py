@@ -157,7 +157,7 @@ class Work:
 
     def check_models(self) -> None:
         """Refuse, before the first fit, models that every fit would refuse after it, under weights that are made of the data alone: of one
-        scheme that is centred and one that is not."""
+        scheme that is centred and of one that is not."""
         schemes = {is_centred(scheme): scheme for scheme in reversed(self.data_weights())}.values()
         named = [self._named_tasks(scheme, self.prepared(), self.weighting(scheme)) for scheme in schemes]
         tasks = [task for of_scheme in named for name, task in of_scheme.items() if self.store.block(name, task) is None]

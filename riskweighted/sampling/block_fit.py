@@ -138,7 +138,8 @@ class BlockFit:
 
     @property
     def converged(self) -> bool:
-        """Whether every judged quantity passed: R-hat within its limit, bulk ESS >= 100, no divergence; or k-hat <= 0.7 and ESS >= 100."""
+        """Whether every judged quantity passed: R-hat within its limit, bulk ESS >= 100, at most .5 % of the draws divergent; or k-hat <=
+        0.7 and ESS >= 100."""
         return bool(deciding(self.diagnostics)["converged"].all())
 
     @property

@@ -23,12 +23,12 @@ from riskweighted.sampling.blind import check_independent, refuse_dependence
 from riskweighted.sampling.blind_process import near_start
 from riskweighted.sampling.block_fit import BlockFit, PreparedModel
 from riskweighted.sampling.centred import EXPECTED, CentredTerm, graph_coefficients
-from riskweighted.sampling.convergence import Drawn, failure, judge
+from riskweighted.sampling.convergence import WARN, Drawn, failure, judge, verdict_of
 from riskweighted.sampling.direct import draw_or_refuse, heights_of
 from riskweighted.sampling.graphs import Records, WeightedSum
 from riskweighted.sampling.laplace import mode_of, modes_from
 from riskweighted.sampling.near import draw_near
-from riskweighted.sampling.nuts import LOG_LIKELIHOOD, Progress, begun_near, graph_density, run_chains, run_density
+from riskweighted.sampling.nuts import LOG_LIKELIHOOD, SHORT_STEPS, Progress, begun_near, graph_density, run_chains, run_density
 from riskweighted.sampling.released import released_quantities
 from riskweighted.sampling.second_mode import refuse_second_mode
 from riskweighted.sampling.settings import IMPORTANCE, Sampling
@@ -136,6 +136,9 @@ class CompiledModel:
                 ConvergenceWarning,
                 stacklevel=3,
             )
+        word, why = verdict_of(fitted.diagnostics)
+        if word == WARN:
+            warnings.warn(f"{type(self.model.synthesizer).__name__} converged with {why}", ConvergenceWarning, stacklevel=3)
         return fitted
 
     def _chains(
@@ -160,7 +163,10 @@ class CompiledModel:
         compiled = self.compiled.with_data(**values)
         if censoring is not None:
             compiled = self._begun(compiled, values, censoring.cells is not None)
-        posterior, heights, stats = run_chains(compiled, sampling, random_seed, progress)
+        drawn = run_chains(compiled, sampling, random_seed, progress)
+        if drawn.stats["diverging"].any() and sampling.target_accept is None:
+            drawn = run_chains(compiled, sampling, random_seed, progress, SHORT_STEPS)
+        posterior, heights, stats = drawn
         return Drawn(posterior.drop_vars(LOG_LIKELIHOOD), posterior[LOG_LIKELIHOOD].values, stats, log_posterior=heights)
 
     def _term_of(self, centring: Centring) -> CentredTerm:
@@ -182,8 +188,7 @@ class CompiledModel:
         return begun_near(compiled, places) if np.isfinite(density(places[0])[0]) else compiled
 
     def check_start(self, alpha: pd.Series, censoring: Censoring | None = None, centring: Centring | None = None) -> None:
-        """Refuse, before anything is sampled, a model whose graph, density and distribution differ where chains begin; its fit would be
-        refused for it. ``alpha`` (n,): weights."""
+        """Refuse, before anything is sampled, graph, density and distribution that differ where chains begin, for weights alpha (n,)."""
         if self.blueprint is not None:
             nothing = xr.Dataset(coords={"chain": [0], "draw": [0]})
             fitted = self.model.fitted(alpha, nothing, None, censoring, centring=centring)

@@ -16,9 +16,14 @@ from riskweighted.sampling.mixing import chance_limit, mixing_of
 from riskweighted.sampling.settings import DIRECT, NUTS
 
 __all__ = [
+    "CONVERGED_WORDS",
+    "DIVERGENT_LIMIT",
     "ESS_LIMIT",
+    "FAIL",
+    "PASS",
     "RELEASED",
     "R_HAT_LIMIT",
+    "WARN",
     "Drawn",
     "deciding",
     "diagnose",
@@ -27,11 +32,16 @@ __all__ = [
     "judge",
     "no_diagnostics",
     "shown_name",
+    "verdict_of",
 ]
+
+PASS, WARN, FAIL = "pass", "warn", "fail"
+CONVERGED_WORDS = {PASS: "yes", WARN: "warn", FAIL: "NO"}  # in the main table and in the report
 
 R_HAT_LIMIT = 1.02  # no less is asked: a disagreement of this size matters to nobody
 ESS_LIMIT = 100.0
 RELEASED = "released "  # with which the names of what leaves begin
+DIVERGENT_LIMIT = 0.005  # of the draws: fewer that diverged are a reason to look, not to fail
 _SPREAD_LIMIT = 50.0  # of the distances from the median, of which draws on either side of it tell less
 
 _COLUMNS = {
@@ -105,13 +115,28 @@ def deciding(diagnostics: pd.DataFrame) -> pd.DataFrame:
     return diagnostics[diagnostics["judged"].astype(str) == "True"] if "judged" in diagnostics else diagnostics
 
 
+def verdict_of(diagnostics: pd.DataFrame) -> tuple[str, str]:
+    """ "pass", "warn" or "fail" of a table of diagnostics or of a file of them, and why, which is empty where all passed.
+
+    Chains that pass with some divergent draws warn: there may be places where they do not go.
+    """
+    rows = deciding(diagnostics)
+    passed = rows["converged"].astype(str) == "True"
+    if not passed.all():
+        return FAIL, failure(rows.assign(converged=passed))
+    diverged = int(rows["divergences"].max()) if len(rows) else 0
+    told = f"{diverged} divergence{'s'[: diverged != 1]} ({100 * DIVERGENT_LIMIT:g} % of the draws at most): chains may miss a region"
+    return (WARN, told) if diverged else (PASS, "")
+
+
 def no_diagnostics() -> pd.DataFrame:
     """The empty table of a synthesizer that estimates nothing."""
     return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in _COLUMNS.items()}).rename_axis("quantity")
 
 
 def diagnose(quantities: Mapping[str, np.ndarray], divergences: int, judged: int | None = None) -> pd.DataFrame:
-    """Judge each quantity, (chains, draws): rank-normalised split R-hat within its limit, bulk ESS >= 100, and no divergence.
+    """Judge each quantity, (chains, draws): rank-normalised split R-hat within its limit, bulk ESS >= 100, and at most .5 % of the draws
+    divergent.
 
     The first `judged` of them decide; all unless said. The limit of R-hat is 1.02, or more where chance alone gives more: what agreeing
     chains exceed with probability .001 in any of the judged quantities (`chance_limit`), 1.2 at most. Of its two parts, of the draws and
@@ -120,6 +145,7 @@ def diagnose(quantities: Mapping[str, np.ndarray], divergences: int, judged: int
     """
     judged = len(quantities) if judged is None else judged
     values = np.array(list(quantities.values()), dtype=float)
+    few = divergences <= DIVERGENT_LIMIT * values[0].size
     if values.shape[1] == 1:
         values = values[:, :, : values.shape[2] // 2 * 2].reshape(len(values), 2, -1)
     mixing, halves, draws = mixing_of(values), 2 * values.shape[1], max(values.shape[2] // 2, 2)
@@ -128,7 +154,7 @@ def diagnose(quantities: Mapping[str, np.ndarray], divergences: int, judged: int
     which = np.where(beyond.any(axis=0), beyond.argmax(axis=0), np.argmax(mixing.r_hat, axis=0))
     r_hat, limit = (np.take_along_axis(each, which[None], axis=0)[0] for each in (mixing.r_hat, limits))
     bulk, spread = mixing.worth
-    passed = (r_hat <= limit) & (bulk >= ESS_LIMIT) & (spread >= _SPREAD_LIMIT) & (divergences == 0)
+    passed = (r_hat <= limit) & (bulk >= ESS_LIMIT) & (spread >= _SPREAD_LIMIT) & few
     columns = {"r_hat": r_hat, "ess_bulk": bulk, "ess_tail": mixing.tail, "divergences": divergences, "converged": passed}
     named = {**columns, "engine": NUTS, "pareto_k": np.nan, "approximation": np.nan, "limit": limit, "ess_spread": spread}
     return _table(quantities, named, judged)

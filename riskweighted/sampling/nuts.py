@@ -27,6 +27,7 @@ with warnings.catch_warnings():
 
 __all__ = [
     "LOG_LIKELIHOOD",
+    "SHORT_STEPS",
     "Chains",
     "Progress",
     "Sampled",
@@ -41,7 +42,7 @@ __all__ = [
 Progress = Callable[[int, int], None]  # draws done, draws in all
 _JITTER = 0.1  # about a place where chains begin, in unconstrained coordinates
 _LOOK_EVERY = 0.5  # seconds between two looks for what nutpie swallowed
-_TARGET = 0.8  # acceptance
+_TARGET, SHORT_STEPS = 0.8, 0.95  # acceptance; and of a graph whose chains diverged
 _ROUND_TARGET, _PRIOR_TARGET = 0.7, 0.9  # of a compiled density: where the data hold it, and where all that is scaled is left to its prior
 _SHORTER = 0.3  # of what a target lacks to 1, for a density whose chains diverged
 _TRIES = 3

@@ -94,7 +94,7 @@ def fit(
     -----
     ConvergenceWarning
         If a quantity of what leaves has R-hat above its limit (1.02, or more where chance gives more) or bulk ESS < 100, or a transition
-        diverged (METHODS section 5.13).
+        diverged, which fails above .5 % of the draws (METHODS section 5.13).
 
     Examples
     --------

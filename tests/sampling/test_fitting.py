@@ -25,9 +25,9 @@ from small_graph import PoissonGraph
 import riskweighted as rw
 from riskweighted.common.errors import ConvergenceWarning, InputError
 from riskweighted.contract.synthesizer import load_synthesizer
-from riskweighted.sampling import fitting
+from riskweighted.sampling import compiled as compiled_model, fitting
 from riskweighted.sampling.block_fit import BlockFit
-from riskweighted.sampling.convergence import ESS_LIMIT, R_HAT_LIMIT, Drawn, judge
+from riskweighted.sampling.convergence import ESS_LIMIT, R_HAT_LIMIT, Drawn, judge, verdict_of
 from riskweighted.sampling.settings import Sampling
 from riskweighted.sequence.fitting import compile_model, fit
 from riskweighted.sequence.saved import load_fit, read_fit
@@ -557,10 +557,30 @@ def test_too_few_effective_draws_fail():
     assert not table.loc["a", "converged"]
 
 
-def test_one_divergence_fails_everything():
-    _, table = diagnose(divergences=1)
-    assert not table["converged"].any()
-    assert (table["divergences"] == 1).all()
+@pytest.mark.parametrize(("divergences", "word"), [(0, "pass"), (1, "warn"), (10, "warn"), (11, "fail")])
+def test_divergences_of_up_to_half_a_percent_of_the_draws_warn_and_more_fail(divergences, word):
+    _, table = diagnose(divergences=divergences)  # of 2,000 draws
+    assert table["converged"].all() == (word != "fail")
+    assert (table["divergences"] == divergences).all()
+    told, why = verdict_of(table.astype({"converged": str}))
+    assert told == word
+    assert (str(divergences) in why) == (word != "pass")
+
+
+@pytest.mark.parametrize(("given", "asked"), [(None, [0.8, 0.95]), (0.9, [0.8])])
+def test_chains_of_a_graph_that_diverged_are_run_once_again_with_shorter_steps(compiled, monkeypatch, given, asked):
+    run, targets = compiled_model.run_chains, []
+
+    def diverging(model, sampling, seed, progress, target_accept=0.8):
+        targets.append(target_accept)
+        drawn = run(model, sampling, seed, progress, target_accept)
+        return drawn._replace(stats=drawn.stats.assign(diverging=drawn.stats["energy"] == drawn.stats["energy"].values[0, 0]))
+
+    monkeypatch.setattr(compiled_model, "run_chains", diverging)
+    with pytest.warns(ConvergenceWarning, match="converged with 1 divergence"):
+        fitted = compiled.sample(random_seed=1, sampling=Sampling(target_accept=given))
+    assert targets == asked
+    assert fitted.converged
 
 
 def test_a_hopeless_fit_warns_and_says_so(compiled):
