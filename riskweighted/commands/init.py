@@ -64,7 +64,7 @@ def init(
     with whole_file(out, private=private, replace=force) as unfinished:
         text = starting_text(suggestion, data, out.absolute().parent, given.layout, given.named)
         unfinished.write_text(text, encoding="utf-8", newline="\n")
-        _show(suggestion, refusal, out, private, {name: cells for name, (_, cells) in mended.items()}, given.remarks(columns))
+        _show(suggestion, refusal, out, private, {name: cells for name, (_, cells) in mended.items()}, given)
     show(f"Written to {out}{' (confidential: it holds codes, bounds or units found in the data)' if private else ''}")
     say(f"Edit it, then: riskweighted check {as_argument(str(out))}")
 
@@ -102,17 +102,19 @@ def _first_that_runs(first: "Suggestion", table: "pd.DataFrame", data: Path, giv
     return first, refusal
 
 
-def _show(suggestion: "Suggestion", refusal: str, out: Path, private: bool, no_numbers: dict[str, int], of_file: Sequence[str]) -> None:
-    """What was found and what is suggested; `no_numbers`: cells by column that hold none where the others do; `of_file`: how the file is
+def _show(suggestion: "Suggestion", refusal: str, out: Path, private: bool, no_numbers: dict[str, int], given: "Given") -> None:
+    """What was found and what is suggested; `no_numbers`: cells by column that hold none where the others do; `given`: how the file is
     read and what it says of itself, or cannot say.
     """
     import pandas as pd
 
+    of_file = given.remarks(suggestion.columns)
     show_json(
         "init",
         **_as_json(suggestion),
         no_numbers=no_numbers,
-        file=list(of_file),
+        file=of_file,
+        odd_lines=given.odd,
         refused=refusal or None,
         confidential=private,
         results=out,
@@ -137,6 +139,8 @@ def _show(suggestion: "Suggestion", refusal: str, out: Path, private: bool, no_n
         say("Left out: " + "; ".join(f"{plain(name)}, which follows from {plain(of)}" for name, of in suggestion.told_by.items()) + ".")
     if suggestion.rules or suggestion.nearly:
         say(f"Rules: {len(suggestion.rules)} that no record breaks, kept; {len(suggestion.nearly)} that a few break, not kept.")
+    for line in given.odd:
+        tell(f"warning: {line}")
     for name, cells in no_numbers.items():
         told = "1 cell that is no number" if cells == 1 else f"{cells:,} cells that are no numbers"
         tell(

@@ -14,6 +14,8 @@ __all__ = [
     "check_weights",
     "holds_numbers",
     "kind_of_values",
+    "one_name_each",
+    "plain_numbers",
     "refuse_infinite",
     "require_columns",
     "require_finite",
@@ -23,6 +25,7 @@ __all__ = [
 ]
 
 _NEAR = 0.75  # of a misspelling
+_NUMBERS = ("integer", "floating", "mixed-integer-float", "decimal")
 _NESTED = (list, tuple, dict, set, frozenset, np.ndarray)
 
 
@@ -47,6 +50,28 @@ def holds_numbers(column: pd.Series) -> bool:
 def as_floats(column: pd.Series) -> np.ndarray:
     """A column of numbers as floats (n,), NaN where it is missing."""
     return np.asarray(column.to_numpy(dtype=float, na_value=np.nan))
+
+
+def one_name_each(data: pd.DataFrame, what: str) -> None:
+    """Refuse columns whose names have several levels."""
+    if data.columns.nlevels > 1:
+        raise InputError(f"{what} has column names of {data.columns.nlevels} levels; a column must have one name, such as 'income_2024'")
+
+
+def plain_numbers(data: pd.DataFrame) -> pd.DataFrame:
+    """A frame with numbers, decimals among them, where columns of objects hold nothing else; itself where none does.
+
+    Whole numbers without gaps become integers, all others floats, NaN where one is missing.
+    """
+    objects = [place for place, dtype in enumerate(data.dtypes) if pd.api.types.is_object_dtype(dtype)]
+    numbers = [place for place in objects if pd.api.types.infer_dtype(data.iloc[:, place]) in _NUMBERS]
+    made = data.copy(deep=False) if numbers else data
+    for place in numbers:
+        column = data.iloc[:, place]
+        values = column.where(column.notna(), np.nan).astype(float)
+        small = not values.hasnans and all(isinstance(cell, (int, np.integer)) and -(2**63) <= cell < 2**63 for cell in column)
+        made.isetitem(place, column.astype("int64") if small else values)
+    return made
 
 
 def require_columns(data: pd.DataFrame, names: Sequence[str], what: str) -> None:

@@ -1,4 +1,6 @@
-"""Frames of polars and tables of Arrow: in as pandas, and out as what they were, through narwhals. Those of pandas pass untouched."""
+"""Frames of polars and tables of Arrow: in as pandas, and out as what they were, through narwhals. Those of pandas pass,
+their numbers among objects as numbers.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
+from riskweighted.common.frames import one_name_each, plain_numbers
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
@@ -32,7 +35,8 @@ def as_pandas(given: Any) -> Any:
 
     Lists, tuples and dicts of frames are looked through. Whole numbers with gaps become floats with NaN, text and categories without
     an order text, decimals floats; levels with an order (polars' Enum) ordered categories; rows are numbered from 0. What csv would
-    lose stays: truth values, dates, and an empty text. A lazy frame is refused: its rows are not in memory.
+    lose stays: truth values, dates, and an empty text. A lazy frame is refused: its rows are not in memory. Of pandas' own, columns of
+    objects that are all numbers become numbers, and names of several levels are refused.
     """
     if isinstance(given, (list, tuple)) and type(given) in (list, tuple):
         made = type(given)(as_pandas(part) for part in given)
@@ -40,6 +44,9 @@ def as_pandas(given: Any) -> Any:
     if isinstance(given, dict):
         held = {name: as_pandas(part) for name, part in given.items()}
         return given if all(held[name] is given[name] for name in given) else held
+    if isinstance(given, pd.DataFrame):
+        one_name_each(given, "the data")
+        return plain_numbers(given)
     frame = _eager(given)
     return given if frame is None else _to_pandas(frame)
 

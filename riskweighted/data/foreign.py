@@ -4,7 +4,7 @@ import contextlib
 import datetime
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from riskweighted.common.extras import optional
 from riskweighted.common.frames import holds_numbers, with_columns
 from riskweighted.data.variable import Code, Variable, cut
 
-__all__ = ["require_reader", "write_foreign"]
+__all__ = ["more_dates", "refuse_names", "require_reader", "takes_name", "type_of_format", "write_foreign"]
 
 _READS = {**dict.fromkeys((".sav", ".xpt", ".sas7bdat"), "pyreadstat"), **dict.fromkeys((".rds", ".rda", ".rdata"), "pyreadr")}
 _PACKAGE = {".dta": "Stata", ".sav": "SPSS", ".xpt": "SAS"}
@@ -30,12 +30,95 @@ _STATA_CODES = 2**31 - 100
 _SHORT_TEXT = 8  # bytes of a text that SPSS labels or calls missing
 _EDGE = 1.7976931348623157e308  # LOWEST and HIGHEST of SPSS
 _MOST_MISSING = 3
+_FIRST_LETTER = 192  # of signs beyond ASCII, as the writer of Stata has them
+_NAMES = {
+    ".dta": "at most 32 letters, digits and _, no digit first, and no word that Stata keeps for itself, such as long and in",
+    ".sav": "letters, digits and . _ @ # $ of at most 64 bytes, a letter first, no point last, and no word of SPSS, such as BY and TO",
+    ".xpt": "at most 32 letters a-z, digits and _, no digit first",
+}
+_KEPT = {  # words that mean something else; of Stata also those that the writer renames
+    ".dta": "aggregate array boolean break byte case catch class colvector complex const continue default delegate delete do double else "
+    "eltypedef end enum explicit export external float for friend function global goto if in inline int local long NULL pragma protected "
+    "quad rowvector short strL typedef typename using virtual with _all _b _coef _cons _cv _n _N _pi _pred _rc _se _skip",
+    ".sav": "ALL AND BY EQ GE GT LE LT NE NOT OR TO WITH",
+    ".xpt": "_ALL_ _CHARACTER_ _ERROR_ _N_ _NUMERIC_",
+}
+_WORDS = {ending: frozenset(words.split()) for ending, words in _KEPT.items()}
+# How SPSS and SAS show dates, besides the ways of which the reader knows that they are dates; before the width.
+_MORE_DATES = {
+    ".sav": ("MOYR", "QYR", "WKYR"),
+    ".xpt": (
+        *(
+            "DAY",
+            "DOWNAME",
+            "JULDAY",
+            "JULIAN",
+            "MONNAME",
+            "MONTH",
+            "MONYY",
+            "NLDATE",
+            "QTR",
+            "WEEKDAY",
+            "WORDDATE",
+            "WORDDATX",
+            "YEAR",
+            "YYMON",
+        ),
+        *(shown + mark for shown in ("MMYY", "YYMM", "YYQ") for mark in ("", "C", "D", "N", "P", "S")),
+    ),
+}
+_MORE_MOMENTS = ("DTMONYY", "DTWKDATX", "DTYEAR", "DTYYQC", "NLDATM", "YMDHMS")  # of SAS
+_DATE = re.compile(r"%(d|t[dwmqhy]).*|[AESJ]?DATE|DTDATE|WEEKDAT[EX]|([BE]8|IS8)601DA|(MMDDYY|DDMMYY|YYMMDD)[A-Z]?")
+_MOMENT = re.compile(r"%t[cC].*|DATETIME|DATEAMPM|MDYAMPM|YMDHMS|([BE]8|IS8)601D[TNXZ]")
+_TIME = re.compile(r"D?TIME|HHMM|TOD|TIMEAMPM|([BE]8|IS8)601TM")
 
 
 def require_reader(ending: str) -> Any:
     """The package that reads and writes files of an ending, None where no extra does; refuses where it is not installed."""
     package = _READS.get(ending.lower())
     return package and optional(package, f"a {ending} file")
+
+
+def takes_name(name: str, ending: str) -> bool:
+    """Whether the package of an ending can name a column so."""
+    if name in _WORDS[ending] or (ending != ".dta" and name.upper() in _WORDS[ending]):
+        return False
+    letters = all(sign.isascii() or (sign.isalnum() and ord(sign) >= _FIRST_LETTER) for sign in name)
+    if ending == ".sav":
+        return letters and re.fullmatch(r"[^\W\d_]([\w.@#$]*[\w@#$])?", name) is not None and len(name.encode()) <= 64
+    if ending == ".dta":
+        return letters and re.fullmatch(r"(?!str\d+$)[^\W\d]\w{0,31}", name) is not None
+    return re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,31}", name) is not None
+
+
+def refuse_names(names: Iterable[object], ending: str) -> None:
+    """Refuse names of columns that the package of an ending cannot have, or takes for the same."""
+    columns = list(map(str, names))
+    wrong = [name for name in columns if not takes_name(name, ending)]
+    if wrong:
+        raise InputError(
+            f"{_PACKAGE[ending]} cannot name a column {listing(wrong)}: valid are {_NAMES[ending]}; rename it, or choose csv or parquet"
+        )
+    lower = Counter(name.lower() for name in columns)
+    same = [name for name in columns if lower[name.lower()] > 1]
+    if same and ending != ".dta":
+        raise InputError(f"{_PACKAGE[ending]} takes the columns {listing(same)} for the same: rename them, or choose csv or parquet")
+
+
+def type_of_format(name: str, ending: str) -> str:
+    """The type of a number by how a file of an ending shows it, as it is read; "" of a time of the day, "numeric" where it is no date."""
+    shown = name if ending == ".dta" else re.sub(r"[\d.]+$", "", name.upper())
+    if _MOMENT.fullmatch(shown) or (ending != ".sav" and shown in _MORE_MOMENTS):
+        return "date and time"
+    if _DATE.fullmatch(shown) or shown in _MORE_DATES[".sav" if ending == ".sav" else ".xpt"]:
+        return "date"
+    return "" if _TIME.fullmatch(shown) else "numeric"
+
+
+def more_dates(ending: str) -> dict[str, list[str]]:
+    """What the reader of SPSS and SAS is told of further formats of dates."""
+    dates = {"extra_date_formats": list(_MORE_DATES[".sav" if ending == ".sav" else ".xpt"])}
+    return dates if ending == ".sav" else {**dates, "extra_datetime_formats": list(_MORE_MOMENTS)}
 
 
 def write_foreign(table: pd.DataFrame, path: Path, label: str, name: str, variables: Mapping[str, Variable] | None = None) -> None:
@@ -143,17 +226,7 @@ def _spss_missing(variable: Variable, number: bool) -> list[Any]:
 
 def _plain_columns(table: pd.DataFrame, ending: str, stated: Mapping[str, Variable]) -> pd.DataFrame:
     """Columns as numbers, text and stated dates, checked against what the package can name and hold."""
-    package = _PACKAGE[ending]
-    wrong = [name for name in table if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,31}", str(name))]
-    if wrong:
-        raise InputError(
-            f"{package} cannot name a column {listing(wrong)}: valid are at most 32 letters a-z, digits and _, no digit first; "
-            "rename it, or choose csv or parquet"
-        )
-    lower = Counter(str(name).lower() for name in table)
-    same = [name for name in table if lower[str(name).lower()] > 1]
-    if same and ending != ".dta":
-        raise InputError(f"{package} takes the columns {listing(same)} for the same: rename them, or choose csv or parquet")
+    refuse_names(table, ending)
     return pd.DataFrame({name: _plain_column(table[name], ending, stated.get(str(name))) for name in table})
 
 

@@ -4,7 +4,7 @@ import csv
 import filecmp
 import io
 import re
-from collections import Counter
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -14,17 +14,18 @@ from riskweighted.common.atomic import whole_file
 from riskweighted.common.datasets import Datasets
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.folders import for_the_moment
-from riskweighted.common.frames import holds_numbers, require_plain_values, with_columns
+from riskweighted.common.frames import holds_numbers, one_name_each, plain_numbers, require_plain_values, with_columns
 from riskweighted.common.text import for_spreadsheet, reads_as_number
 from riskweighted.data.csv_text import CsvTable, csv_text
-from riskweighted.data.foreign import require_reader, write_foreign
+from riskweighted.data.foreign import more_dates, require_reader, write_foreign
 from riskweighted.data.formats import FORMATS, WRITABLE
-from riskweighted.data.layout import CsvLayout, decoded, plain_text
+from riskweighted.data.layout import CsvLayout, check_header, decoded, plain_text
 from riskweighted.data.metadata import META, meta_text
 from riskweighted.data.variable import TEXTS, Variable
 from riskweighted.data.variables import Variables
 
 __all__ = [
+    "MISSING",
     "DatasetWriter",
     "numbers_in_text",
     "read_datasets",
@@ -35,8 +36,9 @@ __all__ = [
     "write_table",
 ]
 
+_STATA_BEGINS, _LEFT = "1960-01-01", ("floating", "mixed")
 _LABEL = "label"  # key of a parquet file's metadata
-_MISSING = ["", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "."]  # in a column of numbers; in text only "" is missing
+MISSING = ["", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "."]  # in a column of numbers; in text only "" is missing
 
 
 def read_table(path: str | Path, layout: CsvLayout | None = None, variables: Variables | None = None) -> pd.DataFrame:
@@ -45,8 +47,8 @@ def read_table(path: str | Path, layout: CsvLayout | None = None, variables: Var
     A csv column is numeric where every entry is a number, "NA" or the like counting as missing; it stays text where some entry is
     none, or is a code with leading zeros. Of a file of Stata, SPSS or SAS the codes are read, not their labels; user-missing codes are
     missing, and so is an empty text; numbers of SPSS and SAS that are all whole become integers. Files of R hold one data frame;
-    factors become categories. Files of SPSS, SAS and R need `pip install "riskweighted[formats]"`. Errors name the file and what is
-    wrong with it, and quote no value.
+    factors become categories. Decimals of parquet become floats, and a named index a column. Files of SPSS, SAS and R need
+    `pip install "riskweighted[formats]"`. Errors name the file and what is wrong with it, and quote no value.
 
     `layout`: of a csv, where it is not a plain one. `variables`: what is known of the columns: they have the types that are stated, codes
     that mean missing stay codes, and numbers of Stata that are all whole become integers too, as those of SPSS and SAS do.
@@ -58,7 +60,7 @@ def read_table(path: str | Path, layout: CsvLayout | None = None, variables: Var
     if not path.is_file():
         raise InputError(f"there is no file {str(path)!r}")
     try:
-        table = _read(path, layout, variables)
+        table = plain_numbers(_read(path, layout, variables))
     except InputError:
         raise
     except UnicodeDecodeError:
@@ -81,13 +83,13 @@ def _read(path: Path, layout: CsvLayout | None, variables: Variables | None) -> 
         texts = _texts(variables)
         if layout is None or layout == CsvLayout():
             return _read_csv(path, texts=texts)
-        return _read_csv(path, texts=texts, plain=plain_text(path, layout, _MISSING, texts))
+        return _read_csv(path, texts=texts, plain=plain_text(path, layout, MISSING, texts))
     if ending in (".sav", ".xpt", ".sas7bdat"):
         return _read_spss_or_sas(path, keep_codes=variables is not None)
     if ending == ".dta":
         table = _read_stata(path)
         return table if variables is None else _with_whole_numbers(_as_plain_numbers(table))
-    return pd.read_parquet(path) if ending == ".parquet" else _read_r(path)
+    return _read_parquet(path) if ending == ".parquet" else _read_r(path)
 
 
 def _texts(variables: Mapping[str, Variable] | None) -> list[str]:
@@ -99,17 +101,13 @@ def _read_csv(path: Path, names: Sequence[str] | None = None, *, texts: Sequence
     """All columns, or some; those of `texts` stay text. `plain`: the text of the file, where that is not as a plain csv spells it."""
     with io.StringIO(plain) if plain is not None else path.open(newline="", encoding="utf-8-sig") as handle:
         header = next(csv.reader(handle), [])
-    if not header:
-        raise InputError(f"{path.name!r} is empty: the first line must hold the column names")
+    check_header(header, path.name)
     other = next((mark for mark in ";\t|" if len(header) == 1 and mark in header[0]), None)
     if other is not None:
         raise InputError(
             f"{path.name!r} has {other!r} between its columns; valid is a comma, with a point before decimals, or say so in the study: "
             "[data] delimiter, decimal"
         )
-    repeated = [name for name, count in Counter(header).items() if count > 1]
-    if repeated:
-        raise InputError(f"{path.name!r} has column {listing(repeated)} more than once: column names must be unique")
     numbers = sum(reads_as_number(name) for name in header)
     if numbers:
         raise InputError(f"{path.name!r}: {numbers} of {len(header)} column names are numbers; the first line must hold the column names")
@@ -119,9 +117,9 @@ def _read_csv(path: Path, names: Sequence[str] | None = None, *, texts: Sequence
 
     text = pd.read_csv(opened(), encoding="utf-8-sig", dtype=str, keep_default_na=False, usecols=names)
     if not isinstance(text.index, pd.RangeIndex):
-        raise InputError(f"{path.name!r} has more fields in its rows than column names in its first line")
+        raise InputError(f"{path.name!r} has more fields in its rows than column names in its first line; take a title out of the file")
     kept = [name for name in text.columns if name in texts or _stays_text(text[name])]
-    missing = {name: [""] if name in kept else _MISSING for name in text.columns}
+    missing = {name: [""] if name in kept else MISSING for name in text.columns}
     kinds = dict.fromkeys(kept, str)
     return pd.read_csv(opened(), encoding="utf-8-sig", dtype=kinds, na_values=missing, keep_default_na=False, usecols=names)
 
@@ -129,7 +127,7 @@ def _read_csv(path: Path, names: Sequence[str] | None = None, *, texts: Sequence
 def _stays_text(column: pd.Series) -> bool:
     """Whether a csv column is text: some entry is no number, or a code with leading zeros that a number would lose."""
     entries = pd.Series(column.unique())
-    entries = entries[~entries.isin(_MISSING)]
+    entries = entries[~entries.isin(MISSING)]
     return bool(pd.to_numeric(entries, errors="coerce").isna().any() or entries.str.match(r"[+-]?0\d").any())
 
 
@@ -138,22 +136,33 @@ def numbers_in_text(column: pd.Series) -> tuple[pd.Series, int] | None:
 
     What says that a number is missing in a csv file is no such cell. Codes with leading zeros are no numbers.
     """
-    texts = column.where(~column.isin(_MISSING))
+    texts = column.where(~column.isin(MISSING))
     if texts.map(lambda cell: isinstance(cell, str) or pd.isna(cell)).all() and not texts.str.match(r"[+-]?0\d").any():
         numbers = pd.to_numeric(texts, errors="coerce")
         return numbers, int(texts.notna().sum() - numbers.notna().sum())
     return None
 
 
+def _read_parquet(path: Path) -> pd.DataFrame:
+    table = pd.read_parquet(path)
+    one_name_each(table, repr(path.name))
+    return table.reset_index([name for name in table.index.names if name is not None])
+
+
 def _read_stata(path: Path) -> pd.DataFrame:
-    return _with_missing_text(pd.read_stata(path, convert_categoricals=False))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of %tC, milliseconds with leap seconds, which pandas leaves as objects
+        table = pd.read_stata(path, convert_categoricals=False)
+    objects = [name for name in table if table[name].dtype == object and pd.api.types.infer_dtype(table[name]) in _LEFT]
+    read = {name: pd.to_datetime(table[name].astype(float), unit="ms", origin=_STATA_BEGINS) for name in objects}
+    return _with_missing_text(table.assign(**read))
 
 
 def _read_spss_or_sas(path: Path, *, keep_codes: bool) -> pd.DataFrame:
     """`keep_codes`: whether the codes that SPSS declares to mean missing stay codes."""
     pyreadstat, kind = require_reader(path.suffix), path.suffix.lower()
     read = {".sav": pyreadstat.read_sav, ".xpt": pyreadstat.read_xport, ".sas7bdat": pyreadstat.read_sas7bdat}[kind]
-    given = {"user_missing": True} if keep_codes and kind == ".sav" else {}
+    given = {**({"user_missing": True} if keep_codes and kind == ".sav" else {}), **more_dates(kind)}
     return _with_whole_numbers(_with_missing_text(read(path, **given)[0]))
 
 
@@ -276,7 +285,7 @@ def _altered_in_csv(
 ) -> dict[str, pd.Series] | None:
     """Some columns of a csv whose other columns are those of `base`; None where it is not, or not surely so."""
     try:
-        table = pd.read_csv(path, encoding="utf-8-sig", usecols=names, na_values=_MISSING, keep_default_na=False)
+        table = pd.read_csv(path, encoding="utf-8-sig", usecols=names, na_values=MISSING, keep_default_na=False)
         texts = _texts(variables)
         if not all(holds_numbers(table[name]) and name not in texts for name in names):
             table = _read_csv(path, names, texts=texts)

@@ -144,18 +144,27 @@ def _without_missing(column: pd.Series, layout: CsvLayout, always: set[str]) -> 
     return column.where(~column.isin(gone), "") if counted and all(counted) else column
 
 
+def check_header(header: Sequence[str], name: str) -> None:
+    """Refuse a first line without names of columns, or with a name twice."""
+    repeated = [column for column, count in Counter(header).items() if count > 1]
+    if not header:
+        raise InputError(f"{name!r} is empty: the first line must hold the column names")
+    if "" in repeated:
+        raise InputError(
+            f"{name!r} names {sum(map(bool, header))} of {len(header)} columns in its first line: take a title out of the file"
+        )
+    if repeated:
+        raise InputError(f"{name!r} has column {listing(repeated)} more than once: column names must be unique")
+
+
 def _cells(path: Path, layout: CsvLayout, rows: int | None = None) -> pd.DataFrame:
     """Every cell as text."""
     text = decoded(path.read_bytes(), layout.encoding, path.name)
     header = next(csv.reader(io.StringIO(text, newline=""), delimiter=layout.delimiter), [])
-    repeated = [name for name, count in Counter(header).items() if count > 1]
-    if not header:
-        raise InputError(f"{path.name!r} is empty: the first line must hold the column names")
-    if repeated:
-        raise InputError(f"{path.name!r} has column {listing(repeated)} more than once: column names must be unique")
+    check_header(header, path.name)
     table = pd.read_csv(io.StringIO(text), sep=layout.delimiter, dtype=str, keep_default_na=False, nrows=rows)
     if not isinstance(table.index, pd.RangeIndex):
-        raise InputError(f"{path.name!r} has more fields in its rows than column names in its first line")
+        raise InputError(f"{path.name!r} has more fields in its rows than column names in its first line; take a title out of the file")
     return table
 
 

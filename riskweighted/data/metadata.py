@@ -1,14 +1,13 @@
 """What a data file says of its own columns: labels, value labels, missing codes and types, by format."""
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from riskweighted.common.errors import InputError
 from riskweighted.common.settings import from_table
-from riskweighted.data.foreign import require_reader
+from riskweighted.data.foreign import require_reader, type_of_format
 from riskweighted.data.sidecar import sidecar_text
 from riskweighted.data.variable import Missing, Variable
 
@@ -18,8 +17,6 @@ DESCRIBING = (".sav", ".dta", ".xpt", ".sas7bdat", ".parquet")  # what holds any
 META = b"riskweighted.variables"  # key of a parquet file's metadata: a sidecar file's text, as TOML
 _ATTRS = b"PANDAS_ATTRS"
 _LOWEST = 1.7e308  # beyond it an end of a range of SPSS is open
-_DATE = re.compile(r"%-?t?d|(A|E|S|J)?DATE\d*|(DD|MM|YY)(MM|DD|YY)?(MM|DD|YY)\w*|MONYY\d*", re.IGNORECASE)
-_MOMENT = re.compile(r"%-?t[cC]|DATETIME[\d.]*|YMDHMS[\d.]*", re.IGNORECASE)
 _PACKAGE = {".sav": "SPSS", ".dta": "Stata", ".xpt": "SAS", ".sas7bdat": "SAS", ".parquet": "parquet"}
 
 
@@ -51,7 +48,7 @@ def _from_package(path: Path) -> dict[str, Variable]:
             str(meta.column_names_to_labels.get(name) or ""),
             labels,
             ranges,
-            type="text" if is_text else _type_of_format(format_),
+            type="text" if is_text else type_of_format(format_, kind),
             source=f"{path.name} ({_PACKAGE[kind]}{' ' if format_ else ''}{format_})",
         )
     return described
@@ -61,12 +58,6 @@ def _range(least: Any, most: Any) -> Missing:
     if least == most or isinstance(least, str):
         return str(least) if isinstance(least, str) else float(least)
     return (float(least) if least >= -_LOWEST else -float("inf"), float(most) if most <= _LOWEST else float("inf"))  # NaN is open, too
-
-
-def _type_of_format(name: str) -> str:
-    if _MOMENT.fullmatch(name):
-        return "date and time"
-    return "date" if _DATE.fullmatch(name) else "numeric"
 
 
 def _from_parquet(path: Path) -> dict[str, Variable]:
@@ -116,8 +107,10 @@ def _table(given: object) -> Mapping[str, Any]:
 
 
 def _names_of_index(meta: Mapping[bytes, bytes]) -> set[str]:
-    """Columns that pandas makes the index again."""
-    return {name for name in json.loads(meta.get(b"pandas", b"{}")).get("index_columns", []) if isinstance(name, str)}
+    """Columns that pandas makes an index without a name again."""
+    held = json.loads(meta.get(b"pandas", b"{}"))
+    nameless = {column["field_name"] for column in held.get("columns", []) if column["name"] is None}
+    return {name for name in held.get("index_columns", []) if isinstance(name, str) and name in nameless}
 
 
 def _short(kind: Any) -> str:

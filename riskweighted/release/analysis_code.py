@@ -11,6 +11,7 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from riskweighted.common.text import escape_markdown, plain
+from riskweighted.data.foreign import takes_name
 from riskweighted.data.layout import CsvLayout
 from riskweighted.design.design import build_design
 from riskweighted.design.formulas import response_name, split_formula
@@ -173,7 +174,7 @@ def _why_not(language: str, analysis: PublishedAnalysis) -> str:
     if language not in ("SAS", "Stata"):
         return ""
     names = [analysis.response, *(predictor.column for predictor in analysis.predictors)]
-    if not all(re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,31}", name) for name in names):
+    if not all(takes_name(name, ".dta" if language == "Stata" else ".xpt") for name in names):
         return "a variable of the analysis has a name that it does not take"
     levels = [predictor.level for predictor in analysis.predictors if isinstance(predictor.level, str)]
     if any(re.search(r"[\x00-\x1f\"'`$&%\\]|^[+-]?0\d", level) for level in levels):

@@ -20,6 +20,7 @@ from riskweighted.common.errors import InputError, RiskWeightedWarning, listing
 from riskweighted.common.fingerprints import file_hash
 from riskweighted.common.folders import WorkingFolder, opened, scratch
 from riskweighted.common.native import as_pandas
+from riskweighted.data.foreign import refuse_names
 from riskweighted.data.formats import WRITABLE
 from riskweighted.data.io import require_reader
 from riskweighted.data.layout import CsvLayout
@@ -132,6 +133,8 @@ def release_run(
         _check_exposure(finished, accept_uniques=accept_uniques, demonstration=demonstration)
         page = None if report is None else _made_once(report)
         chosen, kinds = _checked_schemes(finished, schemes), _checked_formats(formats)
+        for ending in {f".{kind}" for kind in kinds} - {".csv", ".parquet"}:
+            refuse_names(finished.synthetic[chosen[0]][0], ending)
         _check_disclosure(finished, chosen)
         _check_hidden(finished, chosen)
         refuse_failing(finished, chosen, accept_fail)

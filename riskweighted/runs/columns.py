@@ -13,7 +13,7 @@ import pandas as pd
 
 from riskweighted.common.frames import as_floats, holds_numbers, kind_of_values
 from riskweighted.common.groups import most_categories
-from riskweighted.data.variable import Variable
+from riskweighted.data.variable import CATEGORIES, Variable
 from riskweighted.design.bends import FEWEST_FOR_BENDS, columns_of
 from riskweighted.design.precision import find_precision
 from riskweighted.evaluation.fit_statistics import comparisons
@@ -30,8 +30,11 @@ __all__ = [
     "INFINITE",
     "LEVELS",
     "NUMBERS_AS_TEXT",
+    "SENSITIVE",
     "YEAR",
     "Column",
+    "codes_as_text",
+    "hint_in",
     "look_at",
     "skewness",
 ]
@@ -40,9 +43,16 @@ AMOUNT, LEVELS, YEAR = "amount", "levels", "year"  # what a column may serve for
 INFINITE, IDENTIFIER, CONSTANT, EMPTY, DATE = "infinite values", "identifier", "constant", "empty", "date"
 FREE_TEXT, NUMBERS_AS_TEXT = "free text", "numbers as text"
 
+SENSITIVE = (
+    "income|inc|wage|salar|earn|turnover|revenue|sales|profit|expend|spend|wealth|asset|debt|loan|mortgage|rent|tax|benefit|pension|"
+    "amount|cost|price|value|outcome|dis|health|diagn|illness|disease|smok|alc|drug|crime"
+)
 _MOST_LEVELS = 20  # different whole numbers that are taken for levels
 _MOST_CODES = 8  # whole numbers that enter a formula as levels
-_NEAR_UNIQUE = 0.95  # of the values there are
+_MOST_TEXT_CODES = 30  # different texts of numbers that are taken for levels, however they look
+_NEAR_UNIQUE, _UNIQUE = 0.95, 0.999  # of the values there are; numbers not called like a key must have the latter
+_LEAST_TICKED, _MOST_TICKED = 0.02, 0.95  # of the records that have the one value of a tick box
+_EVENLY = 0.3  # of their range that the sorted values of an identifier lie off a straight line at most
 _FEWEST = 20  # records, below which nothing is called near-unique
 _LEAST_OF_CODE, _SHARE_OF_CODE = 10, 0.001  # records
 _GAP = 0.1  # of a code at the upper end: how far the other values stay below it
@@ -59,7 +69,8 @@ class Column:
     ``type``: "number", "whole number", "text", "truth value", "date" or "nothing". ``use``: "amount", "levels" or "year", or why it is of
     no use. ``codes``: likely special codes, at an end of the column and apart from the rest (values of the data), ``of_codes`` their share.
     ``spikes``: values but 0 and codes that at least 2 % of the amounts share, and thrice what a value has on average. ``multiples``: by
-    unit the share of the amounts but 0 that are multiples of it. ``amounts``: numbers without gaps and codes. Confidential.
+    unit the share of the amounts but 0 that are multiples of it. ``amounts``: numbers without gaps and codes. ``coded``: text that reads as
+    numbers and is codes. Confidential.
     """
 
     name: str
@@ -77,6 +88,7 @@ class Column:
     multiples: dict[str, float] = field(default_factory=dict)
     precision: float | None = None
     amounts: np.ndarray = field(default_factory=lambda: np.empty(0), repr=False)
+    coded: bool = False
 
     @property
     def is_number(self) -> bool:
@@ -89,6 +101,11 @@ class Column:
         return not self.missing and not self.codes
 
     @property
+    def fills_formula(self) -> bool:
+        """Whether every record has a number or level that predicts: a code is a level among others, and no number."""
+        return not self.missing and (not self.codes or self.enters_as_levels)
+
+    @property
     def enters_as_levels(self) -> bool:
         """Whether it enters a formula as levels; many whole numbers enter as a number."""
         return self.use == LEVELS and not (self.is_number and self.distinct > _MOST_CODES)
@@ -96,7 +113,7 @@ class Column:
     @property
     def width(self) -> int:
         """How many columns of a model matrix it becomes: dummies, or a straight line."""
-        return 1 if self.is_number and not self.enters_as_levels else self.distinct - 1
+        return 1 if self.is_number and not self.enters_as_levels else self.distinct - 1 + (self.missing > 0)
 
     @property
     def bends(self) -> int:
@@ -108,6 +125,12 @@ class Column:
     def usable(self) -> bool:
         """Whether it can be synthesized or predict."""
         return self.use in (AMOUNT, LEVELS, YEAR)
+
+
+def hint_in(pattern: str, name: str) -> int:
+    """Where a name stands among the hints: smaller is likelier; beyond all of them without one."""
+    words, hints = " ".join(re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)).lower(), pattern.split("|")
+    return next((rank for rank, hint in enumerate(hints) if re.search(rf"\b{hint}", words)), len(hints))
 
 
 def look_at(data: pd.DataFrame, described: Mapping[str, Variable] | None = None) -> list[Column]:
@@ -125,11 +148,16 @@ def _look_at(column: pd.Series, stated: Variable) -> Column:
     if distinct == 0:
         return Column(name, "nothing", EMPTY, records, missing, 0)
     if distinct == 1:
-        return Column(name, kind, CONSTANT, records, missing, 1)
+        ticked = _LEAST_TICKED <= (records - missing) / records <= _MOST_TICKED and counts.index[0] not in (0, "0")
+        use = LEVELS if ticked and kind != "date" else CONSTANT
+        values = as_floats(column.dropna()) if holds_numbers(column) else np.empty(0)
+        return Column(name, kind, use, records, missing, 1, amounts=values)
     if kind == "date":
         return Column(name, kind, DATE, records, missing, distinct)
     if kind in ("text", "truth value"):
-        return Column(name, kind, _use_of_text(column, distinct), records, missing, distinct)
+        use = LEVELS if kind == "truth value" else _use_of_text(column, distinct, stated)
+        coded = use == LEVELS and kind == "text" and disguise_of(_sample(column)) == "numbers"
+        return Column(name, kind, use, records, missing, distinct, coded=coded)
     return _look_at_numbers(column, name, kind, missing, counts, stated)
 
 
@@ -150,13 +178,19 @@ def _sample(column: pd.Series) -> pd.Series:
     return pd.Series(column.dropna().unique()[:2000])
 
 
-def _use_of_text(column: pd.Series, distinct: int) -> str:
-    there = int(column.notna().sum())
-    if disguise_of(_sample(column)) == "numbers":
-        return IDENTIFIER if distinct >= _NEAR_UNIQUE * there and _KEY.search(str(column.name)) else NUMBERS_AS_TEXT
-    if there >= _FEWEST and distinct >= _NEAR_UNIQUE * there:
-        return IDENTIFIER
-    return LEVELS if distinct <= most_categories(len(column)) else FREE_TEXT
+def _use_of_text(column: pd.Series, distinct: int, stated: Variable) -> str:
+    there, few = int(column.notna().sum()), distinct <= most_categories(len(column))
+    near_unique, codes = distinct >= _NEAR_UNIQUE * there, codes_as_text(column)
+    if disguise_of(_sample(column)) == "numbers" and not (few and (codes or stated.type in CATEGORIES)):
+        return IDENTIFIER if near_unique and (codes or _KEY.search(str(column.name))) else NUMBERS_AS_TEXT
+    return IDENTIFIER if there >= _FEWEST and near_unique else LEVELS if few else FREE_TEXT
+
+
+def codes_as_text(column: pd.Series) -> bool:
+    """Whether texts that read as numbers are codes: few different ones, some with a leading zero, or digits alone, as many in each."""
+    texts = [str(text) for text in column.dropna().unique()]
+    of_one_length = len({len(text) for text in texts}) == 1 and all(map(str.isdecimal, texts))
+    return len(texts) <= _MOST_TEXT_CODES or of_one_length or any(re.match(r"0\d", text) for text in texts)
 
 
 def _look_at_numbers(column: pd.Series, name: str, kind: str, missing: int, counts: pd.Series, stated: Variable) -> Column:
@@ -201,7 +235,7 @@ def _use_of_numbers(column: pd.Series, amounts: np.ndarray, kind: str, distinct:
     if len(different) < 2:
         return LEVELS  # one amount beside codes
     if kind == "whole number":
-        if len(amounts) >= _FEWEST and distinct >= _NEAR_UNIQUE * len(amounts) and _is_key(column, different):
+        if len(amounts) >= _FEWEST and _is_key(column, amounts, different):
             return IDENTIFIER
         if len(different) <= min(_MOST_LEVELS, most_categories(len(amounts))):
             return LEVELS
@@ -210,11 +244,19 @@ def _use_of_numbers(column: pd.Series, amounts: np.ndarray, kind: str, distinct:
     return AMOUNT
 
 
-def _is_key(column: pd.Series, different: np.ndarray) -> bool:
-    """Of a near-unique whole number: named like a key, in the order of the file, or numbered without gaps."""
-    return bool(
-        _KEY.search(str(column.name)) or column.dropna().is_monotonic_increasing or different[-1] - different[0] < 1.5 * len(different)
-    )
+def _is_key(column: pd.Series, amounts: np.ndarray, different: np.ndarray) -> bool:
+    """Whether whole numbers, hardly any of which stands twice, are called like a key, numbered without gaps, or rise steadily in the file.
+
+    Amounts that somebody sorted rise, too, and not steadily.
+    """
+    if _KEY.search(str(column.name)):
+        return len(different) >= _NEAR_UNIQUE * len(amounts)
+    money = hint_in(SENSITIVE, str(column.name)) < len(SENSITIVE.split("|"))
+    if money or different[0] < 0 or len(different) < _UNIQUE * len(amounts):
+        return False
+    scaled = (different - different[0]) / (different[-1] - different[0])
+    steady = float(np.abs(scaled - np.linspace(0, 1, len(different))).max()) < _EVENLY
+    return different[-1] - different[0] < 1.5 * len(different) or bool(steady and column.dropna().is_monotonic_increasing)
 
 
 def _codes(counts: pd.Series, records: int) -> tuple[float, ...]:

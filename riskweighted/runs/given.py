@@ -6,8 +6,10 @@ from pathlib import Path
 
 from riskweighted.common.errors import InputError
 from riskweighted.common.text import plain
+from riskweighted.data.io import MISSING
 from riskweighted.data.layout import CsvLayout, guess_layout
 from riskweighted.data.metadata import DESCRIBING, codes_of_kinds
+from riskweighted.data.odd_lines import odd_lines
 from riskweighted.data.variables import Variables
 from riskweighted.runs.columns import AMOUNT, Column
 
@@ -20,6 +22,7 @@ _PACKAGES = {".dta": "Stata", ".xpt": "SAS", ".sas7bdat": "SAS"}  # whose files 
 class Given:
     """How a file is to be read. ``layout``: of a csv, guessed; ``named``: the file that says what the columns are, and what it says,
     ``variables``; None where there is none. ``kinds``: kinds of missing values that are told apart in the file and not in what is read.
+    ``odd``: which lines of a csv seem to be no records.
     """
 
     layout: CsvLayout | None = None
@@ -27,6 +30,7 @@ class Given:
     variables: Variables | None = None
     kinds: Mapping[str, int] = field(default_factory=dict)
     silent: str = ""
+    odd: tuple[str, ...] = ()
 
     def remarks(self, columns: Sequence[Column]) -> list[str]:
         """How the file is read and what it does not say, a sentence each; counts, and no value."""
@@ -69,10 +73,11 @@ def look_into(data: Path, named: Path | None = None) -> Given:
     """How a file seems to be read, and what it, or the file `named`, says of its columns."""
     ending = data.suffix.lower()
     layout = guess_layout(data) if ending == ".csv" and data.is_file() else None
+    odd = () if layout is None else tuple(odd_lines(data, layout, MISSING))
     if named is not None:
-        return Given(layout, named, Variables.read(named))
+        return Given(layout, named, Variables.read(named), odd=odd)
     if ending not in DESCRIBING or not data.is_file():
-        return Given(layout)
+        return Given(layout, odd=odd)
     try:
         variables, kinds = Variables.read(data), codes_of_kinds(data)
     except InputError as error:  # its values may be readable all the same

@@ -1,4 +1,4 @@
-"""What a study does not say of its file, and the file says of itself: codes, identifiers, survey weights, recodes."""
+"""What a study does not say of its file, and the file says of itself: codes, identifiers, survey weights, recodes, names."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import listing
+from riskweighted.data.foreign import takes_name
 from riskweighted.runs.columns import AMOUNT, IDENTIFIER, Column, look_at
 from riskweighted.runs.study import Study
 from riskweighted.runs.surveyed import surveyed
@@ -28,7 +29,17 @@ def remarks(study: Study, data: pd.DataFrame, found: FoundStructure | None = Non
     columns = {column.name: column for column in look_at(data[list(looked_at)], study.data.described)}
     codes = likely_codes((columns[name] for name in study.variables), known_codes(study))
     told = [f"{each}: name them in [scenario] codes, as `init` does" for each in codes]
-    return [*told, *_undescribed(study, data), *_identifiers(study, columns), *_weights(study, data), *_recodes(study, data, used, found)]
+    told += [*_undescribed(study, data), *_identifiers(study, columns), *_weights(study, data), *_recodes(study, data, used, found)]
+    return [*told, *_unnameable([*study.unaltered(data), *study.variables])]
+
+
+def _unnameable(names: Sequence[str]) -> Iterator[str]:
+    """Columns that leave and that a file of a package cannot name."""
+    refused = {ending: [name for name in names if not takes_name(name, ending)] for ending in (".dta", ".sav", ".xpt")}
+    kinds = {ending: listing(wrong) for ending, wrong in refused.items() if wrong}
+    if kinds:
+        told = "; ".join(f"{ending} {wrong}" for ending, wrong in kinds.items())
+        yield f"names that a format cannot hold, so that `release --format` refuses them ({told}): rename them in the data"
 
 
 def _undescribed(study: Study, data: pd.DataFrame) -> Iterator[str]:

@@ -1,6 +1,5 @@
 """Which part each column of a file may play: what is sensitive, what an intruder knows, what predicts, what gives another away."""
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -17,15 +16,11 @@ from riskweighted.derivation.derived import REFUSE, derived
 from riskweighted.design.bends import independent
 from riskweighted.intruder.disguise import disguise_of
 from riskweighted.intruder.patterns import cells
-from riskweighted.runs.columns import AMOUNT, LEVELS, YEAR, Column, skewness
+from riskweighted.runs.columns import AMOUNT, LEVELS, SENSITIVE, YEAR, Column, codes_as_text, hint_in, skewness
 from riskweighted.runs.derivation import how_told
 
 __all__ = ["amounts_with_text", "giving_away", "known_of", "likely_target", "most_columns", "patterns_of", "predictors_of"]
 
-_SENSITIVE = (
-    "income|inc|wage|salar|earn|turnover|revenue|sales|profit|expend|spend|wealth|asset|debt|loan|mortgage|rent|tax|benefit|pension|"
-    "amount|cost|price|value|outcome|dis|health|diagn|illness|disease|smok|alc|drug|crime"
-)
 _KNOWN = (
     "sex|gender|male|female|age|birth|race|ethn|hisp|region|state|county|province|marit|marr|mar|area|urban|rural|place|city|edu|school|"
     "size|family|fam|household|child|kid|occup|prof|nation|citiz|industr|sector|branch|legal"
@@ -41,12 +36,6 @@ _GROUPS = 10
 _TWINS = 0.999  # rank correlation of two predictors
 
 
-def _hint(pattern: str, name: str) -> int:
-    """Where a name stands among the hints: smaller is likelier; beyond all of them without one."""
-    words, hints = " ".join(re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)).lower(), pattern.split("|")
-    return next((rank for rank, hint in enumerate(hints) if re.search(rf"\b{hint}", words)), len(hints))
-
-
 def likely_target(columns: Sequence[Column], left_out: Mapping[str, str]) -> tuple[str, ...]:
     """One variable: an amount whose name says money or the like, else the most skewed amount, else levels."""
     if not columns:
@@ -56,24 +45,25 @@ def likely_target(columns: Sequence[Column], left_out: Mapping[str, str]) -> tup
     if amounts:
         best = min(amounts, key=_by_name_or_skewness)
     else:
-        best = min(columns, key=lambda column: (_hint(_SENSITIVE, column.name), column.use == YEAR, column.missing, -column.distinct))
+        best = min(columns, key=lambda column: (hint_in(SENSITIVE, column.name), column.use == YEAR, column.missing, -column.distinct))
     return (best.name,)
 
 
 def _by_name_or_skewness(column: Column) -> tuple[int, float]:
     """Smaller is likelier to be sensitive; of equal names the first in the file."""
-    hint = _hint(_SENSITIVE, column.name)
-    return hint, -skewness(column.amounts) if hint == len(_SENSITIVE.split("|")) else 0.0
+    hint = hint_in(SENSITIVE, column.name)
+    return hint, -skewness(column.amounts) if hint == len(SENSITIVE.split("|")) else 0.0
 
 
 def amounts_with_text(data: pd.DataFrame, named: Sequence[str]) -> dict[str, tuple[pd.Series, int]]:
     """Text columns that a few cells keep from being numbers, if they are `named` or called like what is sensitive: as numbers, with the
     count of these cells."""
-    likely = [name for name in map(str, data.columns) if name in named or _hint(_SENSITIVE, name) < len(_SENSITIVE.split("|"))]
+    likely = [name for name in map(str, data.columns) if name in named or hint_in(SENSITIVE, name) < len(SENSITIVE.split("|"))]
     numbers = {}
     for name in likely:
         if (
             disguise_of(data[name]) == "numbers"
+            and not codes_as_text(data[name])
             and (read := numbers_in_text(data[name])) is not None
             and 0 < read[1] <= _FEW_CELLS * len(data)
         ):
@@ -118,11 +108,11 @@ def _likest(data: pd.DataFrame, row: Mapping[str, Any]) -> str:
 
 def known_of(data: pd.DataFrame, columns: Sequence[Column]) -> tuple[str, ...]:
     """Variables of few levels, those with names as in a register first, as long as few records are alone."""
-    few = [column for column in columns if column.use == LEVELS and column.distinct <= _MOST_LEVELS and not column.codes]
+    few = [column for column in columns if column.use == LEVELS and column.distinct <= _MOST_LEVELS]
     hints = len(_KNOWN.split("|"))
     known: list[str] = []
-    for column in sorted(few, key=lambda column: (_hint(_KNOWN, column.name), column.distinct)):
-        hinted = _hint(_KNOWN, column.name) < hints
+    for column in sorted(few, key=lambda column: (hint_in(_KNOWN, column.name), column.distinct)):
+        hinted = hint_in(_KNOWN, column.name) < hints
         if len(known) == _MOST_KNOWN or (not hinted and len(known) >= _WITHOUT_HINT):
             continue
         patterns, alone = patterns_of(data, [*known, column.name])
@@ -162,7 +152,7 @@ def predictors_of(
             adds = independent(np.column_stack([design, own]))[design.shape[1] :]
             if finer or not adds[0 : 1 if column.is_number and not column.enters_as_levels else None].any():
                 told_by[column.name] = finer[0] if finer else "other predictors"
-            elif adds.all() or len(targets) > 1 or not column.complete:  # a chain leaves out single columns of the matrix
+            elif adds.all() or len(targets) > 1 or not column.fills_formula:  # a chain leaves out single columns of the matrix
                 predictors.append(column)
                 design, most = np.column_stack([design, own]), most - width
             else:

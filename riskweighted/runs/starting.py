@@ -114,6 +114,8 @@ def _scenario(suggestion: Suggestion) -> list[str]:
     lines += _set(
         "synthetic", suggestion.targets[0] if single else list(suggestion.targets), why or ("" if single else "drawn in this order")
     )
+    categorical = [column.name for column in targets if column.coded]
+    lines += _set("categorical", categorical, "codes, although they read as numbers") if categorical else []
     lines += _radius([column for column in targets if column.is_number and len(column.amounts)])
     least = min_radius_of(targets)
     if least:
@@ -225,6 +227,7 @@ def _why_chain(suggestion: Suggestion) -> str:
         *([f"{_share(column.of_codes)} hold a code"] if column.codes else []),
         *(["it has levels"] if column.use == LEVELS else []),
         *(["rules hold that only a chain keeps"] if suggestion.rules else []),
+        *(["what is known has gaps"] if any(suggestion.column(name).missing for name in suggestion.known) else []),
     ]
     return f"a chain also takes one variable; here since {' and '.join(because)}"
 

@@ -105,7 +105,7 @@ class Suggestion:
     @property
     def regressions(self) -> tuple[str, ...]:
         """A regression of the first target that has numbers, on what is released unaltered."""
-        numbers = [name for name in self.targets if self.column(name).is_number]
+        numbers = [name for name in self.targets if self.column(name).is_number and self.column(name).distinct > 1]
         right = [_term(self.column(name)) for name in (*self.known[:2], *self.released[:1])]
         if not numbers or not right:
             return ()
@@ -117,10 +117,8 @@ class Suggestion:
     @property
     def released(self) -> tuple[str, ...]:
         """One predictor of few levels that nobody is taken to know, so that an analysis can be run on the release."""
-        few = [
-            name for name in self.predictors if name not in self.known and self.column(name).use == LEVELS and self.column(name).complete
-        ]
-        return tuple(few[:1])
+        others = (self.column(name) for name in self.predictors if name not in self.known)
+        return tuple(column.name for column in others if column.use == LEVELS and column.fills_formula)[:1]
 
 
 def suggest(data: pd.DataFrame, columns: Sequence[Column], targets: Sequence[str] = ()) -> Suggestion:
@@ -207,9 +205,9 @@ def _why_left_out(column: Column) -> str:
         "identifier": "identifier: nearly every record has a value of its own",
         "constant": "constant: tells nothing",
         "empty": "empty: missing in every record",
-        "date": "dates: turn them into numbers, such as years",
+        "date": "dates or times: turn them into numbers, such as years",
         "free text": "free text: too many different values for categories",
-        "numbers as text": "numbers as text: turn them into numbers",
+        "numbers as text": "numbers as text: give amounts as numbers; of codes say in a file of variables that they are a category",
     }.get(column.use, "")
 
 
@@ -225,12 +223,15 @@ def _with_models(suggestion: Suggestion, data: pd.DataFrame) -> Suggestion:
     chain = made(suggestion.targets, predictors=predictors, settings=settings)
     models = {target: _model(chain, target, suggestion.codes_of(target), data) for target in suggestion.targets}
     target = suggestion.column(suggestion.targets[0])
-    if len(suggestion.targets) > 1 or not target.complete or target.use == LEVELS or suggestion.rules:
+    complete = tuple(predictor for predictor in predictors if suggestion.column(predictor).fills_formula)
+    gaps = [predictor for predictor in predictors if predictor not in complete]
+    needed = [name for name in gaps if name in suggestion.known and suggestion.column(name).missing]
+    if len(suggestion.targets) > 1 or not target.complete or target.use == LEVELS or suggestion.rules or needed:
         return replace(suggestion, chain=name, models=models, formula="", mixture=None)
-    complete = tuple(predictor for predictor in predictors if suggestion.column(predictor).complete)
     formula = f"{quoted(target.name)} ~ {' + '.join(_predictors([suggestion.column(name) for name in complete], len(data))) or '1'}"
     mixture = suggest_mixture(target.amounts, _is_count(target))
-    return replace(suggestion, predictors=complete, chain="", models=models, formula=formula, mixture=mixture)
+    left_out = {**suggestion.left_out, **dict.fromkeys(gaps, "does not predict: it has gaps or codes, which no single model takes")}
+    return replace(suggestion, predictors=complete, chain="", models=models, formula=formula, mixture=mixture, left_out=left_out)
 
 
 def _is_count(column: Column) -> bool:
