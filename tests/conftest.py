@@ -6,6 +6,6 @@ import hypothesis
 sys.path[:0] = [str(Path(__file__).parent / name) for name in ("tools", "harness")]
 sys.path.append(str(Path(__file__).parents[1]))  # what also runs as `python -m tests.NAME` imports by that name
 
-pytest_plugins = ["interruptible", "longest_first", "selection", "shared_runs", "skips"]
+pytest_plugins = ["command_line", "interruptible", "longest_first", "selection", "shared_runs", "skips"]
 hypothesis.settings.register_profile("suite", deadline=None)  # whoever calls a kernel first compiles it
 hypothesis.settings.load_profile("suite")

@@ -130,6 +130,7 @@ def test_a_class_that_cached_the_first_data_is_seen_from_a_fresh_process():
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("forked")  # the tests above start Python anew
 @pytest.mark.parametrize("plugin", [*leaking.BLIND, *leaking.AWARE], ids=lambda plugin: plugin.__name__)
 def test_as_every_fit_does_it_forty_of_forty_are_refused(plugin):
     with pytest.raises(ContractError, match=plugin.__name__):

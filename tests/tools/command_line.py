@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -68,6 +69,32 @@ def riskweighted(*arguments, cwd, columns=None, before=None):
     """A command that has ended; `columns`: as wide a terminal as it is told of; `before`: called in its process first."""
     with Command(*arguments, cwd=cwd, columns=columns, before=before) as command:
         return command.ended()
+
+
+@pytest.fixture(scope="module")
+def forked():
+    """From here to the end of its file, what a fit tries in a fresh process is tried in a forked one: a tenth of the time."""
+    from riskweighted.sampling import blind_process
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blind_process, "subprocess", SimpleNamespace(run=_program, TimeoutExpired=subprocess.TimeoutExpired))
+        yield
+
+
+def _program(words, *, input, **settings):
+    """What `subprocess.run` gives of a program of Python (``-c``) that reads bytes and writes bytes."""
+    with tempfile.TemporaryDirectory() as folder:
+        given, answer = Path(folder, "given"), Path(folder, "answer")
+        given.write_bytes(input)
+        process = _loaded().Process(target=_answer, args=(words[2], given, answer))
+        process.start()
+        process.join(_LIMIT)
+        return subprocess.CompletedProcess(words, process.exitcode, answer.read_bytes())
+
+
+def _answer(program, given, answer):
+    with given.open(encoding="utf-8") as sys.stdin, answer.open("w", encoding="utf-8") as sys.stdout:
+        exec(program, {})
 
 
 @functools.cache
