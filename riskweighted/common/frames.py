@@ -82,7 +82,8 @@ def require_columns(data: pd.DataFrame, names: Sequence[str], what: str) -> None
         raise InputError(f"{what} has no records")
     unknown = [name for name in names if name not in data.columns]
     if unknown:
-        raise InputError(f"{what} has no column {listing(unknown)}; it has {listing(_nearest_first(unknown, data.columns))}")
+        index = "; of its index reset_index() makes columns" if {*unknown} & {*data.index.names} else ""
+        raise InputError(f"{what} has no column {listing(unknown)}; it has {listing(_nearest_first(unknown, data.columns))}{index}")
     require_plain_values(data, names, what)
     twice = [name for name in names if (data.columns == name).sum() > 1]
     if twice:

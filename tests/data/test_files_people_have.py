@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from riskweighted.commands.main import app
 from riskweighted.common.errors import InputError
+from riskweighted.common.frames import require_columns
 from riskweighted.common.native import as_pandas
 from riskweighted.data.foreign import takes_name
 from riskweighted.data.io import MISSING, read_table, write_table
@@ -244,6 +245,8 @@ def test_decimals_and_objects_are_numbers_and_a_named_index_is_a_column(tmp_path
     made = as_pandas(objects)
     assert (str(made["income"].dtype), str(made["kids"].dtype), objects["income"].dtype) == ("float64", "int64", object)
     assert as_pandas(PEOPLE) is PEOPLE
+    with pytest.raises(InputError, match=r"no column 'sex'; it has 'region', 'income'; of its index reset_index\(\) makes columns"):
+        require_columns(PEOPLE.set_index("sex"), ["sex"], "the data")
     double = PEOPLE.set_axis(pd.MultiIndex.from_product([["a"], PEOPLE.columns]), axis=1)
     double.to_parquet(tmp_path / "b.parquet")
     for refused in (lambda: as_pandas(double), lambda: read_table(tmp_path / "b.parquet")):
