@@ -34,13 +34,13 @@ from riskweighted.design.formulas import (
     uncounted,
     uses_all_records,
 )
-from riskweighted.design.splines import spline_of
+from riskweighted.design.splines import bs, cs, spline_of
 from riskweighted.design.tables import Tables
 
 __all__ = ["Design", "build_design", "response_values"]
 
 _ANY = "response"
-_FUNCTIONS = {"log": np.log, "log1p": np.log1p, "sqrt": np.sqrt, "exp": np.exp, "spline": spline_of(None)}
+_FUNCTIONS = {"log": np.log, "log1p": np.log1p, "sqrt": np.sqrt, "exp": np.exp, "bs": bs, "cs": cs, "spline": spline_of(None)}
 
 
 class Design(NamedTuple):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from riskweighted.common.errors import InputError
+from riskweighted.common.errors import InputError, listing
 
 __all__ = [
     "ALLOWED",
@@ -30,7 +30,7 @@ _SPLINES = {
     "poly": ("degree", "raw"),
     "spline": (),
 }
-_WORDS = {"constraints": ("center",), "extrapolation": ("raise", "clip", "zero", "extend")}
+_WORDS = {"constraints": ("center",), "extrapolation": ("clip", "zero", "extend")}
 _FUNCTIONS = ("C", "log", "log1p", "sqrt", "exp", *_SPLINES)
 _CALLS = ", ".join(f"{name}()" for name in _FUNCTIONS)
 ALLOWED = f"column names (`quoted` where they are no plain words), numbers, {_CALLS}, + - * / ** : ( )"
@@ -43,6 +43,7 @@ _MARK = "\N{INVISIBLE SEPARATOR}"  # no name of a column that anybody writes end
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.MatMult)  # ":" is read as "@", which a formula cannot hold
 _LONGEST = 5_000  # characters
 _LARGEST_EXPONENT = 10
+_ALONE = "crosses a term with itself, which is that term alone; write poly(x, 2, raw=True) for x and its square"
 _MOST_TERMS = 10_000
 _MOST_BASIS = 100  # columns, or knots, of a spline
 _ON_GRID = re.compile(r"\bspline\s*\(\s*(`[^`]+`|[^\W\d]\w*)\s*\)")
@@ -163,6 +164,8 @@ def _names(right: str) -> tuple[str, ...]:
         tree = ast.parse(f"({' '.join(plain.replace(':', '@').split())})", mode="eval").body
         if _terms(tree) > _MOST_TERMS:
             raise _NotAllowedError(f"makes more than {_MOST_TERMS} terms")
+        if any(map(_crosses_itself, _terms_under(tree))):
+            raise _NotAllowedError(_ALONE)
         names = tuple(_columns(tree))
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         raise _NotAllowedError("cannot be read") from None
@@ -220,6 +223,8 @@ def _setting(name: str | None, value: ast.expr, function: str) -> None:
         raise _NotAllowedError(f"sets what {function}() does not have; it has {', '.join(_SPLINES[function])}")
     if isinstance(given, bool) or given is None or given in _WORDS.get(name, ()):
         return
+    if isinstance(given, str) and name in _WORDS:
+        raise _NotAllowedError(f"sets {name} in {function}() to something else than {listing(_WORDS[name])}")
     numbers = [_number(number) for number in (given if isinstance(given, list) else [given])]
     if len(numbers) > _MOST_BASIS or (name in ("df", "degree") and max(numbers, default=0) > _MOST_BASIS):
         raise _NotAllowedError(f"has more than {_MOST_BASIS} columns or knots in {function}()")
@@ -235,6 +240,24 @@ _COUNTS: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.Mult: lambda left, right: left + right + left * right,
     ast.MatMult: lambda left, right: left * right,
 }
+
+
+def _terms_under(node: ast.expr) -> Iterator[ast.expr]:
+    """A node and what it is made of, but for what a function is given: there operators are those of numbers."""
+    yield node
+    for part in (getattr(node, name, None) for name in ("left", "right", "operand")):
+        if part is not None:
+            yield from _terms_under(part)
+
+
+def _crosses_itself(node: ast.expr) -> bool:
+    """Whether a node is a power of a single term, or the product of a term and itself."""
+    match node:
+        case ast.BinOp(base, ast.Pow(), ast.Constant(int(exponent))):
+            return exponent > 1 and _terms(base) == 1
+        case ast.BinOp(left, ast.Mult() | ast.MatMult() | ast.Div(), right):
+            return ast.dump(left) == ast.dump(right)
+    return False
 
 
 def _terms(node: ast.expr) -> int:

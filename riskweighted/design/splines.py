@@ -1,15 +1,22 @@
-"""The function `spline` of formulas."""
+"""The functions `spline`, `bs` and `cs` of formulas."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from formulaic.materializers.types import FactorValues
-from formulaic.transforms import stateful_transform
+from formulaic.transforms import basis_spline, stateful_transform
+from formulaic.transforms.cubic_spline import cubic_spline
 
 from riskweighted.design.bends import independent, make_bends
 
-__all__ = ["spline", "spline_of"]
+__all__ = ["bs", "cs", "spline", "spline_of"]
+
+# Synthetic values lie beyond the confidential ones: there the outermost polynomials go on, as in R.
+bs: Callable[..., Any] = stateful_transform(partial(basis_spline, extrapolation="extend"))
+# Without "center" the columns sum to 1, as the intercept does, and could never be told from it.
+cs: Callable[..., Any] = stateful_transform(partial(cubic_spline, constraints="center"))
 
 
 def _spline(x: Any, state: dict[str, Any], counts: np.ndarray | None) -> FactorValues[np.ndarray]:

@@ -1,5 +1,8 @@
 """A formula runs no code: only columns, numbers, a few functions and operators get through."""
 
+import re
+
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -172,9 +175,44 @@ def test_columns_of_any_name_become_predictors():
     assert build_design("inc ~ `age.__class__` + class", frame).centred.shape == (5, 2)
 
 
-@pytest.mark.parametrize("right", ["bs(age, df=4)", "cs(age, df=3, constraints='center')", "poly(age, 2)", "log(age) * C(sex)"])
-def test_every_function_of_the_list_works(right):
+WORKING = [
+    "log(age) * C(sex)",
+    "sqrt(age) + exp(age / 100) + log1p(age)",
+    "bs(age, 4)",
+    "bs(age, df=4)",
+    "bs(age, df=4, extrapolation='extend')",
+    "bs(age, df=4, extrapolation='clip')",
+    "bs(age, df=4, extrapolation='zero')",
+    "bs(age, df=5, degree=2, include_intercept=True)",
+    "bs(age, knots=[30, 40])",
+    "bs(age, df=4, lower_bound=0, upper_bound=100)",
+    "cs(age, df=4)",
+    "cs(age, df=4, cyclic=True)",
+    "cs(age, df=4, extrapolation='clip')",
+    "cs(age, df=3, constraints='center')",
+    "poly(age, 2)",
+    "poly(age, degree=2, raw=True)",
+    "spline(age)",
+    "(age + sex) ** 2",
+    "log(age ** 2) + sqrt(age * age)",
+]
+
+
+@pytest.mark.parametrize("right", WORKING)
+def test_every_function_of_the_list_works_beyond_the_confidential_values_too(right):
     frame = pd.concat([FRAME.assign(age=FRAME["age"] + shift) for shift in (0, 2, 5)], ignore_index=True)
     design = build_design(f"inc ~ {right}", frame)
     assert design.centred.shape[1] >= 2
-    assert design.at(frame).whitened.shape == design.whitened.shape
+    beyond = frame.assign(age=[10.0, 80.0, *frame["age"][2:]])
+    assert np.isfinite(design.at(beyond).whitened).all()
+    np.testing.assert_allclose(design.at(beyond).whitened[2:], design.whitened[2:], atol=1e-9)
+
+
+def test_every_function_that_is_listed_is_tried():
+    assert set(re.findall(r"(\w+)\(\)", ALLOWED)) <= set(re.findall(r"(\w+)\(", " ".join(WORKING)))
+
+
+@pytest.mark.parametrize("right", ["age + age**2", "`age` ** 3", "log(age) ** 2", "age * age", "sex + age:age", "age / age"])
+def test_a_term_crossed_with_itself_is_refused_with_what_to_write(right):
+    with pytest.raises(InputError, match=r"write poly\(x, 2, raw=True\)"):
+        build_design(f"inc ~ {right}", FRAME)

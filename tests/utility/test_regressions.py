@@ -42,6 +42,14 @@ def test_least_squares_are_those_of_statsmodels():
     assert (found.df, found.records) == (396, 400)
 
 
+@pytest.mark.parametrize("right", ["bs(income, df=4)", "bs(income, df=4) + C(edu)", "cs(income, df=4)", "poly(income, 2)"])
+def test_a_value_beyond_the_confidential_ones_leaves_the_coefficients_estimable(right):
+    data = people()
+    beyond = data.assign(income=data["income"].replace({data["income"].max(): 1.2 * data["income"].max(), data["income"].min(): 1.0}))
+    analysis = checked_analysis(data, f"age ~ {right}")
+    assert np.isfinite(analyse(analysis, beyond).values).all()
+
+
 @pytest.mark.parametrize("kind", ["categories", "text", "truth values", "numbers"])
 def test_a_response_of_two_values_is_logistic(kind):
     data = people()
