@@ -35,7 +35,7 @@ test-all: test test-long
 # Left out besides: what needs a browser, the build of the site, and many-times-repeated cases that do not depend on versions.
 test-lowest: $(LOWEST_VENV)/.installed
 	timeout 2400 $(LOWEST_VENV)/bin/python -m pytest $(SIDE_BY_SIDE) -q -m "not slow and not long" -o filterwarnings=default --disable-warnings \
-	  --ignore tests/reports/test_browser.py --ignore tests/experiments --ignore tests/statistical --ignore tests/tools --ignore tests/harness --ignore tests/docs/test_site.py \
+	  --ignore tests/reports/test_browser.py --ignore tests/experiments --ignore tests/benchmarks --ignore tests/statistical --ignore tests/tools --ignore tests/harness --ignore tests/docs/test_site.py \
 	  --deselect tests/release/test_pack.py::test_names_of_all_kinds_stay_names_in_the_code \
 	  --deselect tests/commands/test_main.py::test_wrong_studies_are_refused_before_anything_is_written
 

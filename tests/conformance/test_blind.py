@@ -47,6 +47,7 @@ def test_there_are_forty_and_half_of_them_were_written_blind():
     assert len(leaking.BLIND) >= 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plugin", QUICK, ids=lambda plugin: plugin.__name__)
 def test_draws_that_see_the_truth_are_refused(plugin):
     with pytest.raises(ContractError, match=plugin.__name__) as caught:
@@ -60,6 +61,7 @@ def test_a_leak_in_one_of_ten_seeds_is_seen():
         look(leaking.RareSeeds)
 
 
+@pytest.mark.slow
 def test_a_notebooks_class_that_keeps_the_first_data_by_row_count_is_seen(tmp_path, monkeypatch):
     """It travels to the fresh process with its memory, which holds nothing of another number of rows."""
     (tmp_path / "cell.py").write_text((Path(__file__).parent / "leaking.py").read_text())
@@ -85,12 +87,14 @@ def test_a_clean_one_passes_with_and_without_a_guarantee():
     look(leaking.Clean, guaranteed=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plugin", leaking.GUARANTEED, ids=lambda plugin: plugin.__name__)
 def test_what_only_a_guarantee_refuses(plugin):
     with pytest.raises(ContractError, match=plugin.__name__):
         look(plugin, guaranteed=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plugin", leaking.GUARANTEED, ids=lambda plugin: plugin.__name__)
 def test_in_one_process_too_what_a_guarantee_refuses_is_seen(plugin):
     """As every fit under a guarantee does it of the package's own classes; to refuse moved data is never silent."""
@@ -109,6 +113,7 @@ OWN = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("values", FEW.values(), ids=FEW)
 @pytest.mark.parametrize("make", OWN, ids=("linear", "hierarchical", "negative-binomial", "counts"))
 def test_no_model_of_the_package_refuses_moved_data(make, values):
@@ -142,6 +147,7 @@ def test_as_every_fit_does_it_a_clean_one_passes():
     look(leaking.Clean, elsewhere=True, guaranteed=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plugin", [leaking.Copy, leaking.FewRows, leaking.AtReadsTheFrame], ids=lambda plugin: plugin.__name__)
 def test_chance_is_not_made_of_the_draws_that_it_judges(plugin):
     """A plug-in that copies true values, into all rows or a few, draws of a blinded fit what agrees with the truth by chance alone."""

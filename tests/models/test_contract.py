@@ -207,6 +207,7 @@ PUBLIC = [
 ]
 
 
+@pytest.mark.slow
 @cases([*CASES, *BOUNDED, *PUBLIC], first=[*FIRST, MIXED[0], BOUNDED[3], PUBLIC[1]])
 def test_the_whole_contract_holds(name, settings):
     table = riskweighted.check_synthesizer(lambda: make(name, settings), simulated()).set_index("clause")["result"]

@@ -105,6 +105,7 @@ def test_it_says_of_every_scheme_what_it_has_and_whether_it_passes(run, internal
     assert "alarm" not in section
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("limits", "verdict", "why", "state"),
     [

@@ -90,6 +90,7 @@ def test_the_first_maps_are_of_what_isolated_records_teach(internal, releasable)
     assert "Attributable probability" not in tables_of(releasable)["map-1-table"][0]  # of fewer than ten isolated records
 
 
+@pytest.mark.slow
 def test_the_next_maps_are_of_disclosure_where_that_was_judged(run, internal):
     maps = [rows for key, rows in tables_of(internal).items() if re.fullmatch(r"map-\d+-table", key)]
     shown = maps[len(maps) // 2]
@@ -158,6 +159,7 @@ def test_no_extreme_and_no_small_count_leaves(run, releasable):
                 assert all(int(row[place]) >= 10 for row in rows[1:]), key
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_pictures")
 def test_the_releasable_report_does_not_depend_on_extremes_of_the_sensitive_variable(run):
     data = confidential_data()
@@ -168,6 +170,7 @@ def test_the_releasable_report_does_not_depend_on_extremes_of_the_sensitive_vari
     assert tables_of(pages[0])["density-table"] == tables_of(pages[1])["density-table"]
 
 
+@pytest.mark.slow
 def test_the_same_run_gives_the_same_page(run, releasable):
     assert render_report(run) == releasable
 
@@ -313,6 +316,7 @@ def test_numbers_are_readable():
     assert [number(value) for value in (0.123456, 12.0, None, "yes", 123456.0)] == ["0.1235", "12", "n/a", "yes", "123500"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_pictures")
 def test_a_baseline_that_altered_few_records_is_left_out(run, releasable, monkeypatch):
     data = find_confidential(run)
@@ -345,6 +349,7 @@ def command(*arguments):
     return CliRunner().invoke(app, [str(argument) for argument in arguments], catch_exceptions=True)
 
 
+@pytest.mark.slow
 def test_the_command_writes_once_and_whole(tmp_path):
     folder = copied_run(tmp_path)
     assert command(folder).exit_code == 0
@@ -369,6 +374,7 @@ def test_the_command_refuses_wrong_places(tmp_path, out, named):
     assert named in str(done.exception)
 
 
+@pytest.mark.slow
 def test_the_command_names_absent_data(tmp_path):
     folder = copied_run(tmp_path)
     (tmp_path / "data.csv").rename(tmp_path / "moved.csv")

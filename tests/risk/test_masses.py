@@ -155,6 +155,7 @@ def test_a_value_drawn_inside_a_ball_is_released_there(fit, confidential):
     assert (ours > 0).all()
 
 
+@pytest.mark.slow
 def test_a_model_without_mass_is_counted(fit, confidential, monkeypatch):
     world = make_world(confidential, scenario_of("edu", "income", "smoke"))
     exactly = own_masses(fit, world, PLACES, random_seed=1).mean(axis=1)

@@ -17,6 +17,8 @@ from riskweighted.sampling import nuts as chains
 from riskweighted.sampling.laplace import Scaled
 from riskweighted.sampling.settings import Sampling
 
+pytestmark = pytest.mark.usefixtures("forked")  # of models that are none of the package's
+
 FREE, STUCK = "draws that know nothing of each other", "a chain that hardly moves"
 LONG, FAR = 10, 3
 
