@@ -44,6 +44,21 @@ def documented(synth: rw.Synthesizer, frame: pd.DataFrame, alpha: pd.Series) -> 
 reveal_type(rw.fit)
 """
 
+FRAMES = """\
+import polars as pl
+
+import riskweighted as rw
+from riskweighted_models import TwoPart
+
+frame = pl.DataFrame({"a": [1.0]})
+scenario = rw.Scenario(known="a", synthetic="b")
+model = TwoPart("b ~ a", support=(0, 1))
+rw.identification_risk(frame, [frame, frame], scenario)
+rw.evaluate(frame, {"x": [frame]}, scenario)
+rw.fit(model, frame, rw.marginal_weights(frame, scenario))
+TwoPart("b ~ a", suport=(0, 1))
+"""
+
 WRONG = {
     'rw.Scenario(synthetic="y", nonsense=3)': 'Unexpected keyword argument "nonsense"',
     "rw.Scenario(nonsense=3)": 'Unexpected keyword argument "nonsense"',
@@ -59,10 +74,11 @@ WRONG = {
 
 @pytest.fixture(scope="module")
 def checked(tmp_path_factory):
-    """What mypy --strict says of the package and of both snippets: (lines on the project, on the use, by wrong call)."""
+    """What mypy --strict says of the package and of the snippets: lines on the project, on the use, by wrong call, and on frames."""
     folder = tmp_path_factory.mktemp("types")
     head = "import pandas as pd\nimport riskweighted as rw\n\n\ndef wrong(frame: pd.DataFrame, scenario: rw.Scenario) -> None:\n"
     (folder / "use.py").write_text(USE)
+    (folder / "editor.py").write_text(FRAMES)
     (folder / "wrong.py").write_text(head + "".join(f"    {call}\n" for call in WRONG))
     command = [
         sys.executable,
@@ -75,13 +91,14 @@ def checked(tmp_path_factory):
         str(folder / "cache"),
     ]
     command += ["--python-version", "{}.{}".format(*sys.version_info), "--hide-error-context", "--no-error-summary"]
-    targets = [str(ROOT / "riskweighted"), str(ROOT / "models" / "riskweighted_models"), str(folder / "use.py"), str(folder / "wrong.py")]
+    targets = [ROOT / "riskweighted", ROOT / "models" / "riskweighted_models"]
+    targets += [folder / f"{name}.py" for name in ("use", "editor", "wrong")]
     found = subprocess.run([*command, *targets], cwd=ROOT, capture_output=True, text=True, timeout=900)
     assert not found.stderr, found.stderr
     lines = found.stdout.splitlines()
-    use = [line for line in lines if "use.py:" in line]
+    use, frames = ([line for line in lines if f"{name}.py:" in line] for name in ("use", "editor"))
     wrong = {call: [line for line in lines if f"wrong.py:{place}:" in line] for place, call in enumerate(WRONG, start=head.count("\n") + 1)}
-    return [line for line in lines if "use.py:" not in line and "wrong.py:" not in line], use, wrong
+    return [line for line in lines if not any(name in line for name in ("use.py:", "editor.py:", "wrong.py:"))], use, wrong, frames
 
 
 @needs_mypy
@@ -109,6 +126,14 @@ def test_a_wrong_call_is_an_error(checked, call):
     errors = " ".join(checked[2][call])
     assert "error:" in errors
     assert WRONG[call] in errors
+
+
+@needs_mypy
+@pytest.mark.long
+@pytest.mark.slow
+def test_an_editor_takes_frames_of_every_library_and_checks_settings(checked):
+    (error,) = (line for line in checked[3] if ": error:" in line)
+    assert 'editor.py:12: error: Unexpected keyword argument "suport" for "TwoPart"' in error
 
 
 @needs_contracts
