@@ -167,7 +167,7 @@ def run_toml(block: Block, place: str, namespace: dict) -> None:
     table = tomllib.loads(block.text)
     if "grid" in table:
         sweep = Path(block.name or "sweep.toml")
-        sweep.write_text(block.text)
+        sweep.write_text(re.sub(r"^repetitions = \d+", "repetitions = 1", block.text, flags=re.M))
         rw.load_sweep(sweep)
     elif "metrics" in table:
         file = Path(block.name or "attack.toml")

@@ -1,7 +1,7 @@
 """Which tests a session is for: of the quick and of the long ones only the files are imported that hold one; and what it cost.
 
-``pytest -m quick`` and ``-m "long ..."`` look for the mark in the text of a file before importing it: collecting every test takes 21 s of
-processor time. A file without the mark holds no such test, so nothing is left out and no list is kept.
+``pytest -m quick`` and ``-m "long ..."`` look for the mark in the text of a file before importing it: collecting every test takes 9 s of
+processor time, and 20 where no module is compiled yet. A file without the mark holds no such test: nothing is left out, no list is kept.
 """
 
 import os
