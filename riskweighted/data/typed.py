@@ -1,7 +1,8 @@
 """Columns with the types that are stated of them, where a file's format does not hold these."""
 
 import datetime
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ from riskweighted.common.frames import as_floats, holds_numbers, kind_of_values,
 from riskweighted.common.text import reads_as_number
 from riskweighted.data.variable import CATEGORIES, TEXTS, Variable
 
-__all__ = ["told_levels", "type_of", "typed", "without_untold"]
+__all__ = ["in_told_order", "told_levels", "type_of", "typed", "without_untold"]
 
 _DATES = {"year-month-day": "%Y-%m-%d", "day.month.year": "%d.%m.%Y", "day/month/year": "%d/%m/%Y", "month/day/year": "%m/%d/%Y"}
 _MOMENTS = {"year-month-day time": "ISO8601"}
@@ -100,11 +101,15 @@ def _as_category(column: pd.Series, variable: Variable) -> pd.Series:
 
 
 def told_levels(column: pd.Series, variable: Variable) -> dict[float | str, str]:
-    """The value labels of a column (n,), without levels that have no label and do not occur: the data may have made these."""
+    """The value labels of a column (n,), without levels that have no label and do not occur: the data may have made these.
+
+    Levels without a label stand last, by name, if they are not those of an ordered category: they may be listed as they first appear.
+    """
     if all(variable.values.values()):
         return dict(variable.values)
     there = set(map(_spelled, column.dropna().unique()))
-    return {code: label for code, label in variable.values.items() if label or _spelled(code) in there}
+    levels = list(variable.values) if _is_ordered(column, variable) else _by_name(variable.values, variable)
+    return {code: variable.values[code] for code in levels if variable.values[code] or _spelled(code) in there}
 
 
 def without_untold(columns: Sequence[pd.Series], variable: Variable) -> list[pd.Series]:
@@ -116,6 +121,30 @@ def without_untold(columns: Sequence[pd.Series], variable: Variable) -> list[pd.
     there = {level for each in categorical for level in each.categories[np.setdiff1d(each.codes, -1)]}
     labelled = {_spelled(code) for code, label in variable.values.items() if label}
     return [_with_levels(column, there, labelled) for column in columns] if categorical else list(columns)
+
+
+def in_told_order(column: pd.Series, variable: Variable) -> pd.Series:
+    """A column (n,) whose categories, unless ordered, stand as their labels are stated and else by name, since in a file of the data
+    they may stand as they first appear there.
+    """
+    if not isinstance(column.dtype, pd.CategoricalDtype) or _is_ordered(column, variable):
+        return column
+    levels = list(column.cat.categories)
+    told = _by_name(levels, variable)
+    return column if told == levels else column.cat.reorder_categories(told)
+
+
+def _is_ordered(column: pd.Series, variable: Variable) -> bool:
+    return variable.type == "ordered category" or (isinstance(column.dtype, pd.CategoricalDtype) and bool(column.dtype.ordered))
+
+
+def _by_name(levels: Iterable[Any], variable: Variable) -> list[Any]:
+    """Levels that have a label in the order in which these are stated, then the others, numbers by their size and texts by name."""
+    stated = {_spelled(code): place for place, (code, label) in enumerate(variable.values.items()) if label}
+    return sorted(
+        levels,
+        key=lambda level: (stated.get(_spelled(level), len(stated)), "" if pd.api.types.is_number(level) else type(level).__name__, level),
+    )
 
 
 def _with_levels(column: pd.Series, there: Set[object], labelled: Set[str]) -> pd.Series:

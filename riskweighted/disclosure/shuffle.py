@@ -1,4 +1,6 @@
-"""Rows of a dataset in an order that says nothing: shuffled within released patterns, so that nobody joins datasets by row."""
+"""Rows in an order that says nothing: whole ones in a random one, their values shuffled within released patterns besides, so that nobody
+joins datasets by row.
+"""
 
 from collections.abc import Sequence
 
@@ -8,12 +10,24 @@ import pandas as pd
 from riskweighted.common.jit import kernel
 from riskweighted.intruder.patterns import known_patterns
 
-__all__ = ["released_patterns", "shuffled_rows"]
+__all__ = ["leaving_rows", "released_patterns", "shuffled_rows"]
 
 
 def released_patterns(confidential: pd.DataFrame, released: Sequence[str]) -> np.ndarray:
     """The code of every row's pattern of all columns that are released unaltered, (n,)."""
     return np.asarray(known_patterns(confidential, released).codes)
+
+
+def leaving_rows(count: int, rng: np.random.Generator, units: np.ndarray | None = None, *, keep: bool = False) -> np.ndarray:
+    """Which record stands in each of ``count`` rows as they leave, (n,): a random permutation.
+
+    ``units`` (n,), codes: rows of one unit stand together, and the units in a random order. ``keep``: rows of a unit stay in their own
+    order, which a released column states.
+    """
+    if units is None:
+        return rng.permutation(count)
+    places = rng.permutation(int(units.max()) + 1)[units]
+    return np.lexsort((np.arange(count) if keep else rng.permutation(count), places))
 
 
 def shuffled_rows(patterns: np.ndarray, rng: np.random.Generator, units: np.ndarray | None = None) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 The records are gathered as the run gathered them, and its fits are made ready from their counts. So a part leaves only if it is, value for
 value, what the fit draws with the run's own random numbers. Released patterns lie within known ones, so rows are shuffled part by part.
+Which records a part holds, and its number, follow from their known patterns, which leave anyway; its whole rows stand in a random order.
 """
 
 import os
@@ -25,7 +26,9 @@ from riskweighted.common.frames import as_floats
 from riskweighted.common.progress import Quiet
 from riskweighted.data.io import DatasetWriter
 from riskweighted.data.parts import files_named
-from riskweighted.disclosure.shuffle import released_patterns, shuffled_rows
+from riskweighted.data.variables import Variables
+from riskweighted.disclosure.row_order import UNLIKELY, in_order, order_chance
+from riskweighted.disclosure.shuffle import leaving_rows, released_patterns, shuffled_rows
 from riskweighted.parts.centred import centre_all
 from riskweighted.parts.counting import Values, add_values, count_all, values_of
 from riskweighted.parts.drawing import draw_bucket, drawn_of, part_file
@@ -37,7 +40,9 @@ from riskweighted.parts.tasks import Tasks
 from riskweighted.parts.weighing import save
 from riskweighted.release.column_facts import ColumnFacts
 from riskweighted.release.contents import dataset_stem
+from riskweighted.release.leaving import told_as_stated
 from riskweighted.release.nearness import equal_rows, most_by_chance
+from riskweighted.runs.file_order import order_told
 from riskweighted.runs.finished import OURS, SampledRun
 
 __all__ = ["PartsReleased", "release_parts"]
@@ -162,7 +167,8 @@ def _release_bucket(job: Job, number: int, asked: _Asked) -> _Released:
     if not held.equals(records[unaltered]):
         raise InputError(f"nothing was released: part {number + 1} of the run has unaltered columns that are not those of the data")
     hashes, equal, facts = dict[str, str](), dict[str, tuple[np.ndarray, np.ndarray]](), dict[str, ColumnFacts]()
-    patterns = released_patterns(records, unaltered)
+    patterns, order = released_patterns(records, unaltered), _order_of_rows(job, number)
+    _check_order(job, records, patterns, order)
     weighing = job.world(records, weighing=True)
     released = [str(name) for name in records if name in (*unaltered, job.target)]
     for scheme, light in asked.fits.items():
@@ -178,7 +184,8 @@ def _release_bucket(job: Job, number: int, asked: _Asked) -> _Released:
             np.array([int(_same(column, truth).sum()) for column in columns])
             for columns in ([altered[job.target] for altered in datasets.altered], fresh)
         )
-        leaving = _reordered(job, number, _shuffled(job, number, scheme, Datasets(records[released], datasets.altered), patterns))
+        stated = told_as_stated(Datasets(records[released], datasets.altered), Variables({}))
+        leaving = _reordered(_shuffled(job, number, scheme, stated, patterns), order)
         hashes |= _write(job, number, scheme, leaving, asked)
         for altered in leaving.altered:
             facts[job.target] = ColumnFacts.of(altered[job.target]).beside(facts.get(job.target))
@@ -198,11 +205,24 @@ def _shuffled(job: Job, number: int, scheme: str, datasets: Datasets, patterns: 
     return Datasets(datasets.base, altered)
 
 
-def _reordered(job: Job, number: int, datasets: Datasets) -> Datasets:
-    """The datasets with whole rows in an order that says nothing: those of the run stand in the order of their identifiers."""
-    order = np.random.default_rng(job.streams.order_seed(f"rows/bucket {number}", 0)).permutation(len(datasets.base))
+def _order_of_rows(job: Job, number: int) -> np.ndarray:
+    """Which record of a bucket stands in each row of its part, (m,), of all schemes and datasets."""
+    return leaving_rows(job.gathered.buckets[number].records, np.random.default_rng(job.streams.order_seed(f"rows/bucket {number}", 0)))
+
+
+def _reordered(datasets: Datasets, order: np.ndarray) -> Datasets:
+    """The datasets with whole rows in another order: those of the run stand in the order of their identifiers."""
     altered = [{name: pd.Series(column.array.take(order), name=name) for name, column in columns.items()} for columns in datasets.altered]
     return Datasets(datasets.base.take(order).reset_index(drop=True), altered)
+
+
+def _check_order(job: Job, records: pd.DataFrame, patterns: np.ndarray, order: np.ndarray) -> None:
+    """Refuse rows of a part, or an unaltered column, in an order that tells the synthesized variable."""
+    buckets, place = len(job.numbers), in_order(records[ORDER])
+    for line in order_told(job.study, records, place, buckets):
+        raise InputError(f"nothing was released: {line}")
+    if buckets * order_chance(records[job.target], np.argsort(order), patterns) < UNLIKELY:
+        raise InputError("nothing was released: rows of a part stand in an order that tells the synthesized variable: run again")
 
 
 def _write(job: Job, number: int, scheme: str, datasets: Datasets, asked: _Asked) -> dict[str, str]:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from riskweighted.common.atomic import write_file
+from riskweighted.common.datasets import Datasets
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash
 from riskweighted.common.numbers import exactly
@@ -25,14 +26,17 @@ from riskweighted.release.analysis_code import combining_code, find_analysis, ka
 from riskweighted.release.codebook import codebook, codebook_markdown, own_value_for_each, with_descriptions
 from riskweighted.release.column_facts import ColumnFacts
 from riskweighted.release.ddi import ddi_codebook
+from riskweighted.release.leaving import told_as_stated
 from riskweighted.release.record import disclosure_record, record_schema
 from riskweighted.reports.disclosure import outside
 from riskweighted.reports.verdicts import in_brief, verdict_records
+from riskweighted.runs.file_order import numbered_columns
 from riskweighted.runs.finished import FinishedRun
 from riskweighted.weights.names import is_centred
 
 __all__ = [
     "PLAIN",
+    "ROWS",
     "SIDECAR",
     "Contents",
     "Dataset",
@@ -49,6 +53,8 @@ PLAIN = "plain"  # in the manifest, where csv files are not laid out as the data
 SIDECAR = "variables.toml"
 _LABEL = "SYNTHETIC DATA"  # SAS keeps 40 characters of a label
 _LONGEST_UNIT = 40
+_NEW_NUMBERS = "new numbers"  # the status of such a column in the codebook
+ROWS = "in one random order, the same in every dataset"  # in the manifest; packs that do not say so keep the order of the file
 _LONGEST_REASON = 300
 
 
@@ -92,6 +98,18 @@ class Contents:
         return None if described is None else described.as_released(self.datasets[self.schemes[0]][0], self.variables)
 
     @cached_property
+    def numbered(self) -> list[str]:
+        """The unaltered columns that leave with new numbers, since theirs are in the order of the file."""
+        return [] if self.run.parts is not None else numbered_columns(self.run.study, self.run.synthetic[self.schemes[0]][0])
+
+    @cached_property
+    def frames(self) -> list[pd.DataFrame]:
+        """The datasets of all schemes as the run holds them, with levels in an order that tells nothing of the data."""
+        every = [self.run.synthetic[scheme] for scheme in self.schemes]
+        described = self.run.described or Variables({})
+        return [frame for each in every for frame in (told_as_stated(each, described) if isinstance(each, Datasets) else each)]
+
+    @cached_property
     def all_units(self) -> dict[str, str]:
         """The given units, and those that the file of variables states of the others."""
         stated = {name: variable.unit for name, variable in (self.described or {}).items() if variable.unit}
@@ -103,14 +121,14 @@ class Contents:
 
     def book(self) -> pd.DataFrame:
         """The codebook; of data in parts with what all parts hold."""
-        run = self.run
-        datasets = [frame for scheme in self.schemes for frame in run.synthetic[scheme]]
+        run, datasets = self.run, self.frames
         book = codebook(datasets, self.variables, self.all_units, special_codes(run))
         for name, facts in (self.facts_of_parts or {}).items():
             row = book["variable"] == name
             book.loc[row, "missing"] = facts.missing_in_words
             if name not in self.variables or not run.study.scenario.is_numeric(datasets[0][name]):
                 book.loc[row, "values"] = for_spreadsheet(facts.in_words)
+        book.loc[book["variable"].isin([for_spreadsheet(name) for name in self.numbered]), "status"] = _NEW_NUMBERS
         return book.assign(precision=[run.manifest["precision"].get(name, "") for name in book["variable"]])  # as they were rounded
 
     def facts(self) -> dict[str, object]:
@@ -140,8 +158,7 @@ def write_pack(contents: Contents, folder: Path, hashes: Mapping[str, str] | Non
     hashes = dict(hashes or {})
     files = {scheme: _write_datasets(contents, scheme, folder, hashes) for scheme in contents.schemes}
     run, first, facts = contents.run, contents.schemes[0], contents.facts()
-    datasets = [frame for scheme in contents.schemes for frame in run.synthetic[scheme]]
-    described = contents.described
+    datasets, described = contents.frames, contents.described
     book = contents.book()
     if described is not None:
         book = with_descriptions(book, list(map(str, datasets[0])), described)
@@ -154,13 +171,14 @@ def write_pack(contents: Contents, folder: Path, hashes: Mapping[str, str] | Non
     codes = _write_combining(contents, first, files[first], folder)
     if contents.report is not None:
         write_file(folder / "report.html", contents.report(run))
-    unaltered = [str(name) for name in datasets[0] if name not in contents.variables]
+    unaltered = [str(name) for name in datasets[0] if name not in (*contents.variables, *contents.numbered)]
     identifying = identifying_columns(datasets[0], contents.variables)
     source = file_hash(run.folder / "manifest.json")
     share, most = share_of_uniques(run), run.study.release.unique_share  # what an intruder has who knows all unaltered columns
     facts |= {"uniques": f"{100 * share:.1f} %", "most_uniques": f"{100 * most:g} %", "accepted": share > most}
     stated = run.study.release
     facts |= {"unshuffled": stated.unshuffled, "linked": run.study.linking_column is not None, "hidden": stated.hidden}
+    facts |= {"together": run.study.linking_column in [*unaltered, *contents.numbered], "numbered": contents.numbered}
     facts |= {"derived": stated.derived}
     facts |= {"disclosed": _disclosed(contents)}
     facts |= {"described": SIDECAR if described is not None else "", "layout": csv_in_words(contents.layout, contents.formats)}
@@ -314,6 +332,7 @@ def _write_manifest(contents: Contents, source: str, folder: Path, hashes: Mappi
         "precision": contents.run.manifest["precision"],
         "synthesized": list(contents.variables),
         "datasets_per_scheme": contents.run.study.release.L,
+        "rows": ROWS,
         "records": contents.run.manifest["input"]["records"],
         "verdicts": verdict_records(contents.run.verdicts, contents.schemes, outside(contents.run.manifest["input"]["records"])),
         "settings": settings,

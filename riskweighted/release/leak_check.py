@@ -5,6 +5,7 @@ run makes is refused
 
 - a text in which `riskweighted.release.leak_text` finds confidential numbers;
 - unaltered columns that are not the data's own;
+- rows, or an unaltered column, in an order that tells a synthesized variable (`riskweighted.disclosure.row_order`);
 - of datasets that a stranger's model drew, or that are not, number for number, what the fit draws again: a synthesized column that is
   nearer to the confidential one than chance allows (`riskweighted.release.nearness`), in its amounts or levels, or in where it is missing
   or holds a special code; that has more digits than the stated precision, or that equals weights or risks of records, or orders the
@@ -32,12 +33,15 @@ from riskweighted.common.ranks import Ranked, order_alike
 from riskweighted.data.formats import WRITABLE
 from riskweighted.data.io import DatasetWriter, read_table, write_table
 from riskweighted.design.precision import round_to
+from riskweighted.disclosure.row_order import UNLIKELY, order_chance
+from riskweighted.disclosure.shuffle import released_patterns
 from riskweighted.measures.registry import measures
 from riskweighted.release.contents import PLAIN, Contents, dataset_files, write_pack
 from riskweighted.release.leak_text import TextSecrets, make_text_secrets, problems_in_text
-from riskweighted.release.leaving import leaving_datasets
+from riskweighted.release.leaving import leaving_datasets, rows_of
 from riskweighted.release.nearness import Chance, equal_rows, find_nearness, most_by_chance
 from riskweighted.release.sensitive import Fresh, Sensitive, find_sensitive, same_records
+from riskweighted.runs.file_order import order_told, units_together
 from riskweighted.runs.finished import FinishedRun, SampledRun
 
 __all__ = [
@@ -166,6 +170,7 @@ def _told(run: FinishedRun) -> tuple[np.ndarray, np.ndarray]:
 def check_datasets(contents: Contents, secrets: Secrets) -> pd.DataFrame:
     """`check_pack` of what the run makes, whatever the files of a pack: in the rows of the data, where a true value shows."""
     rows = []
+    _check_order(secrets)
     for scheme in contents.schemes:
         files = list(dataset_files(contents, scheme))
         datasets = contents.run.synthetic[scheme]
@@ -176,6 +181,18 @@ def check_datasets(contents: Contents, secrets: Secrets) -> pd.DataFrame:
             equal = _check_synthetic(table, names[0], secrets, secrets.fresh[scheme])
             rows += [{"file": name, **row} for name in names for row in equal]
     return pd.DataFrame(rows)
+
+
+def _check_order(secrets: Secrets) -> None:
+    """That neither the rows as they leave nor an unaltered column tell the order of the file, and with it a synthesized variable."""
+    study, confidential = secrets.run.study, secrets.confidential
+    for line in order_told(study, confidential):
+        raise InputError(f"nothing was released: {line}")
+    rows, units = rows_of(secrets.run, confidential), units_together(study, confidential)
+    patterns, places = released_patterns(confidential, study.unaltered(confidential)), np.argsort(rows)
+    for variable in study.variables:
+        if order_chance(confidential[variable], places, patterns, units) < UNLIKELY:
+            raise refusal("data", f"rows in an order that is that of {variable!r}, by chance once in {1 / UNLIKELY:,.0f} runs: run again")
 
 
 def _check_unaltered(table: pd.DataFrame, name: str, secrets: Secrets) -> None:

@@ -1,5 +1,5 @@
-"""The datasets as they leave: rows shuffled within released patterns, so that nobody joins datasets by row, and columns of the types that
-the data have where the files of a run hold others.
+"""The datasets as they leave: whole rows in one secret random order for all of them, synthesized values shuffled within released patterns
+besides, so that nobody joins datasets by row, and columns of the types that the data have where the files of a run hold others.
 """
 
 from collections.abc import Sequence
@@ -10,32 +10,39 @@ import pandas as pd
 from riskweighted.common.datasets import Datasets
 from riskweighted.common.frames import with_columns
 from riskweighted.data.io import spells_alike
-from riskweighted.data.typed import without_untold
+from riskweighted.data.typed import in_told_order, without_untold
 from riskweighted.data.variable import Variable
 from riskweighted.data.variables import Variables
-from riskweighted.disclosure.shuffle import released_patterns, shuffled_rows
+from riskweighted.disclosure.shuffle import leaving_rows, released_patterns, shuffled_rows
+from riskweighted.runs.file_order import numbered_anew, numbered_columns, states_order, units_together
 from riskweighted.runs.finished import FinishedRun
 
-__all__ = ["as_the_data_have_it", "leaving_datasets"]
+__all__ = ["as_the_data_have_it", "leaving_datasets", "rows_of", "told_as_stated"]
 
 
 def leaving_datasets(run: FinishedRun, confidential: pd.DataFrame, scheme: str) -> Sequence[pd.DataFrame]:
-    """The L datasets of a scheme in the order of rows in which they leave, which the run's entropy makes again; of one that is not to be
-    shuffled, as they are.
-    """
-    study = run.study
-    datasets = as_the_data_have_it(run.synthetic[scheme], confidential, study.unaltered(confidential), run.described)
-    datasets = _without_untold(datasets, run.described or Variables({}))
-    if not study.release.shuffle or not isinstance(datasets, Datasets):  # others are no datasets of a run: the check will say so
+    """The L datasets of a scheme as they leave, in an order of rows that the run's entropy makes again."""
+    study, described = run.study, run.described or Variables({})
+    unaltered = study.unaltered(confidential)
+    datasets = as_the_data_have_it(run.synthetic[scheme], confidential, unaltered, run.described)
+    if not isinstance(datasets, Datasets) or len(datasets.base) != len(confidential):  # no datasets of a run: the check will say so
         return datasets
-    patterns = released_patterns(confidential, study.unaltered(confidential))
-    unit = study.linking_column
+    datasets, rows, altered = told_as_stated(datasets, described), rows_of(run, confidential), []
+    patterns, unit = released_patterns(confidential, unaltered), study.linking_column
     units = None if unit is None else pd.factorize(confidential[unit], use_na_sentinel=False)[0]
-    altered = []
     for number, columns in enumerate(datasets.altered):
-        rows = shuffled_rows(patterns, np.random.default_rng(run.streams.order_seed(scheme, number)), units)
-        altered.append({name: pd.Series(column.array.take(rows), column.index, name=name) for name, column in columns.items()})
-    return Datasets(datasets.base, altered)
+        rng = np.random.default_rng(run.streams.order_seed(scheme, number))
+        drawn = shuffled_rows(patterns, rng, units)[rows] if study.release.shuffle else rows
+        altered.append({name: pd.Series(column.array.take(drawn), name=name) for name, column in columns.items()})
+    base = datasets.base.take(rows).reset_index(drop=True)
+    return Datasets(with_columns(base, {name: numbered_anew(base[name]) for name in numbered_columns(study, datasets.base)}), altered)
+
+
+def rows_of(run: FinishedRun, confidential: pd.DataFrame) -> np.ndarray:
+    """Which record stands in each row of every dataset as it leaves, (n,). Confidential."""
+    units = units_together(run.study, confidential)
+    keep = units is not None and states_order(units, confidential[run.study.unaltered(confidential)])
+    return leaving_rows(len(confidential), np.random.default_rng(run.streams.order_seed("rows", 0)), units, keep=keep)
 
 
 def as_the_data_have_it(
@@ -49,26 +56,24 @@ def as_the_data_have_it(
     if not isinstance(datasets, Datasets) or len(datasets.base) != len(confidential):
         return datasets
     base = datasets.base
-    other = [name for name in unaltered if name in base and not spells_alike(base[name], confidential[name])]
     if described is None:
-        return Datasets(_with(base, confidential, other), datasets.altered) if other else datasets
-    return Datasets(_with(base, confidential, [name for name in unaltered if name in base]), datasets.altered)
+        other = [name for name in unaltered if name in base and not spells_alike(base[name], confidential[name])]
+    else:
+        other = [name for name in unaltered if name in base]
+    taken = {name: confidential[name].set_axis(base.index) for name in other}
+    return Datasets(with_columns(base, taken), datasets.altered) if other else datasets
 
 
-def _without_untold(datasets: Sequence[pd.DataFrame], described: Variables) -> Sequence[pd.DataFrame]:
-    """Datasets whose categories occur in one of them, or have a label: others are levels of confidential records, which nobody drew."""
-    if not isinstance(datasets, Datasets) or len(datasets) == 0:
-        return datasets
+def told_as_stated(datasets: Datasets, described: Variables) -> Datasets:
+    """Datasets whose categories occur in one of them, or have a label, since others are levels of confidential records, which nobody drew;
+    in the order that is stated, else by name.
+    """
     base, altered = datasets.base, [dict(columns) for columns in datasets.altered]
     for name in base:
         stated = described.get(str(name), Variable())
-        if name in altered[0]:
+        if altered and name in altered[0]:
             for columns, column in zip(altered, without_untold([columns[name] for columns in altered], stated), strict=True):
-                columns[name] = column
-        elif (column := without_untold([base[name]], stated)[0]).dtype != base[name].dtype:
-            base = with_columns(base, {name: column})
+                columns[name] = in_told_order(column, stated)
+        elif isinstance(base[name].dtype, pd.CategoricalDtype):
+            base = with_columns(base, {name: in_told_order(without_untold([base[name]], stated)[0], stated)})
     return Datasets(base, altered)
-
-
-def _with(base: pd.DataFrame, confidential: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
-    return with_columns(base, {name: confidential[name].set_axis(base.index) for name in names})

@@ -1,6 +1,6 @@
 """The folder that a run leaves: what is in it, whether it may replace another, and what its files must hold when they are read.
 
-``synthetic/`` holds every dataset in the rows of the data, which `riskweighted release` shuffles before they leave, ``tables/`` holds
+``synthetic/`` holds every dataset in the order of the data's rows, which no pack of `riskweighted release` has, ``tables/`` holds
 aggregates for that decision, ``confidential/`` (weights, per-record risk, posteriors, top-coded data) never leaves.
 """
 
@@ -70,8 +70,9 @@ def check_replaceable(out: Path) -> None:
 DESCRIBED = "confidential/variables.toml"
 _GUIDE = """What lies here
 
-synthetic/      the synthetic datasets, one folder per scheme, in the rows of the data: who joins them by row learns more of a person than
-                the datasets shuffled tell, so this folder must not leave the agency; "riskweighted release" makes the pack that may
+synthetic/      the synthetic datasets, one folder per scheme. Rows stand in the order of the data: of a file that is sorted, the number of
+                a row tells its values, and who joins the datasets by row learns more of a person than they tell shuffled. So this folder
+                must not leave the agency; "riskweighted release" makes the pack that may, its rows in a random order
 tables/         aggregates to decide on: verdicts, summary, risk, utility, convergence, fit_check; review before release
 confidential/   weights, risk of every record, posterior draws, the top-coded data, seed and entropy; never leaves the agency
 manifest.json   settings, versions, SHA-256 of the input and of every file

@@ -311,12 +311,12 @@ class ReleaseSettings:
     significant digits; of several variables a table gives one for each. ``unique_share``: above this share of records that are alone on
     the unaltered released columns, `release` asks for an explicit acceptance.
 
-    ``shuffle``: rows leave shuffled within the patterns of all unaltered released columns, anew for every dataset (METHODS section 13);
-    ``shuffle = false`` needs the reason ``unshuffled``, which stands on the sign-off sheet. ``unit``: a column such as a household's
-    number, whose rows move together; without it the ``cluster`` of the evaluation or of the weights. ``hidden``: predictors that are not
-    released and may be told by the datasets all the same, each with the reason why, which stands on the sign-off sheet. ``derived``:
-    columns that may leave, or be read by the model, although they give a synthesized variable away (`riskweighted.derived`), with reasons
-    in the same way.
+    ``shuffle``: values leave shuffled within the patterns of all unaltered released columns, anew for every dataset (METHODS section 13);
+    ``shuffle = false`` needs the reason ``unshuffled``, which stands on the sign-off sheet. Whole rows leave in a random order always.
+    ``unit``: a column such as a household's number, whose rows move together, and stay together where it is released; without it the
+    ``cluster`` of the evaluation or of the weights. ``hidden``: predictors that are not released and may be told by the datasets all the
+    same, each with the reason why, which stands on the sign-off sheet. ``derived``: columns that may leave, or be read by the model,
+    although they give a synthesized variable away (`riskweighted.derived`), or the order of the file, with reasons in the same way.
     ``disclosure``: what a release may give away beyond inference (`DisclosureSettings`).
     """
 
