@@ -47,7 +47,7 @@ def release(
         raise InputError("say either --out PACK, to make a pack, or --check PACK, to check one")
     with reporter().step("making and checking the pack"):
         from riskweighted.release.codebook import parse_units
-        from riskweighted.release.pack import check_release, release_run
+        from riskweighted.release.pack import OLDER, check_release, older_pack, release_run
         from riskweighted.reports.brief import verdict_lines
         from riskweighted.reports.render import render_report
         from riskweighted.runs.finished import load_run
@@ -56,6 +56,10 @@ def release(
         report = partial(render_report, confidential=confidential)
         failing = dict[str, str]()
         if out is None:
+            if older := older_pack(Path(str(check)), run, confidential):
+                for line in older:
+                    tell(f"earlier version: {line}")
+                raise InputError(OLDER)
             compared = check_release(Path(str(check)), run, confidential=confidential, report=report)
         else:
             pack = release_run(

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from threadpoolctl import threadpool_limits
@@ -37,10 +38,13 @@ from riskweighted.release.contents import (
     write_pack,
 )
 from riskweighted.release.leak_check import check_pack, check_texts, gather_secrets, read_manifest, refusal, sample_secrets
+from riskweighted.release.older import holes_of_older, is_older
 from riskweighted.runs.derivation import refuse_derived
 from riskweighted.runs.finished import FinishedRun, SampledRun, find_confidential, load_run
 
-__all__ = ["FORMATS", "ReleasePack", "check_release", "release_run"]
+__all__ = ["FORMATS", "OLDER", "ReleasePack", "check_release", "older_pack", "release_run"]
+
+OLDER = "the pack was made by an earlier version, whose packs are not made again byte for byte: make one anew"
 
 _MOST_TOLD = 0.01
 FORMATS = tuple(ending.removeprefix(".") for ending in WRITABLE)
@@ -201,7 +205,8 @@ def check_release(
     Raises
     ------
     InputError
-        If anything is found; the message names the file and what it is, never a value.
+        If anything is found; the message names the file and what it is, never a value. Of a pack of an earlier version it says what that
+        gives away.
 
     Examples
     --------
@@ -215,6 +220,8 @@ def check_release(
     if not folder.is_dir():
         raise InputError(f"there is no pack {str(folder)!r}")
     finished = run if isinstance(run, FinishedRun) else load_run(run)
+    if is_older(manifest := read_manifest(folder)):
+        raise InputError(f"{OLDER}: {'; '.join(_of_older(folder, manifest, finished, confidential))}")
     place = _scratch_of(finished)
     with threadpool_limits(1), scratch(place, "a check of a pack") as working:  # sums over threads would not repeat to the byte
         if isinstance(finished, SampledRun):
@@ -230,6 +237,20 @@ def _scratch_of(run: FinishedRun) -> Path:
     """Where data lie for the moment while a pack of a run is checked: beside it, unless nobody may write there."""
     folder = run.folder.absolute()
     return (folder.parent if os.access(folder.parent, os.W_OK) else Path(tempfile.gettempdir())) / f"{folder.name}.check"
+
+
+def older_pack(pack: str | Path, run: FinishedRun | str | Path, confidential: pd.DataFrame | str | Path | None = None) -> list[str] | None:
+    """What a pack that an earlier version made gives away, a line each, as far as a pack can show it; None of a pack of this version."""
+    folder = Path(pack)
+    if not folder.is_dir() or not is_older(manifest := read_manifest(folder)):
+        return None
+    return _of_older(folder, manifest, run if isinstance(run, FinishedRun) else load_run(run), as_pandas(confidential))
+
+
+def _of_older(folder: Path, manifest: Mapping[str, Any], run: FinishedRun, data: Any) -> list[str]:
+    if isinstance(run, SampledRun):
+        return holes_of_older(folder, manifest, run, run.confidential)
+    return holes_of_older(folder, manifest, run, data if isinstance(data, pd.DataFrame) else find_confidential(run, data))
 
 
 def _warn_of_unsettled(folder: Path) -> None:

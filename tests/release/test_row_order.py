@@ -9,14 +9,17 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from finished_run import ENTROPY, SETTINGS
+from typer.testing import CliRunner
 
+from riskweighted.commands.main import app
 from riskweighted.common.errors import InputError
-from riskweighted.data.io import read_table
+from riskweighted.data.io import read_table, write_table
 from riskweighted.data.variables import Variables
 from riskweighted.disclosure.row_order import UNLIKELY, order_chance
 from riskweighted.disclosure.shuffle import leaving_rows
 from riskweighted.parts.gather import ORDER
 from riskweighted.release import by_parts, leaving
+from riskweighted.release.contents import Contents, write_pack
 from riskweighted.release.pack import FORMATS, check_release, release_run
 from riskweighted.runs.file_order import numbered_anew, numbered_columns, order_told, states_order, units_together
 from riskweighted.runs.finished import load_run
@@ -139,6 +142,49 @@ def test_a_release_in_the_order_of_the_file_is_refused(run, tmp_path, monkeypatc
     as_before(monkeypatch)
     with pytest.raises(InputError, match="rows in an order that is that of 'income'"):
         release_run(run, tmp_path / "pack", schemes=["unweighted"], accept_fail="a test")
+
+
+@pytest.mark.slow
+def test_of_an_older_pack_it_is_said_what_it_gives_away(run, tmp_path, monkeypatch):
+    data = sorted_file()
+    with monkeypatch.context() as patch:
+        as_before(patch)
+        datasets = {"unweighted": leaving.leaving_datasets(run, data, "unweighted")}
+        contents = Contents(
+            run,
+            datasets,
+            ("unweighted",),
+            ("csv", "parquet"),
+            {},
+            lambda run: "bounds found in the data, which are not public, 0 to 7",
+            "x",
+        )
+        write_pack(contents, tmp_path / "pack")
+    path = tmp_path / "pack" / "manifest.json"
+    manifest = json.loads(path.read_text())
+    del manifest["rows"]
+    manifest["settings"]["synthesizer"]["support"] = [0, 7, "found"]
+    path.write_text(json.dumps(manifest))
+    asked = CliRunner().invoke(app, ["release", str(run.folder), "--check", str(tmp_path / "pack")])
+    lines = [line for line in asked.stderr.splitlines() if line.startswith("earlier version: ")]
+    assert isinstance(asked.exception, InputError)
+    for what in (
+        "numbers that were found in the data stand in 'synthesizer.support'",
+        "'report.html': bounds that were found in the data",
+        "(and 1 more): rows stand in the order of the file, which is that of 'household', 'person', 'group', 'place', 'key', 'income'",
+        "'household', 'person' leaves with its numbers",
+        "the levels of 'place' stand as they first appear",
+        "cannot be told from a pack",
+    ):
+        assert sum(what in line for line in lines) == 1, what
+    assert len(lines) == 6
+    with pytest.raises(InputError, match=r"made by an earlier version.*rows stand in the order of the file"):
+        check_release(tmp_path / "pack", run)
+    for name in ("csv", "parquet"):  # the same pack with its rows by what was drawn
+        file = tmp_path / "pack" / "data" / "unweighted" / f"synthetic_unweighted_1.{name}"
+        write_table(read_table(file).sort_values("income", ignore_index=True), file)
+    with pytest.raises(InputError, match=r"rows stand in an order that is that of .*'income'"):
+        check_release(tmp_path / "pack", run)
 
 
 @pytest.mark.quick
