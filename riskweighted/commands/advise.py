@@ -49,11 +49,14 @@ def advise(
     if out is not None and out.exists():
         raise InputError(f"{str(out)!r} exists: choose another file (--out)")
     with loading("PyMC"):
-        from riskweighted.runs.advice import advise as advice_of
+        from riskweighted.runs.advice import Advice, advise as advice_of
+        from riskweighted.runs.refusals import outlook
     with reporter().step("looking for what to do"):
         finished, settings, file, data = _read(run, study, confidential)
         verdicts, tables = ((), None) if finished is None else (finished.verdicts, finished.tables)
         advice = advice_of(settings, data, verdicts, tables)
+        if finished is not None and (against := outlook(finished).why):
+            advice = [Advice("a release is refused whatever the scheme", against), *advice]
     written = _write(settings, data, advice, out or _beside(file, run)) if apply else None
     show_json(
         "advise",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from riskweighted.commands.terminal import reporter, say, say_table, show, show_json, split, tell
+from riskweighted.commands.terminal import loading, reporter, say, say_table, show, show_json, split, tell
 from riskweighted.common.errors import InputError
 from riskweighted.common.text import as_argument
 
@@ -45,7 +45,7 @@ def release(
 
     if (out is None) == (check is None):
         raise InputError("say either --out PACK, to make a pack, or --check PACK, to check one")
-    with reporter().step("making and checking the pack"):
+    with loading():
         from riskweighted.release.codebook import parse_units
         from riskweighted.release.pack import OLDER, check_release, older_pack, release_run
         from riskweighted.reports.brief import verdict_lines
@@ -53,29 +53,30 @@ def release(
         from riskweighted.runs.finished import load_run
         from riskweighted.weights.names import split_schemes
 
-        report = partial(render_report, confidential=confidential)
-        failing = dict[str, str]()
-        if out is None:
-            if older := older_pack(Path(str(check)), run, confidential):
-                for line in older:
-                    tell(f"earlier version: {line}")
-                raise InputError(OLDER)
-            compared = check_release(Path(str(check)), run, confidential=confidential, report=report)
-        else:
-            pack = release_run(
-                run,
-                out,
-                schemes=split_schemes(scheme),
-                formats=split(formats),
-                confidential=confidential,
-                units=parse_units(unit or []),
-                report=report,
-                accept_uniques=accept_uniques,
-                accept_fail=accept_fail,
-                demonstration=demonstration,
-                plain_csv=plain_csv,
-            )
-            compared, failing = pack.check, dict(pack.failing)
+    report = partial(render_report, confidential=confidential)
+    failing = dict[str, str]()
+    if out is None:
+        if older := older_pack(Path(str(check)), run, confidential):
+            for line in older:
+                tell(f"earlier version: {line}")
+            raise InputError(OLDER)
+        compared = check_release(Path(str(check)), run, confidential=confidential, report=report, reporter=reporter())
+    else:
+        pack = release_run(
+            run,
+            out,
+            schemes=split_schemes(scheme),
+            formats=split(formats),
+            confidential=confidential,
+            units=parse_units(unit or []),
+            report=report,
+            accept_uniques=accept_uniques,
+            accept_fail=accept_fail,
+            demonstration=demonstration,
+            plain_csv=plain_csv,
+            reporter=reporter(),
+        )
+        compared, failing = pack.check, dict(pack.failing)
     rows = compared.assign(scheme=compared["file"].str.split("/").str[1]).groupby("scheme", sort=False)
     columns = {"files": rows.size(), "most equal rows": rows["equal to the confidential value"].max(), "at most": rows["at most"].max()}
     columns["expected by chance"] = rows["expected by chance"].max()

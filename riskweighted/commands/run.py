@@ -132,20 +132,10 @@ def _run(
     _show_run(finished, study, code, full=full)
     if len(failed):
         tell(f"not converged: {listing(failed)}; do not release from these fits, sample longer or simplify the model (exit code 3)")
-    _tell_of_divergences(finished)
     if strict and finished.fits is False:
         tell("the model misfits, and --strict asks that it does not (exit code 3)")
     if code:
         raise typer.Exit(code)
-
-
-def _tell_of_divergences(finished: "Run") -> None:
-    """Which fits passed with a warning, and why."""
-    from riskweighted.evaluation.summary import CONVERGED
-
-    for verdict in finished.verdicts:
-        if verdict.statistic == CONVERGED.statistic and verdict.verdict == "pass" and verdict.why:
-            tell(f"warning: {verdict.label} converged with {verdict.why}")
 
 
 def _show_run(finished: "Run", study: "Study", code: int, *, full: bool) -> None:
@@ -155,8 +145,7 @@ def _show_run(finished: "Run", study: "Study", code: int, *, full: bool) -> None
     _show_as_json(finished, study, code)
     if full:
         _show_all(finished, study)
-    schemes = list(finished.summary.index[finished.summary["converged"].notna()])
-    for line in brief(finished.verdicts, schemes, finished.fit_check, finished.reasons, finished.folder):
+    for line in brief(finished):
         say(line)
     show(f"Results: {finished.folder}/" + ("" if full or manner.quiet else "  (--full prints the tables)"))
 

@@ -44,7 +44,7 @@ def sweep(
     done = run_sweep(plan, out, force=force, workers=workers, scheduler=scheduler, reporter=reporter())
     cells = done.results.drop_duplicates(list(done.results.loc[:, :"label"].columns))
     bad, code = int((~cells["converged"].fillna(True)).sum()), 1 if len(done.failures) else 0
-    table = settings_table(done.results, plan.schemes, plan.study.thresholds, plan.study.release.disclosure)
+    table = settings_table(done.results, plan.schemes, plan.study.thresholds, plan.study.release.disclosure, plan.study.release.hidden)
     show_json("sweep", exit_code=code, cells=len(cells), not_converged=bad, failed=len(done.failures), settings=table, results=done.folder)
     if full and len(table) and not manner.quiet:
         print_table(table.set_index("setting"), "Every setting with each scheme, means over repetitions")
@@ -59,13 +59,13 @@ def sweep(
 
 def _lines(table: "pd.DataFrame") -> Iterator[str]:
     """The best settings, the largest reason, and what comes next: a run of the first one, which checks its model too."""
-    from riskweighted.evaluation.verdicts import FAIL
+    from riskweighted.evaluation.verdicts import FAIL, REFUSE
     from riskweighted.reports.swept import swept_lines
 
     if not len(table):
         return
     yield from swept_lines(table)
-    if table["verdict"].iloc[0] == FAIL:
+    if table["verdict"].iloc[0] in (REFUSE, FAIL):
         yield "Next: other settings, or weights that meet a target: riskweighted tune"
     else:
         yield shortened(f"Next: riskweighted run a study with {table['setting'].iloc[0]}", 80)

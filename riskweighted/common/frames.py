@@ -14,7 +14,9 @@ __all__ = [
     "check_weights",
     "holds_numbers",
     "kind_of_values",
+    "nearly_all",
     "one_name_each",
+    "own_value_for_each",
     "plain_numbers",
     "refuse_infinite",
     "require_columns",
@@ -24,6 +26,7 @@ __all__ = [
     "with_columns",
 ]
 
+_NEARLY_ALL = 0.95  # of the records: different values
 _NEAR = 0.75  # of a misspelling
 _NUMBERS = ("integer", "floating", "mixed-integer-float", "decimal")
 _NESTED = (list, tuple, dict, set, frozenset, np.ndarray)
@@ -128,6 +131,16 @@ def refuse_infinite(column: pd.Series, what: str) -> None:
         infinite = int(np.isinf(as_floats(column)).sum())
         if infinite:
             raise InputError(f"{what}: {column.name!r} is infinite in {infinite} of {len(column)} records; values must be finite")
+
+
+def own_value_for_each(column: pd.Series) -> bool:
+    """Whether nearly every record has a value of its own, as a name or a number of a person has."""
+    return nearly_all(column.nunique(), len(column))
+
+
+def nearly_all(values: int, records: int) -> bool:
+    """Whether so many different values are nearly as many as the records."""
+    return records > 1 and values >= _NEARLY_ALL * records
 
 
 def check_weights(weights: pd.Series | np.ndarray, index: pd.Index, *, what: str = "weights") -> pd.Series:

@@ -89,9 +89,9 @@ def attribution(
     % limit, ``inference``; of one copy ``copy_with``, ``copy_out``; ``own_value_with``, ``own_value_out``, the share of records whose own
     value is among the L copies; ``named`` records (Benjamini-Hochberg at 5 % of Fisher's exact test), ``reversed`` and the estimated
     ``false_share``; of own fits ``copy_D``, ``largest_D``, ``above_.01``, ``above_.05``, of one copy. Its ``attrs``: ``verdict``,
-    ``reasons``, ``accepted``; ``persons``, the larger of n times the upper limit of D and the records named net; ``not_judged``, ``held``,
-    ``packs``, ``worst_groups``, ``leaves``, how the datasets leave; ``alone``, the share of the records alone in their released pattern,
-    whom nothing shuffles. Confidential.
+    ``reasons``, ``accepted``, ``outside`` (both without figures); ``persons``, the larger of n times the upper limit of D and the records
+    named net; ``not_judged``, ``held``, ``packs``, ``worst_groups``, ``leaves``, how the datasets leave; ``alone``, the share of the
+    records alone in their released pattern, whom nothing shuffles. Confidential.
 
     Raises
     ------

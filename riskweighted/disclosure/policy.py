@@ -30,6 +30,18 @@ SHUFFLED, ALIGNED = "shuffled", "aligned"  # how rows leave
 PASS, WARN, REFUSE, NOT_JUDGED = "pass", "warn", "refuse", "not judged"
 NOT_SHOWN, TOO_FEW = "not shown to be small", "records cannot show that it is small"
 _NET, _UNKNOWN = "named", "not_judged"
+_OUTSIDE = {  # what a broken rule comes to, by its limit alone: figures and names of patterns stay inside
+    "mean": "mean disclosure beyond inference is not shown to be at most {:g}",
+    "isolated": "disclosure of isolated records is not shown to be at most {:g}",
+    "largest": "the largest disclosure of one copy is above {:g}",
+    "own_value": "the own value is among the copies of more records than chance gives, by more than {:g} of them",
+    _NET: "records are named beyond chance, more than {:g} of them",
+    "group": "disclosure of a group of records is above {:g}",
+    "warn_mean": "mean disclosure beyond inference is above {:g}",
+    "warn_isolated": "disclosure of isolated records is above {:g}",
+    "warn_largest": "the largest disclosure of one copy is above {:g}",
+    _UNKNOWN: "what the datasets give away is not judged",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,11 +96,13 @@ class DisclosureSettings:
 
 
 class DisclosureVerdict(NamedTuple):
-    """``verdict``: "pass", "warn", "refuse" or "not judged"; ``reasons``: what was broken; ``accepted``: what, and why it may be."""
+    """``verdict``: "pass", "warn", "refuse" or "not judged"; ``reasons``: what was broken; ``accepted``: what, and why it may be;
+    ``outside``: both as they may be said outside, with limits and without figures."""
 
     verdict: str
     reasons: tuple[str, ...]
     accepted: tuple[str, ...] = ()
+    outside: tuple[str, ...] = ()
 
 
 class _Broken(NamedTuple):
@@ -107,16 +121,27 @@ def judge(table: pd.DataFrame, settings: DisclosureSettings | None = None) -> Di
     if len(untold) or not len(table) or table.loc[table["group"] == "all", "D"].isna().any():
         reasons = tuple(untold) or ("what the release would be without a record is not known",)
         if _UNKNOWN in settings.accept:
-            return DisclosureVerdict(WARN, (), (f"not judged, {'; '.join(reasons)}: {settings.accept[_UNKNOWN]}",))
-        return DisclosureVerdict(NOT_JUDGED, reasons)
+            why = settings.accept[_UNKNOWN]
+            return DisclosureVerdict(WARN, (), (f"not judged, {'; '.join(reasons)}: {why}",), (_accepted(_UNKNOWN, settings),))
+        return DisclosureVerdict(NOT_JUDGED, reasons, (), (_OUTSIDE[_UNKNOWN],))
     broken = list(_broken(table, settings))
-    accepted = tuple(f"{one.text}: {settings.accept[one.rule]}" for one in broken if one.rule in settings.accept)
+    taken = [one for one in broken if one.rule in settings.accept]
+    accepted = tuple(f"{one.text}: {settings.accept[one.rule]}" for one in taken)
     left = [one for one in broken if one.rule not in settings.accept]
-    refused = tuple(one.text for one in left if not one.warning)
-    if refused:
-        return DisclosureVerdict(REFUSE, refused, accepted)
-    warned = tuple(one.text for one in left)
-    return DisclosureVerdict(WARN if warned or accepted else PASS, warned, accepted)
+    left = [one for one in left if not one.warning] or left
+    said = dict.fromkeys(_said(one.rule, settings) for one in left)
+    outside = (*said, *dict.fromkeys(_accepted(one.rule, settings) for one in taken))
+    word = (WARN if left[0].warning else REFUSE) if left else WARN if taken else PASS
+    return DisclosureVerdict(word, tuple(one.text for one in left), accepted, outside)
+
+
+def _said(rule: str, settings: DisclosureSettings) -> str:
+    """A broken rule as it may be said outside."""
+    return _OUTSIDE[rule].format(getattr(settings, rule, ""))
+
+
+def _accepted(rule: str, settings: DisclosureSettings) -> str:
+    return f"{_said(rule, settings)}, accepted: {settings.accept[rule]}"
 
 
 def _broken(table: pd.DataFrame, settings: DisclosureSettings) -> Iterator[_Broken]:

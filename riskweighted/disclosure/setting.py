@@ -125,7 +125,7 @@ class Setting:
         table.attrs = {"not_judged": tuple(untold), "worst_groups": tuple(self.worst), "held": tuple(held), "packs": packs}
         table.attrs |= {"leaves": self.releases[0], "alone": self.alone}
         verdict = judge(table, self.asked.settings)
-        table.attrs |= {"verdict": verdict.verdict, "reasons": verdict.reasons, "accepted": verdict.accepted}
+        table.attrs |= {"verdict": verdict.verdict, "reasons": verdict.reasons, "accepted": verdict.accepted, "outside": verdict.outside}
         first = table.iloc[0]
         units = first["records"] if self.units is None else len(np.unique(self.units))
         persons = max(units * max(first["upper"], 0.0), first["named"] - first["reversed"], 0.0)

@@ -1,6 +1,6 @@
 """Which schemes keep to the thresholds of a study, statistic by statistic: from the tables of a run alone."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -12,25 +12,39 @@ from riskweighted.evaluation.thresholds import Limit, Thresholds
 from riskweighted.measures import analyses, beyond
 from riskweighted.measures.registry import measures
 from riskweighted.measures.regressions import OVERLAP
-from riskweighted.sampling.convergence import CONVERGED_WORDS, WARN, verdict_of
+from riskweighted.sampling.convergence import CONVERGED_WORDS, verdict_of
 
-__all__ = ["FAIL", "NOT_JUDGED", "PASS", "Verdict", "failed", "find_verdicts", "overall", "verdict_table", "word_of"]
+__all__ = [
+    "FAIL",
+    "LEAVES",
+    "NOT_JUDGED",
+    "PASS",
+    "REFUSE",
+    "WARN",
+    "WORDS",
+    "Verdict",
+    "failed",
+    "find_verdicts",
+    "of_disclosure",
+    "overall",
+    "verdict_table",
+]
 
-PASS, FAIL, NOT_JUDGED = "pass", "fail", "not judged"  # the last of whatever was not measured; it is no pass
-_OF_POLICY = {"pass": PASS, "warn": PASS, "refuse": FAIL, "not judged": NOT_JUDGED}
-_FIRST = (beyond.MEAN.key, CONVERGED.statistic.key, FITS.statistic.key)  # of reasons: disclosure, then whether the fit can be trusted
-
-
-def word_of(judged: str) -> str:
-    """The verdict that a verdict on disclosure comes to: a warning passes."""
-    return _OF_POLICY[judged]
+REFUSE, FAIL, NOT_JUDGED, WARN, PASS = "refuse", "fail", "not judged", "warn", "pass"
+WORDS = (REFUSE, FAIL, NOT_JUDGED, WARN, PASS)  # the worst first; not judged is whatever was not measured, which is no pass
+LEAVES = (WARN, PASS)  # what a release takes
+_RANKS = {REFUSE: 0, FAIL: 0, NOT_JUDGED: 1, WARN: 2}  # of reasons
+_DISCLOSED = (beyond.MEAN.key, beyond.HIDDEN.key)
+_FIRST = (*_DISCLOSED, CONVERGED.statistic.key, FITS.statistic.key)  # of reasons: disclosure, then whether the fit can be trusted
+_MOST_TOLD = 0.01  # of the records, of a predictor that is not released
 
 
 class Verdict(NamedTuple):
-    """Whether a scheme keeps to one limit.
+    """Whether a scheme keeps to one limit, as one of `WORDS`.
 
     ``value`` and ``error`` (Monte Carlo, or NaN) are those of the ``statistic``; ``limit`` is None of what is judged of every run: whether
-    its fit converged, its model suits the data, and its datasets give away no more than the policy allows, of which ``why`` says more.
+    its fit converged, its model suits the data, and its datasets give away no more than the policy allows, of which ``why`` says more, and
+    ``outside`` as much as may be said outside.
     """
 
     label: str
@@ -40,6 +54,7 @@ class Verdict(NamedTuple):
     limit: Limit | None
     verdict: str
     why: str = ""
+    outside: str = ""
 
     @property
     def close(self) -> bool:
@@ -57,10 +72,11 @@ class Verdict(NamedTuple):
         return float(over) / float(under) if under else float("inf")
 
 
-def find_verdicts(thresholds: Thresholds, tables: Mapping[str, pd.DataFrame]) -> tuple[Verdict, ...]:
+def find_verdicts(thresholds: Thresholds, tables: Mapping[str, pd.DataFrame], declared: Container[str] = ()) -> tuple[Verdict, ...]:
     """Every verdict of every label but the confidential data, in the order of the labels and of the thresholds.
 
-    `tables`: "summary", "risk", "utility", "fit_check", "disclosure_verdicts" of a run.
+    `tables`: "summary", "risk", "utility", "fit_check", "disclosure_verdicts" of a run; `declared`: predictors that are not released and
+    may be told ([release] hidden).
 
     A limit is held against every statistic of its measure; of the checks of a fit against the largest effect, of the overlap against
     the least of mean, quantiles and coefficient. The model is judged on its unweighted fit, and that verdict is every scheme's.
@@ -70,7 +86,7 @@ def find_verdicts(thresholds: Thresholds, tables: Mapping[str, pd.DataFrame]) ->
     verdicts: list[Verdict] = []
     for label in labels:
         of_fit = list(_of_fit(label, tables))
-        verdicts += [*of_fit, *_of_disclosure(label, tables)]
+        verdicts += [*of_fit, *_of_disclosure(label, tables), *_of_hidden(label, tables["risk"], declared)]
         for limit in thresholds.limits:
             if limit.of_check and not of_fit:
                 continue  # a baseline has no fit
@@ -79,21 +95,22 @@ def find_verdicts(thresholds: Thresholds, tables: Mapping[str, pd.DataFrame]) ->
 
 
 def overall(verdicts: Iterable[Verdict], label: str) -> str:
-    """The verdict of a scheme over all limits, its fit and what it discloses; not judged where there is none at all."""
-    of_label = [each for each in verdicts if each.label == label]
-    for decisive in (FAIL, NOT_JUDGED):
-        if any(each.verdict == decisive for each in of_label):
-            return decisive
-    return PASS if of_label else NOT_JUDGED
+    """The word of a scheme: the worst one over all limits, its fit and what it discloses; not judged where there is none at all."""
+    return min((each.verdict for each in verdicts if each.label == label), key=WORDS.index, default=NOT_JUDGED)
+
+
+def of_disclosure(verdict: Verdict) -> bool:
+    """Whether it is on what the datasets give away, whatever the limits of the study."""
+    return verdict.limit is None and verdict.statistic.key in _DISCLOSED
 
 
 def failed(verdicts: Iterable[Verdict], label: str) -> list[Verdict]:
-    """What a scheme does not pass, the largest reason first: what it discloses, its fit, limits by how far they are exceeded, and then
-    whatever is not judged."""
+    """What a scheme does not pass, the largest reason first: what it discloses, its fit, limits by how far they are exceeded, then
+    whatever is not judged, and what is warned of."""
 
-    def place(verdict: Verdict) -> tuple[bool, int, float]:
+    def place(verdict: Verdict) -> tuple[int, int, float]:
         first = _FIRST.index(verdict.statistic.key) if verdict.limit is None else len(_FIRST)
-        return verdict.verdict == NOT_JUDGED, first, -verdict.excess
+        return _RANKS[verdict.verdict], first, -verdict.excess
 
     return sorted((each for each in verdicts if each.label == label and each.verdict != PASS), key=place)
 
@@ -151,8 +168,9 @@ def _of_fit(label: str, tables: Mapping[str, pd.DataFrame]) -> Iterator[Verdict]
     converged = summary.loc[label, CONVERGED.name]
     if not isinstance(converged, str):
         return
-    why = verdict_of(tables["convergence"].loc[lambda rows: rows["label"] == label])[1] if converged == CONVERGED_WORDS[WARN] else ""
-    yield _judged(label, CONVERGED, converged != "NO")._replace(why=why)
+    word = next(word for word, shown in CONVERGED_WORDS.items() if shown == converged)
+    why = verdict_of(tables["convergence"].loc[lambda rows: rows["label"] == label])[1] if word == WARN else ""
+    yield Verdict(label, CONVERGED.statistic, float("nan"), float("nan"), None, word, why, why)
     checks = tables["fit_check"]
     models = checks.loc[checks["check"] == MODEL, "verdict"]
     fits = [str(value) for value in summary[FITS.name].dropna()]
@@ -168,10 +186,25 @@ def _of_disclosure(label: str, tables: Mapping[str, pd.DataFrame]) -> Iterator[V
         return
     judged = tables["disclosure_verdicts"].set_index("label")
     if label in judged.index:
-        word, why = judged.loc[label, ["verdict", "reasons"]]
+        word, reasons, accepted, outside = judged.loc[label].reindex(["verdict", "reasons", "accepted", "outside"]).fillna("")
         rows = tables["risk"][(tables["risk"]["label"] == label) & (tables["risk"]["key"] == beyond.MEAN.key)]
         value, error = (float(rows[name].iloc[0]) if len(rows) else float("nan") for name in ("value", "error"))
-        yield Verdict(label, Statistic(beyond.MEAN.key), value, error, None, word_of(str(word)), why if isinstance(why, str) else "")
+        why = "; ".join(text for text in (reasons, f"accepted: {accepted}" if accepted else "") if text)
+        yield Verdict(label, Statistic(beyond.MEAN.key), value, error, None, str(word), why, str(outside))
+
+
+def _of_hidden(label: str, risk: pd.DataFrame, declared: Container[str]) -> Iterator[Verdict]:
+    """The refusal of datasets that tell a predictor, which is not released, of more than 1 % of the records, and was not declared."""
+    rows = risk[(risk["label"] == label) & (risk["key"] == beyond.HIDDEN.key) & (risk["value"] > _MOST_TOLD)]
+    mend = (
+        "release the column, leave it out of the formula, synthesize it first in a chain, or declare why it may be told ([release] hidden)"
+    )
+    for name, value in zip(rows["term"].astype(str), rows["value"], strict=True):
+        if name not in declared:
+            told = f"the datasets tell {name!r}, which is not released"
+            why = f"{told}, of {100 * value:.1f} % of the records (at most {100 * _MOST_TOLD:g} %): {mend}"
+            outside = f"{told}, of more than {100 * _MOST_TOLD:g} % of the records"
+            yield Verdict(label, Statistic(beyond.HIDDEN.key, term=name), float(value), float("nan"), None, REFUSE, why, outside)
 
 
 def _judged(label: str, column: SummaryColumn, passed: bool) -> Verdict:

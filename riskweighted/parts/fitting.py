@@ -107,10 +107,16 @@ def fit_counted(job: Job, synthesizer: Synthesizer, scheme: str, counted: Counte
             keep(path, content, f"{job.key}/{path.name}")
     else:
         fit = read_fit(io.BytesIO(archive), prepared, weights, seed)
+    said = tuple((getattr(errors, name, RiskWeightedWarning), text) for name, text in json.loads(told))
+    return _fitted(job, scheme, fit, values, counted.rows, archive, said)
+
+
+def _fitted(
+    job: Job, scheme: str, fit: Fit, values: Values, rows: int, archive: bytes, said: tuple[tuple[type[Warning], str], ...] = ()
+) -> Fitted:
     light = _light(fit, values)
     precision = LEVELS if light.categories is not None else in_words(job.study.release.precision_of(job.target) or light.precision)
-    said = tuple((getattr(errors, name, RiskWeightedWarning), text) for name, text in json.loads(told))
-    return Fitted(_kept(job, scheme, light, counted.rows), fit.diagnostics, archive, precision, said)
+    return Fitted(_kept(job, scheme, light, rows), fit.diagnostics, archive, precision, said)
 
 
 def _weights(
@@ -124,11 +130,11 @@ def _weights(
 
 def load_counted(
     job: Job, synthesizer: Synthesizer, scheme: str, counted: Counted, values: Values, centred: Centred | None, saved: Path
-) -> LightFit:
+) -> Fitted:
     """A saved fit of a scheme, once it is seen to be of this synthesizer and of these counted records and weights."""
     frame, counts, alpha = counted.read(scheme)
     fit = read_fit(saved, prepare_sequence(synthesizer, frame, counts=counts), _weights(job, scheme, frame, counts, alpha, centred))
-    return _kept(job, scheme, _light(fit, values), counted.rows)
+    return _fitted(job, scheme, fit, values, counted.rows, saved.read_bytes())
 
 
 class _Nobody:

@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from riskweighted.common.atomic import keep, make_folder, recall
 from riskweighted.common.cluster import connected, own_workers, workers_of
-from riskweighted.common.errors import InputError, SingletonWarning
+from riskweighted.common.errors import InputError, RiskWeightedWarning, SingletonWarning
 from riskweighted.common.fingerprints import versions
 from riskweighted.common.folders import WorkingFolder, opened
 from riskweighted.common.progress import Reporter, default_reporter
@@ -29,7 +29,7 @@ from riskweighted.disclosure.setting import LOOKED_AT
 from riskweighted.parts.asking import check_looked, disclose_looked, ratios_looked
 from riskweighted.parts.centred import centre_all
 from riskweighted.parts.counting import Values, add_values, count_all
-from riskweighted.parts.fitting import Fitted, LightFit, fit_counted, with_standing
+from riskweighted.parts.fitting import Fitted, LightFit, fit_counted, load_counted, with_standing
 from riskweighted.parts.gather import RECORDS, ROOM, Gathered, count_patterns, gather, is_whole, records_of, refuse_large, refuse_repeated
 from riskweighted.parts.job import Job
 from riskweighted.parts.limits import BASE, BYTES, check_sample, columns_read, refuse_what_is_not_by_parts
@@ -46,7 +46,7 @@ from riskweighted.runs.study import Study
 from riskweighted.weights.names import is_centred
 from riskweighted.weights.schemes import in_order, scheme_source
 
-__all__ = ["run_by_parts"]
+__all__ = ["measured_again", "run_by_parts"]
 
 _BUCKETS, _WORK = "buckets-", "work-"  # folders of finished work, named by what it was made of
 _BY_PARTS = ("dask", "distributed", "pyarrow")  # which work by parts takes besides
@@ -182,12 +182,20 @@ def _gathered(client: Any, study: Study, parts: Parts, columns: Sequence[str], p
     return made
 
 
+def measured_again(tasks: Tasks, columns: Sequence[str], saved: Callable[[str], Path]) -> Told:
+    """What a run by parts tells with fits that were made before; `saved`: where that of a scheme lies."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RiskWeightedWarning)  # the run has said it
+        return _Stages(tasks, columns, saved).told()
+
+
 @dataclass(frozen=True)
 class _Stages:
-    """The stages of a run, one after the other."""
+    """The stages of a run, one after the other; ``saved``: where the fit of a scheme lies that was made before."""
 
     tasks: Tasks
     columns: Sequence[str]
+    saved: Callable[[str], Path] | None = None
 
     @property
     def job(self) -> Job:
@@ -199,6 +207,10 @@ class _Stages:
 
     def run(self, working: WorkingFolder) -> Run:
         """All of them, and the folder that they leave."""
+        return self.told().written(working)
+
+    def told(self) -> Told:
+        """All of them."""
         values, sums, witnesses = self._weighed()
         regressions = read_regressions(self.tasks, witnesses)
         declared: Any = self.study.make_synthesizer()
@@ -206,8 +218,7 @@ class _Stages:
         fits = self._fitted(synthesizer, values, sums)
         light = {scheme: fitted.fit for scheme, fitted in fits.items()}
         told = self._measured(Told(self.job, values, fits, sums, regressions), light)
-        told = self._asked(told, light)
-        return told.written(working)
+        return self._asked(told, light)
 
     def _weighed(self) -> tuple[Values, dict[str, float], list[dict[str, pd.DataFrame]]]:
         """Values of the whole file, sums of the weights that are made of the data alone, and records of which regressions are read."""
@@ -235,7 +246,11 @@ class _Stages:
         read = [name for name in self.columns if name in (*self.study.synthesizer.columns, self.job.target)]
         counted = count_all(self.tasks, read, values, schemes, turn)
         centred = centre_all(self.tasks, synthesizer, values, read, schemes)
-        tasks = [(fit_counted, self.job, synthesizer, scheme, counted, values, centred) for scheme in schemes]
+        given = [(fit_counted, ()) if self.saved is None else (load_counted, (self.saved(scheme),)) for scheme in schemes]
+        tasks = [
+            (making, self.job, synthesizer, scheme, counted, values, centred, *saved)
+            for scheme, (making, saved) in zip(schemes, given, strict=True)
+        ]
         fitting = self.tasks.done(f"fitting {len(schemes)} schemes", tasks, self._at_once(_OF_ROW * counted.rows))
         fits = {schemes[place]: fitted for place, fitted in fitting}
         for scheme in schemes:

@@ -116,27 +116,36 @@ class Told:
         risk += [row for label in self.labels[1:] for row in self.disclosed[label].rows]
         return Evaluation(as_table(risk), utility_table(rows["utility"]), pd.DataFrame())
 
-    def written(self, working: WorkingFolder) -> Run:
-        """The run, whose folder is written."""
-        study, result, total = self.job.study, self.evaluation(), self.job.gathered.records
+    def tables(self, result: Evaluation) -> dict[str, pd.DataFrame]:
+        """The tables by which the run is judged."""
+        study, total = self.job.study, self.job.gathered.records
         fit_check = pd.concat(self.checked, names=["label"]).reset_index("label").reset_index(drop=True)
         means = {scheme: self.sums[scheme] / total for scheme in study.weights.schemes}
         diagnostics = {scheme: fitted.diagnostics for scheme, fitted in self.fits.items() if len(fitted.diagnostics)}
         summary = summary_table(result, diagnostics, means, fit_check)
-        convergence = pd.concat(diagnostics, names=["label"]).reset_index()
-        tables = {
+        return {
             "summary": summary.rename_axis("label").reset_index(),
             "risk": pd.concat([result.risk, released_table(self.released)], ignore_index=True),
             "utility": result.utility,
-            "convergence": convergence,
+            "convergence": pd.concat(diagnostics, names=["label"]).reset_index(),
             "fit_check": fit_check,
             **disclosure_tables(self.disclosed),
         }
-        verdicts = find_verdicts(study.thresholds, tables)
+
+    @cached_property
+    def sample(self) -> pd.DataFrame:
+        """The records that a finished run shows."""
+        return join_looked(self.looked)[1].drop(columns=ORDER)
+
+    def written(self, working: WorkingFolder) -> Run:
+        """The run, whose folder is written."""
+        study, result, total = self.job.study, self.evaluation(), self.job.gathered.records
+        tables = self.tables(result)
+        verdicts = find_verdicts(study.thresholds, tables, study.release.hidden)
         tables["verdicts"] = verdict_table(verdicts)
         for name, table in tables.items():
             write_table(table, self.job.result / "tables" / f"{name}.csv")
-        write_table(join_looked(self.looked)[1].drop(columns=ORDER), self.job.result / SAMPLE, private=True)
+        write_table(self.sample, self.job.result / SAMPLE, private=True)
         make_folder(self.job.result / "confidential" / "posterior", private=True)
         for scheme, fitted in self.fits.items():
             write_file(self.job.result / "confidential" / "posterior" / posterior_name(scheme), fitted.archive, private=True)
@@ -144,4 +153,5 @@ class Told:
         gathered = self.job.gathered
         read = {"records": total, "sha256": gathered.digest, "parts": len(gathered.buckets), "room": gathered.room}
         write_manifest(study, self.job.streams, self.job.result, precision, read, hashes=self.files)
-        return Run(working.out, result, convergence, summary, fit_check, verdicts=verdicts)
+        summary = tables["summary"].set_index("label")
+        return Run(working.out, result, tables["convergence"], summary, tables["fit_check"], verdicts=verdicts, study=study, tables=tables)

@@ -23,27 +23,28 @@ from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import file_hash
 from riskweighted.common.folders import WorkingFolder, for_the_moment
 from riskweighted.common.frames import as_floats
-from riskweighted.common.progress import Quiet
+from riskweighted.common.progress import Reporter
 from riskweighted.data.io import DatasetWriter
 from riskweighted.data.parts import files_named
 from riskweighted.data.variables import Variables
 from riskweighted.disclosure.row_order import UNLIKELY, in_order, order_chance
 from riskweighted.disclosure.shuffle import leaving_rows, released_patterns, shuffled_rows
-from riskweighted.parts.centred import centre_all
-from riskweighted.parts.counting import Values, add_values, count_all, values_of
 from riskweighted.parts.drawing import draw_bucket, drawn_of, part_file
-from riskweighted.parts.fitting import LightFit, load_counted, with_standing
+from riskweighted.parts.fitting import LightFit
 from riskweighted.parts.gather import ORDER, Gathered, count_patterns, gather, records_of
 from riskweighted.parts.job import Job
 from riskweighted.parts.limits import columns_read
+from riskweighted.parts.run import measured_again
+from riskweighted.parts.tables import Told
 from riskweighted.parts.tasks import Tasks
-from riskweighted.parts.weighing import save
 from riskweighted.release.column_facts import ColumnFacts
 from riskweighted.release.contents import dataset_stem
 from riskweighted.release.leaving import told_as_stated
 from riskweighted.release.nearness import equal_rows, most_by_chance
+from riskweighted.runs.again import alike, as_read, not_made, refuse_other_tables
 from riskweighted.runs.file_order import order_told
-from riskweighted.runs.finished import OURS, SampledRun
+from riskweighted.runs.finished import SAMPLE, SampledRun
+from riskweighted.runs.randomness import refuse_other_settings
 
 __all__ = ["PartsReleased", "release_parts"]
 
@@ -78,26 +79,38 @@ class _Asked:
 
 
 def release_parts(
-    run: SampledRun, working: WorkingFolder, schemes: Sequence[str], formats: Sequence[str], layout: Any, data: str | Path | None
+    run: SampledRun,
+    working: WorkingFolder,
+    schemes: Sequence[str],
+    formats: Sequence[str],
+    layout: Any,
+    data: str | Path | None,
+    reporter: Reporter,
 ) -> PartsReleased:
-    """Write the datasets of some schemes to a pack, part by part, once each part was seen to be what the run's fit draws."""
+    """Write the datasets of some schemes to a pack, part by part, once the run's tables, what it holds of the records, and each part were
+    seen to be what its fits make.
+    """
     if strange := [kind for kind in formats if kind not in ("csv", "parquet")]:
         raise InputError(f"a run of data in parts is released in parts, and {strange[0]!r} has none; valid are csv and parquet")
-    study = run.study
+    study = replace(run.study, seed=run.streams.seed)
     study = replace(study, data=replace(study.data, path=_where(run, data)))
     parts = study.data.parts
+    columns = columns_read(study, parts)
     with for_the_moment() as place, own_workers(os.cpu_count() or 1, place) as client:
-        records = records_of(parts, columns_read(study, parts), study.data.id)
+        records = records_of(parts, columns, study.data.id)
         patterns = count_patterns(client, records, study.scenario.known)
         buckets = place / "buckets"
         make_folder(buckets, private=True)
         gathered = gather(client, records, study.scenario.known, patterns, buckets, int(run.manifest["input"]["room"]))
         if gathered.digest != run.manifest["input"]["sha256"]:
             raise InputError("the data in parts are not those that the run was made from: their SHA-256 differs from the manifest's")
-        job = Job(study, gathered, place, run.folder, run.streams, secrets.token_hex(16))
-        tasks = Tasks(client, job, Quiet())
-        asked = _Asked(run.folder, working.result, _fits(tasks, run, schemes), tuple(formats), layout)
-        found = dict(tasks.each("releasing parts", _release_bucket, asked))
+        refuse_other_settings(study, gathered.digest, run.streams)
+        make_folder(place / "files", private=True)
+        job = Job(study, gathered, place, place / "files", run.streams, secrets.token_hex(16))
+        told = measured_again(Tasks(client, job, reporter), columns, run.posterior_path)
+        _refuse_what_is_not_made(run, told)
+        asked = _Asked(run.folder, working.result, {scheme: told.fits[scheme].fit for scheme in schemes}, tuple(formats), layout)
+        found = dict(Tasks(client, replace(job, result=run.folder), reporter).each("releasing parts", _release_bucket, asked))
     parts_of = [found[number] for number in job.numbers]
     hashes, facts = _together(parts_of)
     there = {path.relative_to(working.result).as_posix() for path in working.result.rglob("*") if path.is_file()}
@@ -135,28 +148,15 @@ def _identical(mine: pd.Series, theirs: pd.Series) -> bool:
     return gaps and np.array_equal(mine.astype(str).to_numpy(), theirs.astype(str).to_numpy())
 
 
-def _fits(tasks: Tasks, run: SampledRun, schemes: Sequence[str]) -> dict[str, LightFit]:
-    """The fits of the schemes, read against the counts of the data that they were made for."""
-    study, job = run.study, tasks.job
-    values: Values = add_values([values for _, values in sorted(tasks.each("reading weights", _restore_bucket, schemes))])
-    declared: Any = study.make_synthesizer()
-    synthesizer, values = with_standing(declared, values)
-    columns = pd.read_parquet(job.gathered.buckets[0].path).columns
-    read = [name for name in columns if name in (*study.synthesizer.columns, study.target)]
-    counted = count_all(tasks, read, values, schemes)
-    centred = centre_all(tasks, synthesizer, values, read, schemes)
-    loads = [(load_counted, job, synthesizer, scheme, counted, values, centred, run.posterior_path(scheme)) for scheme in schemes]
-    return {schemes[place]: light for place, light in tasks.done("reading fits", loads)}
-
-
-def _restore_bucket(job: Job, number: int, schemes: Sequence[str]) -> Values:
-    """Put the weights of the run where tasks look for them, and count the values; refuses records of others than the bucket's."""
-    records, kept = job.records(number), pd.read_parquet(part_file(job.result / "confidential" / "records", number))
-    if not np.array_equal(kept[ORDER].to_numpy(), records[ORDER].to_numpy()):
-        raise InputError(f"part {number + 1} of the run is of other records than the data")
-    for scheme in schemes:
-        save(job.weights_file(number, scheme), kept[f"{OURS}weight {scheme}"].to_numpy())
-    return values_of(records, job.target)
+def _refuse_what_is_not_made(run: SampledRun, told: Told) -> None:
+    """Refuse a run whose tables, or what it holds of the records, are not what was made again."""
+    refuse_other_tables(run, {name: as_read(table) for name, table in told.tables(told.evaluation()).items()})
+    if not alike(told.sample, pd.read_parquet(run.folder / SAMPLE)):
+        raise not_made(SAMPLE)
+    for number in told.job.numbers:
+        made, held = (part_file(folder / "confidential" / "records", number) for folder in (told.job.result, run.folder))
+        if not alike(pd.read_parquet(made), pd.read_parquet(held)):
+            raise not_made(held.relative_to(run.folder).as_posix())
 
 
 def _release_bucket(job: Job, number: int, asked: _Asked) -> _Released:

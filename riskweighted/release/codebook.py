@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
-from riskweighted.common.frames import with_columns
+from riskweighted.common.frames import own_value_for_each, with_columns
 from riskweighted.common.numbers import exactly
 from riskweighted.common.text import escape_markdown, for_spreadsheet
 from riskweighted.data.variable import Variable
@@ -17,8 +17,6 @@ __all__ = [
     "codebook_markdown",
     "listed_levels",
     "missing_in_words",
-    "nearly_all",
-    "own_value_for_each",
     "parse_units",
     "with_descriptions",
 ]
@@ -26,7 +24,6 @@ __all__ = [
 
 _MOST_CATEGORIES = 50
 _MOST_NUMBERS = 20  # numbers of more different values are measurements, not codes
-_NEARLY_ALL = 0.95
 
 
 def parse_units(pairs: Sequence[str]) -> dict[str, str]:
@@ -127,16 +124,6 @@ def listed_levels(column: pd.Series) -> list[str] | None:
     if isinstance(column.dtype, pd.CategoricalDtype):
         return [str(level) for level in column.cat.categories if level in levels]
     return [str(level) for level in sorted(levels, key=lambda level: (type(level).__name__, level))]
-
-
-def own_value_for_each(column: pd.Series) -> bool:
-    """Whether nearly every record has a value of its own, as a name or a number of a person has."""
-    return nearly_all(column.nunique(), len(column))
-
-
-def nearly_all(values: int, records: int) -> bool:
-    """Whether so many different values are nearly as many as the records."""
-    return records > 1 and values >= _NEARLY_ALL * records
 
 
 def codebook_markdown(table: pd.DataFrame) -> str:

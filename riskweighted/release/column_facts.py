@@ -5,7 +5,8 @@ from typing import Any
 
 import pandas as pd
 
-from riskweighted.release.codebook import listed_levels, missing_in_words, nearly_all
+from riskweighted.common.frames import nearly_all
+from riskweighted.release.codebook import listed_levels, missing_in_words
 
 __all__ = ["ColumnFacts"]
 

@@ -15,23 +15,23 @@ from riskweighted.common.datasets import Datasets
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash
 from riskweighted.common.numbers import exactly
+from riskweighted.common.settings import to_table
 from riskweighted.common.text import for_spreadsheet
 from riskweighted.data.io import DatasetWriter, write_table
 from riskweighted.data.layout import CsvLayout
 from riskweighted.data.variables import Variables
-from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label
-from riskweighted.evaluation.verdicts import PASS, overall
-from riskweighted.measures.released import UNIQUES
+from riskweighted.evaluation.verdicts import LEAVES, overall
 from riskweighted.release.analysis_code import combining_code, find_analysis, kappa_of, render, special_codes
-from riskweighted.release.codebook import codebook, codebook_markdown, own_value_for_each, with_descriptions
+from riskweighted.release.codebook import codebook, codebook_markdown, with_descriptions
 from riskweighted.release.column_facts import ColumnFacts
 from riskweighted.release.ddi import ddi_codebook
 from riskweighted.release.leaving import told_as_stated
 from riskweighted.release.record import disclosure_record, record_schema
 from riskweighted.reports.disclosure import outside
-from riskweighted.reports.verdicts import in_brief, verdict_records
+from riskweighted.reports.verdicts import bounds_of, in_brief, verdict_records
 from riskweighted.runs.file_order import numbered_columns
 from riskweighted.runs.finished import FinishedRun
+from riskweighted.runs.refusals import identifying_columns, share_of_uniques
 from riskweighted.weights.names import is_centred
 
 __all__ = [
@@ -43,9 +43,7 @@ __all__ = [
     "dataset_files",
     "dataset_stem",
     "failing_schemes",
-    "identifying_columns",
     "refuse_failing",
-    "share_of_uniques",
     "write_pack",
 ]
 
@@ -180,7 +178,11 @@ def write_pack(contents: Contents, folder: Path, hashes: Mapping[str, str] | Non
     facts |= {"unshuffled": stated.unshuffled, "linked": run.study.linking_column is not None, "hidden": stated.hidden}
     facts |= {"together": run.study.linking_column in [*unaltered, *contents.numbered], "numbered": contents.numbered}
     facts |= {"derived": stated.derived}
-    facts |= {"disclosed": _disclosed(contents)}
+    view, policy = outside(run.manifest["input"]["records"]), to_table(stated.disclosure)
+    judged = {scheme: (overall(run.verdicts, scheme), in_brief(run.verdicts, scheme, view)) for scheme in contents.schemes}
+    limits = "; ".join(f"{limit.name} {bounds_of(limit)}" for limit in run.study.thresholds.limits)
+    told = ", ".join(f"{name} {exactly(value)}" for name, value in policy.items() if name != "accept")
+    facts |= {"judged": judged, "policy": told, "limits": limits}
     facts |= {"described": SIDECAR if described is not None else "", "layout": csv_in_words(contents.layout, contents.formats)}
     facts |= {"unaltered": unaltered, "failing": failing_schemes(run, contents.schemes), "accepted_fail": contents.accepted_fail}
     _write_json(folder / "disclosure_record.json", disclosure_record(run, contents.schemes, source))
@@ -190,18 +192,12 @@ def write_pack(contents: Contents, folder: Path, hashes: Mapping[str, str] | Non
     _write_manifest(contents, source, folder, hashes)
 
 
-def _disclosed(contents: Contents) -> dict[str, tuple[str, str]]:
-    """Of each scheme the verdict on what it gives away beyond inference, and what was accepted with which reason."""
-    table = contents.run.tables["disclosure_verdicts"].set_index("label").astype(object).fillna("")
-    return {scheme: (str(table.loc[scheme, "verdict"]), str(table.loc[scheme, "accepted"])) for scheme in contents.schemes}
-
-
 def failing_schemes(run: FinishedRun, schemes: Sequence[str]) -> dict[str, str]:
     """The schemes that do not keep to the thresholds, whose model misfits, or that a limit could not judge; and why, as it may be said
     outside.
     """
     view = outside(run.manifest["input"]["records"])
-    return {scheme: in_brief(run.verdicts, scheme, view) for scheme in schemes if overall(run.verdicts, scheme) != PASS}
+    return {scheme: in_brief(run.verdicts, scheme, view) for scheme in schemes if overall(run.verdicts, scheme) not in LEAVES}
 
 
 def refuse_failing(run: FinishedRun, schemes: Sequence[str], accepted: str) -> None:
@@ -218,16 +214,6 @@ def refuse_failing(run: FinishedRun, schemes: Sequence[str], accepted: str) -> N
             f"{scheme!r}{more} does not pass: {why}; release a scheme that passes, or accept it with a reason that the sign-off sheet then "
             'holds (--accept-fail "REASON")'
         )
-
-
-def share_of_uniques(run: FinishedRun) -> float:
-    """Share of the records that are alone in their pattern of all unaltered released columns."""
-    return float(by_label(run.tables["risk"], Statistic(UNIQUES.key))[CONFIDENTIAL])
-
-
-def identifying_columns(frame: pd.DataFrame, variables: Sequence[str]) -> list[str]:
-    """The columns that are not synthesized and have a value of its own for each record."""
-    return [str(name) for name in frame if name not in variables and own_value_for_each(frame[name])]
 
 
 class Dataset(NamedTuple):

@@ -21,32 +21,28 @@ from riskweighted.common.errors import InputError, RiskWeightedWarning, listing
 from riskweighted.common.fingerprints import file_hash
 from riskweighted.common.folders import WorkingFolder, opened, scratch
 from riskweighted.common.native import as_pandas
+from riskweighted.common.progress import Reporter, default_reporter
 from riskweighted.data.foreign import refuse_names
 from riskweighted.data.formats import WRITABLE
 from riskweighted.data.io import require_reader
 from riskweighted.data.layout import CsvLayout
-from riskweighted.disclosure.policy import NOT_JUDGED, REFUSE
-from riskweighted.evaluation.summary import CONVERGED
-from riskweighted.measures.beyond import HIDDEN
 from riskweighted.release.contents import (
     PLAIN,
     Contents,
     failing_schemes,
-    identifying_columns,
     refuse_failing,
-    share_of_uniques,
     write_pack,
 )
 from riskweighted.release.leak_check import check_pack, check_texts, gather_secrets, read_manifest, refusal, sample_secrets
 from riskweighted.release.older import holes_of_older, is_older
-from riskweighted.runs.derivation import refuse_derived
+from riskweighted.runs.again import refuse_what_is_not_made
 from riskweighted.runs.finished import FinishedRun, SampledRun, find_confidential, load_run
+from riskweighted.runs.refusals import Accepted, refusal as refused_of_run
 
 __all__ = ["FORMATS", "OLDER", "ReleasePack", "check_release", "older_pack", "release_run"]
 
 OLDER = "the pack was made by an earlier version, whose packs are not made again byte for byte: make one anew"
 
-_MOST_TOLD = 0.01
 FORMATS = tuple(ending.removeprefix(".") for ending in WRITABLE)
 
 
@@ -88,6 +84,7 @@ def release_run(
     accept_fail: str = "",
     demonstration: bool = False,
     plain_csv: bool = False,
+    reporter: Reporter | None = None,
 ) -> ReleasePack:
     """Return the pack of one or more schemes of a finished run, after a check of every file of it.
 
@@ -116,13 +113,16 @@ def release_run(
         Release a reproducible run of embedded, public data, whose noise everybody can make again.
     plain_csv : bool
         Write csv files with commas, points before decimals and in UTF-8, also where the data's own file is laid out otherwise.
+    reporter : Reporter, optional
+        Shows progress: the run's tables are made again first, which takes as long as the run did without its fits.
 
     Raises
     ------
     InputError
         If `out` exists or another release is at work there, the run is not whole, a scheme or format is unknown, a scheme
         did not converge or does not pass, the run is reproducible, too many records are alone on the released columns, the
-        confidential data is not that of the run, or the check finds anything that must not leave.
+        confidential data is not that of the run, the run holds datasets or tables that its fits and the data do not make, or the
+        check finds anything that must not leave.
 
     Examples
     --------
@@ -134,22 +134,22 @@ def release_run(
     confidential = as_pandas(confidential)
     with opened(Path(out), "a release") as working, threadpool_limits(1):
         finished = run if isinstance(run, FinishedRun) else load_run(run)
-        _check_exposure(finished, accept_uniques=accept_uniques, demonstration=demonstration)
         page = None if report is None else _made_once(report)
-        chosen, kinds = _checked_schemes(finished, schemes), _checked_formats(formats)
+        chosen, kinds = _chosen(finished, schemes), _checked_formats(formats)
         for ending in {f".{kind}" for kind in kinds} - {".csv", ".parquet"}:
             refuse_names(finished.synthetic[chosen[0]][0], ending)
-        _check_disclosure(finished, chosen)
-        _check_hidden(finished, chosen)
-        refuse_failing(finished, chosen, accept_fail)
+        accepted, told = Accepted(accept_uniques, demonstration), reporter or default_reporter()
         if isinstance(finished, SampledRun):
-            return _in_parts(finished, working, chosen, kinds, confidential, dict(units or {}), page, accept_fail, plain_csv)
+            _refuse(finished, finished.confidential, chosen, accepted, accept_fail)
+            return _in_parts(finished, working, chosen, kinds, confidential, dict(units or {}), page, accept_fail, plain_csv, told)
         data = confidential if isinstance(confidential, pd.DataFrame) else find_confidential(finished, confidential)
-        refuse_derived(finished.study, data)
-        secrets = gather_secrets(finished, data, chosen, page)
-        write_pack(Contents(finished, secrets.leaving, chosen, kinds, dict(units or {}), page, accept_fail, plain_csv), working.result)
-        settle(working.result)
-        return ReleasePack(working.out, check_pack(working.result, secrets), failing_schemes(finished, chosen))
+        _refuse(finished, data, chosen, accepted, accept_fail)
+        refuse_what_is_not_made(finished, data, told)
+        with told.step("making and checking the pack"):
+            secrets = gather_secrets(finished, data, chosen, page)
+            write_pack(Contents(finished, secrets.leaving, chosen, kinds, dict(units or {}), page, accept_fail, plain_csv), working.result)
+            settle(working.result)
+            return ReleasePack(working.out, check_pack(working.result, secrets), failing_schemes(finished, chosen))
 
 
 def _in_parts(
@@ -162,15 +162,15 @@ def _in_parts(
     page: Callable[[FinishedRun], str] | None,
     accept_fail: str,
     plain_csv: bool,
+    reporter: Reporter,
 ) -> ReleasePack:
     """The pack of a run of data in parts: its datasets part by part, everything else once."""
     from riskweighted.release.by_parts import release_parts  # loads what works by parts
 
     if data is not None and not isinstance(data, str | Path):
         raise InputError("confidential must be the name of the parts, such as 'parts/*.parquet': the run is of data in parts")
-    refuse_derived(run.study, run.confidential)
     layout = CsvLayout() if plain_csv else run.study.data.layout
-    made = release_parts(run, working, schemes, kinds, layout, data)
+    made = release_parts(run, working, schemes, kinds, layout, data, reporter)
     datasets = {scheme: run.synthetic[scheme] for scheme in schemes}
     contents = Contents(run, datasets, schemes, kinds, units, page, accept_fail, plain_csv, made.facts)
     write_pack(contents, working.result, made.hashes)
@@ -185,6 +185,7 @@ def check_release(
     *,
     confidential: pd.DataFrame | str | Path | None = None,
     report: Callable[[FinishedRun], str] | None = None,
+    reporter: Reporter | None = None,
 ) -> pd.DataFrame:
     """Return how near a pack's datasets are to the confidential values, after a check that every file is what the run makes.
 
@@ -197,6 +198,8 @@ def check_release(
         As for `release_run`.
     report : callable, optional
         What made the pack's report, where that is another than `render_report`.
+    reporter : Reporter, optional
+        As for `release_run`.
 
     Returns
     -------
@@ -219,16 +222,18 @@ def check_release(
     folder = Path(pack)
     if not folder.is_dir():
         raise InputError(f"there is no pack {str(folder)!r}")
-    finished = run if isinstance(run, FinishedRun) else load_run(run)
+    finished, told = run if isinstance(run, FinishedRun) else load_run(run), reporter or default_reporter()
     if is_older(manifest := read_manifest(folder)):
         raise InputError(f"{OLDER}: {'; '.join(_of_older(folder, manifest, finished, confidential))}")
     place = _scratch_of(finished)
     with threadpool_limits(1), scratch(place, "a check of a pack") as working:  # sums over threads would not repeat to the byte
         if isinstance(finished, SampledRun):
-            table = _checked_in_parts(folder, working, finished, confidential, report)
+            table = _checked_in_parts(folder, working, finished, confidential, report, told)
         else:
             data = confidential if isinstance(confidential, pd.DataFrame) else find_confidential(finished, confidential)
-            table = check_pack(folder, gather_secrets(finished, data, finished.schemes, report or _rendered_from(data)))
+            refuse_what_is_not_made(finished, data, told)
+            with told.step("checking the pack"):
+                table = check_pack(folder, gather_secrets(finished, data, finished.schemes, report or _rendered_from(data)))
     _warn_of_unsettled(folder)
     return table
 
@@ -265,7 +270,12 @@ def _warn_of_unsettled(folder: Path) -> None:
 
 
 def _checked_in_parts(
-    folder: Path, working: WorkingFolder, run: SampledRun, data: object, report: Callable[[FinishedRun], str] | None
+    folder: Path,
+    working: WorkingFolder,
+    run: SampledRun,
+    data: object,
+    report: Callable[[FinishedRun], str] | None,
+    reporter: Reporter,
 ) -> pd.DataFrame:
     """How near the datasets of a pack in parts are to the data, once every file is seen to be what the run makes again, byte for byte."""
     manifest = read_manifest(folder)
@@ -273,7 +283,7 @@ def _checked_in_parts(
     there = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()}
     has_page, accepted, plain = "report.html" in there, str(manifest.get("accepted_fail", "")), manifest.get("csv") == PLAIN
     page = (report or _rendered_from(run.confidential)) if has_page else None
-    made = _in_parts(run, working, schemes, formats, data, units, page, accepted, plain)
+    made = _in_parts(run, working, schemes, formats, data, units, page, accepted, plain, reporter)
     again = {path.relative_to(working.result).as_posix(): path for path in working.result.rglob("*") if path.is_file()}
     for name in sorted({*there, *again}, key=lambda name: (name == "manifest.json", name)):
         if name not in again:
@@ -302,60 +312,21 @@ def _made_once(report: Callable[[FinishedRun], str]) -> Callable[[FinishedRun], 
     return page
 
 
-def _check_exposure(run: FinishedRun, *, accept_uniques: bool, demonstration: bool) -> None:
-    """Refuse a run whose noise a seed makes again, and one that leaves too many records alone, unless that was accepted."""
-    if run.study.reproducible and not (demonstration and run.study.data.embedded is not None):
-        raise InputError(
-            "the run is reproducible, so who knows its seed can take the noise off its datasets: run it again without reproducible = true"
-            + (", or release it as a demonstration of public data (--demonstration)" if run.study.data.embedded is not None else "")
-        )
-    share, most = share_of_uniques(run), run.study.release.unique_share
-    if share > most and not accept_uniques:
-        naming = identifying_columns(run.synthetic[run.schemes[0]][0], run.study.variables)
-        do = f"leave {listing(naming)} out, whose values name the records" if naming else "release or know fewer columns, coarsen them"
-        raise InputError(
-            f"{100 * share:.1f} % of the records are alone on the unaltered released columns, more than release.unique_share "
-            f"({100 * most:g} %): {do}, or accept it explicitly (--accept-uniques)"
-        )
+def _refuse(run: FinishedRun, data: pd.DataFrame, schemes: Sequence[str], accepted: Accepted, accept_fail: str) -> None:
+    """Refuse what the run itself knows not to leave."""
+    if why := refused_of_run(run, data, schemes, accepted):
+        raise InputError(why)
+    refuse_failing(run, schemes, accept_fail)
 
 
-def _check_disclosure(run: FinishedRun, schemes: Sequence[str]) -> None:
-    """Refuse schemes that give away more than the policy allows, or of which that is not judged, unless it was accepted with a reason."""
-    verdicts = run.tables["disclosure_verdicts"].set_index("label")
-    for scheme in schemes:
-        verdict, reasons = str(verdicts.loc[scheme, "verdict"]), str(verdicts.loc[scheme, "reasons"])
-        if verdict in (REFUSE, NOT_JUDGED):
-            raise InputError(
-                f"the datasets of {scheme!r} are {'not judged' if verdict == NOT_JUDGED else 'refused'} for what they give away beyond "
-                f"inference: {reasons}; use another scheme or model, or accept it with a reason ([release.disclosure] accept)"
-            )
-
-
-def _check_hidden(run: FinishedRun, schemes: Sequence[str]) -> None:
-    """Refuse predictors that are not released and yet told, of more than 1 % of the records, unless they were declared with a reason."""
-    rows = run.tables["risk"]
-    told = rows[(rows["key"] == HIDDEN.key) & rows["label"].isin(list(schemes)) & (rows["value"] > _MOST_TOLD)]
-    names = [name for name in dict.fromkeys(told["term"].astype(str)) if name not in run.study.release.hidden]
-    if names:
-        most = told.loc[told["term"].isin(names), "value"].max()
-        raise InputError(
-            f"the datasets tell {listing(names)}, which is not released, of up to {100 * most:.1f} % of the records (at most 1 %): release "
-            "the column, leave it out of the formula, synthesize it first in a chain, or declare why it may be told ([release] hidden)"
-        )
-
-
-def _checked_schemes(run: FinishedRun, schemes: Sequence[str]) -> tuple[str, ...]:
-    """The schemes to release: known, and their chains converged."""
+def _chosen(run: FinishedRun, schemes: Sequence[str]) -> tuple[str, ...]:
+    """The schemes to release, which the run has."""
     chosen = tuple(dict.fromkeys(schemes)) or run.schemes
     if not schemes and len(chosen) > 1:
         raise InputError(f"the run has several schemes: say which are released (--scheme); valid are {listing(run.schemes)}")
     unknown = [scheme for scheme in chosen if scheme not in run.schemes]
     if unknown:
         raise InputError(f"the run has no scheme {listing(unknown)}; valid are {listing(run.schemes)}")
-    converged = run.tables["summary"].set_index("label")[CONVERGED.name]
-    failed = [scheme for scheme in chosen if converged[scheme] == "NO"]
-    if failed:
-        raise InputError(f"the fit of {listing(failed)} did not converge, so it is not released; sample longer or simplify the model")
     return chosen
 
 

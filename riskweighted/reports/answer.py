@@ -7,7 +7,7 @@ from riskweighted.common.text import plain
 from riskweighted.evaluation.judgement import MISFITS, judged_rows
 from riskweighted.evaluation.summary import LARGEST_R_HAT, SummaryColumn
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, distinct
-from riskweighted.evaluation.verdicts import FAIL, NOT_JUDGED, PASS, Verdict, overall
+from riskweighted.evaluation.verdicts import FAIL, NOT_JUDGED, PASS, REFUSE, WARN, Verdict, overall
 from riskweighted.measures import beyond, expected, fits
 from riskweighted.measures.distributions import TOTAL_VARIATION, U_M
 from riskweighted.measures.estimates import MEAN
@@ -15,7 +15,7 @@ from riskweighted.measures.measure import Measure
 from riskweighted.measures.regressions import COEFFICIENT, OVERLAP
 from riskweighted.measures.tables import TWO_WAY_MEAN
 from riskweighted.reports.blocks import Answer, Cell, Figures, Judged
-from riskweighted.reports.brief import reason_and_next
+from riskweighted.reports.brief import reason_and_next, refused
 from riskweighted.reports.disclosure import WITHHELD
 from riskweighted.reports.source import Source
 from riskweighted.reports.verdicts import bounds_of, decimals_of, in_brief, limits_cost, not_to_be_trusted, shown_verdict
@@ -31,7 +31,9 @@ _MOST_ROWS = 6
 def find_answer(source: Source) -> Answer:
     """Of a run; what comes next names the run's folder RUN, so that a page tells of no folder."""
     columns = list(_columns(source))
-    why, following = reason_and_next(source.verdicts, source.run.schemes, source.checks, source.run.reasons, source.view, "RUN")
+    why, following = reason_and_next(
+        source.verdicts, source.run.schemes, source.checks, source.run.reasons, source.view, source.coming, "RUN"
+    )
     labels = [*source.labels, CONFIDENTIAL]
     return Answer(
         "Scheme",
@@ -106,7 +108,9 @@ def _nearness(source: Source) -> str:
 
 
 def _alarms(source: Source) -> Iterator[str]:
-    """What forbids to trust a fit."""
+    """What stands against any release of the run, and what forbids to trust a fit."""
+    if source.coming.why:
+        yield f"{refused(source.coming.why)}."
     untrusted = not_to_be_trusted(source.verdicts)
     failed = untrusted.get(fits.CONVERGED.key)
     if failed:
@@ -179,7 +183,7 @@ def _judged(source: Source) -> Iterator[Judged]:
     """A row a scheme: its verdict, and why, the largest reason first."""
     for label in source.labels:
         verdict, of_label = overall(source.verdicts, label), [each for each in source.verdicts if each.label == label]
-        state = {PASS: "pass" if limits_cost(of_label) else "open", FAIL: "fail"}.get(verdict, "")
+        state = {PASS: "pass" if limits_cost(of_label) else "open", WARN: "open", FAIL: "fail", REFUSE: "fail"}.get(verdict, "")
         told = plain(capital(in_brief(source.verdicts, label, source.view)))
         yield Judged(plain(_named(source, label)), capital(verdict), state, told)
 

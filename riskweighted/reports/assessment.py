@@ -11,7 +11,7 @@ from riskweighted.common.numbers import in_columns
 from riskweighted.common.text import plain
 from riskweighted.evaluation.assess import Assessment
 from riskweighted.evaluation.tables import Statistic, distinct, rows_of, statistics_of
-from riskweighted.evaluation.verdicts import FAIL, PASS
+from riskweighted.evaluation.verdicts import PASS, REFUSE
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.measures import beyond
 from riskweighted.measures.attribution import DCAP
@@ -85,7 +85,7 @@ def assessment_page(given: Assessed) -> str:
 def _answer(given: Assessed, glossary: Glossary) -> Answer:
     told = verdicts_of(given.disclosure)
     why, following = reason_and_next(told, given.folds)
-    states = {PASS: "pass", FAIL: "fail"}
+    states = {PASS: "pass", REFUSE: "fail"}
     judged = [
         Judged(plain(label), capital(each.word), states.get(each.word, ""), plain(capital("; ".join(filter(None, each[1:])))))
         for label, each in told.items()

@@ -2,45 +2,57 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from riskweighted.common.text import as_argument, plain, shortened
 from riskweighted.evaluation.judgement import missed_checks, worst_misfits
 from riskweighted.evaluation.summary import FITS
-from riskweighted.evaluation.verdicts import FAIL, NOT_JUDGED, PASS, Verdict, overall
-from riskweighted.measures import beyond
+from riskweighted.evaluation.verdicts import FAIL, LEAVES, PASS, WORDS, Verdict, overall
 from riskweighted.reports.disclosure import INTERNAL, WITHHELD, View
 from riskweighted.reports.verdicts import in_brief, sentence, shown_verdict
 from riskweighted.runs.reasons import largest, of_guesses, told_by
-from riskweighted.weights.names import UNWEIGHTED
+from riskweighted.runs.refusals import Outlook, outlook
 
-__all__ = ["MOST_LABELS", "brief", "reason_and_next", "verdict_lines"]
+if TYPE_CHECKING:  # at run time it would load what samples
+    from riskweighted.runs.finished import FinishedRun
+    from riskweighted.runs.run import Run
+
+__all__ = ["MOST_LABELS", "brief", "reason_and_next", "refused", "verdict_lines"]
 
 _WIDTH = 80  # of a line
 MOST_LABELS = 4
-_ORDER = (PASS, FAIL, NOT_JUDGED)
 
 
-def brief(verdicts: Sequence[Verdict], schemes: Sequence[str], checks: pd.DataFrame, reasons: pd.DataFrame, folder: Path) -> Iterator[str]:
-    """The lines, the next command last; the folder's own line is for who calls. `reasons`: where a risk comes from."""
+def brief(run: "Run | FinishedRun") -> Iterator[str]:
+    """The lines, what a release refuses first and the next command last; the folder's own line is for who calls."""
+    verdicts, coming, schemes = run.verdicts, outlook(run), run.study.weights.schemes
     told = {scheme: (overall(verdicts, scheme), in_brief(verdicts, scheme, INTERNAL)) for scheme in schemes}
-    why, following = reason_and_next(verdicts, schemes, checks, reasons, INTERNAL, as_argument(str(folder)))
-    yield from verdict_lines(told, why)
+    place = as_argument(str(run.folder))
+    why, following = reason_and_next(verdicts, schemes, run.tables["fit_check"], run.reasons, INTERNAL, coming, place)
+    if coming.why:
+        yield shortened(plain(refused(coming.why)), 2 * _WIDTH)
+    yield from verdict_lines(told, "" if coming.why else why)
     yield f"Next: {following}"
 
 
 def reason_and_next(
-    verdicts: Sequence[Verdict], schemes: Sequence[str], checks: pd.DataFrame, reasons: pd.DataFrame, view: View, run: str
+    verdicts: Sequence[Verdict],
+    schemes: Sequence[str],
+    checks: pd.DataFrame,
+    reasons: pd.DataFrame,
+    view: View,
+    coming: Outlook,
+    run: str,
 ) -> tuple[str, str]:
     """The largest reason why a scheme does not pass, "" where all do, and what comes next, as far as they may be seen.
 
-    `run`: the run's folder as it stands in a command.
+    `coming`: what a release will do with the run; `run`: its folder as it stands in a command.
     """
     seen = [verdict for verdict in verdicts if shown_verdict(verdict, view) != WITHHELD]
     reason = largest(seen, schemes)
-    return "" if reason is None else _why(reason, checks, reasons, view), _next(verdicts, schemes, run)
+    return "" if reason is None else _why(reason, checks, reasons, view), _next(coming, run)
 
 
 def verdict_lines(told: Mapping[str, tuple[str, str]], why: str) -> Iterator[str]:
@@ -48,14 +60,14 @@ def verdict_lines(told: Mapping[str, tuple[str, str]], why: str) -> Iterator[str
 
     `told`: by label its verdict and what is said of it, in the order in which they are looked for.
     """
-    shown = sorted(told, key=lambda label: told[label][0] != PASS)[:MOST_LABELS]
+    shown = sorted(told, key=lambda label: (told[label][0] not in LEAVES, told[label][0] != PASS))[:MOST_LABELS]
     wide = max(map(len, shown), default=0)
     for label in (label for label in told if label in shown):
         word, text = told[label]
         yield shortened(f"{plain(label):{wide}}  {word:10}  {plain(text)}", _WIDTH)
     counts = Counter(word for label, (word, _) in told.items() if label not in shown)
     if counts:
-        yield f"{counts.total()} more: {', '.join(f'{counts[word]} {word}' for word in _ORDER if counts[word])}"
+        yield f"{counts.total()} more: {', '.join(f'{counts[word]} {word}' for word in reversed(WORDS) if counts[word])}"
     if why:
         yield shortened(plain(f"Why: {why}"), (1 if counts else 2) * _WIDTH)
 
@@ -64,17 +76,18 @@ def _why(reason: Verdict, checks: pd.DataFrame, reasons: pd.DataFrame, view: Vie
     """A reason with its figure; what a fit misses, what a release discloses and where a risk comes from in the words that stay inside."""
     if view.internal and reason.statistic.key == FITS.statistic.key and reason.verdict == FAIL:
         return "; ".join([missed_checks(checks), *worst_misfits(checks, 1)])
-    if view.internal and reason.statistic.key == beyond.MEAN.key and reason.limit is None:
-        return f"{reason.label}: {reason.why}"
     if view.internal and of_guesses(reason) and (told := told_by(reasons[reasons["label"] == reason.label])):
         return told
     return f"{reason.label}: {sentence(reason, view)}"
 
 
-def _next(verdicts: Sequence[Verdict], schemes: Sequence[str], run: str) -> str:
+def refused(why: str) -> str:
+    """That something stands against any release of a run."""
+    return f"A release is refused: {why}"
+
+
+def _next(coming: Outlook, run: str) -> str:
     """The command that comes next; `run`: the folder."""
-    passing = [scheme for scheme in schemes if overall(verdicts, scheme) == PASS]
-    if passing:
-        best = next((scheme for scheme in passing if scheme != UNWEIGHTED), passing[0])
-        return f"riskweighted release {run} --scheme {as_argument(best)} --out pack"
+    if coming.scheme is not None:
+        return f"riskweighted release {run} --scheme {as_argument(coming.scheme)}{coming.flags} --out pack"
     return f"riskweighted advise {run}  (what to do about it)"

@@ -20,6 +20,7 @@ from riskweighted.measures.estimates import MEAN
 from riskweighted.reports.disclosure import View, check_single, quantile_digits, releasable
 from riskweighted.reports.glossary import RunGlossary
 from riskweighted.runs.finished import FinishedRun, find_confidential
+from riskweighted.runs.refusals import Outlook, outlook
 from riskweighted.weights.names import UNWEIGHTED
 
 __all__ = ["Source", "gather", "is_dominated"]
@@ -34,6 +35,7 @@ class Source:
 
     For a releasable report `run` holds the tables as far as they may be shown; ``withheld`` counts by table the measures that no
     rule allows. ``verdicts``, ``checks``: of the thresholds and of the fits, from all tables: what is shown of them is asked one by one.
+    ``coming``: what a release will do with the run.
     """
 
     run: FinishedRun
@@ -43,6 +45,7 @@ class Source:
     withheld: Mapping[str, int]
     verdicts: tuple[Verdict, ...]
     checks: pd.DataFrame
+    coming: Outlook
 
     @cached_property
     def variables(self) -> tuple[str, ...]:
@@ -109,7 +112,7 @@ def gather(run: FinishedRun, internal: bool, confidential: pd.DataFrame | str | 
         raise InputError(f"{records} records are fewer than minimum_count ({minimum_count}), so nothing can be shown")
     check_single(run.tables)
     withheld: Mapping[str, int] = {}
-    verdicts, checks = run.verdicts, run.tables["fit_check"]
+    verdicts, checks, coming = run.verdicts, run.tables["fit_check"], outlook(run)
     if not internal:
         run = _without_baselines_of_few(run, data, minimum_count)
         tables, withheld = releasable(run.tables, (CONFIDENTIAL, *run.schemes, *run.study.baselines), data.columns)
@@ -123,7 +126,14 @@ def gather(run: FinishedRun, internal: bool, confidential: pd.DataFrame | str | 
     codes = {name: run.study.evaluating_scenario().codes_of(name) for name in run.study.variables}
     digits = quantile_digits(run.tables["utility"], data, minimum_count, codes)
     return Source(
-        run, data, View(internal, minimum_count, records, digits, _decimals(run, data)), RunGlossary(run), withheld, verdicts, checks
+        run,
+        data,
+        View(internal, minimum_count, records, digits, _decimals(run, data)),
+        RunGlossary(run),
+        withheld,
+        verdicts,
+        checks,
+        coming,
     )
 
 

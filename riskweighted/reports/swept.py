@@ -1,6 +1,6 @@
 """A sweep as a table of its settings, the best first, and in eight lines of a terminal."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,10 +8,10 @@ import pandas as pd
 
 from riskweighted.common.numbers import together
 from riskweighted.common.text import shortened
-from riskweighted.disclosure.policy import NOT_JUDGED as UNTOLD, PASS as KEPT, REFUSE, DisclosureSettings
+from riskweighted.disclosure.policy import DisclosureSettings
 from riskweighted.evaluation.summary import CONVERGED, FITS, LARGEST_R_HAT, MEAN_WEIGHT
 from riskweighted.evaluation.thresholds import Thresholds
-from riskweighted.evaluation.verdicts import FAIL, Verdict, find_verdicts, overall
+from riskweighted.evaluation.verdicts import FAIL, NOT_JUDGED, PASS, REFUSE, WARN, Verdict, find_verdicts, overall
 from riskweighted.measures import beyond, distributions, expected, tables
 from riskweighted.reports.brief import verdict_lines
 from riskweighted.reports.disclosure import INTERNAL
@@ -28,11 +28,14 @@ _VALUES = ["value", "error", "overlap"]
 _WHICH = ["variable", "key", "measure", "parameter", "term"]
 
 
-def settings_table(results: pd.DataFrame, schemes: Sequence[str], thresholds: Thresholds, policy: DisclosureSettings) -> pd.DataFrame:
+def settings_table(
+    results: pd.DataFrame, schemes: Sequence[str], thresholds: Thresholds, policy: DisclosureSettings, declared: Container[str] = ()
+) -> pd.DataFrame:
     """One row for each setting of the grid with each scheme, means over repetitions: ``setting`` in words, ``verdict``, ``why``, and the
     figures by which it is chosen, risk and then loss; those that miss nothing first, of these those to which no other is better in both
     figures, and then by loss.
 
+    `declared`: predictors that are not released and may be told.
     A sweep does not check its models, so that no setting passes: what misses no limit is not judged.
     """
     names = [str(name) for name in results.loc[:, :"label"].columns if name not in ("repetition", "seed", "label")]
@@ -42,7 +45,7 @@ def settings_table(results: pd.DataFrame, schemes: Sequence[str], thresholds: Th
     figures = figures.groupby(["setting", *_WHICH], sort=False, dropna=False, as_index=False)[_VALUES].mean()
     fits = rows.assign(setting=told).groupby("setting", sort=False)[["mean_weight", "largest_r_hat", "converged"]]
     fits = fits.agg({"mean_weight": "mean", "largest_r_hat": "max", "converged": lambda each: bool(each.fillna(True).all())})
-    verdicts = _verdicts(figures.rename(columns={"setting": "label"}), fits, thresholds, policy)
+    verdicts = _verdicts(figures.rename(columns={"setting": "label"}), fits, thresholds, policy, declared)
     table = pd.DataFrame({"setting": fits.index})
     table["verdict"] = [overall(verdicts, setting) for setting in fits.index]
     table["why"] = [in_brief(verdicts, setting, INTERNAL) for setting in fits.index]
@@ -51,10 +54,14 @@ def settings_table(results: pd.DataFrame, schemes: Sequence[str], thresholds: Th
         if found is not None:
             of = figures[figures["key"] == found.key].groupby("setting")["value"]
             table[_SHORT.get(found.key, found.label)] = table["setting"].map(of.mean() if found in _LOSSES else of.first())
-    figures, failing = table.iloc[:, 3:].to_numpy(dtype=float), table["verdict"] == FAIL
+    figures, failing = table.iloc[:, 3:].to_numpy(dtype=float), _fails(table)
     worse = _worse(np.where(failing.to_numpy()[:, None], np.inf, figures))
     order = pd.DataFrame({"failing": failing, "worse": worse, "loss": figures[:, -1] if figures.size else 0.0})
     return table.iloc[order.sort_values(["failing", "worse", "loss"], kind="stable").index].reset_index(drop=True)
+
+
+def _fails(table: pd.DataFrame) -> "pd.Series[bool]":
+    return table["verdict"].isin([REFUSE, FAIL])
 
 
 def _worse(figures: np.ndarray) -> list[bool]:
@@ -72,7 +79,7 @@ def swept_lines(table: pd.DataFrame) -> Iterator[str]:
     for place, row in enumerate(table.itertuples(index=False)):
         figures = ", ".join(f"{name} {values[place]}" for name, values in numbers.items())
         told[_unlike(shortened(row.setting, _WIDEST), told)] = row.verdict, figures
-    failing = table[table["verdict"] == FAIL]
+    failing = table[_fails(table)]
     why = f"{failing['setting'].iloc[0]}: {failing['why'].iloc[0]}" if len(failing) else "a sweep does not check its models"
     yield from verdict_lines(told, why)
 
@@ -94,7 +101,9 @@ def _in_words(rows: pd.DataFrame, names: Sequence[str]) -> "pd.Series[str]":
     return words + rows["label"].map(str)
 
 
-def _verdicts(figures: pd.DataFrame, fits: pd.DataFrame, thresholds: Thresholds, policy: DisclosureSettings) -> tuple[Verdict, ...]:
+def _verdicts(
+    figures: pd.DataFrame, fits: pd.DataFrame, thresholds: Thresholds, policy: DisclosureSettings, declared: Container[str]
+) -> tuple[Verdict, ...]:
     """Of every setting as of the schemes of a run, but that nothing is known of its model."""
     summary = pd.DataFrame({"label": fits.index, FITS.name: None})
     summary[CONVERGED.name] = ["yes" if converged else "NO" for converged in fits["converged"]]
@@ -108,10 +117,12 @@ def _verdicts(figures: pd.DataFrame, fits: pd.DataFrame, thresholds: Thresholds,
         "fit_check": pd.DataFrame(columns=["label", "check", "verdict"]),
     }
     found["disclosure_verdicts"] = pd.DataFrame({"label": fits.index, "verdict": told, "reasons": ""})
-    return find_verdicts(thresholds, found)
+    return find_verdicts(thresholds, found, declared)
 
 
 def _disclosed(row: "pd.Series[Any]", policy: DisclosureSettings) -> str:
     """What mean D of the whole file comes to, of all that the policy asks."""
     upper = row["value"] + _ONE_SIDED * row["error"]
-    return UNTOLD if pd.isna(upper) else REFUSE if upper > policy.mean else KEPT
+    if pd.isna(upper):
+        return NOT_JUDGED
+    return REFUSE if upper > policy.mean else WARN if row["value"] > policy.warn_mean else PASS

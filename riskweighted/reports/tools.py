@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from riskweighted.evaluation.verdicts import FAIL, NOT_JUDGED, word_of
+from riskweighted.evaluation.verdicts import LEAVES, NOT_JUDGED, WORDS
 
 __all__ = ["ToolVerdict", "reason_and_next", "verdicts_of"]
 
@@ -14,7 +14,7 @@ _COPY = "the confidential values with a little noise"
 
 
 class ToolVerdict(NamedTuple):
-    """Whether what a tool made may leave: "pass", "fail" or "not judged", its disclosure in figures, and why."""
+    """Whether what a tool made may leave: "pass", "warn", "refuse" or "not judged", its disclosure in figures, and why."""
 
     word: str
     figure: str
@@ -29,15 +29,17 @@ def verdicts_of(disclosure: pd.DataFrame) -> dict[str, ToolVerdict]:
         known = f"D {row['D']:.3f}, at most {row['upper']:.3f}" if pd.notna(row["D"]) else "no folds tell what it gives away"
         if isinstance(row["nearly_copied"], str):
             known = _COPY
-        told[str(label)] = ToolVerdict(word_of(str(row["verdict"])), known, str(row["why"]))
+        told[str(label)] = ToolVerdict(str(row["verdict"]), known, str(row["why"]))
     return told
 
 
 def reason_and_next(told: Mapping[str, ToolVerdict], folds: str) -> tuple[str, str]:
     """The largest reason why a tool's files may not leave, and what comes next; both "" where all may. `folds`: the command for folds."""
-    failing = next((label for word in (FAIL, NOT_JUDGED) for label in told if told[label].word == word), None)
-    if failing is None:
+    failing = min(told, key=lambda label: WORDS.index(told[label].word), default=None)
+    if failing is None or not told[failing].why:
         return "", ""
+    if told[failing].word in LEAVES:
+        return f"{failing}: {told[failing].why}", ""
     step = "fewer datasets or columns, or a tool that follows single records less"
     if told[failing].figure == _COPY:
         step = "another tool: neither fewer datasets nor fewer columns mend a copy"

@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 from riskweighted.common.numbers import exactly, in_column
 from riskweighted.evaluation.summary import CONVERGED, FITS
 from riskweighted.evaluation.thresholds import Limit, Thresholds
-from riskweighted.evaluation.verdicts import FAIL, NOT_JUDGED, PASS, Verdict, failed, overall
-from riskweighted.measures import beyond
+from riskweighted.evaluation.verdicts import FAIL, LEAVES, NOT_JUDGED, PASS, REFUSE, WARN, Verdict, failed, of_disclosure, overall
 from riskweighted.measures.checks import LARGEST
 from riskweighted.measures.measure import Disclosure
 from riskweighted.reports.disclosure import WITHHELD, View, number
@@ -27,13 +26,17 @@ __all__ = [
 
 _JUDGED = {  # of what is judged of every run: as a sentence, and in brief
     (CONVERGED.statistic.key, FAIL): ("fit did not converge", "no convergence"),
+    (CONVERGED.statistic.key, WARN): ("fit converged with a warning", "converged with divergences"),
     (FITS.statistic.key, FAIL): ("model does not suit the data", "the model misfits"),
     (FITS.statistic.key, NOT_JUDGED): (
         "whether the model suits the data is not judged, no fit being unweighted",
         "the model is not judged",
     ),
-    (beyond.MEAN.key, FAIL): ("datasets are not shown to give away as little as the policy asks", "disclosure is not within the policy"),
-    (beyond.MEAN.key, NOT_JUDGED): ("what the datasets give away is not judged", "disclosure is not judged"),
+}
+_DISCLOSED = {  # of what the datasets give away, where no more is said of it
+    REFUSE: "the datasets are not shown to give away as little as the policy asks",
+    NOT_JUDGED: "what the datasets give away is not judged",
+    WARN: "the policy warns of what the datasets give away",
 }
 _NO_LIMIT = "the study states no thresholds"
 _WHICH = ("variable", "parameter", "term")
@@ -89,8 +92,10 @@ def _for_machines(verdict: Verdict, view: View) -> str:
 
 def sentence(verdict: Verdict, view: View) -> str:
     """Why one limit is not kept."""
+    if of_disclosure(verdict):
+        return _disclosed(verdict, view)
     if verdict.limit is None:
-        return _JUDGED[verdict.statistic.key, verdict.verdict][0]
+        return f"{_JUDGED[verdict.statistic.key, verdict.verdict][0]}{f', {verdict.why}' if verdict.why else ''}"
     name, bounds = in_words(verdict.statistic), bounds_of(verdict.limit)
     if verdict.verdict == NOT_JUDGED:
         return f"{name}: not judged, {bounds} is asked"
@@ -101,20 +106,25 @@ def sentence(verdict: Verdict, view: View) -> str:
     return told + (" (within its Monte Carlo error)" if verdict.close else "")
 
 
+def _disclosed(verdict: Verdict, view: View) -> str:
+    """What the datasets give away: inside with its figures."""
+    return (verdict.why if view.internal else verdict.outside) or _DISCLOSED[verdict.verdict]
+
+
 def reasons(verdicts: Sequence[Verdict], label: str, view: View) -> list[str]:
     """Why a scheme does not pass, a sentence each; of one that passes, which limits it only just keeps."""
     shown, hidden, kept = _failed(verdicts, label, view)
-    return [*kept, *(sentence(verdict, view) for verdict in shown), *hidden, *_just_kept(verdicts, label)]
+    return [*(sentence(verdict, view) for verdict in shown), *kept, *hidden, *_just_kept(verdicts, label)]
 
 
 def in_brief(verdicts: Sequence[Verdict], label: str, view: View) -> str:
     """The same in a line."""
     shown, hidden, kept = _failed(verdicts, label, view)
-    return "; ".join([*kept, *(_briefly(verdict, view) for verdict in shown), *hidden, *_just_kept(verdicts, label)])
+    return "; ".join([*(_briefly(verdict, view) for verdict in shown), *kept, *hidden, *_just_kept(verdicts, label)])
 
 
 def _failed(verdicts: Sequence[Verdict], label: str, view: View) -> tuple[list[Verdict], list[str], list[str]]:
-    """What a scheme does not pass, the largest reason first, what else there is to say of it, and that it keeps to all."""
+    """What a scheme does not pass, the largest reason first, what else there is to say of it, and that it keeps to all limits."""
     of_label = [verdict for verdict in verdicts if verdict.label == label]
     missed, limits = failed(verdicts, label), sum(verdict.limit is not None for verdict in of_label)
     which = f"all {limits} thresholds" if limits > 1 else "the threshold"
@@ -122,7 +132,8 @@ def _failed(verdicts: Sequence[Verdict], label: str, view: View) -> tuple[list[V
     shown = [verdict for verdict in missed if shown_verdict(verdict, view) != WITHHELD]
     hidden = len(missed) - len(shown)
     more = [f"{hidden} more, of what is not shown outside"] if hidden else []
-    return shown, [*more, *([] if limits else [_NO_LIMIT])], [f"keeps to {which}{unlimited}"] if limits and not missed else []
+    keeps = bool(limits) and overall(verdicts, label) in LEAVES
+    return shown, [*more, *([] if limits else [_NO_LIMIT])], [f"keeps to {which}{unlimited}"] if keeps else []
 
 
 def limits_cost(verdicts: Sequence[Verdict]) -> bool:
@@ -137,6 +148,8 @@ def _just_kept(verdicts: Sequence[Verdict], label: str) -> list[str]:
 
 def _briefly(verdict: Verdict, view: View) -> str:
     """What of a verdict that may be seen is not as it must be, without its limit."""
+    if of_disclosure(verdict):
+        return _disclosed(verdict, view)
     if verdict.limit is None:
         return _JUDGED[verdict.statistic.key, verdict.verdict][1]
     name, value = in_words(verdict.statistic, alone=True), shown_value(verdict, view)
@@ -177,5 +190,5 @@ def verdict_records(verdicts: Sequence[Verdict], labels: Sequence[str], view: Vi
             | {"verdict": shown_verdict(verdict, view)}
             for verdict in of_label
         ]
-        records.append({"scheme": label, "verdict": overall(of_label, label), "limits": limits})
+        records.append({"scheme": label, "verdict": overall(of_label, label), "reason": in_brief(of_label, label, view), "limits": limits})
     return records

@@ -21,7 +21,7 @@ from riskweighted.design.formulas import split_formula
 from riskweighted.disclosure.policy import NOT_SHOWN, TOO_FEW
 from riskweighted.evaluation.judgement import missed_checks, worst_misfits
 from riskweighted.evaluation.summary import CONVERGED, FITS
-from riskweighted.evaluation.verdicts import FAIL, Verdict, failed
+from riskweighted.evaluation.verdicts import FAIL, NOT_JUDGED, WARN, Verdict, failed, of_disclosure
 from riskweighted.measures import beyond
 from riskweighted.runs.amended import (
     Table,
@@ -215,7 +215,13 @@ def _of_verdict(
     study: Study, data: pd.DataFrame, reason: Verdict, verdicts: Sequence[Verdict], tables: Mapping[str, pd.DataFrame]
 ) -> Iterator[Advice]:
     key, failing = reason.statistic.key, reason.verdict == FAIL
-    if reason.limit is None and key == beyond.MEAN.key:
+    if of_disclosure(reason) and reason.verdict == WARN:
+        yield Advice(
+            f"{reason.label}: warn: {reason.why}", "a release takes what is warned of; the sign-off sheet says it, and a person decides"
+        )
+    elif of_disclosure(reason) and key == beyond.HIDDEN.key:
+        yield from _of_hidden(study, data, reason)
+    elif of_disclosure(reason):
         yield from _of_disclosure(study, data, reason)
     elif key == CONVERGED.statistic.key:
         yield from _of_convergence(study, reason.label, tables["convergence"])
@@ -239,10 +245,20 @@ def _of_verdict(
         )
 
 
+def _of_hidden(study: Study, data: pd.DataFrame, reason: Verdict) -> Iterator[Advice]:
+    """A predictor that is not released and told all the same."""
+    name = str(reason.statistic.term)
+    yield Advice(
+        f"{reason.label}: {reason.outside} ({100 * reason.value:.1f} %)",
+        f"leave {name} out of what predicts, or say why it may be told ([release] hidden)",
+        partial(without_columns, names=[name]) if name in data.columns else None,
+    )
+
+
 def _of_disclosure(study: Study, data: pd.DataFrame, reason: Verdict) -> Iterator[Advice]:
     """A file that is too small to show it; else columns that leave records alone, then fewer datasets, then stronger weights."""
     why, broken = f"{reason.label}: {reason.why}", reason.why.split("; ")
-    if reason.verdict != FAIL:
+    if reason.verdict == NOT_JUDGED:
         yield Advice(why, "the internal report says what was lacking (riskweighted report RUN --internal)")
         return
     if all(any(text in part for text in (TOO_FEW, NOT_SHOWN)) for part in broken):

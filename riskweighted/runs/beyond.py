@@ -78,8 +78,9 @@ def told_of_hidden(label: str, study: Study, fit: Fit, drawn: Datasets, streams:
 
 
 def disclosure_tables(found: Mapping[str, Disclosed]) -> dict[str, pd.DataFrame]:
-    """All figures by label; and of each label the verdict of the policy, its reasons, what was accepted and why, and what was held."""
-    told = ("verdict", "reasons", "accepted", "held")
+    """All figures by label; and of each label the verdict of the policy, its reasons, what was accepted and why, both as they may be
+    said outside, and what was held."""
+    told = ("verdict", "reasons", "accepted", "outside", "held")
     verdicts = [{"label": label, **{name: _listed(of.table.attrs[name]) for name in told}} for label, of in found.items()]
     figures = pd.concat({label: of.table for label, of in found.items()}, names=["label"])
     return {"disclosure": figures.reset_index("label").reset_index(drop=True), "disclosure_verdicts": pd.DataFrame(verdicts)}

@@ -36,6 +36,7 @@ def check_derived(study: Study, confidential: pd.DataFrame) -> None:
         else:
             raise _refusal(study, row)
         warnings.warn(message, DerivedWarning, stacklevel=3)
+    _refuse_order(study, confidential)
 
 
 def _part(study: Study, row: Mapping[str, Any]) -> str:
@@ -53,6 +54,13 @@ def refuse_derived(study: Study, confidential: pd.DataFrame) -> None:
     for row in _told(study, confidential):
         if row["verdict"] == REFUSE and not _is_declared(study, row):
             raise _refusal(study, row)
+    _refuse_order(study, confidential)
+
+
+def _refuse_order(study: Study, confidential: pd.DataFrame) -> None:
+    """Refuse a column that leaves unaltered and tells the order of the file, and with it a synthesized variable."""
+    for line in order_told(study, confidential):
+        raise InputError(line)
 
 
 def undeclared(study: Study, confidential: pd.DataFrame) -> Iterator[tuple[tuple[str, ...], str]]:

@@ -123,7 +123,7 @@ class FinishedRun:
     @cached_property
     def verdicts(self) -> tuple[Verdict, ...]:
         """From the tables, as the run found them."""
-        return find_verdicts(self.study.thresholds, self.tables)
+        return find_verdicts(self.study.thresholds, self.tables, self.study.release.hidden)
 
     @property
     def reasons(self) -> pd.DataFrame:

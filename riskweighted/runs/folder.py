@@ -42,6 +42,7 @@ __all__ = [
     "check_replaceable",
     "check_tables",
     "posterior_name",
+    "precisions",
     "read_posterior",
     "weight_names",
     "write_manifest",
@@ -128,7 +129,7 @@ def write_results(
         "records": len(work.confidential),
         "sha256": file_hash(path) if path is not None and path.is_file() else None,
     }
-    write_manifest(study, work.streams, result, _precisions(study, fits[study.weights.schemes[0]]), read, tuned=tuned)
+    write_manifest(study, work.streams, result, precisions(study, fits[study.weights.schemes[0]]), read, tuned=tuned)
 
 
 def write_manifest(
@@ -171,7 +172,7 @@ def weights_table(alphas: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     return pd.concat(named, axis=1)
 
 
-def _precisions(study: "Study", fit: "Fit") -> dict[str, str]:
+def precisions(study: "Study", fit: "Fit") -> dict[str, str]:
     """How finely the released values of each variable are recorded, in words."""
     words = {}
     for variable, block_fit in fit.value_fits().items():
@@ -203,7 +204,7 @@ def check_tables(tables: Mapping[str, pd.DataFrame], schemes: Sequence[str], var
     _require(tables["convergence"], "tables/convergence.csv", ("label", "quantity", "converged", "engine"), _DIAGNOSTICS)
     _require(tables["fit_check"], "tables/fit_check.csv", ("label", "check", "parameter", "verdict"), _CHECKED)
     _require(tables["disclosure"], "tables/disclosure.csv", ("label", "release", "group"), ("D", "upper", "with", "out", "none"))
-    _require(tables["disclosure_verdicts"], "tables/disclosure_verdicts.csv", ("label", "verdict", "reasons", "accepted"), ())
+    _require(tables["disclosure_verdicts"], "tables/disclosure_verdicts.csv", ("label", "verdict", "reasons", "accepted", "outside"), ())
     of_schemes = ("convergence", "fit_check", "disclosure", "disclosure_verdicts")
     for name, wanted in (("summary", [CONFIDENTIAL, *schemes]), *((name, list(schemes)) for name in of_schemes)):
         lacking = [label for label in wanted if label not in set(tables[name]["label"])]

@@ -13,7 +13,7 @@ from riskweighted.common.settings import to_table
 if TYPE_CHECKING:  # at run time it would load models
     from riskweighted.runs.study import Study
 
-__all__ = ["FILE", "keep_entropy", "load_streams", "read_entropy", "run_streams", "streams_bytes"]
+__all__ = ["FILE", "keep_entropy", "load_streams", "read_entropy", "refuse_other_settings", "run_streams", "streams_bytes"]
 
 FILE = "confidential/randomness.json"
 _KEPT = "entropy"
@@ -32,13 +32,23 @@ def run_streams(study: "Study", data: str, partial: Path, entropy: bytes | None 
     used, earlier = entropy or recall(partial / _KEPT, _KEPT) or b"", (entropy or b"")[ENTROPY_BYTES:]
     used = used[:ENTROPY_BYTES]
     used += secrets.token_bytes(max(ENTROPY_BYTES - len(used), 0))
-    streams = Streams.of(study.seed, used, json.dumps([_settings(study), data], default=str).encode())
+    streams = Streams.of(study.seed, used, _about(study, data))
     if study.guarantee is not None and earlier not in (b"", streams.key):
         raise InputError(
             "the entropy is that of a run of another study (L is a setting) or other data, and under a guarantee it only repeats a run "
             "with its datasets: leave it out; what is drawn then is a further release, which counts (accountant)"
         )
     return streams
+
+
+def _about(study: "Study", data: str) -> bytes:
+    return json.dumps([_settings(study), data], default=str).encode()
+
+
+def refuse_other_settings(study: "Study", data: str, streams: Streams) -> None:
+    """Refuse the settings of a run for which its random numbers were not made; those of one that is reproducible are for any."""
+    if streams.entropy is not None and streams != Streams.of(study.seed, streams.entropy, _about(study, data)):
+        raise InputError("nothing was released: the settings in the run's manifest.json are not those for which its datasets were drawn")
 
 
 def _settings(study: "Study") -> dict[str, Any]:

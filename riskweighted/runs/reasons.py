@@ -9,7 +9,7 @@ import pandas as pd
 
 from riskweighted.common.errors import SingletonWarning
 from riskweighted.common.numbers import exactly
-from riskweighted.evaluation.verdicts import FAIL, Verdict, failed
+from riskweighted.evaluation.verdicts import FAIL, LEAVES, Verdict, failed, overall
 from riskweighted.measures import expected, identification
 from riskweighted.measures.matching import MEASURES as MATCHING
 from riskweighted.weights.names import UNWEIGHTED
@@ -27,8 +27,8 @@ COUNTS = 0.1  # of a risk: a source that is worth leaving out
 
 
 def largest(verdicts: Sequence[Verdict], schemes: Sequence[str]) -> Verdict | None:
-    """The first reason of the first scheme that does not pass, weighted ones first."""
-    for scheme in sorted(schemes, key=lambda scheme: scheme == UNWEIGHTED):
+    """The first reason of the first scheme that a release would not take, weighted ones first; else of one that is warned of."""
+    for scheme in sorted(schemes, key=lambda scheme: (overall(verdicts, scheme) in LEAVES, scheme == UNWEIGHTED)):
         if reasons := failed(verdicts, scheme):
             return reasons[0]
     return None

@@ -36,7 +36,7 @@ from riskweighted.sequence.fit import Fit
 from riskweighted.weights.names import UNWEIGHTED
 from riskweighted.weights.schemes import in_order
 
-__all__ = ["Run", "run_study", "summary_table"]
+__all__ = ["Run", "measured", "run_study", "summary_table"]
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,8 @@ class Run:
     ``fit_check``: the rows of `check_fit` of every scheme, under its ``label``. ``converged``: whether every fit did. ``fits``: whether the
     model suits the data, judged on its unweighted fit; None where the study has none. ``choice``: how the model was chosen, where the
     study left that to the run. ``tuned``: the scheme that its target led to, where it has one. ``verdicts``: of every scheme on every
-    threshold, and on its fit. ``reasons``: where a risk that exceeds its limit comes from.
+    threshold, and on its fit. ``reasons``: where a risk that exceeds its limit comes from. ``study``: as it was run; ``tables``: all that
+    stand in the folder, by name.
     """
 
     folder: Path
@@ -58,6 +59,8 @@ class Run:
     tuned: TunedScheme | None = field(default=None, repr=False)
     verdicts: tuple[Verdict, ...] = field(default=(), repr=False)
     reasons: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
+    study: Study = field(kw_only=True, repr=False)
+    tables: Mapping[str, pd.DataFrame] = field(kw_only=True, repr=False)
 
     def _repr_html_(self) -> str:
         return run_card(self.folder, self.verdicts, self.summary)
@@ -132,15 +135,8 @@ def _run_in(working: WorkingFolder, work: Work, choice: Choice | None) -> Run:
     work.check_models()
     work, tuned = meet_target(work, working.folder)
     fits = _fit(work)
-    _draw(work)
-    result = work.evaluated(work.labels)
-    fit_check = _check_fits(work, fits)
-    fitted = {label: fit for label, fit in fits.items() if len(fit.diagnostics)}
-    means = {label: float(fit.alpha.to_numpy().mean()) for label, fit in fitted.items()}
-    summary = summary_table(result, {label: fit.diagnostics for label, fit in fitted.items()}, means, fit_check)
-    tables = {"summary": summary.rename_axis("label").reset_index(), **_tables(work, fits, result), "fit_check": fit_check}
-    tables |= disclosure_tables({label: work.disclosed(label) for label in work.labels})
-    verdicts = find_verdicts(work.study.thresholds, tables)
+    result, tables = measured(work)
+    verdicts = find_verdicts(work.study.thresholds, tables, work.study.release.hidden)
     tables["verdicts"], reasons = verdict_table(verdicts), risk_reasons(work, verdicts)
     tables |= {"reasons": reasons} if len(reasons) else {}
     statements = {label: fitted.statement for label, fitted in fits.items() if fitted.statement is not None}
@@ -153,7 +149,21 @@ def _run_in(working: WorkingFolder, work: Work, choice: Choice | None) -> Run:
         remark = f"What the run chose: {', '.join(chosen)}; it looked at the data for that. This file chooses nothing."
         study_file = study_text(work.study, working.out / "confidential", remark)
     write_results(work, tables, records, working.result, study_file, tuned)
-    return Run(working.out, result, tables["convergence"], summary, fit_check, choice, tuned, verdicts, reasons)
+    summary, told = tables["summary"].set_index("label"), {"study": work.study, "tables": tables}
+    return Run(working.out, result, tables["convergence"], summary, tables["fit_check"], choice, tuned, verdicts, reasons, **told)
+
+
+def measured(work: Work) -> tuple[Evaluation, dict[str, pd.DataFrame]]:
+    """The evaluation of the datasets of all labels, and the tables that a run is judged by, from its fits."""
+    fits = {label: work.fit(label) for label in work.labels}
+    _draw(work)
+    result = work.evaluated(work.labels)
+    fit_check = _check_fits(work, fits)
+    fitted = {label: fit for label, fit in fits.items() if len(fit.diagnostics)}
+    means = {label: float(fit.alpha.to_numpy().mean()) for label, fit in fitted.items()}
+    summary = summary_table(result, {label: fit.diagnostics for label, fit in fitted.items()}, means, fit_check)
+    tables = {"summary": summary.rename_axis("label").reset_index(), **_tables(work, fits, result), "fit_check": fit_check}
+    return result, tables | disclosure_tables({label: work.disclosed(label) for label in work.labels})
 
 
 def _fit(work: Work) -> dict[str, Fit]:

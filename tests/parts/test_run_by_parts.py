@@ -1,5 +1,6 @@
 """A study of data in parts: the tables of the same study in memory, and the same bytes whoever does the work."""
 
+import json
 import os
 import signal
 import threading
@@ -16,7 +17,9 @@ from poisoned import poison, restore
 import riskweighted as rw
 from riskweighted.common.atomic import keep
 from riskweighted.common.errors import InputError
+from riskweighted.common.fingerprints import file_hash
 from riskweighted.common.progress import Quiet
+from riskweighted.evaluation.verdicts import LEAVES, overall
 from riskweighted.parts.run import run_by_parts
 from riskweighted.release.pack import check_release, release_run
 from riskweighted.reports.render import render_report
@@ -140,7 +143,7 @@ def test_a_pack_is_released_part_by_part(folder):
     file.write_text(file.read_text().replace("reproducible = true\n", "").replace("draws = 250", "draws = 400"))
     made = run_by_parts(load_study(file), place / "out", workers=1, room=ROOM, entropy=bytes(range(32)))
     scheme, why = "mix(t=0.5)", "a test"
-    failing = [verdict for verdict in made.verdicts if verdict.label == scheme and verdict.verdict != "pass"]
+    failing = overall(made.verdicts, scheme) not in LEAVES
     pack = release_run(made.folder, place / "pack", schemes=[scheme], formats=["csv", "parquet"], accept_fail=why if failing else "")
     data = people().set_index("hh")
     parts = sorted((pack.folder / "data" / scheme / f"synthetic_{scheme}_1").glob("*.parquet"))
@@ -168,6 +171,14 @@ def test_a_pack_is_released_part_by_part(folder):
     victim.write_text(f"{text[:-2]}{(int(text[-2]) + 1) % 10}\n")
     with pytest.raises(InputError, match=r"part-000001.csv' is or holds not what the run makes"):
         check_release(pack.folder, made.folder)
+    verdicts = made.folder / "tables" / "disclosure_verdicts.csv"
+    kept = verdicts.read_text()
+    verdicts.write_text(kept.replace("warn", "pass"))
+    manifest = json.loads((made.folder / "manifest.json").read_text())
+    manifest["files"]["tables/disclosure_verdicts.csv"] = file_hash(verdicts)
+    (made.folder / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(InputError, match=r"tables/disclosure_verdicts.csv' of the run is not what"):
+        release_run(made.folder, place / "again", schemes=[scheme], accept_fail=why if failing else "")
     (part,) = sorted((made.folder / "synthetic" / scheme).iterdir())[:1]
     part.write_bytes(part.read_bytes()[:-1])
     with pytest.raises(InputError, match="was changed since its manifest was written"):

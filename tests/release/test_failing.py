@@ -35,7 +35,7 @@ def test_the_sign_off_sheet_and_the_command_say_that_a_scheme_fails(tmp_path):
     (warning,) = [line for line in done.stderr.splitlines() if line.startswith("warning: ")]
     assert "unweighted does not pass: " in warning
     sheet = (tmp_path / "pack" / "sign_off.md").read_text()
-    assert "**unweighted does not pass: " in sheet
+    assert "**unweighted: fail: " in sheet
     assert "nobody" in sheet
     assert riskweighted("release", "results", "--check", "pack", cwd=tmp_path).returncode == 0
     no_reason = json.loads((tmp_path / "pack" / "manifest.json").read_text()) | {"accepted_fail": ""}
@@ -53,7 +53,7 @@ def test_a_pack_takes_few_lines_of_which_scheme_it_is_its_verdict_and_where(tmp_
     done = riskweighted("release", "results", "--scheme", "pairwise", "--out", "pack", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     first, *_, following, last = done.stdout.splitlines()
-    assert first.startswith("pairwise  pass ")
+    assert first.startswith("pairwise  warn ")  # the study accepts that so few records show little
     assert "3 files" in first
     assert following.startswith("Next: ")
     assert "pack/sign_off.md" in following

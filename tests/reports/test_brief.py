@@ -7,25 +7,32 @@ import re
 from functools import cache
 
 import numpy as np
+import pandas as pd
 import pytest
 from finished_run import finished_run
 
 from riskweighted.common.errors import InputError
 from riskweighted.evaluation.judgement import MISFITS, MODEL
-from riskweighted.evaluation.verdicts import FAIL, NOT_JUDGED, PASS, overall
+from riskweighted.evaluation.tables import as_row
+from riskweighted.evaluation.verdicts import FAIL, NOT_JUDGED, PASS, REFUSE, WARN, find_verdicts, overall
+from riskweighted.measures.beyond import HIDDEN
+from riskweighted.measures.measure import Value
+from riskweighted.measures.released import UNIQUES
 from riskweighted.release.contents import refuse_failing
 from riskweighted.reports.brief import MOST_LABELS, brief
-from riskweighted.reports.disclosure import INTERNAL
+from riskweighted.reports.disclosure import INTERNAL, outside as seen_outside
 from riskweighted.reports.render import render_report
 from riskweighted.reports.verdicts import sentences, verdict_records
 from riskweighted.runs.finished import load_run
+from riskweighted.runs.refusals import Accepted, outlook, refusal
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
+OUTSIDE = seen_outside(120)
 STATES = list(
     itertools.product(
         ("yes", "NO"),  # converged
         ("yes", "NO", None),  # the model; None: no fit is unweighted, as of a survey
-        ("pass", "refuse", "not judged"),  # what the datasets disclose
+        ("pass", "warn", "refuse", "not judged"),  # what the datasets disclose
         ({}, {"expected-mean-risk": 0.9}, {"expected-mean-risk": 0.0001}, {"tcap": 0.5}),  # no limit, kept, not kept, not measured
     )
 )
@@ -47,16 +54,20 @@ def run_in(converged, fits, disclosed, limits):
     elif fits == "NO":
         tables["fit_check"] = checks.assign(verdict=checks["verdict"].mask((checks["check"] == MODEL) | (checks.index == 1), MISFITS))
     words = tables["disclosure_verdicts"].astype(object)
-    tables["disclosure_verdicts"] = words.assign(verdict=[disclosed, "pass"], reasons=["" if disclosed == "pass" else "for a test", ""])
+    why = "" if disclosed == "pass" else "for a test"
+    inside = {"reasons": [why and f"{why}, D is 0.007", ""], "accepted": "", "outside": [why, ""]}
+    tables["disclosure_verdicts"] = words.assign(verdict=[disclosed, "pass"], **inside)
     settings = {**run.manifest["settings"], "thresholds": limits}
     return dataclasses.replace(run, manifest={**run.manifest, "settings": settings}, tables=tables)
 
 
 def expected(converged, fits, disclosed, limits):
     measured = not limits or "expected-mean-risk" in limits
-    if converged == "NO" or fits == "NO" or disclosed == "refuse" or limits.get("expected-mean-risk", 1) < 0.001:
+    if disclosed == "refuse":
+        return REFUSE
+    if converged == "NO" or fits == "NO" or limits.get("expected-mean-risk", 1) < 0.001:
         return FAIL
-    return PASS if fits == "yes" and disclosed == "pass" and measured else NOT_JUDGED
+    return disclosed if fits == "yes" and measured else NOT_JUDGED
 
 
 @pytest.mark.parametrize("state", STATES, ids=str)
@@ -64,26 +75,40 @@ def test_every_output_has_the_same_verdict_and_none_is_vacuous(state):
     run = run_in(*state)
     word = expected(*state)
     assert overall(run.verdicts, "unweighted") == word
-    lines = list(brief(run.verdicts, run.schemes, run.tables["fit_check"], run.reasons, run.folder))
+    lines = list(brief(run))
     assert lines[0].split("  ")[0] == "unweighted"
-    assert lines[0].removeprefix("unweighted").strip().startswith(word)
+    assert re.split("  +", lines[0])[1] == word
     (sentence,) = (line for line in sentences(run.verdicts, run.study.thresholds, INTERNAL) if line.startswith("unweighted: "))
     assert sentence.startswith(f"unweighted: {word}: ")
     (record,) = verdict_records(run.verdicts, ["unweighted"], INTERNAL)
     assert record["verdict"] == word
+    assert f"unweighted: {word}" in run._repr_html_()
+    for text in (sentence, record["reason"]):
+        assert ("for a test, D is 0.007" in text) == (state[2] != "pass")
+    if word in (REFUSE, WARN):  # what is worst stands on the one line
+        assert "for a test, D is 0.007" in lines[0]
+        assert "for a test, D is 0.007" in run._repr_html_()
+    (outside,) = verdict_records(run.verdicts, ["unweighted"], OUTSIDE)
+    assert outside["verdict"] == word
+    assert ("for a test" in outside["reason"]) == (state[2] != "pass")
+    assert "0.007" not in outside["reason"]
     told = f"{sentence} {lines[0]}"
     assert ("misfits" in told or "does not suit" in told) == (state[1] == "NO")
     assert ("no convergence" in told or "did not converge" in told) == (state[0] == "NO")
-    if word == PASS:
+    taken = word in (PASS, WARN)
+    assert any(line.startswith("Why: ") for line in lines) == (word != PASS or outlook(run).scheme is None)
+    (following,) = (line for line in lines if line.startswith("Next: "))
+    assert outlook(run).scheme == ("pairwise" if overall(run.verdicts, "pairwise") == PASS else "unweighted" if taken else None)
+    assert following.startswith("Next: riskweighted release" if outlook(run).scheme else "Next: riskweighted advise")
+    assert (refusal(run, None, ["unweighted"]) is None) == (state[0] == "yes" and state[2] in ("pass", "warn"))
+    if taken:
         refuse_failing(run, ["unweighted"], "")
-        assert any(line.startswith("Next: riskweighted release") for line in lines)
     else:
-        assert any(line.startswith("Why: ") for line in lines)
         with pytest.raises(InputError, match="does not pass"):
             refuse_failing(run, ["unweighted"], "")
 
 
-@pytest.mark.parametrize("state", [STATES[0], STATES[7], STATES[13], STATES[25], STATES[46], STATES[-1]], ids=str)
+@pytest.mark.parametrize("state", [STATES[0], STATES[4], STATES[8], STATES[12], STATES[18], STATES[37], STATES[-1]], ids=str)
 def test_both_pages_have_that_verdict_too(state):
     run = run_in(*state)
     for internal in (False, True):
@@ -94,19 +119,52 @@ def test_both_pages_have_that_verdict_too(state):
         assert ("The model is not judged" in text) == (state[1] is None)
 
 
+def of_schemes(run, schemes, verdicts):
+    """The run with other schemes, of which only the verdicts are known."""
+    settings = {**run.manifest["settings"], "weights": {**run.manifest["settings"]["weights"], "schemes": schemes}}
+    other = dataclasses.replace(run, manifest={**run.manifest, "settings": settings})
+    other.__dict__["verdicts"] = verdicts
+    return other
+
+
 def test_thirty_schemes_take_eight_lines_with_that_of_the_folder():
     run = run_in("NO", "NO", "refuse", {"expected-mean-risk": 0.0001})
     many = [f"mix+(t={place / 100})" for place in range(30)]
     verdicts = [each._replace(label=name) for name in many for each in run.verdicts if each.label == "unweighted"]
-    lines = list(brief(verdicts, many, run.tables["fit_check"], run.reasons, run.folder))
+    lines = list(brief(of_schemes(run, many, verdicts)))
     assert len(lines) == MOST_LABELS + 3 == 7
-    assert lines[MOST_LABELS] == "26 more: 26 fail"
+    assert lines[MOST_LABELS] == "26 more: 26 refuse"
     assert max(map(len, lines[:-1])) <= 80
 
 
 def test_reasons_of_disclosure_stand_first():
     run = run_in("NO", "NO", "refuse", {"expected-mean-risk": 0.0001})
-    (why,) = (
-        line for line in brief(run.verdicts, ["unweighted"], run.tables["fit_check"], run.reasons, run.folder) if line.startswith("Why: ")
-    )
-    assert why == "Why: unweighted: for a test"
+    (why,) = (line for line in brief(of_schemes(run, ["unweighted"], run.verdicts)) if line.startswith("Why: "))
+    assert why == "Why: unweighted: for a test, D is 0.007"
+
+
+def test_what_a_release_refuses_of_the_whole_run_is_said_first():
+    run = run_in("yes", "yes", "pass", {})
+    alone = run.tables["risk"].assign(value=run.tables["risk"]["value"].mask(run.tables["risk"]["key"] == UNIQUES.key, 0.4))
+    run = run.with_tables(run.tables | {"risk": alone})
+    first, *_, following = brief(run)
+    assert first.startswith("A release is refused: 40.0 % of the records are alone")
+    assert following.startswith("Next: riskweighted advise")
+    assert refusal(run, None, run.schemes, Accepted(uniques=True)) is None
+    assert "A release is refused: 40.0 %" in html.unescape(render_report(run))
+
+
+def test_a_predictor_that_is_told_refuses_its_scheme_until_it_is_declared():
+    run = run_in("yes", "yes", "pass", {})
+    told = pd.DataFrame([as_row("unweighted", Value(HIDDEN, 0.22, term="age"))])
+    tables = run.tables | {"risk": pd.concat([run.tables["risk"], told.reindex(columns=list(run.tables["risk"]))], ignore_index=True)}
+    verdicts = find_verdicts(run.study.thresholds, tables)
+    assert (overall(verdicts, "unweighted"), overall(verdicts, "pairwise")) == (REFUSE, PASS)
+    assert overall(find_verdicts(run.study.thresholds, tables, {"age": "a reason"}), "unweighted") == PASS
+    hidden = dataclasses.replace(run, tables=tables)
+    assert "tell 'age', which is not released, of 22.0 %" in " ".join(brief(hidden))
+    assert next(brief(hidden)).startswith("unweighted  refuse ")
+    assert "'age'" in refusal(hidden, None, ["unweighted"])
+    assert refusal(hidden, None, ["pairwise"]) is None
+    (outside,) = verdict_records(hidden.verdicts, ["unweighted"], OUTSIDE)
+    assert "22" not in outside["reason"]

@@ -58,7 +58,7 @@ def test_what_is_refused_does_not_leave_until_it_is_accepted_with_a_reason(tmp_p
         release_run(run.with_tables({**run.tables, "disclosure_verdicts": told}), tmp_path / "pack", schemes=["pairwise"])
     assert not (tmp_path / "pack").exists()
     sheet = (release_run(run, tmp_path / "pack", schemes=["pairwise"]).folder / "sign_off.md").read_text()
-    assert "Disclosure beyond inference, pairwise: " in sheet
+    assert "pairwise: warn: " in sheet
 
 
 def test_a_baseline_is_not_judged_and_a_hidden_predictor_is_told(tmp_path):

@@ -1,0 +1,136 @@
+"""What `riskweighted release` refuses of a run, and what mends it: said by the run itself, and asked again before anything leaves."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+import pandas as pd
+
+from riskweighted.common.errors import InputError, listing
+from riskweighted.common.frames import own_value_for_each
+from riskweighted.evaluation.summary import CONVERGED
+from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label
+from riskweighted.evaluation.verdicts import FAIL, LEAVES, NOT_JUDGED, REFUSE, WARN, Verdict, of_disclosure, overall
+from riskweighted.measures import beyond
+from riskweighted.measures.released import UNIQUES
+from riskweighted.runs.derivation import refuse_derived
+from riskweighted.runs.study import Study
+from riskweighted.weights.names import UNWEIGHTED
+
+__all__ = ["CHECKS", "Accepted", "Outlook", "identifying_columns", "outlook", "refusal", "share_of_uniques"]
+
+
+class Accepted(NamedTuple):
+    """What somebody takes on himself: more records that are alone than the study allows, a reproducible run of public data."""
+
+    uniques: bool = False
+    demonstration: bool = False
+
+
+class Judged(Protocol):
+    """A run, just made or read back."""
+
+    @property
+    def study(self) -> Study: ...
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]: ...
+    @property
+    def tables(self) -> Mapping[str, pd.DataFrame]: ...
+
+
+Check = Callable[[Judged, pd.DataFrame | None, Sequence[str], Accepted], str | None]
+
+
+def _reproducible(run: Judged, data: pd.DataFrame | None, schemes: Sequence[str], accepted: Accepted) -> str | None:
+    """A run whose noise a seed makes again."""
+    public = run.study.data.embedded is not None
+    if not run.study.reproducible or (accepted.demonstration and public):
+        return None
+    return (
+        "the run is reproducible, so who knows its seed can take the noise off its datasets: run it again without reproducible = true"
+        + (", or release it as a demonstration of public data (--demonstration)" if public else "")
+    )
+
+
+def _uniques(run: Judged, data: pd.DataFrame | None, schemes: Sequence[str], accepted: Accepted) -> str | None:
+    """A run that leaves too many records alone."""
+    share, most = share_of_uniques(run), run.study.release.unique_share
+    if not share > most or accepted.uniques:
+        return None
+    naming = [] if data is None else identifying_columns(data[run.study.unaltered(data)], run.study.variables)
+    do = f"leave {listing(naming)} out, whose values name the records" if naming else "release or know fewer columns, coarsen them"
+    return (
+        f"{100 * share:.1f} % of the records are alone on the unaltered released columns, more than release.unique_share "
+        f"({100 * most:g} %): {do}, or accept it explicitly (--accept-uniques)"
+    )
+
+
+def _convergence(run: Judged, data: pd.DataFrame | None, schemes: Sequence[str], accepted: Accepted) -> str | None:
+    """Fits whose draws are not those of their posterior."""
+    failed = {each.label for each in run.verdicts if each.statistic == CONVERGED.statistic and each.verdict == FAIL}
+    named = [scheme for scheme in schemes if scheme in failed]
+    return f"the fit of {listing(named)} did not converge, so it is not released; sample longer or simplify the model" if named else None
+
+
+def _disclosure(run: Judged, data: pd.DataFrame | None, schemes: Sequence[str], accepted: Accepted) -> str | None:
+    """Schemes that give away more than the policy allows, or of which that is not judged, unless the study accepts it with a reason."""
+    for each in run.verdicts:
+        if each.label not in schemes or not of_disclosure(each) or each.verdict not in (REFUSE, NOT_JUDGED):
+            continue
+        if each.statistic.key == beyond.HIDDEN.key:
+            return each.why
+        return (
+            f"the datasets of {each.label!r} are {'refused' if each.verdict == REFUSE else each.verdict} for what they give away beyond "
+            f"inference: {each.why}; use another scheme or model, or accept it with a reason ([release.disclosure] accept)"
+        )
+    return None
+
+
+def _derived(run: Judged, data: pd.DataFrame | None, schemes: Sequence[str], accepted: Accepted) -> str | None:
+    """Columns that give a synthesized variable away; a run has refused them before its fits."""
+    try:
+        if data is not None:
+            refuse_derived(run.study, data)
+    except InputError as error:
+        return str(error)
+    return None
+
+
+CHECKS: tuple[Check, ...] = (_reproducible, _uniques, _convergence, _disclosure, _derived)
+
+
+def refusal(run: Judged, data: pd.DataFrame | None, schemes: Sequence[str], accepted: Accepted | None = None) -> str | None:
+    """Why some schemes of a run may not leave, whoever accepts that they do not pass; None where nothing stands against it.
+
+    `data`: the confidential ones; what cannot be seen without them is not looked at without.
+    """
+    return next((why for check in CHECKS if (why := check(run, data, schemes, accepted or Accepted()))), None)
+
+
+class Outlook(NamedTuple):
+    """``scheme``: the one that a release takes, weighted ones first and those that are warned of last; None: it takes none. ``flags``: what
+    its command needs besides. ``why``: what stands against the run, whichever scheme is taken, "" where nothing does."""
+
+    scheme: str | None
+    flags: str = ""
+    why: str = ""
+
+
+def outlook(run: Judged) -> Outlook:
+    """What `riskweighted release` will do with a run."""
+    study, schemes = run.study, run.study.weights.schemes
+    shown = study.reproducible and study.data.embedded is not None
+    accepted = Accepted(demonstration=shown)
+    leaving = [scheme for scheme in schemes if overall(run.verdicts, scheme) in LEAVES and not refusal(run, None, [scheme], accepted)]
+    leaving.sort(key=lambda scheme: (overall(run.verdicts, scheme) == WARN, scheme == UNWEIGHTED))
+    against = "" if leaving else refusal(run, None, [], accepted) or ""
+    return Outlook(leaving[0] if leaving else None, " --demonstration" if shown else "", against)
+
+
+def share_of_uniques(run: Judged) -> float:
+    """Share of the records that are alone in their pattern of all unaltered released columns."""
+    return float(by_label(run.tables["risk"], Statistic(UNIQUES.key))[CONFIDENTIAL])
+
+
+def identifying_columns(frame: pd.DataFrame, variables: Sequence[str]) -> list[str]:
+    """The columns that are not synthesized and have a value of its own for each record."""
+    return [str(name) for name in frame if name not in variables and own_value_for_each(frame[name])]
