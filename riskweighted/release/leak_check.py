@@ -26,7 +26,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.datasets import Datasets
-from riskweighted.common.errors import InputError, listing
+from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import file_hash
 from riskweighted.common.folders import for_the_moment
 from riskweighted.common.ranks import Ranked, order_alike
@@ -35,7 +35,6 @@ from riskweighted.data.io import DatasetWriter, read_table, write_table
 from riskweighted.design.precision import round_to
 from riskweighted.disclosure.row_order import UNLIKELY, order_chance
 from riskweighted.disclosure.shuffle import released_patterns
-from riskweighted.measures.registry import measures
 from riskweighted.release.contents import PLAIN, Contents, dataset_files, write_pack
 from riskweighted.release.leak_text import TextSecrets, make_text_secrets, problems_in_text
 from riskweighted.release.leaving import leaving_datasets, rows_of
@@ -305,21 +304,8 @@ def check_made(
             raise refusal(name, "nothing that the run makes")
         for name in sorted(made, key=lambda name: (name == _MANIFEST, name)):  # the manifest last: it names the others
             if _file(there, name).read_bytes() != made[name].read_bytes():
-                raise refusal(name, f"not what the run makes{_lacking(run)}")
+                raise refusal(name, "not what the run makes")
     return contents
-
-
-def _lacking(run: FinishedRun) -> str:
-    """Which measures of a run no installed package registers, so that a page that shows them is not made again."""
-    keys = dict.fromkeys(str(key) for name in ("risk", "utility") for key in run.tables[name]["key"])
-    missing = [key for key in keys if key not in measures()]
-    if not missing:
-        return ""
-    one = len(missing) == 1
-    return (
-        f": the run holds the measure{'' if one else 's'} {listing(missing)}, which no installed package registers here; install what "
-        f"{'it comes' if one else 'they come'} from"
-    )
 
 
 def _hashes_of_datasets(contents: Contents, there: Mapping[str, Path]) -> dict[str, str]:

@@ -11,9 +11,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.errors import InputError, RiskWeightedWarning
+from riskweighted.common.errors import InputError, RiskWeightedWarning, listing
 from riskweighted.common.progress import Reporter
 from riskweighted.data.io import DatasetWriter, read_table, write_table
+from riskweighted.measures.registry import measures
 from riskweighted.runs.finished import FinishedRun
 from riskweighted.runs.folder import precisions, weights_table
 from riskweighted.runs.memo import Memo, Store
@@ -44,7 +45,7 @@ def refuse_other_tables(run: FinishedRun, made: Mapping[str, pd.DataFrame]) -> N
     """Refuse a run whose tables are not those that were `made`, but for rounding."""
     for name, table in made.items():
         if name not in run.tables or not alike(table, run.tables[name]):
-            raise not_made(f"tables/{name}.csv")
+            raise not_made(f"tables/{name}.csv", _lacking(run))
     if other := set(run.tables) - set(made):
         raise not_made(f"tables/{min(other)}.csv")
 
@@ -112,9 +113,17 @@ def _columns_alike(made: pd.Series, stored: pd.Series) -> bool:
     return bool((made.astype(object).fillna("").astype(str).to_numpy() == stored.astype(object).fillna("").astype(str).to_numpy()).all())
 
 
-def not_made(what: str) -> InputError:
+def not_made(what: str, why: str = "") -> InputError:
     """The error about one file of a run."""
-    return InputError(
-        f"nothing was released: {what!r} of the run is not what its fits and the confidential data make; it was changed after the run, or "
-        "is of other versions: run the study again"
-    )
+    why = why or "it was changed after the run, or is of other versions: run the study again"
+    return InputError(f"nothing was released: {what!r} of the run is not what its fits and the confidential data make; {why}")
+
+
+def _lacking(run: FinishedRun) -> str:
+    """Which measures of a run no installed package registers, so that its tables are not made again."""
+    keys = dict.fromkeys(str(key) for name in ("risk", "utility") for key in run.tables[name]["key"])
+    missing = [key for key in keys if key not in measures()]
+    if not missing:
+        return ""
+    some, they = ("the measure", "it comes") if len(missing) == 1 else ("the measures", "they come")
+    return f"the run holds {some} {listing(missing)}, which no installed package registers here; install what {they} from"

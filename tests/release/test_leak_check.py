@@ -214,8 +214,12 @@ def test_a_run_whose_datasets_its_fit_does_not_draw_is_judged(tmp_path):
     manifest = json.loads((folder / "manifest.json").read_text())
     manifest["files"][name] = file_hash(folder / name)
     (folder / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(InputError, match=r"'data/pairwise/synthetic_pairwise_2\.csv' .* in 24 rows"):
+    with pytest.raises(InputError, match=r"'synthetic/pairwise/synthetic_2\.csv' of the run is not what its fits"):
         release_run(folder, tmp_path / "pack", schemes=["pairwise"])
+    other = load_run(folder)
+    contents = Contents(other, other.synthetic, ("pairwise",), ("csv",), {}, None)
+    with pytest.raises(InputError, match=r"'data/pairwise/synthetic_pairwise_2\.csv' .* in 24 rows"):
+        check_datasets(contents, gather_secrets(other, data, ["pairwise"]))
 
 
 @pytest.mark.slow
@@ -423,9 +427,9 @@ def test_where_a_measure_is_not_installed_the_message_names_it(run, tmp_path, mo
     utility = run.tables["utility"]
     row = utility.iloc[:1].assign(key="a-stranger", measure="a stranger")
     with_it = run.with_tables({**run.tables, "utility": pd.concat([utility, row], ignore_index=True)})
-    pack = release_run(with_it, tmp_path / "pack", schemes=["pairwise"], confidential=confidential_data(), report=make_report)
-    with pytest.raises(InputError, match=r"not what the run makes: the run holds the measure 'a-stranger', which no installed") as caught:
-        check_release(pack.folder, with_it, confidential=confidential_data(), report=lambda one: make_report(one).replace("1,024", "-"))
+    with pytest.raises(InputError, match=r"the run holds the measure 'a-stranger', which no installed") as caught:
+        release_run(with_it, tmp_path / "none", schemes=["pairwise"], confidential=confidential_data())
     assert "\n" not in str(caught.value)
+    pack = release_run(run, tmp_path / "pack", schemes=["pairwise"], confidential=confidential_data(), report=make_report)
     with pytest.raises(InputError, match=r"is or holds not what the run makes$"):
         check_release(pack.folder, run, confidential=confidential_data(), report=lambda one: make_report(one).replace("1,024", "-"))
