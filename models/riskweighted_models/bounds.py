@@ -8,10 +8,10 @@ import numpy as np
 from riskweighted.common.checks import is_number
 from riskweighted.common.counted import number_of
 from riskweighted.common.errors import InputError
+from riskweighted.common.found import FOUND
 
-__all__ = ["FOUND", "Bounds", "Found", "as_setting", "check_within", "checked_bounds", "interval_ends", "largest_of"]
+__all__ = ["Bounds", "Found", "as_setting", "check_within", "checked_bounds", "interval_ends", "largest_of"]
 
-FOUND = "found"  # after the two numbers of the setting
 _MOST, _MOST_SHARE = 10, 0.01  # records that may lie beyond bounds that were found
 
 

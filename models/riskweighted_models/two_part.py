@@ -14,6 +14,7 @@ import pytensor.tensor as pt
 from riskweighted.common.checks import is_number
 from riskweighted.common.counted import number_of
 from riskweighted.common.errors import FewRecordsWarning, InputError
+from riskweighted.common.found import found_numbers
 from riskweighted.common.frames import with_columns
 from riskweighted.common.settings import as_tuples
 from riskweighted.contract.centring import Centring
@@ -106,7 +107,8 @@ class TwoPart(OfFormula):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "support", checked_bounds(self.support))
-        codes = tuple(self.codes) if isinstance(self.codes, (tuple, list, np.ndarray)) else (self.codes,)
+        given, _ = found_numbers(self.codes)
+        codes = tuple(given) if isinstance(given, (tuple, list, np.ndarray)) else (given,)
         if not all(is_number(code) for code in codes) or len(set(codes)) < len(codes):
             raise InputError(f"codes must be different finite numbers, got {list(codes)!r}")
         object.__setattr__(self, "codes", tuple(float(code) for code in codes if code != 0))

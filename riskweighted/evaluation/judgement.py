@@ -1,5 +1,6 @@
 """The words of a verdict on a fit (`check_fit`), for who reads it without making one."""
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ __all__ = ["COST", "FITS", "JUDGED", "MISFITS", "MODEL", "UNJUDGED", "judged_row
 
 FITS, MISFITS, COST, UNJUDGED = "fits", "misfits", "cost", "not judged"
 JUDGED = (FITS, MISFITS)
+_NAMED_BY_VALUES = (checks.SPIKE.key, checks.LEVEL.key, checks.LEVEL_OF_GROUP.key)  # which a terminal does not show
 MODEL = checks.MODEL.key  # the row of the whole model
 
 
@@ -37,12 +39,13 @@ def worst_misfits(checks: "pd.DataFrame", most: int) -> list[str]:
 def _of_row(row: Mapping[str, object]) -> str:
     """The variable of a row of the checks, where there are several, its check and what of it."""
     variable = f"{row['variable']}, " if row.get("variable") else ""
-    return f"{variable}{str(row['check']).removeprefix('check-')} {row['parameter'] or ''}".rstrip()
+    parameter = "" if row["check"] in _NAMED_BY_VALUES else row["parameter"]
+    return f"{variable}{str(row['check']).removeprefix('check-')} {parameter or ''}".rstrip()
 
 
 def _differing(row: Mapping[str, object]) -> str:
     """How far a statistic is off; of a pair, where its distance from the model is largest."""
     true, synthetic = together(row["confidential"], row["synthetic"])
     if row["where"]:
-        return f"distance {synthetic} where chance gives {true}, most where {row['where']}"
+        return f"distance {synthetic} where chance gives {true}, most by {re.sub(r'=[^,;]*', '', str(row['where']))}"
     return f"{true} in the data, {synthetic} synthetic"

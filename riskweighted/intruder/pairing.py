@@ -11,7 +11,7 @@ from riskweighted.common.errors import InputError, RiskWeightedWarning, listing
 from riskweighted.common.frames import refuse_infinite, require_columns
 from riskweighted.intruder.patterns import cells
 from riskweighted.intruder.scenario import Scenario
-from riskweighted.intruder.statuses import MISSING, Statuses, status_name
+from riskweighted.intruder.statuses import MISSING, Statuses
 
 __all__ = ["Frames", "PairingError", "as_comparable", "as_frames", "check_synthetic", "check_values", "in_kinds", "pair"]
 
@@ -111,11 +111,8 @@ def check_values(confidential: pd.Series, synthetic: pd.Series, scenario: Scenar
         return
     known, theirs = known or scenario.statuses(confidential), scenario.statuses(synthetic)
     for status in sorted({*theirs.present} - {MISSING, *known.present}):
-        code = status_name(status, scenario.codes_of(str(synthetic.name)))
         count = int((theirs.status == status).sum())
-        raise InputError(
-            f"{what}: {synthetic.name!r} is the special code {code} in {count} of {n} records and in none of the confidential data"
-        )
+        raise InputError(f"{what}: {synthetic.name!r} is a special code in {count} of {n} records and in none of the confidential data")
     if not theirs.is_amount.any():
         raise InputError(f"{what}: {synthetic.name!r} holds missing values and special codes only, the confidential data amounts too")
 

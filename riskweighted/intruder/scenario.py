@@ -9,6 +9,7 @@ import pandas as pd
 
 from riskweighted.common.checks import check_choice, check_names, check_number
 from riskweighted.common.errors import InputError, listing
+from riskweighted.common.found import found_number
 from riskweighted.common.frames import refuse_infinite, require_columns
 from riskweighted.common.groups import most_categories
 from riskweighted.common.native import Frame, as_pandas
@@ -57,7 +58,8 @@ class Scenario:
         A record alone in its pattern: ``"protect"`` sets its confidential risk to 1 and its weight to 0,
         ``"paper"`` follows eq. 2 as printed (risk 0, weight 1), ``"error"`` refuses.
     min_radius : float, default 0
-        Floor of the half-width in the variable's units, for values near zero.
+        Floor of the half-width in the variable's units, for values near zero. Like a radius and codes, it may be marked as found in the
+        data, ``[500, "found"]``: a release then says that, and not the number.
     categorical : str or sequence of str
         Synthetic variables to be matched by equality although they look like measurements: numbers that are codes, or text of more
         different values than a fifth of the records (and than 20).
@@ -101,6 +103,11 @@ class Scenario:
         self._require_synthetic(self.categorical, "categorical")
         check_choice(self.boundary, ("closed", "open"), "boundary")
         check_choice(self.singletons, ("protect", "paper", "error"), "singletons")
+        for what in ("radius", "min_radius"):
+            given = getattr(self, what)
+            several = isinstance(given, Mapping)
+            read = {name: found_number(each) for name, each in given.items()} if several else found_number(given)
+            object.__setattr__(self, what, read)
         check_number(self.min_radius, "min_radius", least=0)
         for radius in self._by_variable("radius"):
             check_number(radius, "radius", least=0)
@@ -168,10 +175,11 @@ class Scenario:
     def radius_of(self, variable: str) -> float:
         """The radius for one numeric synthetic variable."""
         if not isinstance(self.radius, Mapping):
-            return float(self.radius)
+            return self.radius
         if variable not in self.radius:
             raise InputError(f"radius gives none for {variable!r}; it has {listing(self.radius)}")
-        return float(self.radius[variable])
+        radius: float = self.radius[variable]
+        return radius
 
     def kind_of(self, variable: str) -> Kind:
         """Whether the radius of a numeric synthetic variable is a share of its value or a number in its units."""

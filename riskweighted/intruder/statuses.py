@@ -12,6 +12,7 @@ import pandas as pd
 
 from riskweighted.common.checks import check_number
 from riskweighted.common.errors import InputError
+from riskweighted.common.found import FoundNumbers, found_numbers
 
 __all__ = ["AMOUNT", "MISSING", "Statuses", "check_codes", "ends_of_code", "find_statuses", "status_name"]
 
@@ -69,10 +70,11 @@ def check_codes(given: object) -> dict[str, tuple[float, ...]]:
         raise InputError(f"codes must be a table of special codes by variable, such as income = [-8], got {type(given).__name__}")
     checked: dict[str, tuple[float, ...]] = {}
     for name, codes in given.items():
+        codes, found = found_numbers(codes)
         several = list(codes) if isinstance(codes, (list, tuple, np.ndarray)) else [codes]
         for code in several:
             check_number(code, f"codes of {name!r}")
-        checked[name] = tuple(float(code) for code in several)
+        checked[name] = (FoundNumbers if found else tuple)(float(code) for code in several)
         if not several or len(set(checked[name])) < len(several):
             raise InputError(f"codes of {name!r} must be one special code or several different ones, got {len(several)}")
     return checked

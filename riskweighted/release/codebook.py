@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
+from riskweighted.common.found import NOT_SHOWN, is_found
 from riskweighted.common.frames import own_value_for_each, with_columns
 from riskweighted.common.numbers import exactly
 from riskweighted.common.text import escape_markdown, for_spreadsheet
@@ -101,7 +102,7 @@ def _middle(column: pd.Series, codes: Sequence[float]) -> str:
     statuses = find_statuses(column, codes)
     low, high = np.quantile(statuses.amounts, [0.05, 0.95]) if statuses.is_amount.any() else (np.nan, np.nan)
     held = [status_name(status, codes) for status in statuses.present if status != MISSING]
-    special = f"; special codes, no amounts: {', '.join(held)}" if held else ""
+    special = f"; special codes, no amounts: {NOT_SHOWN if is_found(codes) else ', '.join(held)}" if held else ""
     return f"90 % of the synthetic {'amounts' if held else 'values'} lie between {_three_digits(low)} and {_three_digits(high)}{special}"
 
 

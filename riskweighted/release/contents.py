@@ -14,6 +14,7 @@ from riskweighted.common.atomic import write_file
 from riskweighted.common.datasets import Datasets
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash
+from riskweighted.common.found import hide_found, is_found
 from riskweighted.common.numbers import exactly
 from riskweighted.common.settings import to_table
 from riskweighted.common.text import for_spreadsheet
@@ -165,7 +166,8 @@ def write_pack(contents: Contents, folder: Path, hashes: Mapping[str, str] | Non
     write_file(folder / "codebook.md", f"# Codebook\n\nSYNTHETIC DATA: see the column 'status'.\n\n{codebook_markdown(book)}")
     every = [name for scheme in contents.schemes for kind in contents.formats for name in files[scheme][kind]]
     made_by = run.manifest["versions"]["riskweighted"]
-    write_file(folder / "codebook.xml", ddi_codebook(datasets, book, every, special_codes(run), f"riskweighted {made_by}", described))
+    public = {name: () if is_found(stated) else stated for name, stated in special_codes(run).items()}
+    write_file(folder / "codebook.xml", ddi_codebook(datasets, book, every, public, f"riskweighted {made_by}", described))
     codes = _write_combining(contents, first, files[first], folder)
     if contents.report is not None:
         write_file(folder / "report.html", contents.report(run))
@@ -300,7 +302,7 @@ def _columns(names: Sequence[str]) -> str:
 
 def _write_manifest(contents: Contents, source: str, folder: Path, hashes: Mapping[str, str]) -> None:
     """SHA-256 of every other file, versions and settings; of the confidential data the file's name only."""
-    settings = json.loads(json.dumps(contents.run.manifest["settings"]))
+    settings = hide_found(json.loads(json.dumps(contents.run.manifest["settings"])))
     for rules in ("implied", "sums"):  # which `init` finds in the data, and which name levels and codes
         settings.get("synthesizer", {}).pop(rules, None)
     for name in ("path", "variables"):

@@ -6,6 +6,7 @@ Found are
   number in 1,000 of that many digits is a sensitive value;
 - 5 or more different weights, per-record risks or posterior draws of at least 6 digits that no table of aggregates holds;
 - 20 values of one of these columns, small counts too, in the order of the records, alone or as a column of a table;
+- a setting that is marked as found in the data, with its number: ``[500, "found"]``;
 - an embedded file (a ``data:`` address or base64) that is neither a picture nor a font.
 
 Not found are single values that are rounded, coded, written with a decimal comma or within a word, short numbers out of
@@ -35,6 +36,7 @@ _FEW = 5  # aggregates, such as a share or a maximum, can equal the risk of a re
 _RUN = 20
 _MOST_COLUMNS = 10  # of a table whose cells stand between two values of one column
 _NUMBER = re.compile(r"(?<![\w.+/])[-+\u2212]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?!\w)")
+_FOUND = re.compile(r"\[[^\[\]]*\d[^\[\]]*,\s*[\"']found[\"']\s*\]")
 _GROUPS = re.compile("(?<=\\d)[,'_\u00a0\u2009\u202f](?=\\d{3}(?!\\d))")
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/_-]{60,}\s*)+={0,2}")
 _ADDRESS = re.compile(r"data:([\w.+-]+/[\w.+-]+)?((?:;[\w.=+-]+)*),([^\"'\s)<>]*)")
@@ -125,6 +127,8 @@ def problems_in_text(text: str, secrets: TextSecrets) -> list[str]:
     """What a text must not hold, one line each; no value is quoted."""
     problems: dict[str, None] = {}
     for part in _readings(text, problems):
+        if _FOUND.search(part):
+            problems["a setting that was found in the data"] = None
         numbers = _rounded(np.array([float(token.replace("\u2212", "-")) for token in _NUMBER.findall(part)]))
         if len(numbers) == 0:
             continue

@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from riskweighted.common.found import hide_found
 from riskweighted.evaluation.summary import FIT_COLUMNS
 from riskweighted.evaluation.tables import statistics_of
 from riskweighted.reports.disclosure import View, outside, releasable
@@ -53,7 +54,7 @@ def disclosure_record(run: FinishedRun, schemes: Sequence[str], source: str) -> 
             "synthesized": list(run.study.variables),
             "unaltered": [str(name) for name in released if name not in run.study.variables],
         },
-        "scenario": {name: scenario[name] for name in _SCENARIO if name in scenario},
+        "scenario": {name: hide_found(scenario[name]) for name in _SCENARIO if name in scenario},
         "minimum_count": MINIMUM_COUNT,
         "fits": {scheme: _fit(tables["summary"], scheme) for scheme in schemes},
         "verdicts": verdict_records(run.verdicts, schemes, view),

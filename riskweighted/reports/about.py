@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.fingerprints import file_hash
+from riskweighted.common.found import hide_found
 from riskweighted.common.numbers import exactly, together
 from riskweighted.common.settings import flat
 from riskweighted.common.survey import survey_weights
@@ -15,7 +16,7 @@ from riskweighted.evaluation.tables import Statistic, by_label
 from riskweighted.measures import expected
 from riskweighted.reports.blocks import Column, DataTable, Group, Section, Term, make_table
 from riskweighted.reports.disclosure import withheld_note
-from riskweighted.reports.glossary import ball_rule
+from riskweighted.reports.glossary import ball_rule, codes_in_words
 from riskweighted.reports.source import Source
 from riskweighted.reports.summary import summary_table
 from riskweighted.reports.wording import main_columns, main_table, symbol_of
@@ -33,7 +34,8 @@ def about_section(source: Source) -> Section:
     paragraphs = [
         f"{view.records:,} records. {_replaced(source)} ({study.synthesizer.name}), {study.release.L} synthetic datasets for each "
         f"weighting scheme. Beside {'it' if len(source.variables) == 1 else 'them'} leave unaltered: {unaltered}; nothing else does.",
-        f"The intruder is taken to know {known} of a record, and to look for its {', '.join(scenario.synthetic)}. {ball_rule(scenario)}",
+        f"The intruder is taken to know {known} of a record, and to look for its {', '.join(scenario.synthetic)}. "
+        f"{ball_rule(scenario, view.internal)}",
         "A scheme's weights say how much of each record the model is told; 1 is all.",
         *_gained(source),
     ]
@@ -54,7 +56,8 @@ def about_section(source: Source) -> Section:
             f"multiples of {m}, and below {m} only that is said; every bin of a figure holds at least {m} confidential records; quantiles "
             f"have 3 significant digits, or fewer until {m} confidential records round to the same number."
         )
-    given = ((name, value) for name, value in flat(run.manifest["settings"]) if value is not None and value != [])
+    stated = run.manifest["settings"] if view.internal else hide_found(run.manifest["settings"])
+    given = ((name, value) for name, value in flat(stated) if value is not None and value != [])
     told = [(name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)) for name, value in given]
     if not view.internal:  # rules that `init` finds in the data name levels and codes
         told = [(name, value) for name, value in told if not name.startswith(("synthesizer.implied", "synthesizer.sums"))]
@@ -90,7 +93,7 @@ def _replaced(source: Source) -> str:
     first, *others = source.variables
     if not others:
         return f"The variable {first} was replaced by draws from a model"
-    codes = ", ".join(f"{exactly(code)} of {name}" for name in source.variables for code in source.codes(name))
+    codes = codes_in_words({name: source.codes(name) for name in source.variables}, source.view.internal)
     apart = f"Missing values and special codes ({codes}) are no amounts; they are drawn too, and shown apart. " if codes else ""
     return f"{apart}The variables {', '.join(source.variables)} were replaced by draws from models, one after the other"
 

@@ -54,7 +54,8 @@ def _bounds(source: Source) -> list[str]:
         if isinstance(bounds, (list, tuple)):
             low, high = ("open" if end is None or np.isinf(end) else exactly(end) for end in bounds[:2])
             which = "the public bounds that the study states" if len(bounds) == 2 else "bounds found in the data, which are not public"
-            lines.append(f"Draws of {name} lie within {which}, {low} to {high}.")
+            shown = f"{low} to {high}" if len(bounds) == 2 or source.view.internal else "and not shown"
+            lines.append(f"Draws of {name} lie within {which}, {shown}.")
     without = [name for name, bounds in stated.items() if not isinstance(bounds, (list, tuple))]
     if without:
         lines.append(f"No public bounds of {', '.join(without)} are stated: only the model limits how far such values reach.")

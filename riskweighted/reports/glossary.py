@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pandas as pd
 
+from riskweighted.common.found import NOT_SHOWN, is_found
 from riskweighted.common.numbers import exactly
 from riskweighted.common.text import plain
 from riskweighted.evaluation.summary import CONVERGED, FITS, LARGEST_R_HAT, MEAN_WEIGHT, SummaryColumn
@@ -17,7 +18,7 @@ from riskweighted.runs.finished import FinishedRun
 from riskweighted.sampling.convergence import ESS_LIMIT, R_HAT_LIMIT
 from riskweighted.sampling.loo import K_LIMIT
 
-__all__ = ["RISKIER", "Glossary", "RunGlossary", "ball_rule"]
+__all__ = ["RISKIER", "Glossary", "RunGlossary", "ball_rule", "codes_in_words"]
 
 RISKIER = "Higher is riskier."
 _HU = (
@@ -107,15 +108,24 @@ _FIXED = {  # by key: title, definition, boundary, direction
 _WIDTH = {"relative": "times the absolute confidential value", "absolute": "in the variable's units"}
 
 
-def ball_rule(scenario: Scenario) -> str:
-    """How close is close, in a sentence."""
+def codes_in_words(codes: Mapping[str, tuple[float, ...]], internal: bool) -> str:
+    """Special codes of variables; outside the agency those that were found in the data are not shown."""
+    hidden = [name for name, of_name in codes.items() if is_found(of_name) and not internal]
+    shown = (f"{exactly(code)} of {name}" for name, of_name in codes.items() if name not in hidden for code in of_name)
+    return ", ".join([*shown, *(f"of {name}, {NOT_SHOWN}" for name in hidden)])
+
+
+def ball_rule(scenario: Scenario, internal: bool = True) -> str:
+    """How close is close, in a sentence; `internal`: with numbers that were found in the data."""
     numeric = scenario.radius if isinstance(scenario.radius, Mapping) else scenario.synthetic
-    widths = {name: f"{exactly(scenario.radius_of(name))} {_WIDTH[scenario.kind_of(name)]}" for name in numeric}
+    radii = {name: scenario.radius_of(name) for name in numeric}
+    told = {name: f"{NOT_SHOWN}," if is_found(radius) and not internal else exactly(radius) for name, radius in radii.items()}
+    widths = {name: f"{told[name]} {_WIDTH[scenario.kind_of(name)]}" for name in numeric}
     alike = len(set(widths.values())) == 1
     width = next(iter(widths.values())) if alike else ", ".join(f"{text} for {name}" for name, text in widths.items())
     edge = "inside" if scenario.boundary == "closed" else "outside"
     sides = f"a value exactly on its edge counts as {edge} ({scenario.boundary} ball)"
-    codes = ", ".join(f"{exactly(code)} of {name}" for name in scenario.codes for code in scenario.codes_of(name))
+    codes = codes_in_words({name: scenario.codes_of(name) for name in scenario.codes}, internal)
     special = f" A missing value is near a missing one only, and a special code ({codes}) near the same code only." if codes else ""
     return f"The ball about a confidential value has half-width {width}; {sides}.{special}"
 
@@ -129,8 +139,8 @@ def _named(words: str, statistic: Statistic) -> str:
 class Glossary:
     """Terms in the order in which they were first needed, of measures whose definitions are given."""
 
-    def __init__(self, scenario: Scenario, level: float = 0.95) -> None:
-        self.ball = ball_rule(scenario)  # said once, and beside every term of a risk
+    def __init__(self, scenario: Scenario, level: float = 0.95, internal: bool = True) -> None:
+        self.ball = ball_rule(scenario, internal)  # said once, and beside every term of a risk
         self.introduction = f"{_HU} {self.ball}"
         self._level = level
         self._terms: dict[str, Term] = {}
@@ -178,8 +188,8 @@ class Glossary:
 class RunGlossary(Glossary):
     """The same, by the definitions of a run."""
 
-    def __init__(self, run: FinishedRun) -> None:
-        super().__init__(run.study.evaluating_scenario(), run.study.evaluation.level)
+    def __init__(self, run: FinishedRun, internal: bool = True) -> None:
+        super().__init__(run.study.evaluating_scenario(), run.study.evaluation.level, internal)
         self._run = run
 
     def risk(self, statistic: Statistic) -> Term:

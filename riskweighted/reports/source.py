@@ -129,7 +129,7 @@ def gather(run: FinishedRun, internal: bool, confidential: pd.DataFrame | str | 
         run,
         data,
         View(internal, minimum_count, records, digits, _decimals(run, data)),
-        RunGlossary(run),
+        RunGlossary(run, internal),
         withheld,
         verdicts,
         checks,

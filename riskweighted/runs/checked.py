@@ -143,8 +143,8 @@ def _sparse_levels(prepared: PreparedSequence, weights: Mapping[str, pd.DataFram
             sparse[scheme] = (*sparse.get(scheme, ()), *names)
             if names:
                 warnings.warn(
-                    f"scheme {scheme!r}: {len(names)} of {len(members)} levels of the predictors have weights that sum to less than "
-                    f"{SPARSE:g}: {listing(names)}; the prior decides what is drawn there; merge them, or set public bounds (support)",
+                    f"scheme {scheme!r}: {len(names)} of {len(members)} levels of the predictors of {link.variable!r} have weights that "
+                    f"sum to less than {SPARSE:g}: the prior decides what is drawn there; merge them, or set public bounds (support)",
                     SparseLevelWarning,
                     stacklevel=4,
                 )

@@ -69,8 +69,8 @@ class Column:
     ``type``: "number", "whole number", "text", "truth value", "date" or "nothing". ``use``: "amount", "levels" or "year", or why it is of
     no use. ``codes``: likely special codes, at an end of the column and apart from the rest (values of the data), ``of_codes`` their share.
     ``spikes``: values but 0 and codes that at least 2 % of the amounts share, and thrice what a value has on average. ``multiples``: by
-    unit the share of the amounts but 0 that are multiples of it. ``amounts``: numbers without gaps and codes. ``coded``: text that reads as
-    numbers and is codes. Confidential.
+    unit the share of the amounts but 0 that are multiples of it. ``amounts``: numbers without gaps and codes; ``coded``: text that reads as
+    numbers and is codes; ``codes_stated``: whether the file, or what describes it, declares all codes, which are then public. Confidential.
     """
 
     name: str
@@ -89,6 +89,7 @@ class Column:
     precision: float | None = None
     amounts: np.ndarray = field(default_factory=lambda: np.empty(0), repr=False)
     coded: bool = False
+    codes_stated: bool = False
 
     @property
     def is_number(self) -> bool:
@@ -220,6 +221,7 @@ def _look_at_numbers(column: pd.Series, name: str, kind: str, missing: int, coun
         shares.get(MULTIPLE.key, {}),
         find_precision(pd.Series(amounts)) if use == AMOUNT else None,
         amounts,
+        bool(codes) and bool(np.all(stated.is_missing(pd.Series(codes, dtype=float)))),
     )
 
 

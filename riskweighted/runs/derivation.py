@@ -11,6 +11,7 @@ import pandas as pd
 from riskweighted.common.errors import DerivedWarning, InputError, listing
 from riskweighted.derivation.derived import REFUSE, derived
 from riskweighted.derivation.judging import COARSENING, STATUS
+from riskweighted.runs.file_order import order_told
 from riskweighted.runs.study import AUTO, Study
 
 __all__ = ["check_derived", "how_told", "refuse_derived", "undeclared"]

@@ -1,11 +1,12 @@
 """A suggested study as the text of a study file in which every line says why it stands there."""
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from riskweighted.common.checks import path_from
+from riskweighted.common.found import marked
 from riskweighted.common.settings import as_toml
 from riskweighted.common.text import plain
 from riskweighted.data.layout import CsvLayout
@@ -119,8 +120,8 @@ def _scenario(suggestion: Suggestion) -> list[str]:
     lines += _radius([column for column in targets if column.is_number and len(column.amounts)])
     least = min_radius_of(targets)
     if least:
-        lines += _set("min_radius", least, "in the variable's units: a fifth of next to nothing is next to nothing. Adjust it")
-    coded = {column.name: [_whole(code) for code in column.codes] for column in targets if column.codes}
+        lines += _set("min_radius", marked(least), "in the variable's units: a fifth of next to nothing is next to nothing. Adjust it")
+    coded = {column.name: _codes(column, column.codes) for column in targets if column.codes}
     if coded:
         lines.append(f"# Likely special codes, found in the data ({_code_shares(targets)}): no amounts. Check them in the documentation")
         lines.append(f"codes = {_inline(coded)}")
@@ -138,6 +139,12 @@ def _code_shares(targets: list[Column]) -> str:
     return ", ".join(f"{_share(column.of_codes)} of {plain(column.name)}" for column in targets if column.codes)
 
 
+def _codes(column: Column, codes: Sequence[float]) -> list[Any]:
+    """Codes as a setting; those that nobody declares are marked as found in the data."""
+    whole: list[Any] = [_whole(code) for code in codes]
+    return whole if column.codes_stated or not column.codes else marked(whole)
+
+
 def _whole(value: float) -> int | float:
     return int(value) if float(value).is_integer() else value
 
@@ -147,7 +154,7 @@ def _radius(numbers: list[Column]) -> list[str]:
     if not numbers:
         return ["# levels are matched by equality: no radius"]
     radii = {column.name: radius_of(column) for column in numbers}
-    values = {name: radius for name, (radius, _) in radii.items()}
+    values = {name: marked(radius) if kind == "absolute" else radius for name, (radius, kind) in radii.items()}
     kinds = {name: kind for name, (_, kind) in radii.items() if kind == "absolute"}
     if not kinds:
         return _set("radius", 0.2, "within 20 % of the true value counts as close")
@@ -193,7 +200,7 @@ def _chain(suggestion: Suggestion) -> list[str]:
         header = as_toml({"variables": {name: {}}}, "synthesizer").strip().splitlines()[-1].replace("[variables", "[synthesizer.variables")
         lines += ["", header, *_remark(f"{suggestion.models[name] or 'a model by type'}: {_why_model(suggestion, column)}")]
         if codes := suggestion.codes_of(name):
-            lines += _set("codes", [_whole(code) for code in codes], "found in the data; each has a share of its own")
+            lines += _set("codes", _codes(column, codes), "found in the data; each has a share of its own")
         lines += _bounds(suggestion, column)
     return lines
 
