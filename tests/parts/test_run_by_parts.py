@@ -345,7 +345,8 @@ def test_a_run_that_was_killed_goes_on(folder, run):
     process.kill()
     process.wait()
     psutil.wait_procs(children, timeout=30)
-    assert not seen  # identifiers were shuffled there
+    told = [path for path in seen if ".partd" in path.as_posix() or path.suffix not in ("", ".crt", ".pem")]
+    assert not told  # keys of the run's workers lie there while they are read; identifiers were shuffled there
     assert sorted(path.name for path in place.iterdir()) == ["job.py", "out.partial", "parts", "study.toml", "tmp"]
     for stage in ("weighed", "fitted-0", "measured"):  # where earlier versions looked for pickles
         for work in partial.glob("work-*"):
