@@ -39,8 +39,13 @@ def worst_misfits(checks: "pd.DataFrame", most: int) -> list[str]:
 def _of_row(row: Mapping[str, object]) -> str:
     """The variable of a row of the checks, where there are several, its check and what of it."""
     variable = f"{row['variable']}, " if row.get("variable") else ""
-    parameter = "" if row["check"] in _NAMED_BY_VALUES else row["parameter"]
-    return f"{variable}{str(row['check']).removeprefix('check-')} {parameter or ''}".rstrip()
+    parameter = "" if row["check"] in _NAMED_BY_VALUES else _columns_of(row["parameter"])
+    return f"{variable}{str(row['check']).removeprefix('check-')} {parameter}".rstrip()
+
+
+def _columns_of(groups: object) -> str:
+    """The columns of groups of records, without the levels that make them."""
+    return re.sub("=[^,;]*", "", str(groups or ""))
 
 
 def _differing(row: Mapping[str, object]) -> str:

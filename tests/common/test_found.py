@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from finished_run import finished_run
 
@@ -10,6 +11,7 @@ from riskweighted.common.errors import InputError
 from riskweighted.common.found import NOT_SHOWN, hide_found, is_found
 from riskweighted.common.settings import as_toml, from_table, to_table
 from riskweighted.contract.special_codes import stated_codes
+from riskweighted.evaluation.judgement import MISFITS, worst_misfits
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.release.leak_text import make_text_secrets, problems_in_text
 from riskweighted.release.pack import release_run
@@ -63,3 +65,13 @@ def test_no_file_of_a_pack_holds_a_found_number(tmp_path, monkeypatch):
     told = "".join(path.read_text() for path in pack.rglob("*") if path.suffix in (".json", ".md", ".html", ".py", ".txt", ".R"))
     assert NOT_SHOWN in told
     assert not any(number in told for number in ("4321.5", "76543", "987654"))
+
+
+@pytest.mark.quick
+def test_the_worst_misfit_names_no_value_and_no_level():
+    row = {"variable": "pay", "effect": 1.0, "threshold": 0.1, "confidential": 0.081, "synthetic": 0.02, "verdict": MISFITS}
+    told = [{"check": "check-spike", "parameter": "99.48431564", "where": ""}, {"check": "check-level", "parameter": "nun", "where": ""}]
+    told.append({"check": "check-pair", "parameter": "pay and rank", "where": "rank=nun"})
+    lines = worst_misfits(pd.DataFrame([{**row, **each} for each in told]), 3)
+    assert lines[0] == "pay, spike: 0.081 in the data, 0.020 synthetic"
+    assert not any(word in line for line in lines for word in ("99.48", "nun"))

@@ -133,3 +133,13 @@ def test_the_example_policy_comes_with_the_package():
 def test_wrong_thresholds_are_refused(table, named):
     with pytest.raises(InputError, match=named):
         Thresholds.from_table(table, "thresholds")
+
+
+@pytest.mark.quick
+def test_a_fit_with_some_divergences_passes_and_says_why():
+    given = tables(converged=("warn", "yes"))
+    given["convergence"] = pd.DataFrame({"label": ["a", "b"], "converged": ["True", "True"], "divergences": [3, 0], "judged": True})
+    found = {each.label: each for each in find_verdicts(Thresholds(), given) if each.statistic.key == "converged"}
+    assert found["a"].verdict == found["b"].verdict == PASS
+    assert "3 divergences" in found["a"].why
+    assert found["b"].why == ""
