@@ -20,6 +20,7 @@ from riskweighted.design.tables import Tables
 from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sequence.blocks import Block, Link, PreparedSequence
 from riskweighted.sequence.outcomes import Outcomes
+from riskweighted.sequence.rule_kinds import Order
 from riskweighted.sequence.rules import any_broken
 from riskweighted.sequence.ruling import Ruling, chosen
 
@@ -108,10 +109,41 @@ class Drawing:
                 rows = np.setdiff1d(rows, np.concatenate(stuck))
             if not len(rows):
                 return values
+        if link.decider is None and all(isinstance(rule, Order) for rule in checked):
+            values[rows] = self._within(link, frame, encoded, thetas, rng, rows, precision_of(precision, link.variable))
+            drawn = frame.assign(**{link.variable: outcomes.column(values)})
+            if not (any_broken(checked, drawn) | np.isnan(values))[rows].any():
+                return values
         if link.decider is None or stuck is None:
             raise rules.unmet(drawn, link.variable, ROUNDS)
         stuck.append(rows)
         return values
+
+    def _within(
+        self,
+        link: Link,
+        frame: pd.DataFrame,
+        encoded: Mapping[str, Distinct],
+        thetas: Thetas,
+        rng: np.random.Generator,
+        rows: np.ndarray,
+        precision: float | None,
+    ) -> np.ndarray:
+        """Numbers of some rows from their model between what the orders leave, (m,), where draws hardly land; NaN where it cannot say."""
+        block, ends = link.values, {True: np.full(len(rows), np.inf), False: np.full(len(rows), -np.inf)}
+        for rule in self.prepared.rules.redrawn(link.variable, not link.levels) if block is not None else ():
+            above, tighter = rule.names[0] == link.variable, np.fmin if rule.names[0] == link.variable else np.fmax
+            ends[above] = tighter(ends[above], rule.amounts(frame.iloc[rows])[int(above)])
+        if block is None:
+            return np.full(len(rows), np.nan)
+        fit = self.blocks[block.name]
+        records = fit.synthesizer.distribution(thetas[block.name], self.at(block, frame, encoded, rows))
+        inverse = getattr(records, "inverse", None)
+        if inverse is None or link.levels:
+            return np.full(len(rows), np.nan)
+        numbers = np.asarray(inverse(ends[False], ends[True], rng.random(len(rows))))
+        rounded = fit.rounded(np.where(np.isnan(numbers), 0.0, numbers), precision)
+        return np.where(np.isnan(numbers), np.nan, self.outcomes[link.variable].drawn(rounded))
 
     def values_at(
         self,

@@ -114,9 +114,14 @@ class Order:
     def names(self) -> tuple[str, ...]:
         return self.low, self.high
 
+    def amounts(self, frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+        """Both columns of a frame, (n,) each; NaN where they hold no amount."""
+        low, high = (_amounts(frame[name], codes, self.place, "an order") for name, codes in zip(self.names, self.codes, strict=True))
+        return low, high
+
     def broken(self, frame: pd.DataFrame) -> np.ndarray:
         """Which records stand in the other order, bool (n,)."""
-        low, high = (_amounts(frame[name], codes, self.place, "an order") for name, codes in zip(self.names, self.codes, strict=True))
+        low, high = self.amounts(frame)
         return np.asarray(low > high, dtype=bool)
 
 

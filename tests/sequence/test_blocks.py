@@ -233,6 +233,20 @@ def test_rules_are_obeyed_by_drawing_again_not_by_moving():
     assert set(ends.index) == {3, 5, 6}
 
 
+@pytest.mark.filterwarnings("ignore::riskweighted.common.errors.ConvergenceWarning")
+@pytest.mark.parametrize("order", [["cost", "output"], ["output", "cost"]])
+def test_an_order_that_hardly_any_draw_keeps_ends_nothing(order):
+    rng, sign = np.random.default_rng(6), 1 if order[0] == "cost" else -1
+    firms = pd.DataFrame({"output": np.exp(rng.normal(5, 0.3, 200)).round(2)})
+    firms["cost"] = (firms["output"] * rng.uniform(0.3, 0.9, 200) ** sign).round(2)
+    firms.loc[7, ["output", "cost"]] = np.exp(5 - 3 * sign).round(2)
+    settings = {"cost": {"model": "transformation", "support": [0, 1e5]}}
+    made = rw.load_synthesizer("sequential")(["cost"], predictors=[], settings=settings, order=[order])
+    fit = rw.fit(made, firms, random_seed=1, draws=100, tune=100, chains=2, engine="importance")
+    for frame in fit.synthesize(2, random_seed=2):
+        assert (frame[order[0]] <= frame[order[1]]).all()
+
+
 def test_records_that_break_a_rule_are_counted_or_left_out(data):
     broken = data.copy()
     broken.loc[broken.index[broken["smoke"] == "NO"][:3], "cigarettes"] = 10
