@@ -149,7 +149,7 @@ def sort_centres(confidential: pd.DataFrame, scenario: Scenario, patterns: Patte
             size = len(distinct) + 2
         cell, codes = numbered(cell * size + levels)
         divisions.append(Division(name, distinct, size, codes))
-    values = {name: (amount.values, *scenario.balls(name, amount.values)) for name, amount in amounts.items()}
+    values = {name: (amount.values, *scenario.balls(name, amount.values, amount.is_amount)) for name, amount in amounts.items()}
     everywhere = np.zeros(len(confidential))
     centres = values.values() if values else [(everywhere, everywhere, everywhere)]
     return Centres(scenario, patterns.codes, amounts, tuple(divisions), tuple(sort_balls(cell, *ends) for ends in centres))

@@ -53,7 +53,8 @@ class Scenario:
         A mapping gives the kind of each numeric synthetic variable; one that it leaves out is relative.
     boundary : {"closed", "open"}
         Whether a value exactly on the boundary lies in the ball. ``"open"`` is the rule of the R package
-        IdentificationRiskCalculation. A ball of radius zero is the value itself under both rules.
+        IdentificationRiskCalculation. Radius 0 asks for equality under both rules; a share of a value of zero makes an open ball
+        that holds the record alone.
     singletons : {"protect", "paper", "error"}
         A record alone in its pattern: ``"protect"`` sets its confidential risk to 1 and its weight to 0,
         ``"paper"`` follows eq. 2 as printed (risk 0, weight 1), ``"error"`` refuses.
@@ -200,11 +201,12 @@ class Scenario:
         """Which values of a numeric synthetic variable are amounts, missing or special codes, and the amounts; (n,) each."""
         return find_statuses(column, self.codes_of(str(column.name)))
 
-    def balls(self, variable: str, values: np.ndarray) -> Balls:
+    def balls(self, variable: str, values: np.ndarray, is_amount: np.ndarray | bool = True) -> Balls:
         """Ball of every amount (METHODS section 1): [y - r abs(y), y + r abs(y)] on the original scale.
 
         An open ball is returned as the closed one between the next floating-point numbers, so that one search
-        serves both rules. Every record lies in its own ball.
+        serves both rules; one of no width (a share of zero) holds nothing, and its lower end is the number after its upper end. What
+        stands in the place of missing values and codes (where not `is_amount`) holds itself.
         """
         half = np.full(len(values), self.radius_of(variable))
         if self.kind_of(variable) == "relative":
@@ -212,8 +214,9 @@ class Scenario:
         half = np.maximum(half, self.min_radius)
         lower, upper = values - half, values + half
         if self.boundary == "open":
-            lower = np.minimum(np.nextafter(lower, np.inf), values)
-            upper = np.maximum(np.nextafter(upper, -np.inf), values)
+            empty = (half == 0) & (self.radius_of(variable) > 0) & is_amount
+            lower = np.where(empty, np.nextafter(values, np.inf), np.minimum(np.nextafter(lower, np.inf), values))
+            upper = np.where(empty, values, np.maximum(np.nextafter(upper, -np.inf), values))
         return Balls(lower, upper)
 
     def check(self, data: Frame, what: str = "confidential data") -> None:

@@ -36,7 +36,7 @@ def _by_record(values: np.ndarray, line: Line) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class SortedBalls:
-    """n closed balls in cells; made by `sort_balls`.
+    """n closed balls in cells, of which one is empty whose lower end is the number after its upper end; made by `sort_balls`.
 
     ``cell``, ``centres``, ``lower``, ``upper`` (n,): by record what a ball is around, and its ends; the others are the same sorted.
     """
@@ -55,9 +55,14 @@ class SortedBalls:
         return self._runs(cell, values, _sort(values, cell, cells, ordered=False))
 
     def hold_centres(self) -> "Runs":
-        """Which centres lie in which ball."""
+        """Which centres lie in which ball; each in its own, which holds nothing else where it is empty."""
         runs = self._runs(self.cell, self.centres, self.by_centre)
         runs.__dict__["order"] = self.by_centre.order
+        empty = self.upper < self.lower
+        if empty.any():
+            for places, ends, after in ((runs.opening, self.by_lower, 0), (runs.closing, self.by_upper, 1)):
+                of_empty = empty[ends.order]
+                places[of_empty] = runs.rank[ends.order[of_empty]] + after
         return runs
 
     def _runs(self, cell: np.ndarray, values: np.ndarray, candidates: Line) -> "Runs":

@@ -18,7 +18,7 @@ from riskweighted.intruder.neighbours import compared_values
 from riskweighted.intruder.pairing import as_comparable
 from riskweighted.intruder.patterns import cells, known_patterns
 from riskweighted.intruder.scenario import Scenario
-from riskweighted.intruder.sorted_balls import find_runs
+from riskweighted.intruder.sorted_balls import find_runs, sort_balls
 
 __all__ = ["CorrectAttribution", "ReplicatedUniques", "Uniques", "correct_attribution", "replicated_uniques"]
 
@@ -154,8 +154,9 @@ def _matching_share(
     everywhere = np.zeros(length)
     runs = [] if compared.amounts else [find_runs(centre_cell, cell, everywhere, everywhere, everywhere)]
     for name, (mine, theirs) in compared.amounts.items():
-        lower, upper = scenario.balls(name, mine.values)
-        runs.append(find_runs(centre_cell, cell, pad(theirs.values), pad(lower), pad(upper)))
+        values, lower, upper = map(pad, (mine.values, *scenario.balls(name, mine.values, mine.is_amount)))
+        balls = sort_balls(centre_cell, values, lower, upper)
+        runs.append(balls.hold_centres() if candidates is centres else balls.hold(cell, pad(theirs.values)))
     matches = (runs[0] if len(runs) == 1 else Boxes(tuple(runs))).within[:n]
     size = np.bincount(key, minlength=centre_key.max() + 1)[centre_key]
     return np.asarray(np.divide(matches, size, out=np.full(n, np.nan), where=size > 0))

@@ -52,8 +52,12 @@ def drawn_balls(scenario: Scenario, target: str, values: np.ndarray, in_balls: b
     lower, upper = scenario.balls(target, values) if in_balls else (values, values)
     if precision is not None:
         slack = 1e-9 * np.maximum(np.abs(values) / precision, 1.0)
-        first, last = np.ceil(lower / precision - slack), np.floor(upper / precision + slack)
+        if in_balls and scenario.boundary == "open" and max(scenario.radius_of(target), scenario.min_radius) > 0:  # without the ends
+            first, last = np.floor(lower / precision + slack) + 1, np.ceil(upper / precision - slack) - 1
+        else:
+            first, last = np.ceil(lower / precision - slack), np.floor(upper / precision + slack)
         lower, upper = (first - 0.5) * precision, (last + 0.5) * precision
+    upper = np.maximum(lower, upper)  # of an empty ball, which has no mass
     drawn_as = {code: ends_of_code(code, precision) for code in codes}
     for status_of_code, ends in enumerate(drawn_as.values(), start=MISSING + 1):
         for side, end in zip((lower, upper), ends, strict=True):

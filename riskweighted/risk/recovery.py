@@ -136,8 +136,10 @@ def _near(candidates: np.ndarray, scenario: Scenario) -> np.ndarray:
     """Which candidates (C, m), the truth first, lie in the ball of the truth: amounts near it, or the same special code; (C, m)."""
     (name,) = scenario.synthetic
     kinds = [scenario.statuses(pd.Series(row, name=name)) for row in candidates]
-    lower, upper = scenario.balls(name, kinds[0].values)
-    return np.array([(one.status == kinds[0].status) & (lower <= one.values) & (one.values <= upper) for one in kinds])
+    lower, upper = scenario.balls(name, kinds[0].values, kinds[0].is_amount)
+    near = np.array([(one.status == kinds[0].status) & (lower <= one.values) & (one.values <= upper) for one in kinds])
+    near[0] = True  # the truth, in an open ball of no width too
+    return near
 
 
 def _clip(fit: "Fit", frame: pd.DataFrame) -> Callable[[ByVariable], ByVariable] | None:

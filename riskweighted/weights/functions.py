@@ -138,7 +138,7 @@ class OwnWeights(RiskWeights):
         if statuses is not None and not centres.divisions:
             cell = np.where(statuses.status == 0, cell, -1)
         amounts = np.zeros(len(column)) if statuses is None else statuses.values
-        lower, upper = (amounts, amounts) if statuses is None else scenario.balls(name, amounts)
+        lower, upper = (amounts, amounts) if statuses is None else scenario.balls(name, amounts, statuses.is_amount)
         cells, places = self._sorted
         first, last = np.zeros(len(column), dtype=np.int64), np.zeros(len(column), dtype=np.int64)
         for there in np.unique(cell):

@@ -107,7 +107,7 @@ class BoxWeights(RiskWeights):
         near = np.ones((len(centres), len(others)), dtype=bool)
         for name in names:
             near &= self._near(name, self.world.confidential[name].iloc[centres], others)
-        return near
+        return np.asarray(near | (centres[:, None] == others))  # each record its own box, where an open ball has no width too
 
     def _near(self, name: str, centres: pd.Series, others: np.ndarray) -> np.ndarray:
         """Whether the ball of each value (C,) holds the value of each of the others, (C, H)."""

@@ -33,7 +33,9 @@ def within(values, **changed):
         ([10.0, 12.0, 8.0], {"boundary": "open"}, [1, 2, 1]),
         ([-10.0, -12.0, -8.0], {}, [3, 2, 1]),  # the same below zero
         ([0.0, 0.0, -0.0, 1.0], {}, [3, 3, 3, 1]),
-        ([0.0, 0.0, 1.0], {"boundary": "open"}, [2, 2, 1]),
+        ([0.0, 0.0, 1.0, 2.0], {"boundary": "open"}, [1, 1, 1, 1]),  # of no width: the record alone
+        ([0.0, 0.0, 1.0, 1.0], {"boundary": "open"}, [1, 1, 2, 2]),
+        ([1.0, 1.0, 2.0], {"radius": 1e-17, "boundary": "open"}, [2, 2, 1]),  # less than a floating-point number wide, but wide
         ([5.0, 5.0, 5.0], {"radius": 0}, [3, 3, 3]),
         ([5.0, 5.0, 5.5], {"radius": 0, "boundary": "open"}, [2, 2, 1]),
         ([0.0, 1.0, -1.0], {"min_radius": 1}, [3, 2, 2]),
@@ -91,7 +93,7 @@ def test_every_numeric_dtype_gives_the_same_neighbours(dtype):
 
 def expected_members(confidential, candidates, settings):
     records, full = brute._setup(confidential, settings)
-    others = brute.rows(candidates)
+    others = records if candidates is confidential else brute.rows(candidates)
     return [{h for h in brute.pattern(records, i, full["known"]) if brute.inside(others[h], records[i], full)} for i in range(len(records))]
 
 

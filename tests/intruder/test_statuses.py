@@ -154,7 +154,7 @@ def _near(centre, candidate, names, boundary):
         elif name == "y0" and (y in (-8, 0) or z in (-8, 0)):
             near = y == z
         else:
-            near = y == z or (abs(z - y) <= 0.2 * abs(y) if boundary == "closed" else abs(z - y) < 0.2 * abs(y))
+            near = abs(z - y) <= 0.2 * abs(y) if boundary == "closed" else abs(z - y) < 0.2 * abs(y)
         if not near:
             return False
     return True

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+import pytest
 
 import riskweighted as rw
 from riskweighted.contract.layout import layout_of
@@ -59,3 +60,13 @@ def test_the_inverse_of_amounts_draws_what_halving_draws():
     halved = Inside(fit, theta, prepared, balls, np.random.default_rng(4)).values()
     np.testing.assert_array_equal(drawn, halved)
     assert len(np.unique(drawn - data["income"])) > 100
+
+
+@pytest.mark.parametrize(
+    ("boundary", "lower", "upper"), [("closed", [79.5, -0.5, 3.5], [120.5, 0.5, 6.5]), ("open", [80.5, 0.5, 4.5], [119.5, 0.5, 5.5])]
+)
+def test_what_rounds_into_an_open_ball_is_what_lies_strictly_within(boundary, lower, upper):
+    """Of 100, 0 and 5, rounded to whole numbers: the open balls hold 81 to 119, nothing, and 5."""
+    balls = drawn_balls(rw.Scenario(synthetic="y", boundary=boundary), "y", np.array([100.0, 0.0, 5.0]), True, 1.0)
+    np.testing.assert_array_equal(balls.lower, lower)
+    np.testing.assert_array_equal(balls.upper, upper)

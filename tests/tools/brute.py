@@ -57,15 +57,15 @@ def lies_in(candidate, centre, variable, settings):
     if half < settings["min_radius"]:
         half = float(settings["min_radius"])
     if candidate == centre:
-        return True
+        return settings["boundary"] == "closed" or half > 0 or radius == 0
     if settings["boundary"] == "open":
         return centre - half < candidate < centre + half
     return centre - half <= candidate <= centre + half
 
 
 def inside(candidate, centre, settings):
-    """Whether one record lies in the box of balls around another one."""
-    return all(lies_in(candidate[v], centre[v], v, settings) for v in settings["synthetic"])
+    """Whether one record lies in the box of balls around another one, or is that."""
+    return candidate is centre or all(lies_in(candidate[v], centre[v], v, settings) for v in settings["synthetic"])
 
 
 def _setup(frame, settings):
