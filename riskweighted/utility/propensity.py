@@ -105,7 +105,8 @@ def coded_propensity(codes: FileCodes, confidential: pd.DataFrame, free: Collect
     ordered, distances = [name for name in codes if _is_ordered(confidential[name], codes[name])], []
     for dataset in range(1, len(next(iter(codes.values())))):
         both = {name: np.concatenate([files[0], files[dataset]]) for name, files in codes.items()}
-        fixed, added = (np.column_stack(list(columns)) for columns in _columns(both, ordered, free))
+        rows = len(next(iter(both.values())))
+        fixed, added = (np.reshape(list(columns), (-1, rows)).T for columns in _columns(both, ordered, free))
         distances.append(_distance(fixed, added, len(confidential)))
     return distances
 
