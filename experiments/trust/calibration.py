@@ -220,14 +220,15 @@ def data_sets(
     """
     compiled = compile_prepared(prepare_model(Movable(case.synthesizer()), case.frame()))
     model = Trusted(**{part.name: getattr(compiled, part.name) for part in fields(compiled)})
-    drawn = _prior_draws(model, seed)
+    assert model.blueprint is not None
+    drawn, shapes = _prior_draws(model, seed), free_shapes(model.blueprint.model)
     for number in range(count):
         rng = np.random.default_rng(seed_for(seed, "calibration", f"{case.name} {number}"))
         moved = None
         while moved is None:
             theta = next(drawn) if broken is None else broken(next(drawn))
             y = model.model.synthesizer.distribution(theta, model.model.prepared).draw(rng)
-            moved = _moved(model, with_columns(model.model.confidential, {model.model.synthesizer.target: y}))
+            moved = _moved(model, shapes, with_columns(model.model.confidential, {model.model.synthesizer.target: y}))
         yield theta, moved, rng
 
 
@@ -242,9 +243,8 @@ def _prior_draws(model: CompiledModel, seed: int) -> Iterator[dict[str, np.ndarr
             yield {str(variable.name): values[place] for variable, values in zip(variables, drawn, strict=True)}
 
 
-def _moved(model: CompiledModel, frame: pd.DataFrame) -> CompiledModel | None:
-    """The model of other values of its response; None where these make another model."""
-    assert model.blueprint is not None
+def _moved(model: CompiledModel, shapes: Mapping[str, tuple[int, ...]], frame: pd.DataFrame) -> CompiledModel | None:
+    """The model of other values of its response; None where these make another model, of other shapes."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FewRecordsWarning)
         try:
@@ -253,7 +253,7 @@ def _moved(model: CompiledModel, frame: pd.DataFrame) -> CompiledModel | None:
             return None
     blueprint = model.model.synthesizer.build(prepared)
     assert blueprint is not None
-    if free_shapes(blueprint.model) != free_shapes(model.blueprint.model):
+    if free_shapes(blueprint.model) != shapes:
         return None
     data = replace(model.model, confidential=frame, prepared=prepared)
     return replace(model, model=data, blueprint=blueprint, weighted_sum=None, log_prior=None)
