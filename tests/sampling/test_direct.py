@@ -23,6 +23,8 @@ from riskweighted.sampling.direct import draw_directly, heights_of
 from riskweighted.sequence.fitting import compile_model
 from riskweighted.sequence.modes import modes_of
 
+pytestmark = pytest.mark.usefixtures("forked")  # of models that are none of the package's
+
 
 def normal(mean, covariance):
     precision = np.linalg.inv(covariance)
