@@ -201,6 +201,7 @@ def one_compilation():
         yield
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "named"),
     [
@@ -581,6 +582,7 @@ BROKEN = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "clause", "named"), BROKEN, ids=[case[0].__name__ for case in BROKEN])
 def test_each_broken_clause_is_named(kind, clause, named):
     with pytest.raises(rw.ContractError) as caught:

@@ -11,10 +11,10 @@ from riskweighted.reidentification import nearest as nearest_module
 from riskweighted.reidentification.attack import reidentify
 from riskweighted.reidentification.scores import BreakScores, PairScores
 
+pytestmark = pytest.mark.slow
+
 # 40 small studies at once, and 80 more.
-studies = pytest.mark.parametrize(
-    "seeds", [range(40), pytest.param(range(40, 120), marks=[pytest.mark.long, pytest.mark.slow])], ids=["some", "more"]
-)
+studies = pytest.mark.parametrize("seeds", [range(40), pytest.param(range(40, 120), marks=pytest.mark.long)], ids=["some", "more"])
 
 
 def random_study(seed):
