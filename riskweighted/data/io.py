@@ -155,7 +155,7 @@ def _read_stata(path: Path) -> pd.DataFrame:
         table = pd.read_stata(path, convert_categoricals=False)
     objects = [name for name in table if table[name].dtype == object and pd.api.types.infer_dtype(table[name]) in _LEFT]
     read = {name: pd.to_datetime(table[name].astype(float), unit="ms", origin=_STATA_BEGINS) for name in objects}
-    return _with_missing_text(table.assign(**read))
+    return _with_missing_text(with_columns(table, read))
 
 
 def _read_spss_or_sas(path: Path, *, keep_codes: bool) -> pd.DataFrame:

@@ -221,7 +221,7 @@ def _look_at_numbers(column: pd.Series, name: str, kind: str, missing: int, coun
         shares.get(MULTIPLE.key, {}),
         find_precision(pd.Series(amounts)) if use == AMOUNT else None,
         amounts,
-        bool(codes) and bool(np.all(stated.is_missing(pd.Series(codes, dtype=float)))),
+        codes_stated=bool(codes) and bool(np.all(stated.is_missing(pd.Series(codes, dtype=float)))),
     )
 
 

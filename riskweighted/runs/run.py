@@ -149,8 +149,8 @@ def _run_in(working: WorkingFolder, work: Work, choice: Choice | None) -> Run:
         remark = f"What the run chose: {', '.join(chosen)}; it looked at the data for that. This file chooses nothing."
         study_file = study_text(work.study, working.out / "confidential", remark)
     write_results(work, tables, records, working.result, study_file, tuned)
-    summary, told = tables["summary"].set_index("label"), {"study": work.study, "tables": tables}
-    return Run(working.out, result, tables["convergence"], summary, tables["fit_check"], choice, tuned, verdicts, reasons, **told)
+    summary, convergence, checks = tables["summary"].set_index("label"), tables["convergence"], tables["fit_check"]
+    return Run(working.out, result, convergence, summary, checks, choice, tuned, verdicts, reasons, study=work.study, tables=tables)
 
 
 def measured(work: Work) -> tuple[Evaluation, dict[str, pd.DataFrame]]:
