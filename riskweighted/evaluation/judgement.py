@@ -52,5 +52,5 @@ def _differing(row: Mapping[str, object]) -> str:
     """How far a statistic is off; of a pair, where its distance from the model is largest."""
     true, synthetic = together(row["confidential"], row["synthetic"])
     if row["where"]:
-        return f"distance {synthetic} where chance gives {true}, most by {re.sub(r'=[^,;]*', '', str(row['where']))}"
+        return f"distance {synthetic} where chance gives {true}, most by {_columns_of(row['where'])}"
     return f"{true} in the data, {synthetic} synthetic"

@@ -1,6 +1,7 @@
 """A study with its data, checked once before anything runs: what a dry run and a run start from."""
 
 import math
+import re
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -142,9 +143,10 @@ def _sparse_levels(prepared: PreparedSequence, weights: Mapping[str, pd.DataFram
             names = sparse_levels(members, model.weights(block_alpha(link.values, alphas)).to_numpy())
             sparse[scheme] = (*sparse.get(scheme, ()), *names)
             if names:
+                columns = dict.fromkeys(re.split(r"\[| = ", name)[0] for name in names)
                 warnings.warn(
-                    f"scheme {scheme!r}: {len(names)} of {len(members)} levels of the predictors of {link.variable!r} have weights that "
-                    f"sum to less than {SPARSE:g}: the prior decides what is drawn there; merge them, or set public bounds (support)",
+                    f"scheme {scheme!r}: {len(names)} of {len(members)} levels of the predictors, of {listing(columns)}, have weights that "
+                    f"sum to less than {SPARSE:g}; the prior decides what is drawn there; merge them, or set public bounds (support)",
                     SparseLevelWarning,
                     stacklevel=4,
                 )

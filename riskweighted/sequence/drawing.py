@@ -1,6 +1,6 @@
 """Values drawn down a sequence, each variable on the synthetic ones before it; what breaks a rule is drawn again (METHODS section 12)."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import zip_longest
@@ -109,8 +109,9 @@ class Drawing:
                 rows = np.setdiff1d(rows, np.concatenate(stuck))
             if not len(rows):
                 return values
-        if link.decider is None and all(isinstance(rule, Order) for rule in checked):
-            values[rows] = self._within(link, frame, encoded, thetas, rng, rows, precision_of(precision, link.variable))
+        orders = [rule for rule in checked if isinstance(rule, Order)]
+        if link.decider is None and len(orders) == len(checked):
+            values[rows] = self._within(orders, link, frame, encoded, thetas, rng, rows, precision_of(precision, link.variable))
             drawn = frame.assign(**{link.variable: outcomes.column(values)})
             if not (any_broken(checked, drawn) | np.isnan(values))[rows].any():
                 return values
@@ -121,6 +122,7 @@ class Drawing:
 
     def _within(
         self,
+        orders: Sequence[Order],
         link: Link,
         frame: pd.DataFrame,
         encoded: Mapping[str, Distinct],
@@ -131,7 +133,7 @@ class Drawing:
     ) -> np.ndarray:
         """Numbers of some rows from their model between what the orders leave, (m,), where draws hardly land; NaN where it cannot say."""
         block, ends = link.values, {True: np.full(len(rows), np.inf), False: np.full(len(rows), -np.inf)}
-        for rule in self.prepared.rules.redrawn(link.variable, not link.levels) if block is not None else ():
+        for rule in orders:
             above, tighter = rule.names[0] == link.variable, np.fmin if rule.names[0] == link.variable else np.fmax
             ends[above] = tighter(ends[above], rule.amounts(frame.iloc[rows])[int(above)])
         if block is None:

@@ -100,7 +100,7 @@ def test_a_zero_that_is_a_code_is_no_ball_of_zero_width():
     ("confidential", "released", "named"),
     [
         ([SECRET, 1.0, 2.0], [NAN, 1.0, NAN], ["missing in 2 of 3", "none of the confidential"]),
-        ([SECRET, NAN, 2.0], [-8.0, 1.0, -8.0], ["special code -8 in 2 of 3", "none of the confidential"]),
+        ([SECRET, NAN, 2.0], [-8.0, 1.0, -8.0], ["special code in 2 of 3", "none of the confidential"]),
         ([SECRET, NAN, -8.0], [-8.0, NAN, NAN], ["missing values and special codes only"]),
         ([SECRET, NAN, -8.0], [-8.0, NAN, np.inf], ["infinite in 1 of 3"]),
     ],

@@ -41,7 +41,7 @@ def test_rare_levels_are_warned_of_by_name(begin, model):
     assert found.sparse_levels == {"unweighted": ("C(region)[T.west]",), "marginal": ("C(region)[T.west]",)}
     texts = [str(warning.message) for warning in caught]
     assert [text.split(":")[0] for text in texts] == ["scheme 'unweighted'", "scheme 'marginal'"]
-    assert all("1 of 3 levels" in text and "'C(region)[T.west]'" in text and "\n" not in text for text in texts)
+    assert all("1 of 3 levels" in text and "of 'C(region)'," in text and "west" not in text and "\n" not in text for text in texts)
     sums = study_sums(found) if begin is check_study else ()
     assert not any(f"{total:.2f}" in text for text in texts for total in sums)
 
