@@ -9,7 +9,7 @@ import pandas as pd
 
 from riskweighted.common.checks import check_choice, check_names, check_number
 from riskweighted.common.errors import InputError, listing
-from riskweighted.common.found import found_number
+from riskweighted.common.found import found_number, is_found
 from riskweighted.common.frames import refuse_infinite, require_columns
 from riskweighted.common.groups import most_categories
 from riskweighted.common.native import Frame, as_pandas
@@ -176,11 +176,11 @@ class Scenario:
     def radius_of(self, variable: str) -> float:
         """The radius for one numeric synthetic variable."""
         if not isinstance(self.radius, Mapping):
-            return self.radius
+            return self.radius if is_found(self.radius) else float(self.radius)
         if variable not in self.radius:
             raise InputError(f"radius gives none for {variable!r}; it has {listing(self.radius)}")
-        radius: float = self.radius[variable]
-        return radius
+        radius = self.radius[variable]
+        return radius if is_found(radius) else float(radius)
 
     def kind_of(self, variable: str) -> Kind:
         """Whether the radius of a numeric synthetic variable is a share of its value or a number in its units."""
@@ -208,7 +208,7 @@ class Scenario:
         serves both rules; one of no width (a share of zero) holds nothing, and its lower end is the number after its upper end. What
         stands in the place of missing values and codes (where not `is_amount`) holds itself.
         """
-        half = np.full(len(values), self.radius_of(variable))
+        half = np.full(len(values), float(self.radius_of(variable)))
         if self.kind_of(variable) == "relative":
             half *= np.abs(values)
         half = np.maximum(half, self.min_radius)
