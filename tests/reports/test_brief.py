@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
-from finished_run import finished_run
+from finished_run import confidential_data, finished_run
 
 from riskweighted.common.errors import InputError
 from riskweighted.evaluation.judgement import MISFITS, MODEL
@@ -23,6 +23,7 @@ from riskweighted.reports.brief import MOST_LABELS, brief
 from riskweighted.reports.disclosure import INTERNAL, outside as seen_outside
 from riskweighted.reports.render import render_report
 from riskweighted.reports.verdicts import sentences, verdict_records
+from riskweighted.runs.advice import advise
 from riskweighted.runs.finished import load_run
 from riskweighted.runs.refusals import Accepted, outlook, refusal
 
@@ -168,3 +169,11 @@ def test_a_predictor_that_is_told_refuses_its_scheme_until_it_is_declared():
     assert refusal(hidden, None, ["pairwise"]) is None
     (outside,) = verdict_records(hidden.verdicts, ["unweighted"], OUTSIDE)
     assert "22" not in outside["reason"]
+
+
+@pytest.mark.parametrize("disclosed", ["warn", "refuse", "not judged", "pass"])
+def test_advice_says_the_word_or_nothing(disclosed):
+    run = run_in("yes", "yes", disclosed, {})
+    told = [each.reason for each in advise(run.study, confidential_data(), run.verdicts, run.tables)]
+    assert any("for a test" in reason for reason in told) == (disclosed != "pass")
+    assert any("warn" in reason for reason in told) == (disclosed == "warn")
