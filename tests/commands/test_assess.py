@@ -81,7 +81,7 @@ def test_the_terminal_says_what_the_page_says_in_eight_lines(files, options):
     done = CliRunner().invoke(app, [*files, *options])
     lines = done.stdout.splitlines()
     assert len(lines) <= 8
-    assert lines[0].split()[:2] == ["noisy", "fail"]
+    assert lines[0].split()[:2] == ["noisy", "refuse"]
     assert lines[1].split()[:3] == ["donors", "not", "judged"]
     assert any(line.startswith("Why: noisy: ") for line in lines)
     assert any(line.startswith("Next: ") for line in lines)

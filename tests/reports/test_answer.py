@@ -25,6 +25,7 @@ from riskweighted.reports.render import render_report
 from riskweighted.reports.source import gather
 from riskweighted.reports.verdicts import sentences, shown_verdict, verdict_records
 from riskweighted.runs.finished import load_run
+from riskweighted.runs.refusals import outlook
 from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sampling.convergence import no_diagnostics
 from riskweighted.sequence.fit import Fit
@@ -33,9 +34,16 @@ pytestmark = pytest.mark.usefixtures("no_pictures")
 LIMITS = {"expected-mean-risk": 0.001, "ecdf-maximum": 0.9, "expected-maximum-risk": 0.9}
 
 
+def finished():
+    """The finished run, of which the policy has nothing to say."""
+    read = load_run(finished_run())
+    words = read.tables["disclosure_verdicts"].astype(object).assign(verdict="pass", accepted="", outside="")
+    return read.with_tables(read.tables | {"disclosure_verdicts": words})
+
+
 @pytest.fixture(scope="module")
 def run():
-    found = load_run(finished_run())
+    found = finished()
     settings = {**found.manifest["settings"], "thresholds": LIMITS}
     return dataclasses.replace(found, manifest={**found.manifest, "settings": settings})
 
@@ -63,7 +71,7 @@ def test_it_says_what_comes_first_and_what_next(run):
         assert re.fullmatch(r"pairwise: expected risk, mean over all is 0\.\d+( ± <?0\.\d+)?, at most 0\.001 is allowed", reason)
         assert "Next: riskweighted advise RUN" in text
         assert str(run.folder.parent) not in section
-    passing = load_run(finished_run())
+    passing = finished()
     *_, section = answer_of(render_report(passing))
     assert "Largest reason" not in section
     assert "riskweighted release RUN --scheme pairwise --out pack" in section
@@ -76,7 +84,8 @@ def test_a_reason_that_may_not_be_seen_is_not_what_comes_next(run):
     judged = dataclasses.replace(run, manifest={**run.manifest, "settings": settings})
     checks = judged.tables["fit_check"]
     inside, out = (
-        reason_and_next(judged.verdicts, judged.schemes, checks, judged.reasons, view, "RUN") for view in (INTERNAL, outside(120))
+        reason_and_next(judged.verdicts, judged.schemes, checks, judged.reasons, view, outlook(judged), "RUN")
+        for view in (INTERNAL, outside(120))
     )
     assert "largest expected risk" in inside[0]
     assert out[0] == ""
@@ -141,7 +150,7 @@ def test_who_passes_without_a_threshold_on_utility_is_not_judged_on_it(run, limi
 
 
 def test_without_thresholds_it_says_so():
-    verdicts, _, section = answer_of(render_report(load_run(finished_run())))
+    verdicts, _, section = answer_of(render_report(finished()))
     assert {row[1] for row in verdicts[1:]} == {"Pass"}
     assert "states no thresholds" in section
 
