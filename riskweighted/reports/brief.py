@@ -32,7 +32,7 @@ def brief(run: "Run | FinishedRun") -> Iterator[str]:
     place = as_argument(str(run.folder))
     why, following = reason_and_next(verdicts, schemes, run.tables["fit_check"], run.reasons, INTERNAL, coming, place)
     if coming.why:
-        yield shortened(plain(refused(coming.why)), 2 * _WIDTH)
+        yield shortened(plain(refused(coming.why)), (1 if len(schemes) > MOST_LABELS else 2) * _WIDTH)
     yield from verdict_lines(told, "" if coming.why else why)
     yield f"Next: {following}"
 

@@ -6,7 +6,7 @@ import pytest
 
 from riskweighted.disclosure.policy import DisclosureSettings
 from riskweighted.evaluation.thresholds import Thresholds
-from riskweighted.evaluation.verdicts import FAIL, NOT_JUDGED
+from riskweighted.evaluation.verdicts import FAIL, NOT_JUDGED, REFUSE
 from riskweighted.reports.brief import MOST_LABELS
 from riskweighted.reports.swept import settings_table, swept_lines
 
@@ -48,9 +48,9 @@ def test_what_misses_nothing_stands_first_and_of_it_what_nothing_beats():
         ]
     )
     assert table["setting"].tolist()[:3] == ["radius=0.2 marginal", "radius=0.3 marginal", "radius=0.3 unweighted"]
-    assert table["verdict"].tolist() == [NOT_JUDGED] * 3 + [FAIL] * 2
+    assert table["verdict"].tolist() == [NOT_JUDGED] * 3 + [REFUSE, FAIL]
     assert any("no convergence" in why for why in table["why"])
-    assert any("disclosure is not within" in why for why in table["why"])
+    assert any("not shown to give away as little" in why for why in table["why"])
     lines = list(swept_lines(table))
     assert lines[0].startswith("radius=0.2 marginal")
     assert "D 0.004" in lines[0]
@@ -72,7 +72,7 @@ def test_thresholds_and_what_was_not_measured_count():
     assert table_of(cells)["verdict"].tolist() == [NOT_JUDGED, NOT_JUDGED]
     table = table_of(cells, {"ecdf-maximum": 0.015})
     assert dict(zip(table["setting"], table["verdict"], strict=True)) == {"radius=0.2 marginal": FAIL, "radius=0.3 marginal": NOT_JUDGED}
-    assert any("disclosure is not judged" in why for why in table["why"])
+    assert any("give away is not judged" in why for why in table["why"])
 
 
 @pytest.mark.parametrize("setting", ["scenario.radius", "synthesizer.variables.a_variable_with_a_very_long_name.a_setting_with_another"])
