@@ -108,8 +108,8 @@ def alike(made: pd.DataFrame, stored: pd.DataFrame) -> bool:
 def _columns_alike(made: pd.Series, stored: pd.Series) -> bool:
     """Whether two columns hold the same texts, or the same numbers but for rounding."""
     if all(pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype) for column in (made, stored)):
-        one, other = (column.to_numpy(dtype=float, na_value=np.nan) for column in (made, stored))
-        return bool(np.allclose(one, other, rtol=_ROUNDING, atol=1e-12, equal_nan=True))
+        mine, theirs = (column.to_numpy(dtype=float, na_value=np.nan) for column in (made, stored))
+        return bool(np.allclose(mine, theirs, rtol=_ROUNDING, atol=1e-12, equal_nan=True))
     return bool((made.astype(object).fillna("").astype(str).to_numpy() == stored.astype(object).fillna("").astype(str).to_numpy()).all())
 
 
