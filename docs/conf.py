@@ -70,17 +70,26 @@ def setup(app: Sphinx) -> None:
     app.connect("doctree-resolved", link_sections)
 
 
+def page_of(name: str) -> str:
+    """The page of a public name; of a class whose name differs from another one in case only, which some systems keep in one file, a longer
+    one.
+    """
+    alike = [other for other in riskweighted.__all__ if other.lower() == name.lower()]
+    return f"{name}-class" if len(alike) > 1 and not name.islower() else name
+
+
 def write_names(app: Sphinx) -> None:
     """Write the page of each public name, where it differs from what is there, and remove those of former names."""
     folder = Path(app.srcdir) / "docs" / "names"
     folder.mkdir(exist_ok=True)
     names = set(riskweighted.__all__) - {"__version__"}
+    pages = set(map(page_of, names))
     for path in folder.glob("*.md"):
-        if path.stem not in names:
+        if path.stem not in pages:
             path.unlink()
     for name in names:
         kind = "class" if inspect.isclass(getattr(riskweighted, name)) else "function"
-        page, path = PAGE.format(name=name, kind=kind), folder / f"{name}.md"
+        page, path = PAGE.format(name=name, kind=kind), folder / f"{page_of(name)}.md"
         if not path.is_file() or path.read_text(encoding="utf-8") != page:
             path.write_text(page, encoding="utf-8")
 
@@ -93,8 +102,8 @@ def list_names(app: Sphinx, page: str, source: list[str]) -> None:
 
 def as_table(names: list[str]) -> str:
     first = {name: (inspect.getdoc(getattr(riskweighted, name)) or "").split("\n")[0].replace("|", "\\|") for name in names}
-    rows = [f"| [`{name}`](names/{name}.md) | {sentence} |" for name, sentence in first.items()]
-    pages = ["```{toctree}", ":hidden:", *(f"names/{name}" for name in names), "```"]
+    rows = [f"| [`{name}`](names/{page_of(name)}.md) | {sentence} |" for name, sentence in first.items()]
+    pages = ["```{toctree}", ":hidden:", *(f"names/{page_of(name)}" for name in names), "```"]
     return "\n".join(["| name | what it is or does |", "|---|---|", *rows, "", *pages])
 
 

@@ -52,6 +52,17 @@ _CLAUSES: dict[str, Callable[[Trial], str | None]] = {
 _THETAS = 4
 
 
+class _Clauses(pd.DataFrame):
+    """The result of every clause, shown whole: pandas would leave out the column that says it where a terminal is narrow."""
+
+    @property
+    def _constructor(self) -> type[pd.DataFrame]:
+        return _Clauses
+
+    def __repr__(self) -> str:
+        return self.to_string()
+
+
 def check_synthesizer(make: Callable[[], Synthesizer] | Synthesizer, data: Frame) -> pd.DataFrame:
     """Return the result of every clause of the contract of `Synthesizer` for a class of your own, in seconds and without sampling.
 
@@ -98,7 +109,7 @@ def check_synthesizer(make: Callable[[], Synthesizer] | Synthesizer, data: Frame
         except InputError as error:
             raise ContractError(f"clause {clause!r}: {type(trial.synthesizer).__name__} refuses what it must take: {error}") from None
         rows.append((clause, result, why))
-    return pd.DataFrame(rows, columns=["clause", "result", "why"])
+    return _Clauses(rows, columns=["clause", "result", "why"])
 
 
 def _begin(make: Callable[[], Synthesizer] | Synthesizer, data: pd.DataFrame) -> Trial:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -81,10 +82,12 @@ def test_nothing_is_loaded_from_outside(site, pages):
 
 @pytest.mark.long
 def test_every_public_name_has_a_page_to_which_the_reference_leads_and_no_other(pages):
-    public = {f"docs/names/{name}.html": f"riskweighted.{name}" for name in riskweighted.__all__ if name != "__version__"}
-    assert {path for path in pages if path.startswith("docs/names/")} == set(public)
-    assert all(name in pages[path].names for path, name in public.items())
-    assert {f"docs/{link}" for link in pages["docs/api.html"].links if link.startswith("names/")} == set(public)
+    of_names = {path: page for path, page in pages.items() if path.startswith("docs/names/")}
+    public = {f"riskweighted.{name}" for name in riskweighted.__all__ if name != "__version__"}
+    first = [next(name for name in sorted(page.names, key=len) if name in public) for page in of_names.values()]
+    assert sorted(first) == sorted(public)
+    assert {f"docs/{link}" for link in pages["docs/api.html"].links if link.startswith("names/")} == set(of_names)
+    assert len({path.lower() for path in pages}) == len(pages), "some systems keep names that differ in case only in one file"
 
 
 @pytest.mark.long
@@ -130,3 +133,19 @@ def test_what_an_index_shows_of_the_readme_leads_nowhere_that_is_not_there():
     assert targets
     assert all(target.startswith("https://") for target in targets)
     assert "Tutorial: from the data to a report" in text
+
+
+@pytest.mark.quick
+def test_no_two_public_names_have_pages_that_differ_in_case_only():
+    names = [name for name in riskweighted.__all__ if name != "__version__"]
+    conf = runpy.run_path(str(ROOT / "docs" / "conf.py"))
+    pages = [conf["page_of"](name).lower() for name in names]
+    assert len(set(pages)) == len(names) > len({name.lower() for name in names}), "such names there are"
+
+
+def test_what_the_readme_says_of_other_weights_can_be_typed():
+    (block,) = (text for text in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if "weights = {" in text)
+    (added,) = re.findall(r"`(weights\[[^`]*)`", README)
+    names = {}
+    exec(block.partition("fits =")[0] + added, names)  # README is ours
+    assert isinstance(names["weights"]["centred"], riskweighted.CentredWeights)
