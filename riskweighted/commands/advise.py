@@ -31,7 +31,8 @@ def advise(
         Path | None, typer.Option("--study", metavar="STUDY.toml", help="The run's study file, if not beside RUN or here.")
     ] = None,
     confidential: Annotated[
-        Path | None, typer.Option("--confidential", metavar="FILE", help="The run's data, if the study file does not lead there.")
+        Path | None,
+        typer.Option("--confidential", metavar="FILE", help="The run's data, if neither the run nor the study file leads there."),
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="All advice, uncut.")] = False,
     out: Annotated[
@@ -71,7 +72,7 @@ def _read(run: Path, file: Path | None, confidential: Path | None) -> "tuple[Fin
     """The run, its study, the file that it stands in, and its data."""
     from dataclasses import replace
 
-    from riskweighted.runs.finished import find_confidential, load_run
+    from riskweighted.runs.finished import data_file, find_confidential, load_run
     from riskweighted.runs.folder import DESCRIBED
     from riskweighted.runs.study import load_study
 
@@ -86,7 +87,7 @@ def _read(run: Path, file: Path | None, confidential: Path | None) -> "tuple[Fin
         study = replace(study, data=named.data, seed=named.seed)
         confidential = confidential or named.data.path
     elif study.data.path is not None:  # of which a run keeps the name alone
-        confidential = confidential or finished.folder.absolute().parent / study.data.path
+        confidential = confidential or data_file(finished)
         described = None if finished.described is None else finished.folder / DESCRIBED
         study = replace(study, data=replace(study.data, path=confidential, variables=described))
     return finished, study, file, find_confidential(finished, confidential)
@@ -106,11 +107,13 @@ def _refuse_other(named: "Study", study: "Study", file: Path) -> None:
 
 
 def _study_file(finished: "FinishedRun") -> Path | None:
-    """The study file that a run was made from, among those beside it and in this folder: its settings are the run's."""
+    """The study file that a run was made from, among those beside it, beside the folder in which it lies and in this folder: its settings
+    are the run's.
+    """
     from riskweighted.common.settings import to_table
     from riskweighted.runs.study import load_study
 
-    places = {place.absolute(): place for place in (Path(), finished.folder.parent)}.values()
+    places = {place.absolute(): place for place in (Path(), finished.folder.parent, finished.folder.absolute().parent.parent)}.values()
     wanted = _settings(to_table(finished.study))
     for file in sorted(path for place in places for path in place.glob("*.toml")):
         try:
@@ -163,6 +166,6 @@ def _lines(advice: "Sequence[Advice]", run: Path, written: Path | None, *, full:
     if len(advice) > len(shown):
         yield f"{len(advice) - len(shown)} more: --full"
     if written is not None:
-        show(f"Next: riskweighted run {as_argument(str(written))} --out {as_argument(f'{written.stem}-results')}")
+        show(f"Next: riskweighted run {as_argument(str(written))}")
     elif any(each.change for each in advice):
         yield f"Next: riskweighted advise {as_argument(str(run))} --apply"

@@ -129,7 +129,11 @@ def assess(
             for line in _brief(disclosure, folding):
                 say(line)
             if not (full or internal):
-                say("(--full prints every measure with its definition)")
+                say(
+                    "(--full prints every measure with its definition)"
+                    if out is None
+                    else "(measures.csv and utility.csv hold every measure with its definition)"
+                )
     if out is not None:
         show(f"Written to {out} (the page: confidential/report.html; confidential/ never leaves the agency)")
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from riskweighted.commands.terminal import Seed, loading, reporter, say_pairs, say_table, show, show_json, tell
+from riskweighted.commands.terminal import Seed, loading, reporter, say, say_pairs, say_table, show, show_json, tell
 from riskweighted.common.errors import InputError
 from riskweighted.common.numbers import exactly, together
 from riskweighted.common.progress import duration
-from riskweighted.common.text import plain
+from riskweighted.common.text import as_argument, plain
 from riskweighted.weights.names import UNWEIGHTED
 
 _MOST_RULES = 5  # that are named by their columns
@@ -35,6 +35,7 @@ def check(
     with loading("PyMC"):
         from riskweighted.runs.plan import plan_study  # noqa: F401
     print_plan(study if seed is None else dataclasses.replace(study, seed=seed), None, estimated=estimate)
+    say(f"Next: riskweighted run {as_argument(str(study_file))}")
 
 
 def print_plan(study: "Study", out: Path | None, *, estimated: bool = True) -> None:

@@ -41,8 +41,8 @@ from riskweighted.common.interrupts import interrupts_kept
 _FIRST = """First steps
   riskweighted init households.csv            a study file to edit
   riskweighted check study.toml               what a run would do and take
-  riskweighted run study.toml --out results   fit, synthesize, evaluate
-  riskweighted report results                 a page for the review board
+  riskweighted run study.toml                 fit, synthesize, evaluate
+  riskweighted report results/study           a page for the review board
 
 COMMAND -h shows examples and exit codes."""
 PANELS: dict[str, tuple[Callable[..., None], ...]] = {

@@ -14,6 +14,8 @@ from riskweighted.commands.terminal import (
     Force,
     Out,
     Seed,
+    StudyOut,
+    default_out,
     loading,
     manner,
     reporter,
@@ -24,6 +26,7 @@ from riskweighted.commands.terminal import (
     tell,
 )
 from riskweighted.common.errors import InputError, listing
+from riskweighted.common.text import as_argument
 from riskweighted.weights.names import UNWEIGHTED
 
 if TYPE_CHECKING:
@@ -45,7 +48,7 @@ Strict = Annotated[bool, typer.Option("--strict", help="Exit with 3 where the un
 
 def run(
     study_file: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="Data, scenario, synthesizer and settings.")],
-    out: Out,
+    out: StudyOut = None,
     force: Force = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything and say what would happen; write nothing.")] = False,
     strict: Strict = False,
@@ -68,7 +71,7 @@ def run(
     if not study.data.in_parts and (workers is not None or scheduler is not None):
         raise InputError("--workers and --scheduler are of data in parts ([data] path = 'parts/*.parquet'); valid here is --cores")
     doing = partial(_by_parts, workers=workers, scheduler=scheduler) if study.data.in_parts else partial(_at_once, cores=cores)
-    _run(study, out, doing, force=force, dry_run=dry_run, strict=strict, full=full, seed=seed, entropy=entropy)
+    _run(study, out or default_out(study_file), doing, force=force, dry_run=dry_run, strict=strict, full=full, seed=seed, entropy=entropy)
 
 
 def demo(
@@ -147,7 +150,8 @@ def _show_run(finished: "Run", study: "Study", code: int, *, full: bool) -> None
         _show_all(finished, study)
     for line in brief(finished):
         say(line)
-    show(f"Results: {finished.folder}/" + ("" if full or manner.quiet else "  (--full prints the tables)"))
+    summary = f"  (the table: riskweighted summary {as_argument(str(finished.folder))})"
+    show(f"Results: {finished.folder}/" + ("" if full or manner.quiet else summary))
 
 
 def _show_all(finished: "Run", study: "Study") -> None:

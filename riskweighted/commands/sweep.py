@@ -7,8 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from riskweighted.commands.run import Full
-from riskweighted.commands.terminal import Force, loading, manner, print_table, reporter, say, show, show_json, tell
-from riskweighted.common.errors import InputError
+from riskweighted.commands.terminal import (
+    Force,
+    StudyOut,
+    default_out,
+    loading,
+    manner,
+    print_table,
+    reporter,
+    say,
+    show,
+    show_json,
+    tell,
+)
 from riskweighted.common.text import shortened
 
 if TYPE_CHECKING:
@@ -17,7 +28,7 @@ if TYPE_CHECKING:
 
 def sweep(
     sweep_file: Annotated[Path, typer.Argument(metavar="SWEEP.toml", help="A study, a grid of its settings, repetitions.")],
-    out: Annotated[Path | None, typer.Option("--out", help="Folder for the results; must not exist, unless --force is given.")] = None,
+    out: StudyOut = None,
     force: Force = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check every cell and say how many there are; write nothing.")] = False,
     full: Full = False,
@@ -27,13 +38,11 @@ def sweep(
     ] = None,
 ) -> None:
     """Run a study at every point of a grid of settings; an interrupted sweep goes on where it stopped."""
-    if out is None and not dry_run:
-        raise InputError("say where the results go (--out FOLDER), or --dry-run to only check every cell")
     with loading("PyMC"):
         from riskweighted.sweeps.grid import load_sweep
         from riskweighted.sweeps.sweep import count_cells, sweep as run_sweep
     plan = load_sweep(sweep_file)
-    if out is None or dry_run:
+    if dry_run:
         counted = count_cells(plan, reporter=reporter())
         show_json("sweep", **counted._asdict())
         show(f"{counted}")
@@ -41,7 +50,7 @@ def sweep(
         return
     from riskweighted.reports.swept import settings_table
 
-    done = run_sweep(plan, out, force=force, workers=workers, scheduler=scheduler, reporter=reporter())
+    done = run_sweep(plan, out or default_out(sweep_file), force=force, workers=workers, scheduler=scheduler, reporter=reporter())
     cells = done.results.drop_duplicates(list(done.results.loc[:, :"label"].columns))
     bad, code = int((~cells["converged"].fillna(True)).sum()), 1 if len(done.failures) else 0
     table = settings_table(done.results, plan.schemes, plan.study.thresholds, plan.study.release.disclosure, plan.study.release.hidden)
@@ -66,6 +75,6 @@ def _lines(table: "pd.DataFrame") -> Iterator[str]:
         return
     yield from swept_lines(table)
     if table["verdict"].iloc[0] in (REFUSE, FAIL):
-        yield "Next: other settings, or weights that meet a target: riskweighted tune"
+        yield "Next: other settings, or weights that meet a target: riskweighted tune -h"
     else:
-        yield shortened(f"Next: riskweighted run a study with {table['setting'].iloc[0]}", 80)
+        yield shortened(f"Next: a run of the study with {table['setting'].iloc[0]}, which checks its model too", 80)

@@ -140,6 +140,14 @@ def loading(what: str = "") -> Iterator[Advance]:
 UNFIT = 3  # the exit code where numbers are there and not to be relied on
 
 Out = Annotated[Path, typer.Option("--out", help="Folder for the results; must not exist, unless --force is given.")]
+StudyOut = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        help="Folder for the results; must not exist, unless --force is given. Default: results/NAME beside NAME.toml.",
+        show_default=False,
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace existing results once the new ones are complete.")]
 Cores = Annotated[int | None, typer.Option("--cores", min=1, help="Chains sampled at once; does not change the results.")]
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Instead of the study's seed.")]
@@ -219,6 +227,11 @@ def print_table(table: "pd.DataFrame", title: str) -> None:
         for name, row in zip(table.index, cells.to_numpy(), strict=True):
             shown.add_row(plain(str(name)), *(row[position] for position in piece))
         output.print(shown)
+
+
+def default_out(file: Path) -> Path:
+    """Where the results of a study file go that nobody said a folder for: "results" and its name, beside it."""
+    return file.parent / "results" / file.stem
 
 
 def tell(text: str) -> None:

@@ -12,7 +12,7 @@ from riskweighted.commands.terminal import UNFIT, Cores, Seed, loading, reporter
 from riskweighted.common.extras import optional
 from riskweighted.common.numbers import exactly
 from riskweighted.common.progress import duration
-from riskweighted.common.text import as_argument, shortened
+from riskweighted.common.text import as_argument
 
 if TYPE_CHECKING:
     from riskweighted.common.folders import WorkingFolder
@@ -86,7 +86,7 @@ def tune(
             tuning = tune_study(study, settings, seed=seed, cores=cores, reporter=reporter())
             _write(tuning, study, working)
             _print(tuning, began, out, full=full)
-    for line in _lines(tuning, out):
+    for line in _lines(tuning, out, study_file):
         say(line)
     show(
         f"Results: {out}/  (README.txt there says what may leave the agency)" if out is not None else "Nothing was written: --out keeps it."
@@ -138,7 +138,7 @@ def _print(tuning: "Tuning", began: float, out: Path | None, *, full: bool) -> N
         tell("not converged: the fit of the chosen weights; do not rely on it, sample longer or simplify the model (exit code 3)")
 
 
-def _lines(tuning: "Tuning", out: Path | None) -> Iterator[str]:
+def _lines(tuning: "Tuning", out: Path | None, file: Path) -> Iterator[str]:
     """What became of each family, the chosen one first; why, and what comes next."""
     from riskweighted.common.numbers import together
     from riskweighted.evaluation.verdicts import FAIL, NOT_JUDGED, PASS
@@ -156,9 +156,9 @@ def _lines(tuning: "Tuning", out: Path | None) -> Iterator[str]:
     if not tuning.fit.converged:
         yield "Next: longer chains: twice [sampling] draws and tune, then tune again"
     elif out is None:
-        yield shortened(f'Next: "{tuning.scheme}" among [weights] schemes; then riskweighted run', 80)
+        yield f'Next: "{tuning.scheme}" among [weights] schemes; then riskweighted run {as_argument(str(file))}'
     else:
-        yield f"Next: riskweighted run {as_argument(str(out / 'confidential' / 'study.toml'))} --out results"
+        yield f"Next: riskweighted run {as_argument(str(out / 'confidential' / 'study.toml'))} --out {as_argument(f'{out}-results')}"
     yield "The choice looks at the data, so it lies outside any epsilon of a guarantee."
 
 

@@ -43,7 +43,7 @@ from riskweighted.release.leaving import told_as_stated
 from riskweighted.release.nearness import equal_rows, most_by_chance
 from riskweighted.runs.again import alike, as_read, not_made, refuse_other_tables
 from riskweighted.runs.file_order import order_told
-from riskweighted.runs.finished import SAMPLE, SampledRun
+from riskweighted.runs.finished import SAMPLE, SampledRun, data_places
 from riskweighted.runs.randomness import refuse_other_settings
 
 __all__ = ["PartsReleased", "release_parts"]
@@ -120,11 +120,11 @@ def release_parts(
 
 
 def _where(run: SampledRun, data: str | Path | None) -> Path:
-    """Where the parts lie: as stated, else beside the run, in the folder of their name or without it."""
+    """Where the parts lie: as stated, else beside the run, in the folder of their name or without it, or where they were read."""
     if data is not None:
         return Path(data)
     stored, beside = Path(str(run.study.data.path)), run.folder.absolute().parent
-    for path in (beside / stored, beside / stored.name):
+    for path in (beside / stored, beside / stored.name, *data_places(run)):
         if any(file.is_file() for file in files_named(path)):
             return path
     raise InputError(

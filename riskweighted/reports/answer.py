@@ -57,7 +57,7 @@ def _what(source: Source) -> str:
     verb = "was" if len(source.variables) == 1 else "were"
     return (
         f"{names} of {source.view.records:,} records {verb} replaced by draws from a model ({study.synthesizer.name}), "
-        f"{study.release.L} synthetic datasets a scheme; a scheme's weights tell the model less about records that stand out. "
+        f"{study.release.L} synthetic datasets a scheme; a scheme's weights say how much of each record the model is told. "
         f"The intruder knows {known} of a record and looks for its {names}{_nearness(source)}."
     )
 

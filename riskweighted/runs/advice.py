@@ -17,6 +17,7 @@ import pandas as pd
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import require_columns
 from riskweighted.common.settings import to_table
+from riskweighted.common.text import as_argument
 from riskweighted.design.formulas import split_formula
 from riskweighted.disclosure.policy import NOT_SHOWN, TOO_FEW
 from riskweighted.evaluation.judgement import missed_checks, worst_misfits
@@ -43,6 +44,7 @@ from riskweighted.runs.remarks import known_codes, likely_codes, with_unstated
 from riskweighted.runs.study import AUTO, Study, read_study
 from riskweighted.runs.suggestion import quoted, suggest
 from riskweighted.sampling.convergence import ESS_LIMIT, deciding
+from riskweighted.tuning.settings import find_target
 from riskweighted.weights.names import UNWEIGHTED, parse_scheme
 
 __all__ = ["Advice", "advise", "applied"]
@@ -239,10 +241,20 @@ def _of_verdict(
     elif reason.limit is not None and reason.limit.of_cost:
         yield from _of_cost(study, data, reason, verdicts, tables)
     else:
-        yield Advice(
-            f"{reason.label}: {reason.statistic.key} is {reason.value:.3g}, over its limit",
-            f"riskweighted tune STUDY.toml --target {reason.statistic.key} --at-most {reason.limit.at_most if reason.limit else ''}",
-        )
+        yield Advice(f"{reason.label}: {reason.statistic.key} is {reason.value:.3g}, outside its limit", _sought(reason))
+
+
+def _sought(reason: Verdict) -> str:
+    """How weights that keep to a limit are sought, where they can be."""
+    variable = f"({reason.statistic.variable})" if reason.statistic.variable else ""
+    target = f"{reason.statistic.key}{variable}"
+    try:
+        find_target(target)
+    except InputError:
+        target = ""
+    if not target or reason.limit is None or reason.limit.at_most is None:
+        return "no setting is sure to mend it: the internal report shows what it depends on (riskweighted report RUN --internal)"
+    return f"weights that keep to it: riskweighted tune STUDY.toml --target {as_argument(target)} --at-most {reason.limit.at_most:g}"
 
 
 def _of_hidden(study: Study, data: pd.DataFrame, reason: Verdict) -> Iterator[Advice]:

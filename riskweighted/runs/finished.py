@@ -23,6 +23,7 @@ from riskweighted.evaluation.tables import CONFIDENTIAL
 from riskweighted.evaluation.verdicts import Verdict, find_verdicts
 from riskweighted.runs.card import run_card
 from riskweighted.runs.folder import (
+    DATA_PATH,
     DESCRIBED,
     check_dataset,
     check_records,
@@ -38,7 +39,7 @@ from riskweighted.runs.study import Study, read_study
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["DRAWN", "OURS", "SAMPLE", "TABLES", "FinishedRun", "SampledRun", "find_confidential", "load_run"]
+__all__ = ["DRAWN", "OURS", "SAMPLE", "TABLES", "FinishedRun", "SampledRun", "data_file", "data_places", "find_confidential", "load_run"]
 
 SAMPLE = "confidential/sample.parquet"  # of a run of data in parts
 OURS = "riskweighted "  # before the names of columns that are not the data's: weight, risk and expected risk under a label
@@ -374,9 +375,24 @@ def _check_unchanged(folder: Path, files: Mapping[str, str]) -> None:
         raise InputError(f"the run {str(folder)!r} was changed since its manifest was written: {listing(changed)}")
 
 
+def data_places(run: FinishedRun) -> list[Path]:
+    """Where the data of a run may lie: beside the run, beside the folder in which it lies, and where they were read."""
+    name, folder = str(run.study.data.path), run.folder.absolute().parent
+    read = [(run.folder / DATA_PATH).read_text(encoding="utf-8").strip()] if DATA_PATH in run.manifest["files"] else []
+    return [folder / name, folder.parent / name, *(folder / path for path in read)]
+
+
+def data_file(run: FinishedRun) -> Path:
+    """The file that a run was made from, of those that are there; where none is, the first that was looked for."""
+    places = data_places(run)
+    files = [file for file in places if file.is_file()]
+    ours = [file for file in files if file_hash(file) == run.manifest["input"].get("sha256")]
+    return (*ours, *files, *places)[0]
+
+
 def find_confidential(run: FinishedRun, path: str | Path | None = None) -> pd.DataFrame:
-    """The confidential data that a run was made from: the file at `path`, else embedded data or a file of the manifest's name beside the
-    run. Of a run of data in parts those of its sample.
+    """The confidential data that a run was made from: the file at `path`, else embedded data or the file that is found (`data_file`). Of a
+    run of data in parts those of its sample.
 
     Refuses a file that is absent, or has another SHA-256 or number of records.
     """
@@ -386,7 +402,7 @@ def find_confidential(run: FinishedRun, path: str | Path | None = None) -> pd.Da
     if path is None and data.embedded is not None:
         confidential = data.read()
     else:
-        file = Path(path) if path is not None else run.folder.absolute().parent / str(data.path)
+        file = Path(path) if path is not None else data_file(run)
         if not file.is_file():
             raise InputError(f"the confidential data {file.name!r} is not at {str(file)!r}: say where it is (--confidential FILE)")
         if recorded.get("sha256") is not None and file_hash(file) != recorded["sha256"]:

@@ -6,6 +6,7 @@ aggregates for that decision, ``confidential/`` (weights, per-record risk, poste
 
 import io
 import json
+import os
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -36,6 +37,7 @@ if TYPE_CHECKING:  # at run time it would load PyMC
     from riskweighted.sequence.fit import Fit
 
 __all__ = [
+    "DATA_PATH",
     "DESCRIBED",
     "check_dataset",
     "check_records",
@@ -67,6 +69,7 @@ def check_replaceable(out: Path) -> None:
         )
 
 
+DATA_PATH = "confidential/data.txt"  # where the data lie, from the folder on in which the run lies
 # what the data's own file, or one beside it, says of the columns; levels of its categories are those of confidential records
 DESCRIBED = "confidential/variables.toml"
 _GUIDE = """What lies here
@@ -75,7 +78,7 @@ synthetic/      the synthetic datasets, one folder per scheme. Rows stand in the
                 a row tells its values, and who joins the datasets by row learns more of a person than they tell shuffled. So this folder
                 must not leave the agency; "riskweighted release" makes the pack that may, its rows in a random order
 tables/         aggregates to decide on: verdicts, summary, risk, utility, convergence, fit_check; review before release
-confidential/   weights, risk of every record, posterior draws, the top-coded data, seed and entropy; never leaves the agency
+confidential/   weights, risk of every record, posterior draws, the top-coded data, where the data lie, seed and entropy; never leaves
 manifest.json   settings, versions, SHA-256 of the input and of every file
 """
 
@@ -142,11 +145,14 @@ def write_manifest(
     tuned: "TunedScheme | None" = None,
     hashes: Mapping[str, str] | None = None,
 ) -> None:
-    """Write what says what the folder `result` is, last: seed and entropy, a guide, and the manifest of all its files.
+    """Write what says what the folder `result` is, in the working folder beside its place, last: seed and entropy, where the data lie, a
+    guide, and the manifest of all files.
 
     `read`: of the input; `hashes`: of files whose SHA-256 is known.
     """
     write_file(result / FILE, streams_bytes(streams), private=True)
+    if study.data.path is not None:
+        write_file(result / DATA_PATH, f"{_from(result.absolute().parents[1], study.data.path)}\n", private=True)
     write_file(result / "README.txt", _GUIDE + (_STUDY_ONLY if study.reproducible else ""))
     files = {path.relative_to(result).as_posix(): path for path in sorted(result.rglob("*")) if path.is_file()}
     settings, known = to_table(study), hashes or {}
@@ -164,6 +170,14 @@ def write_manifest(
         "files": {name: known.get(name) or file_hash(path) for name, path in files.items()},
     }
     write_file(result / "manifest.json", json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+
+
+def _from(folder: Path, path: Path) -> str:
+    """A path from a folder on, so that both can be moved together; in full where they lie on different drives."""
+    try:
+        return Path(os.path.relpath(path.absolute(), folder)).as_posix()
+    except ValueError:
+        return path.absolute().as_posix()
 
 
 def weights_table(alphas: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

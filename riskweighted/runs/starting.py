@@ -76,7 +76,7 @@ def _head(suggestion: Suggestion, data: Path) -> list[str]:
     ]
     if carries_values(suggestion):
         lines.append("# Confidential: it holds codes, rules, bounds, or units of the size of the values, that were found in the data.")
-    lines += ["# Next: riskweighted check FILE, then riskweighted run FILE --out results", "seed = 1"]
+    lines += ["# Next: riskweighted check FILE, then riskweighted run FILE", "seed = 1"]
     return lines
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import Command, riskweighted, without_log
+from finished_run import confidential_data
 from full_disk import fill
 from study_text import study_text
 
@@ -158,3 +159,30 @@ def test_a_result_is_not_written_into_another(folder):
     assert_refused(riskweighted("release", "results", "--out", "results", cwd=folder), "'results' exists")
     assert_refused(riskweighted("release", "results", "--out", ".", cwd=folder), "'.' exists")
     assert modes(folder) == before
+
+
+@pytest.mark.parametrize("name", ["study", "results"])
+def test_a_run_goes_beside_its_study_where_no_folder_is_named(tmp_path, name):
+    """Wherever it is started; a second one is refused, and a file that is called as the folder is no harm but where it stands in the way."""
+    place = tmp_path / "survey"
+    place.mkdir()
+    confidential_data().to_csv(place / "data.csv", index=False)
+    (place / f"{name}.toml").write_text(
+        study_text('[weights]\nschemes = ["unweighted"]', "[evaluation]\nresamples = 10", draws=50, tune=50)
+    )
+    said = [riskweighted("run", f"survey/{name}.toml", cwd=tmp_path) for _ in range(2)]
+    assert said[0].returncode in (0, 3), said[0].stderr
+    assert f"Results: survey/results/{name}/" in said[0].stdout
+    assert (place / "results" / name / "manifest.json").is_file()
+    assert said[1].returncode == 2
+    assert f"'survey/results/{name}' exists" in said[1].stderr
+
+
+def test_a_file_called_results_in_the_way_is_one_line(tmp_path):
+    confidential_data().to_csv(tmp_path / "data.csv", index=False)
+    (tmp_path / "study.toml").write_text(study_text())
+    (tmp_path / "results").write_text("")
+    done = riskweighted("run", "study.toml", cwd=tmp_path)
+    assert done.returncode == 2
+    assert len(without_log(done.stderr).strip().splitlines()) == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data.csv", "results", "study.toml"]

@@ -27,7 +27,7 @@ EXAMPLES = {
     "transformation": {"formula": "amount ~ group + age", "support": [0, 1_000_000]},
     "two-part": {"formula": "profit ~ group + age", "support": [-10_000, 1_000_000], "codes": [-8]},
     "logistic": {"formula": "smokes ~ group + age"},
-    "ordinal": {"formula": "score ~ group + age"},
+    "ordinal": {"formula": "score ~ group + age", "levels": [0, 1, 2, 3, 4]},
     "multinomial": {"formula": "group ~ age"},
     "counts": {"formula": "score ~ group + age"},
 }
