@@ -17,6 +17,7 @@ __all__ = [
     "check_choice",
     "check_count",
     "check_function",
+    "check_given",
     "check_names",
     "check_number",
     "check_path",
@@ -135,6 +136,12 @@ def path_from(folder: Path, path: Path) -> str:
         return Path(os.path.relpath(path.absolute(), folder.absolute())).as_posix()
     except ValueError:  # another drive
         return path.absolute().as_posix()
+
+
+def check_given(value: object, name: str, attribute: str, kind: str, made_by: str) -> None:
+    """Refuse a name, a table or nothing where an object of ours is expected: one has this attribute, and what makes it is said."""
+    if isinstance(value, type) or not hasattr(value, attribute):
+        raise InputError(f"{name} must be a {kind}, as {made_by} gives, got {type(value).__name__}")
 
 
 def check_names(value: object, what: str) -> tuple[str, ...]:

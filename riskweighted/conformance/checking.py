@@ -52,7 +52,7 @@ _CLAUSES: dict[str, Callable[[Trial], str | None]] = {
 _THETAS = 4
 
 
-class _Clauses(pd.DataFrame):
+class _Clauses(pd.DataFrame):  # type: ignore[misc]
     """The result of every clause, shown whole: pandas would leave out the column that says it where a terminal is narrow."""
 
     @property
@@ -60,7 +60,7 @@ class _Clauses(pd.DataFrame):
         return _Clauses
 
     def __repr__(self) -> str:
-        return self.to_string()
+        return str(self.to_string())
 
 
 def check_synthesizer(make: Callable[[], Synthesizer] | Synthesizer, data: Frame) -> pd.DataFrame:
@@ -115,6 +115,8 @@ def check_synthesizer(make: Callable[[], Synthesizer] | Synthesizer, data: Frame
 def _begin(make: Callable[[], Synthesizer] | Synthesizer, data: pd.DataFrame) -> Trial:
     given: Any = make
     instance = hasattr(given, "prepare") and not isinstance(given, type)
+    if not instance and not callable(given):
+        raise InputError(f"make must be a synthesizer, or a callable that makes one, got {type(given).__name__}")
     again = (lambda: copy.copy(given)) if instance else given
     synthesizer = again()
     name = type(synthesizer).__name__

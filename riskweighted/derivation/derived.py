@@ -87,6 +87,7 @@ def derived(
     0  (wages, other)  exact    a sum  refuse
     """
     data, targets = as_pandas(data), check_names(target, "target")
+    require_columns(data, targets, "data")
     known = check_names(known, "known")
     others = [str(name) for name in data.columns if name not in targets] if released is None else check_names(released, "released")
     tested = [name for name in dict.fromkeys([*known, *others]) if name not in targets]

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.checks import check_count, check_names, check_seed
+from riskweighted.common.checks import check_count, check_given, check_names, check_seed
 from riskweighted.common.errors import InputError
 from riskweighted.common.native import Frame, as_pandas
 from riskweighted.common.progress import Advance, Steps
@@ -112,6 +112,8 @@ def attribution(
     check_seed(random_seed)
     world = make_world(confidential, scenario)
     asked = Asked(check_names(released, "released"), check_names(groups, "groups"), unit, survey, settings, shuffled)
+    if fit is not None:
+        check_given(fit, "fit", "blocks", "Fit", "fit(...)")
     if fit is not None and folds is not None:
         raise InputError("fit and folds were both given: choose how to know what the release would be without a record")
     given = None if packs is None else as_packs(packs)

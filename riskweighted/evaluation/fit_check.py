@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from riskweighted.common.checks import check_count, check_names, check_seed
+from riskweighted.common.checks import check_count, check_given, check_names, check_seed
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import require_columns
 from riskweighted.contract.distribution import draw_values
@@ -117,6 +117,9 @@ def check_fit(
     >>> rw.fit_verdict(rw.check_fit(fit, random_seed=1))
     'fits'
     """
+    check_given(fit, "fit", "blocks", "Fit", "fit(...)")
+    if scenario is not None:
+        check_given(scenario, "scenario", "is_numeric", "Scenario", "Scenario(...)")
     if fit.keeps_true_values:
         raise InputError(f"{type(fit.synthesizer).__name__} keeps true values: there is no model to judge")
     check_seed(random_seed)

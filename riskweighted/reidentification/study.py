@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.atomic import make_folder, write_file
-from riskweighted.common.checks import check_choice, check_names, check_number, check_path, check_seed
+from riskweighted.common.checks import check_choice, check_given, check_names, check_number, check_path, check_seed
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.extras import optional
 from riskweighted.common.fingerprints import file_hash, versions
@@ -189,6 +189,7 @@ def run_reidentification_study(study: ReidentificationStudy, out: str | Path, *,
     >>> attack.rates["metric"].unique().tolist()
     ['unicity', 'taxicab', 'euclidean']
     """
+    check_given(study, "study", "metrics", "ReidentificationStudy", "load_reidentification_study(FILE)")
     optional("matplotlib", "a re-identification study, which draws figures,")
     if "linkage" in study.metrics:
         optional("splink", "record linkage")

@@ -14,6 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from riskweighted.common.atomic import make_folder, write_file
+from riskweighted.common.checks import check_given
 from riskweighted.common.native import as_pandas
 from riskweighted.common.text import plain
 from riskweighted.reports.about import about_section, main_section
@@ -99,6 +100,7 @@ def render_report(
     >>> rw.render_report(rw.load_run(folder / "run"))[:15]
     '<!DOCTYPE html>'
     """
+    check_given(run, "run", "manifest", "FinishedRun", "load_run(FOLDER)")
     return make_report(run, internal=internal, confidential=confidential, minimum_count=minimum_count).page
 
 

@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from riskweighted.common.checks import check_given
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.text import escape_latex, escape_markdown, pieces, plain
 from riskweighted.evaluation.summary import FIT_COLUMNS, SummaryColumn
@@ -61,6 +62,8 @@ def summary_table(run: "FinishedRun | Run | str | Path", *, units: Mapping[str, 
     >>> rw.summary_table(folder / "run").columns
     ('confidential', 'unweighted', 'marginal')
     """
+    if not isinstance(run, (str, Path)):
+        check_given(run, "run", "folder", "FinishedRun", "load_run(FOLDER)")
     finished = run if isinstance(run, FinishedRun) else load_run(run if isinstance(run, (str, Path)) else run.folder)
     units = dict(units or {})
     variables = list(dict.fromkeys(finished.tables["utility"]["variable"].dropna()))

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
+from riskweighted.common.checks import check_given
 from riskweighted.common.errors import InputError
 from riskweighted.common.native import Frame, GivenFrames, as_pandas
 from riskweighted.intruder.boxes import Boxes
@@ -94,6 +95,7 @@ def correct_attribution(
         raise InputError(f"absent must be 'zero' or 'drop', got {absent!r}")
     if not isinstance(tau, (int, float, np.number)) or isinstance(tau, bool) or not 0 < tau <= 1:
         raise InputError(f"tau must be a number above 0 and at most 1, got {tau!r}")
+    check_given(scenario, "scenario", "is_numeric", "Scenario", "Scenario(...)")
     frames = _keyed_frames(confidential, synthetic, scenario)
     caps, rows = np.empty((len(frames), len(confidential))), []
     for cap, frame in zip(caps, frames, strict=True):
@@ -195,6 +197,7 @@ def replicated_uniques(confidential: Frame, synthetic: "GivenFrames", scenario: 
     Uniques(uniques=30, replicated=30.0, share=0.15, share_of_uniques=1.0)
     """
     confidential, synthetic = as_pandas(confidential), as_pandas(synthetic)
+    check_given(scenario, "scenario", "is_numeric", "Scenario", "Scenario(...)")
     frames = _keyed_frames(confidential, synthetic, scenario)
     joint = not any(scenario.is_numeric(confidential[name]) for name in scenario.synthetic)
     everything = (*scenario.known, *scenario.synthetic)

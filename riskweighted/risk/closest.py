@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.spatial import KDTree
 
+from riskweighted.common.checks import check_given
 from riskweighted.common.groups import group_codes
 from riskweighted.common.native import Frame, GivenFrames, as_pandas
 from riskweighted.intruder.pairing import as_comparable
@@ -111,6 +112,7 @@ def closest_records(
     0.00012
     """
     confidential, synthetic, holdout = as_pandas(confidential), as_pandas(synthetic), as_pandas(holdout)
+    check_given(scenario, "scenario", "is_numeric", "Scenario", "Scenario(...)")
     frames = as_comparable(confidential, synthetic, scenario)
     others = [] if holdout is None else as_comparable(confidential, holdout, scenario, "holdout file")
     points = _points([confidential, *others, *frames], scenario)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.checks import check_count, check_seed
+from riskweighted.common.checks import check_count, check_given, check_seed
 from riskweighted.common.errors import InputError, listing
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.design.precision import Precision
@@ -126,6 +126,7 @@ def expected_identification_risk(fit: "Fit", scenario: Scenario, draws: int = 10
     >>> risk.columns.tolist(), bool(risk["risk"].mean() < 0.25)
     (['risk', 'se', 'own_mass'], True)
     """
+    check_given(fit, "fit", "blocks", "Fit", "fit(...)")
     expected = expected_risk(fit, make_world(fit.confidential, scenario), draws, random_seed)
     return pd.DataFrame({"risk": expected.risk, "se": expected.error, "own_mass": expected.own_mass}, fit.confidential.index)
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.checks import check_count, check_seed
+from riskweighted.common.checks import check_count, check_given, check_seed
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import require_columns
 from riskweighted.contract.drawing import spread_draws
@@ -77,6 +77,7 @@ def influence(
     >>> rw.influence(fit).columns.tolist()
     ['lipschitz', 'range', 'information']
     """
+    check_given(fit, "fit", "blocks", "Fit", "fit(...)")
     if not fit.estimates:
         raise InputError(f"{type(fit.synthesizer).__name__} estimates nothing: no record has an influence")
     if cluster is not None and scenario is not None:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import logsumexp, softmax
 
+from riskweighted.common.checks import check_given
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import with_columns
 from riskweighted.contract.drawing import spread_draws
@@ -102,6 +103,8 @@ def recovery_probability(
     >>> rw.recovery_probability(fit, frames, scenario, records=[0, 1]).columns.tolist()
     ['probability', 'prior', 'ball_probability', 'ball_prior', 'rank', 'ess', 'release_ess', 'trusted']
     """
+    check_given(fit, "fit", "blocks", "Fit", "fit(...)")
+    check_given(scenario, "scenario", "is_numeric", "Scenario", "Scenario(...)")
     name = _attacked(fit, scenario, variable)
     released = make_world(fit.confidential, scenario).pair(frames).frames
     places = _places(fit.confidential.index, records)

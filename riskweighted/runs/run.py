@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
+from riskweighted.common.checks import check_given
 from riskweighted.common.folders import WorkingFolder, opened
 from riskweighted.common.native import Frame, as_pandas
 from riskweighted.common.progress import Reporter, default_reporter
@@ -118,6 +119,7 @@ def run_study(
     >>> run.summary.index.tolist()
     ['confidential', 'unweighted', 'marginal']
     """
+    check_given(study, "study", "synthesizer", "Study", "load_study(FILE)")
     confidential = as_pandas(confidential)
     # Matrices here are small: more threads of BLAS wait for each other, and a sum that is split over them does not repeat.
     with opened(Path(out), "a run", check_replaceable=check_replaceable, force=force) as working, threadpool_limits(1):

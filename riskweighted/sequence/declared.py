@@ -6,11 +6,12 @@ from typing import Protocol, runtime_checkable
 
 import pandas as pd
 
+from riskweighted.common.errors import InputError
 from riskweighted.contract.synthesizer import Synthesizer
 from riskweighted.sequence.recoding import RECODINGS
 from riskweighted.sequence.rules import Rules
 
-__all__ = ["Chain", "SideBySide", "is_chain", "learned_of", "recoding_of"]
+__all__ = ["Chain", "SideBySide", "check_declared", "is_chain", "learned_of", "recoding_of"]
 
 
 @runtime_checkable
@@ -65,6 +66,14 @@ class SideBySide:
     def variables(self) -> tuple[str, ...]:
         """The variable of each."""
         return tuple(synthesizer.target for synthesizer in self.synthesizers)
+
+
+def check_declared(declared: object) -> None:
+    """Refuse what is neither a synthesizer nor a chain: a name, settings, a class that was not made yet."""
+    made = isinstance(declared, (Chain, SideBySide)) or callable(getattr(declared, "prepare", None))
+    if isinstance(declared, type) or not made:
+        got = f"the class {declared.__name__}" if isinstance(declared, type) else type(declared).__name__
+        raise InputError(f"synthesizer must be a synthesizer or a chain, as load_synthesizer(NAME)(FORMULA) makes them, got {got}")
 
 
 def is_chain(synthesizer: object) -> bool:

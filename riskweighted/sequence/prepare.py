@@ -18,7 +18,7 @@ from riskweighted.design.tables import Tables
 from riskweighted.sampling.block_fit import PreparedModel, prepare_model
 from riskweighted.sequence.blocks import Block, Link, PreparedSequence, Status
 from riskweighted.sequence.deciding import Decider, Left, make_decider
-from riskweighted.sequence.declared import Chain, SideBySide, learned_of, recoding_of
+from riskweighted.sequence.declared import Chain, SideBySide, check_declared, learned_of, recoding_of
 from riskweighted.sequence.learning import input_matrix, make_scores, questions_of
 from riskweighted.sequence.recoding import RECODINGS, free_names, make_recipes
 
@@ -41,6 +41,8 @@ def prepare_sequence(
     `alphas` (n, V): risk weights under which a learned part is made, 1 where none are given. `counts` (n,): how many records of a file each
     row stands for, of one variable. InputError says what is wrong with data, rules or weights; of a chain it names the variable.
     """
+    check_declared(declared)
+    require_columns(confidential, [], "confidential data")
     if isinstance(declared, Chain):
         if counts is not None:
             raise InputError(f"counts are of one variable, and a chain of {listing(declared.variables)} takes none: leave them out")

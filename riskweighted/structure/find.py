@@ -115,6 +115,7 @@ def find_structure(
     [['income', 'food', 'rest']]
     """
     data = as_pandas(data)
+    require_columns(data, [], "data")
     names = list(map(str, data.columns)) if columns is None else list(columns)
     require_columns(data, names, "data")
     if len(names) > MOST_COLUMNS:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from riskweighted.common.checks import check_count
+from riskweighted.common.checks import check_count, check_given
 from riskweighted.common.errors import InputError
 from riskweighted.common.extras import optional
 from riskweighted.common.fingerprints import fingerprint, versions
@@ -131,6 +131,7 @@ def sweep(
     >>> rw.sweep(rw.load_sweep(folder / "sweep.toml"), "swept", workers=1).results["release.L"].unique().tolist()
     [2, 3]
     """
+    check_given(plan, "plan", "grid", "Sweep", "load_sweep(FILE)")
     confidential = as_pandas(confidential)
     if workers is not None:
         check_count(workers, "workers")

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from riskweighted.common.checks import check_given
 from riskweighted.common.frames import with_columns
 from riskweighted.contract.centring import Intervals
 from riskweighted.contract.intervals import values_within
@@ -78,6 +79,7 @@ def variance_ratios(
     >>> bool(ratios["ratio"].between(1, 1.05).all())
     True
     """
+    check_given(fit, "fit", "blocks", "Fit", "fit(...)")
     return ratios_of(fit, checked_analyses(fit.confidential, regressions, codes or {}), quantiles, codes or {})
 
 

@@ -163,7 +163,7 @@ def test_a_result_is_not_written_into_another(folder):
 
 @pytest.mark.parametrize("name", ["study", "results"])
 def test_a_run_goes_beside_its_study_where_no_folder_is_named(tmp_path, name):
-    """Wherever it is started; a second one is refused, and a file that is called as the folder is no harm but where it stands in the way."""
+    """Wherever it is started; a second one is refused, and a study may be called as the folder."""
     place = tmp_path / "survey"
     place.mkdir()
     confidential_data().to_csv(place / "data.csv", index=False)
