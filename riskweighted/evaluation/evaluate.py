@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.checks import check_names, check_seed
+from riskweighted.common.checks import check_given, check_names, check_seed
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns, with_columns
 from riskweighted.common.native import Frame, GivenFrames, as_pandas
@@ -161,6 +161,7 @@ def evaluate(
     check_seed(random_seed)
     world = make_world(confidential, scenario)
     analysis = checked_regression(confidential, settings.regression, settings.coefficient, scenario.synthetic)
+    check_given(synthetic, "synthetic", "items", "mapping of labels to datasets", "{LABEL: fit.synthesize(L)}")
     check_fits(fits or {}, list(synthetic), confidential)
     return evaluate_world(
         world,

@@ -1,7 +1,7 @@
 """Whose synthetic record is whose: pairing rows and bringing both files to comparable dtypes."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -26,6 +26,8 @@ def as_frames(synthetic: Frames) -> Sequence[pd.DataFrame]:
     """One synthetic dataset or several; refuses none. A sequence stays what it is, for it may make each of them when it is asked for."""
     if isinstance(synthetic, pd.DataFrame):
         return [synthetic]
+    if isinstance(synthetic, (str, Mapping)) or not isinstance(synthetic, Iterable):
+        raise InputError(f"synthetic must be a DataFrame, or a list of them, got {type(synthetic).__name__}")
     frames = synthetic if isinstance(synthetic, Sequence) else list(synthetic)
     if not len(frames):
         raise InputError("no synthetic dataset was given; valid is at least one")
