@@ -29,7 +29,6 @@ from riskweighted.common.atomic import write_file
 from riskweighted.common.errors import InputError
 from riskweighted.common.extras import optional
 from riskweighted.common.folders import opened
-from riskweighted.common.frames import with_columns
 from riskweighted.common.text import as_argument
 
 if TYPE_CHECKING:
@@ -169,6 +168,7 @@ def _attributed(
     """What every tool's datasets give away beyond inference, by `riskweighted.attribution`; with their verdict, and why."""
     import pandas as pd
 
+    from riskweighted.common.frames import with_columns
     from riskweighted.disclosure.attribution import attribution
     from riskweighted.disclosure.folds import read_folds
     from riskweighted.disclosure.policy import NOT_JUDGED, REFUSE

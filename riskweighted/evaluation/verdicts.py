@@ -12,7 +12,6 @@ from riskweighted.evaluation.thresholds import Limit, Thresholds
 from riskweighted.measures import analyses, beyond
 from riskweighted.measures.registry import measures
 from riskweighted.measures.regressions import OVERLAP
-from riskweighted.sampling.convergence import CONVERGED_WORDS, verdict_of
 
 __all__ = [
     "FAIL",
@@ -33,6 +32,7 @@ __all__ = [
 REFUSE, FAIL, NOT_JUDGED, WARN, PASS = "refuse", "fail", "not judged", "warn", "pass"
 WORDS = (REFUSE, FAIL, NOT_JUDGED, WARN, PASS)  # the worst first; not judged is whatever was not measured, which is no pass
 LEAVES = (WARN, PASS)  # what a release takes
+_CONVERGED = {"yes": PASS, "warn": WARN, "NO": FAIL}  # as the main table has it
 _RANKS = {REFUSE: 0, FAIL: 0, NOT_JUDGED: 1, WARN: 2}  # of reasons
 _DISCLOSED = (beyond.MEAN.key, beyond.HIDDEN.key)
 _FIRST = (*_DISCLOSED, CONVERGED.statistic.key, FITS.statistic.key)  # of reasons: disclosure, then whether the fit can be trusted
@@ -168,8 +168,11 @@ def _of_fit(label: str, tables: Mapping[str, pd.DataFrame]) -> Iterator[Verdict]
     converged = summary.loc[label, CONVERGED.name]
     if not isinstance(converged, str):
         return
-    word = next(word for word, shown in CONVERGED_WORDS.items() if shown == converged)
-    why = verdict_of(tables["convergence"].loc[lambda rows: rows["label"] == label])[1] if word == WARN else ""
+    word, why = _CONVERGED[converged], ""
+    if word == WARN:
+        from riskweighted.sampling.convergence import verdict_of  # it loads what samples
+
+        why = verdict_of(tables["convergence"].loc[lambda rows: rows["label"] == label])[1]
     yield Verdict(label, CONVERGED.statistic, float("nan"), float("nan"), None, word, why, why)
     checks = tables["fit_check"]
     models = checks.loc[checks["check"] == MODEL, "verdict"]

@@ -87,7 +87,7 @@ def refused(why: str) -> str:
 
 
 def _next(coming: Outlook, run: str) -> str:
-    """The command that comes next; `run`: the folder. What stands against a run as a whole has said what mends it."""
+    """The command that comes next; `run`: the folder."""
     if coming.scheme is not None:
         return f"riskweighted release {run} --scheme {as_argument(coming.scheme)}{coming.flags} --out pack"
-    return f"riskweighted report {run}" if coming.why else f"riskweighted advise {run}  (what to do about it)"
+    return f"riskweighted advise {run}  (what to do about it)"

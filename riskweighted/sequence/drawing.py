@@ -112,7 +112,7 @@ class Drawing:
         orders = [rule for rule in checked if isinstance(rule, Order)]
         if link.decider is None and len(orders) == len(checked):
             values[rows] = self._within(orders, link, frame, encoded, thetas, rng, rows, precision_of(precision, link.variable))
-            drawn = frame.assign(**{link.variable: outcomes.column(values)})
+            drawn = with_columns(frame, {link.variable: outcomes.column(values)})
             if not (any_broken(checked, drawn) | np.isnan(values))[rows].any():
                 return values
         if link.decider is None or stuck is None:

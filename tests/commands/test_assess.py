@@ -43,7 +43,7 @@ def test_a_planted_copy_is_named_on_the_page_and_fails(tmp_path):
     (section,) = re.findall(r'<section aria-labelledby="answer".*?</section>', page, re.S)
     assert text_of(section).startswith("May this leave?")
     (noisy, donors) = rows_of(section, "verdicts")[1:]
-    assert noisy[:2] == ["noisy", "Fail"]
+    assert noisy[:2] == ["noisy", "Refuse"]
     assert donors[:2] == ["donors", "Not judged"]
     assert re.search(r"\d+ % of income lie within 5 % of the record's own value", noisy[2])
     assert "income lie within" not in donors[2]

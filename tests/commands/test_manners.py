@@ -167,6 +167,7 @@ def test_check_is_the_dry_run(folder):
     dry = riskweighted("run", "study.toml", "--out", "x", "--dry-run", cwd=folder)
     assert checked.returncode == dry.returncode == 0, checked.stderr
     names = [line[:22].strip() for line in checked.stdout.splitlines()]
+    assert names.pop().startswith("Next: riskweighted run")
     assert [*names[:-1], "results", names[-1]] == [line[:22].strip() for line in dry.stdout.splitlines()]
     assert names[:2] == ["records", "known patterns"]
     assert re.fullmatch(LOG_LINE, checked.stderr)

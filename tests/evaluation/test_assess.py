@@ -304,7 +304,7 @@ def test_a_copy_with_a_little_noise_is_named_and_fails_without_folds(tmp_path):
     done = riskweighted("assess", "c.csv", *tools, "--known", "g", "--synthesized", "y", cwd=tmp_path)
     lines = done.stdout.splitlines()
     assert len(lines) <= 8
-    assert lines[0].startswith("noisy  fail ")
+    assert lines[0].startswith("noisy  refuse ")
     assert lines[1].startswith("drawn  not judged ")
     assert "noisy: 9" in lines[2]
     assert "within 5 %" in lines[2]

@@ -9,7 +9,7 @@ from riskweighted.common.settings import as_toml, read_toml, to_table
 from riskweighted.evaluation.fit_check import MODEL
 from riskweighted.evaluation.tables import Statistic, as_row, as_table
 from riskweighted.evaluation.thresholds import Limit, Thresholds
-from riskweighted.evaluation.verdicts import FAIL, NOT_JUDGED, PASS, find_verdicts, overall, verdict_table
+from riskweighted.evaluation.verdicts import FAIL, NOT_JUDGED, PASS, WARN, find_verdicts, overall, verdict_table
 from riskweighted.measures.measure import Value
 
 pytestmark = pytest.mark.quick
@@ -136,10 +136,10 @@ def test_wrong_thresholds_are_refused(table, named):
 
 
 @pytest.mark.quick
-def test_a_fit_with_some_divergences_passes_and_says_why():
+def test_a_fit_with_some_divergences_is_warned_of_and_says_why():
     given = tables(converged=("warn", "yes"))
     given["convergence"] = pd.DataFrame({"label": ["a", "b"], "converged": ["True", "True"], "divergences": [3, 0], "judged": True})
     found = {each.label: each for each in find_verdicts(Thresholds(), given) if each.statistic.key == "converged"}
-    assert found["a"].verdict == found["b"].verdict == PASS
+    assert (found["a"].verdict, found["b"].verdict) == (WARN, PASS)
     assert "3 divergences" in found["a"].why
     assert found["b"].why == ""

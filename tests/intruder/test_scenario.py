@@ -1,5 +1,4 @@
 import tomllib
-from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -244,7 +243,6 @@ def test_names_that_are_no_sequence_are_refused(setting, names):
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ([Decimal("1.5"), Decimal("2.5")], "'Decimal'"),
         (["1.5", "2.5", "x"], "is text, but 2 of 3 values are numbers"),
         (pd.to_datetime(["2020-01-01", "2021-01-01"]), "dtype datetime64"),
         ([1 + 2j, 3j], "dtype complex128"),

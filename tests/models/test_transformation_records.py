@@ -41,7 +41,7 @@ def slow_mass(theta, prepared, lower, upper):
 
     first, last = (np.clip(bound / grid.unit, lowest - 2, highest + 2) for bound in (lower, upper))
     if grid.whole:
-        slack = 1e-9 * np.maximum(np.abs(last), 1.0)
+        slack = 1e-9 + 16 * np.finfo(float).eps * np.abs(last)
         first, last = np.ceil(first - slack) - 1, np.floor(last + slack)
     return np.maximum(below(last) - below(first), 0.0)
 

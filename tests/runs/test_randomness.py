@@ -83,7 +83,8 @@ def as_if(run, **changes):
 
 
 @pytest.mark.slow
-def test_a_reproducible_run_is_not_released_but_as_a_demonstration_of_public_data(tmp_path):
+def test_a_reproducible_run_is_not_released_but_as_a_demonstration_of_public_data(tmp_path, monkeypatch):
+    monkeypatch.setattr("riskweighted.release.pack.refuse_what_is_not_made", lambda *_: None)  # the run is not what it is said to be
     run = load_run(finished_run())
     assert demo_study().reproducible
     for demonstration in (False, True):
@@ -99,7 +100,8 @@ def test_a_reproducible_run_is_not_released_but_as_a_demonstration_of_public_dat
 
 
 @pytest.mark.slow
-def test_many_unique_records_need_an_explicit_acceptance(tmp_path):
+def test_many_unique_records_need_an_explicit_acceptance(tmp_path, monkeypatch):
+    monkeypatch.setattr("riskweighted.release.pack.refuse_what_is_not_made", lambda *_: None)  # the run is not what it is said to be
     run = load_run(finished_run())
     risk = run.tables["risk"].copy()
     risk.loc[risk["key"] == "released-uniques", "value"] = 0.25

@@ -86,7 +86,7 @@ def _program(words, *, input, **settings):
     with tempfile.TemporaryDirectory() as folder:
         given, answer = Path(folder, "given"), Path(folder, "answer")
         given.write_bytes(input)
-        process = _loaded().Process(target=_answer, args=(words[2], given, answer))
+        process = _loaded().Process(target=_answer, args=(words[words.index("-c") + 1], given, answer))
         process.start()
         process.join(_LIMIT)
         return subprocess.CompletedProcess(words, process.exitcode, answer.read_bytes())
