@@ -590,7 +590,6 @@ FILES = {
     "the working folder is a file": (RUN, content("out.partial", "x")),
 }
 OPTIONS = (
-    (RUN[:2], ()),
     (RUN, ("--seed", "-1")),
     (RUN, ("--seed", "quagga?")),
     (RUN, ("--cores", "0")),
