@@ -32,7 +32,7 @@ from riskweighted.runs.reasons import risk_reasons
 from riskweighted.runs.study import Study
 from riskweighted.runs.tuned import TunedScheme, meet_target
 from riskweighted.runs.work import Work
-from riskweighted.sampling.convergence import deciding
+from riskweighted.sampling.convergence import CONVERGED_WORDS, deciding, verdict_of
 from riskweighted.sequence.fit import Fit
 from riskweighted.weights.names import UNWEIGHTED
 from riskweighted.weights.schemes import in_order
@@ -134,6 +134,7 @@ def run_study(
 
 def _run_in(working: WorkingFolder, work: Work, choice: Choice | None) -> Run:
     """Fit, draw, evaluate and write, in a working folder that keeps finished fits."""
+    work.check_models()
     work, tuned = meet_target(work, working.folder)
     fits = _fit(work)
     result, tables = measured(work)
@@ -217,7 +218,7 @@ def summary_table(
     verdicts = {label: fit_verdict(rows) for label, rows in fit_check.groupby("label", sort=False)}
     judged = {label: "yes" if verdict == FITS else "NO" for label, verdict in verdicts.items() if verdict in JUDGED}
     worst = {label: deciding(each)["r_hat"].max() for label, each in diagnostics.items()}
-    passed = {label: "yes" if deciding(each)["converged"].all() else "NO" for label, each in diagnostics.items()}
+    passed = {label: CONVERGED_WORDS[verdict_of(each)[0]] for label, each in diagnostics.items()}
     columns = (
         pd.Series(judged, dtype=object),
         pd.Series(means, dtype=float),
