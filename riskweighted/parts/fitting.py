@@ -24,6 +24,7 @@ from riskweighted.parts.centred import Centred
 from riskweighted.parts.counting import Counted, Values
 from riskweighted.parts.job import Job
 from riskweighted.sampling.block_fit import FAR
+from riskweighted.sampling.judging import refuse_other_diagnostics
 from riskweighted.sampling.saving import read_sealed, sealed
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.fitting import fit_sequence
@@ -131,9 +132,10 @@ def _weights(
 def load_counted(
     job: Job, synthesizer: Synthesizer, scheme: str, counted: Counted, values: Values, centred: Centred | None, saved: Path
 ) -> Fitted:
-    """A saved fit of a scheme, once it is seen to be of this synthesizer and of these counted records and weights."""
+    """A saved fit of a scheme, once it is seen to be of this synthesizer, counted records and weights, converged as it says."""
     frame, counts, alpha = counted.read(scheme)
     fit = read_fit(saved, prepare_sequence(synthesizer, frame, counts=counts), _weights(job, scheme, frame, counts, alpha, centred))
+    refuse_other_diagnostics(fit.block, job.study.sampling)
     return _fitted(job, scheme, fit, values, counted.rows, saved.read_bytes())
 
 

@@ -23,6 +23,7 @@ from riskweighted.runs.reasons import risk_reasons
 from riskweighted.runs.run import measured
 from riskweighted.runs.stages import Stages
 from riskweighted.runs.work import Work
+from riskweighted.sampling.judging import refuse_other_diagnostics
 from riskweighted.weights.names import UNWEIGHTED
 
 __all__ = ["alike", "as_read", "not_made", "refuse_other_tables", "refuse_what_is_not_made"]
@@ -60,7 +61,8 @@ def _tables_again(run: FinishedRun, confidential: pd.DataFrame, reporter: Report
 def _made_of_fits(run: FinishedRun, confidential: pd.DataFrame, work: Work) -> dict[str, pd.DataFrame]:
     with work.reporter.step("reading the fits"):
         for scheme in run.schemes:
-            work.fit(scheme)  # which refuses other data
+            for block in work.fit(scheme).blocks.values():  # which refuses other data
+                refuse_other_diagnostics(block, work.study.sampling)
     if run.manifest["tuning"] is None:  # a target changed the settings after the random numbers were made
         refuse_other_settings(work.study, work.prepared().fingerprint, run.streams)
     for scheme in run.schemes:

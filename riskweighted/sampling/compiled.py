@@ -16,7 +16,7 @@ from riskweighted.contract.centring import Centring
 from riskweighted.contract.distribution import log_densities
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.contract.layout import as_posterior, layout_of
-from riskweighted.contract.synthesizer import Blueprint, Density, Draw, is_strange
+from riskweighted.contract.synthesizer import Blueprint, Density, Draw, Synthesizer, is_strange
 from riskweighted.guarantee.clip import LOWER, UPPER, Censoring
 from riskweighted.sampling.agreement import check_censored, check_centred, check_density, check_draws, check_weighted
 from riskweighted.sampling.blind import check_independent, refuse_dependence
@@ -36,7 +36,7 @@ from riskweighted.sampling.settings import IMPORTANCE, Sampling
 if TYPE_CHECKING:
     import pymc as pm
 
-__all__ = ["Attempt", "Censored", "CompiledModel", "Sampler"]
+__all__ = ["Attempt", "Censored", "CompiledModel", "Sampler", "drawn_of_density", "without_chains"]
 
 _COMPARED = 100  # draws at which an approximation is held to what it stands for
 _UNCLIPPED = 1e9  # a bound that no contribution reaches
@@ -93,11 +93,9 @@ class CompiledModel:
         if self.blueprint is None:
             return Attempt(None)
         weights = self.model.weights(alpha).to_numpy()
-        if self.censored is None and self.blueprint.direct is None and sampling.engine == IMPORTANCE:
-            name = type(self.model.synthesizer).__name__
-            return Attempt(_drawn_near(name, self.blueprint, weights, sampling, random_seed, centring))
-        possible = self.censored is None and self.blueprint.direct is not None
-        return Attempt(draw_or_refuse(self.model.synthesizer, self.blueprint, weights, possible, sampling, random_seed, centring))
+        return Attempt(
+            without_chains(self.model.synthesizer, self.blueprint, weights, self.censored is None, sampling, random_seed, centring)
+        )
 
     def sample(
         self,
@@ -252,12 +250,41 @@ def _density_chains(
     """Draws of the blueprint's density. What it has over itself without data is the likelihood, up to a constant."""
     density, prior, layout = *_density_and_prior(name, blueprint, alpha, centring), layout_of(blueprint)
     vectors, heights, stats = run_density(density, layout.size, sampling, random_seed, progress)
-    drawn, off = vectors.reshape(-1, layout.size), np.nan
+    return drawn_of_density(blueprint, alpha, centring, density, prior, vectors, heights, stats)
+
+
+def drawn_of_density(
+    blueprint: Blueprint,
+    alpha: np.ndarray,
+    centring: Centring | None,
+    density: Density,
+    prior: Density,
+    vectors: np.ndarray,
+    heights: np.ndarray,
+    stats: xr.Dataset,
+) -> Drawn:
+    """Chains of a density of one vector, (chains, draws, d), with all that they are judged by."""
+    drawn, off = vectors.reshape(-1, vectors.shape[-1]), np.nan
     log_likelihood = heights - heights_of(prior, drawn).reshape(heights.shape)
     if blueprint.exact is not None and centring is None:
         some = drawn[:: -(-len(drawn) // _COMPARED)]
         off = float((heights_of(blueprint.exact(alpha), some) - heights_of(density, some)).std(ddof=1))
-    return Drawn(as_posterior(layout, vectors), log_likelihood, stats, off, log_posterior=heights)
+    return Drawn(as_posterior(layout_of(blueprint), vectors), log_likelihood, stats, off, log_posterior=heights)
+
+
+def without_chains(
+    synthesizer: Synthesizer,
+    blueprint: Blueprint,
+    alpha: np.ndarray,
+    plain: bool,
+    sampling: Sampling,
+    random_seed: int | None,
+    centring: Centring | None,
+) -> Drawn | None:
+    """Draws by importance under weights alpha (n,), the same of the same seed; None where chains are to be run. `plain`: no guarantee."""
+    if plain and blueprint.direct is None and sampling.engine == IMPORTANCE:
+        return _drawn_near(type(synthesizer).__name__, blueprint, alpha, sampling, random_seed, centring)
+    return draw_or_refuse(synthesizer, blueprint, alpha, plain and blueprint.direct is not None, sampling, random_seed, centring)
 
 
 def _density_and_prior(name: str, blueprint: Blueprint, alpha: np.ndarray, centring: Centring | None) -> tuple[Density, Density]:

@@ -29,6 +29,7 @@ __all__ = [
     "compile_term",
     "compile_weighted_sum",
     "log_prior_and",
+    "log_volume",
     "parameters_at",
     "start_of",
     "unconstrained",
@@ -146,6 +147,17 @@ def log_prior_and(blueprint: Blueprint, likelihood: Tensor | None = None) -> tup
         return float(function(*(theta[variable.name] for variable in free), *(data[name] for name in unweighted)))
 
     return value, function
+
+
+def log_volume(model: "pm.Model") -> Tensor:
+    """What the log density that PyMC samples has over that of the variables as they are, as a node of the graph."""
+    transforms = {variable: model.rvs_to_transforms[variable] for variable in model.free_RVs}
+    terms = [
+        transform.log_jac_det(transform.forward(variable, *variable.owner.inputs), *variable.owner.inputs).sum()
+        for variable, transform in transforms.items()
+        if transform is not None
+    ]
+    return pt.add(*terms, 0.0, 0.0)
 
 
 def parameters_at(blueprint: Blueprint, points: Sequence[Sequence[np.ndarray]]) -> tuple[Draw, ...]:

@@ -1,0 +1,51 @@
+"""A saved fit is judged again from its draws, whichever engine made them; what its file says of them is not believed."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from riskweighted_models.linear_regression import LinearRegression
+from riskweighted_models.negative_binomial import NegativeBinomial
+from small_graph import PoissonGraph
+
+import riskweighted as rw
+from riskweighted.common.errors import InputError
+from riskweighted.sampling.judging import judged_again, refuse_other_diagnostics
+from riskweighted.sampling.settings import Sampling
+
+N = 60
+LINEAR = LinearRegression("y ~ group")
+COUNTS = NegativeBinomial("count ~ 1")
+FITS = {  # model, engine, scheme
+    "direct": (LINEAR, "auto", None),
+    "chains of a density": (LINEAR, "nuts", None),
+    "centred chains": (LINEAR, "nuts", "marginal+"),
+    "importance": (COUNTS, "importance", None),
+    "graph": (PoissonGraph("count ~ 1"), "auto", None),
+}
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(1)
+    return pd.DataFrame({"group": rng.choice(["a", "b"], N), "y": rng.normal(5, 1, N), "count": rng.poisson(6, N)})
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_draws_are_judged_again_as_they_were(data, name, tmp_path):
+    model, engine, scheme = FITS[name]
+    sampling = Sampling(draws=300, chains=2, tune=150, engine=engine, cores=1)
+    scenario = rw.Scenario(synthetic=model.target, known=["group"], radius=0.2)
+    alpha = np.full(N, 0.5) if scheme is None else rw.centred_weights(scheme, data, scenario)
+    rw.fit(model, data, alpha, random_seed=3, draws=300, chains=2, tune=150, engine=engine).save(tmp_path / "fit")
+    block = rw.load_fit(tmp_path / "fit", model, data, alpha).block
+    refuse_other_diagnostics(block, sampling)
+    again = judged_again(block, sampling)
+    assert (again["engine"] == ("nuts" if block.stats is not None else "direct")).all()
+    better = block.diagnostics.assign(r_hat=1.0, ess_bulk=900.0, converged=True)
+    stuck = block.posterior.map(lambda values: values.where(values["chain"] == 0, values + 50 * float(values.std()) + 1))
+    for changed in (replace(block, diagnostics=better), replace(block, posterior=stuck), replace(block, stats=None, posterior=stuck)):
+        with pytest.raises(InputError) as caught:
+            refuse_other_diagnostics(changed, sampling)
+        assert "\n" not in str(caught.value)
