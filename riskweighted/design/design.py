@@ -226,7 +226,10 @@ def _evaluate(
         raise InputError(_unseen(formula, recipe, data, what)) from None
     except Exception as error:  # formulaic passes on what its functions raise, and such text may quote data
         raise_interrupt(error)
-        raise InputError(f"formula {formula!r} cannot be evaluated on the {what} ({type(error).__name__})") from None
+        raise InputError(
+            f"formula {formula!r} cannot be evaluated on the {what} ({type(error).__name__}): look for missing values, log() or sqrt() of "
+            "negative numbers, and what bs(), cs() and poly() are given"
+        ) from None
 
 
 def _unseen(formula: str, spec: ModelSpec, data: pd.DataFrame, what: str) -> str:

@@ -9,9 +9,10 @@ from riskweighted.evaluation.judgement import MISFITS, MODEL
 from riskweighted.evaluation.summary import CONVERGED, FITS, LARGEST_R_HAT, MEAN_WEIGHT, SummaryColumn
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, statistics_of
 from riskweighted.evaluation.thresholds import Limit, Thresholds
-from riskweighted.measures import analyses, beyond
+from riskweighted.measures import beyond
 from riskweighted.measures.registry import measures
-from riskweighted.measures.regressions import OVERLAP
+from riskweighted.measures.regressions import OVERLAP, OVERLAPS
+from riskweighted.sampling.convergence import CONVERGED_WORDS, verdict_of
 
 __all__ = [
     "FAIL",
@@ -144,7 +145,7 @@ def _measured(tables: Mapping[str, pd.DataFrame]) -> Iterator[Measured]:
         rows = zip(table["label"].astype(str), statistics_of(table), table["value"], table["error"], table["overlap"], strict=True)
         for label, statistic, value, error, overlap in rows:
             yield label, statistic, float(value), float(error)
-            if pd.notna(overlap) and statistic.measure.compared:
+            if statistic.measure.compared and (pd.notna(overlap) or pd.isna(value)):
                 yield label, Statistic(OVERLAP.key, statistic.variable, term=statistic.label), float(overlap), float("nan")
     for column in (MEAN_WEIGHT, LARGEST_R_HAT):
         for label, value in tables["summary"].set_index("label")[column.name].dropna().items():
@@ -215,15 +216,15 @@ def _judged(label: str, column: SummaryColumn, passed: bool) -> Verdict:
 
 
 def _held_against(limit: Limit, label: str, measured: list[list[Any]]) -> Iterator[Verdict]:
-    """A limit against all that it limits; of the overlap against the least. An analysis that failed is not judged, whatever others are."""
+    """A limit against all that it limits; of the overlap against the least. What was not estimated is not judged."""
     named = [figures for figures in measured if limit.takes(figures[0])]
     taken = [figures for figures in named if pd.notna(figures[1])]
     for statistic, value, error in named:
-        if statistic.key == analyses.MEAN_OVERLAP.key and pd.isna(value):
+        if statistic.key in OVERLAPS and pd.isna(value):
             yield Verdict(label, statistic, value, error, limit, NOT_JUDGED)
     if limit.key == OVERLAP.key and taken:
         taken = [min(taken, key=lambda figures: figures[1])]
-    if not taken and not any(statistic.key == analyses.MEAN_OVERLAP.key for statistic, *_ in named):
+    if not taken and not any(statistic.key in OVERLAPS for statistic, *_ in named):
         yield Verdict(label, _unmeasured(limit), float("nan"), float("nan"), limit, NOT_JUDGED)
     for statistic, value, error in taken:
         yield Verdict(label, statistic, value, error, limit, PASS if limit.passes(value) else FAIL)

@@ -1,5 +1,6 @@
 """Coefficients of regressions, and how far their intervals and the confidential ones overlap (Karr et al. 2006)."""
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.errors import InputError
+from riskweighted.common.errors import InputError, RiskWeightedWarning
 from riskweighted.measures import analyses
 from riskweighted.measures.context import CONFIDENTIAL, Context
 from riskweighted.measures.estimates import BIASED
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from riskweighted.utility.regressions import Analysis
     from riskweighted.utility.survey_design import SurveyDesign
 
-__all__ = ["COEFFICIENT", "MEASURES", "OVERLAP", "mean_overlaps"]
+__all__ = ["COEFFICIENT", "MEASURES", "OVERLAP", "OVERLAPS", "mean_overlaps"]
 
 _PARTS = 5  # into which the datasets are split for the error of an overlap, which many of them have together
 
@@ -122,13 +123,14 @@ def _of_products(
     from riskweighted.utility.regressions import estimates_of, intervals_of
 
     estimates = [estimates_of(analysis, products, of) for products, of in zip(datasets, solved, strict=True)]
-    yield from _as_values(measure, analysis, intervals_of(analysis, estimates, datasets[0].rows, **_how(context)))
+    yield from _as_values(context, measure, analysis, intervals_of(analysis, estimates, datasets[0].rows, **_how(context)))
 
 
 def _intervals(context: Context, measure: Measure, analysis: "Analysis", design: "SurveyDesign | None" = None) -> Iterator[Value]:
     from riskweighted.utility.regressions import coefficient_intervals
 
-    yield from _as_values(measure, analysis, coefficient_intervals(analysis, context.synthetic, design=design, **_how(context)))
+    intervals = coefficient_intervals(analysis, context.synthetic, design=design, **_how(context))
+    yield from _as_values(context, measure, analysis, intervals)
 
 
 def _how(context: Context) -> dict[str, Any]:
@@ -137,16 +139,26 @@ def _how(context: Context) -> dict[str, Any]:
     return {"synthetic": not context.of_data, "level": settings.level, "size_ratio": context.size_ratio, "kappa": context.kappa}
 
 
-def _as_values(measure: Measure, analysis: "Analysis", intervals: "dict[str, Interval]") -> Iterator[Value]:
+def _as_values(context: Context, measure: Measure, analysis: "Analysis", intervals: "dict[str, Interval]") -> Iterator[Value]:
+    """A value a coefficient; a warning names the regression where some cannot be estimated."""
+    failed = [interval.rule for interval in intervals.values() if np.isnan(interval.estimate)]
+    if failed:
+        weighted = " with survey weights" if measure is _SURVEYED else ""
+        warnings.warn(
+            f"regression {analysis.formula!r}{weighted}, {context.label!r}: {len(failed)} of {len(intervals)} coefficients "
+            f"{'; '.join(dict.fromkeys(failed))}. Its overlap is not judged",
+            RiskWeightedWarning,
+            stacklevel=2,
+        )
     for name, interval in intervals.items():
         term = f"{name} in {analysis.formula}" if measure.many else name
         yield Value.of(measure, interval, analysis.response, term=term, told={"formula": analysis.formula})
 
 
 def mean_overlaps(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[str, Value]]:
-    """By label the mean overlap of the coefficients of each regression, of which one that cannot be estimated counts 0; and that of the
-    estimates of each function, where it makes the mean NaN, which is not judged. An estimate that has no variance in the confidential data
-    has no interval to overlap, and does not count.
+    """By label the mean overlap of the coefficients of each regression, and of the estimates of each function: NaN, which is not judged,
+    where one of them cannot be estimated. An estimate that has no variance in the confidential data has no interval to overlap, and does
+    not count; one that has none in the synthetic data counts 0.
     """
     overlaps_of = {_EACH.key: _MEAN_OVERLAP, _SURVEYED.key: _SURVEY_OVERLAP, analyses.ESTIMATE.key: analyses.MEAN_OVERLAP}
     groups: dict[tuple[str, str, str, str], list[float]] = {}
@@ -154,10 +166,11 @@ def mean_overlaps(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[str, Value]]
     exact = {(row["formula"], row["term"]) for row in held if row["label"] == CONFIDENTIAL and row["lower"] == row["upper"]}
     for row in held:
         if row["label"] != CONFIDENTIAL and (row["formula"], row["term"]) not in exact:
-            groups.setdefault((row["label"], row["key"], row["variable"], row["formula"]), []).append(row["overlap"])
+            groups.setdefault((row["label"], row["key"], row["variable"], row["formula"]), []).append(
+                0.0 if row["lower"] == row["upper"] else row["overlap"]
+            )
     for (label, key, variable, formula), overlaps in groups.items():
-        mean = np.mean(overlaps) if key == analyses.ESTIMATE.key else np.nan_to_num(overlaps).mean()
-        yield label, Value(overlaps_of[key], float(mean), variable, term=formula)
+        yield label, Value(overlaps_of[key], float(np.mean(overlaps)), variable, term=formula)
 
 
 def _lack_of_overlap(world: "World", analysis: "Analysis | None") -> tuple[str, Callable[[Sequence[pd.DataFrame]], Estimate]]:
@@ -188,7 +201,7 @@ _each = partial(_coefficient, compute=coefficients, assess=coefficients, many=Tr
 _overlap = partial(Measure, source="Karr et al. 2006", direction="more useful", kind="overlap", disclosure=_D.TWO_DECIMALS, table="utility")
 _mean_overlap = partial(_overlap, order=50, parameter="coefficient")
 _TEXT = (
-    "of {term} of the overlap of the scheme's interval and the confidential one; one that some dataset does not determine counts 0; "
+    "of {term} of the overlap of the scheme's interval and the confidential one; not judged where some dataset does not determine one; "
     "dummies that fewer than 10 confidential records have or lack are left out"
 )
 _KINDS = "least squares, or logistic (log odds) where the response has two values"
@@ -227,3 +240,4 @@ _SURVEY_OVERLAP = _mean_overlap(
     "survey-regression-overlap", "survey mean overlap in {term}", f"mean over the survey-weighted coefficients {_TEXT}"
 )
 MEASURES = (COEFFICIENT, OVERLAP, _EACH, _MEAN_OVERLAP, _SURVEYED, _SURVEY_OVERLAP)
+OVERLAPS = (OVERLAP.key, _MEAN_OVERLAP.key, _SURVEY_OVERLAP.key, analyses.MEAN_OVERLAP.key)

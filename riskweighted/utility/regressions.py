@@ -48,15 +48,19 @@ __all__ = [
 
 _MOST_VALUES, _MOST_ROWS = 1_000, 5_000  # of a column, and of all predictors together, of which a regression is read
 _FEWEST = 10  # records on the smaller side of a dummy whose coefficient is reported, so that it tells of no single record
+_NO_VARIANCE = "too few records for a variance"
+_LACKING = "a level of the confidential data is lacking, or a predictor has one value"
 
 
 class Estimates(NamedTuple):
-    """Coefficients (k,) and their variances (k,) in one dataset, NaN where they cannot be estimated; degrees of freedom; complete cases."""
+    """Coefficients (k,) and their variances (k,) in one dataset, NaN where they cannot be estimated; degrees of freedom; complete cases;
+    why some are NaN, in words that hold no value."""
 
     values: np.ndarray
     variances: np.ndarray
     df: float
     records: int
+    why: str = _LACKING
 
 
 class RegressionFormula(NamedTuple):
@@ -258,7 +262,7 @@ def _products(found: Cases) -> CrossProducts:
 def estimates_of(analysis: Analysis, products: CrossProducts, solved: LeastSquares | None) -> Estimates:
     """The coefficients, the intercept first; NaN where they are not determined."""
     if solved is None:
-        return _undetermined(analysis, products.records)
+        return _undetermined(analysis, products.records, bool(products.strange))
     values = _uncentred(solved.coefficients, solved.covariance, solved.free, analysis.design.centre)
     return Estimates(*values, solved.df, products.records)
 
@@ -271,7 +275,7 @@ def analyse(analysis: Analysis, frame: pd.DataFrame, design: SurveyDesign | None
         return estimates_of(analysis, products, _logistic(found, products) if analysis.logistic else products.solved())
     records, solved = _solved(analysis, frame, design.weights)
     if solved is None:
-        return _undetermined(analysis, records)
+        return _undetermined(analysis, records, cases_of(analysis, frame).columns is None)
     covariance = _of_design(design, analysis, solved)
     return Estimates(*_uncentred(solved.coefficients, covariance, solved.free, analysis.design.centre), design.df, records)
 
@@ -289,9 +293,18 @@ def rows_alike(analysis: Analysis, frame: pd.DataFrame) -> tuple[np.ndarray, np.
     return (np.empty((0, len(analysis.design.centre))), np.empty(0)) if columns is None else (columns.rows, columns.counts)
 
 
-def _undetermined(analysis: Analysis, records: int) -> Estimates:
+def _undetermined(analysis: Analysis, records: int, strange: bool) -> Estimates:
+    """No coefficient at all; ``strange``: of some complete case there are no columns."""
     size = len(analysis.design.centre) + 1
-    return Estimates(np.full(size, np.nan), np.full(size, np.nan), np.nan, records)
+    if not records:
+        why = "no record is complete"
+    elif strange:
+        why = "a predictor has a level that the confidential data lack, or a value that is no number on its scale"
+    elif analysis.logistic:
+        why = "the response has one value, or the predictors separate it or follow from each other"
+    else:
+        why = "the predictors follow from each other"
+    return Estimates(np.full(size, np.nan), np.full(size, np.nan), np.nan, records, why)
 
 
 def _of_design(design: SurveyDesign, analysis: Analysis, solved: "_Solved") -> np.ndarray:
@@ -367,17 +380,19 @@ def intervals_of(
 ) -> dict[str, Interval]:
     """By name every reported coefficient with its interval: by a combining rule from L >= 2 datasets, else that of the one dataset.
 
-    NaN where some dataset does not determine the coefficient; the rule says in how many. `rows`: records of a dataset; `synthetic`: whether
-    the datasets are, so that the interval of one is too short; `size_ratio`: n_syn / n of fully synthetic data, whose rule is that of
-    Raghunathan, Reiter & Rubin (2003), else Reiter's (2003), vbar `kappa` times (`riskweighted.utility.variance_ratios`).
+    NaN where some dataset does not determine the coefficient; the rule says in how many, and why. `rows`: records of a dataset;
+    `synthetic`: whether the datasets are, so that the interval of one is too short; `size_ratio`: n_syn / n of fully synthetic data, whose
+    rule is that of Raghunathan, Reiter & Rubin (2003), else Reiter's (2003), vbar `kappa` times (`riskweighted.utility.variance_ratios`).
     """
     check_share(level, "level")
     note, intervals = _how_many(estimates, rows), {}
     for name, column in analysis.terms:
         values, variances = [float(each.values[column]) for each in estimates], [float(each.variances[column]) for each in estimates]
-        failed = int((~(np.isfinite(values) & np.isfinite(variances))).sum())
+        failed = np.flatnonzero(~(np.isfinite(values) & np.isfinite(variances))).tolist()
         if failed:
-            rule = f"not estimable in {failed} of {len(estimates)} datasets"
+            whys = [_NO_VARIANCE if np.isfinite(values[each]) else estimates[each].why for each in failed]
+            why = " or ".join(dict.fromkeys(whys))
+            rule = f"not estimable in {len(failed)} of {len(estimates)} datasets: {why}"
             intervals[name] = Interval(np.nan, np.nan, np.nan, np.nan, np.nan, rule)
         elif len(estimates) > 1:
             combined = combined_interval(values, variances, level=level, size_ratio=size_ratio, kappa=kappa)

@@ -5,8 +5,10 @@ import pandas as pd
 import pytest
 
 import riskweighted as rw
-from riskweighted.common.errors import InputError
+from riskweighted.common.errors import InputError, RiskWeightedWarning
 from riskweighted.evaluation.tables import Statistic, by_label, statistics_of
+from riskweighted.evaluation.thresholds import Thresholds
+from riskweighted.evaluation.verdicts import NOT_JUDGED, PASS, find_verdicts
 from riskweighted.measures.registry import measures
 from riskweighted.measures.settings import EvaluationSettings
 from riskweighted.utility.intervals import combine_partially_synthetic, interval_overlap
@@ -103,15 +105,51 @@ def test_every_coefficient_and_the_mean_overlap_of_each_regression(data, frames,
             assert list(mean.index) == ["four", "one"]
 
 
-def test_a_coefficient_that_some_dataset_does_not_determine_counts_nothing(data, frames):
-    broken = [frames[0].assign(job="none"), *frames[1:]]
-    result = rw.evaluate(
-        data, {"broken": broken}, SCENARIO, settings=rw.EvaluationSettings(regressions=["job ~ age"], resamples=10), random_seed=1
-    )
-    rows = result.utility[(result.utility["key"] == "regression-coefficient") & (result.utility["label"] == "broken")]
-    assert rows["value"].isna().all()
-    assert set(rows["rule"]) == {"not estimable in 1 of 4 datasets"}
-    assert by_label(result.utility, Statistic("regression-overlap", "job", term="job ~ age"))["broken"] == 0
+def some_of_another(frame):
+    return np.where(frame["age"] > 30, "paid", "other")
+
+
+LACKING = {
+    "a response of one value": ("job ~ age", {"job": "none"}, "the response has one value"),
+    "a level that is lacking": ("income ~ job", {"job": "none"}, "a level of the confidential data is lacking"),
+    "a level of its own": ("income ~ job", {"job": some_of_another}, "a level that the confidential data lack"),
+    "no number on a predictor's scale": ("age ~ log(income)", {"income": 0.0}, "no number on its scale"),
+    "no record": ("age ~ income where income > 0", {"income": -1.0}, "no record is complete"),
+}
+
+
+@pytest.mark.parametrize(("formula", "columns", "why"), LACKING.values(), ids=LACKING)
+def test_a_regression_that_some_dataset_does_not_determine_is_named_and_not_judged(data, frames, formula, columns, why):
+    broken = [frames[0].assign(**columns), *frames[1:]]
+    settings = rw.EvaluationSettings(survey="w", regressions=[formula, "income ~ age where age > 30"], resamples=10)
+    with pytest.warns(RiskWeightedWarning, match="regression") as caught:
+        table = rw.evaluate(data, {"broken": broken, "whole": frames}, SCENARIO, settings=settings, random_seed=1).utility
+    texts = [str(each.message) for each in caught if "regression" in str(each.message)]
+    assert len(texts) == 2  # without and with survey weights
+    assert all(repr(formula) in text and "'broken'" in text and "in 1 of 4 datasets" in text and why in text for text in texts)
+    overlaps = table[table["key"].str.endswith("regression-overlap")].set_index(["label", "term"])["value"]
+    assert overlaps.loc["broken", formula].isna().all()
+    assert overlaps.drop(("broken", formula)).notna().all()
+    empty = pd.DataFrame({"label": [], "check": [], "parameter": [], "variable": [], "effect": [], "verdict": []})
+    summary = pd.DataFrame({"label": ["broken", "whole"], "mean weight": 1.0, "largest R-hat": np.nan, "converged": None, "fits": None})
+    tables = {"summary": summary, "risk": table.iloc[:0], "utility": table, "fit_check": empty}
+    for limits in ({f"regression-overlap({formula})": 0.0}, {f"survey-regression-overlap({formula})": 0.0}):
+        found = find_verdicts(Thresholds.from_table(limits, "thresholds"), tables)
+        assert [each.verdict for each in found] == [NOT_JUDGED, PASS]
+
+
+def test_a_coefficient_that_some_dataset_does_not_determine_passes_no_limit_on_the_overlap(data, frames):
+    scenario = rw.Scenario(known=("region",), synthetic="income", radius=0.2)
+    settings = rw.EvaluationSettings(regression="age ~ income + log(income)", coefficient="income", resamples=10)
+    drawn = [data.assign(income=frame["income"]) for frame in frames]
+    broken = {"broken": [drawn[0].assign(income=0.0), *drawn[1:]]}
+    with pytest.warns(RiskWeightedWarning, match="regression"):
+        table = rw.evaluate(data, broken, scenario, settings=settings, random_seed=1).utility
+    summary = pd.DataFrame({"label": ["broken"], "mean weight": 1.0, "largest R-hat": np.nan, "converged": None, "fits": None})
+    empty = pd.DataFrame({"label": [], "check": [], "parameter": [], "variable": [], "effect": [], "verdict": []})
+    tables = {"summary": summary, "risk": table.iloc[:0], "utility": table, "fit_check": empty}
+    found = find_verdicts(Thresholds.from_table({"overlap": 0.0}, "thresholds"), tables)
+    assert NOT_JUDGED in {each.verdict for each in found}
 
 
 def test_missing_values_and_special_codes_are_statuses(data, frames):
