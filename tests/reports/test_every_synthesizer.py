@@ -68,7 +68,12 @@ def test_of_a_run(folder, name, engine):
     target = synthesizer["formula"].partition(" ~")[0]
     settings = {
         "data": {"path": "data.csv"},
-        "scenario": {"known": ["age"] if target == "group" else ["group"], "synthetic": target, "allow_wide": True},
+        "scenario": {
+            "known": ["age"] if target == "group" else ["group"],
+            "synthetic": target,
+            "allow_wide": True,
+            "categorical": [target] if "levels" in synthesizer else [],
+        },
         "synthesizer": synthesizer,
         "weights": {"schemes": ["unweighted", "marginal"]},
         "sampling": {"draws": 60, "tune": 100, "chains": 2, "engine": engine},
