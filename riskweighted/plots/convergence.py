@@ -189,6 +189,8 @@ def _name_rows(ax: Axes, table: pd.DataFrame) -> None:
     verdicts = []
     for _, row in table.iterrows():
         verdict = "not judged" if not row.get("judged", True) else "passed" if row["converged"] else "FAILED"
+        if row["converged"] and row["divergences"]:
+            verdict = f"{verdict} (warn: {int(row['divergences'])} divergent)"
         sizes = f"ESS bulk {row['ess_bulk']:.0f}, tail {row['ess_tail']:.0f}"
         reached = f"k-hat {row['pareto_k']:.2f}" if row.get("engine") == DIRECT else f"R-hat {row['r_hat']:.3f}"
         verdicts.append(f"{verdict}: {reached}\n{sizes}")

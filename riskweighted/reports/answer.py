@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from riskweighted.common.numbers import exactly
 from riskweighted.common.text import plain
 from riskweighted.evaluation.judgement import MISFITS, judged_rows
-from riskweighted.evaluation.summary import LARGEST_R_HAT, SummaryColumn
+from riskweighted.evaluation.summary import CONVERGED, LARGEST_R_HAT, SummaryColumn
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, distinct
 from riskweighted.evaluation.verdicts import FAIL, NOT_JUDGED, PASS, REFUSE, WARN, Verdict, overall
 from riskweighted.measures import beyond, expected, fits
@@ -209,6 +209,8 @@ def _trust(source: Source) -> str:
     reached = "" if largest != largest else f" (largest R-hat {largest:.4f})"
     failed = len(untrusted.get(fits.CONVERGED.key, []))
     told = f"{failed} of {schemes} fits did NOT converge{reached}." if failed else f"All {schemes} fits converged{reached}."
+    warned = [each for each in source.verdicts if each.statistic == CONVERGED.statistic and each.verdict == WARN]
+    told += "".join(f" Warning, {each.label}: {each.why}." for each in warned)
     judged = judged_rows(source.checks)
     if judged.empty:
         return f"{told} The model is not judged: no fit is unweighted."

@@ -209,7 +209,8 @@ class RunGlossary(Glossary):
         if column == FITS:
             return self._add(column.name, f"{column.statistic.define()}.", "", "", "'NO': synthetic values differ from the data in kind.")
         if column == CONVERGED:
-            return self._add(column.name, f"{column.statistic.define()}.", "", "", "'NO' is not released.")
+            told = "'NO' is not released; 'warn' is, with a few divergent draws to look at."
+            return self._add(column.name, f"{column.statistic.define()}.", "", "", told)
         return self.utility(column.statistic) if column.statistic.of_utility else self.risk(column.statistic)
 
     def check(self, check: str) -> Term:

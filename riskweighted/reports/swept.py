@@ -16,6 +16,7 @@ from riskweighted.measures import beyond, distributions, expected, tables
 from riskweighted.reports.brief import verdict_lines
 from riskweighted.reports.disclosure import INTERNAL
 from riskweighted.reports.verdicts import in_brief
+from riskweighted.sampling.convergence import CONVERGED_WORDS, verdict_of
 
 __all__ = ["settings_table", "swept_lines"]
 
@@ -43,8 +44,9 @@ def settings_table(
     told = _in_words(rows, names)
     figures = rows.assign(setting=told)[["setting", *_WHICH, *_VALUES]]
     figures = figures.groupby(["setting", *_WHICH], sort=False, dropna=False, as_index=False)[_VALUES].mean()
-    fits = rows.assign(setting=told).groupby("setting", sort=False)[["mean_weight", "largest_r_hat", "converged"]]
-    fits = fits.agg({"mean_weight": "mean", "largest_r_hat": "max", "converged": lambda each: bool(each.fillna(True).all())})
+    fits = rows.assign(setting=told).groupby("setting", sort=False)[["mean_weight", "largest_r_hat", "divergences", "converged"]]
+    passed = {"divergences": "max", "converged": lambda each: bool(each.fillna(True).all())}
+    fits = fits.agg({"mean_weight": "mean", "largest_r_hat": "max", **passed}).fillna({"divergences": 0})
     verdicts = _verdicts(figures.rename(columns={"setting": "label"}), fits, thresholds, policy, declared)
     table = pd.DataFrame({"setting": fits.index})
     table["verdict"] = [overall(verdicts, setting) for setting in fits.index]
@@ -106,7 +108,8 @@ def _verdicts(
 ) -> tuple[Verdict, ...]:
     """Of every setting as of the schemes of a run, but that nothing is known of its model."""
     summary = pd.DataFrame({"label": fits.index, FITS.name: None})
-    summary[CONVERGED.name] = ["yes" if converged else "NO" for converged in fits["converged"]]
+    judged = fits[["divergences", "converged"]].rename_axis("label").reset_index()
+    summary[CONVERGED.name] = [CONVERGED_WORDS[verdict_of(each)[0]] for _, each in judged.groupby("label", sort=False)]
     summary[MEAN_WEIGHT.name], summary[LARGEST_R_HAT.name] = fits["mean_weight"].to_numpy(), fits["largest_r_hat"].to_numpy()
     whole = figures[figures["variable"].isna()].set_index("label")
     told = [_disclosed(whole[whole["key"] == beyond.MEAN.key].reindex([label]).iloc[0], policy) for label in fits.index]
@@ -115,6 +118,7 @@ def _verdicts(
         "risk": figures,
         "utility": figures.iloc[:0],
         "fit_check": pd.DataFrame(columns=["label", "check", "verdict"]),
+        "convergence": judged,
     }
     found["disclosure_verdicts"] = pd.DataFrame({"label": fits.index, "verdict": told, "reasons": ""})
     return find_verdicts(thresholds, found, declared)

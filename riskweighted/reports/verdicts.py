@@ -26,7 +26,7 @@ __all__ = [
 
 _JUDGED = {  # of what is judged of every run: as a sentence, and in brief
     (CONVERGED.statistic.key, FAIL): ("fit did not converge", "no convergence"),
-    (CONVERGED.statistic.key, WARN): ("fit converged with a warning", "converged with divergences"),
+    (CONVERGED.statistic.key, WARN): ("fit converged with a warning", "converged with a warning"),
     (FITS.statistic.key, FAIL): ("model does not suit the data", "the model misfits"),
     (FITS.statistic.key, NOT_JUDGED): (
         "whether the model suits the data is not judged, no fit being unweighted",
@@ -95,7 +95,7 @@ def sentence(verdict: Verdict, view: View) -> str:
     if of_disclosure(verdict):
         return _disclosed(verdict, view)
     if verdict.limit is None:
-        return f"{_JUDGED[verdict.statistic.key, verdict.verdict][0]}{f', {verdict.why}' if verdict.why else ''}"
+        return _of_run(verdict, 0)
     name, bounds = in_words(verdict.statistic), bounds_of(verdict.limit)
     if verdict.verdict == NOT_JUDGED:
         return f"{name}: not judged, {bounds} is asked"
@@ -104,6 +104,11 @@ def sentence(verdict: Verdict, view: View) -> str:
         return f"{name} is off by {value}, {bounds} is allowed"
     told = f"{name} is {value}, {bounds} is allowed" if value != WITHHELD else f"{name}: {bounds} is allowed"
     return told + (" (within its Monte Carlo error)" if verdict.close else "")
+
+
+def _of_run(verdict: Verdict, brief: int) -> str:
+    """What was judged of the run whatever its limits, and why."""
+    return f"{_JUDGED[verdict.statistic.key, verdict.verdict][brief]}{f', {verdict.why}' if verdict.why else ''}"
 
 
 def _disclosed(verdict: Verdict, view: View) -> str:
@@ -151,7 +156,7 @@ def _briefly(verdict: Verdict, view: View) -> str:
     if of_disclosure(verdict):
         return _disclosed(verdict, view)
     if verdict.limit is None:
-        return _JUDGED[verdict.statistic.key, verdict.verdict][1]
+        return _of_run(verdict, 1)
     name, value = in_words(verdict.statistic, alone=True), shown_value(verdict, view)
     if verdict.verdict == NOT_JUDGED:
         return f"{name} not judged"

@@ -225,6 +225,12 @@ def _of_verdict(
         yield from _of_hidden(study, data, reason)
     elif of_disclosure(reason):
         yield from _of_disclosure(study, data, reason)
+    elif key == CONVERGED.statistic.key and not failing:
+        yield Advice(
+            f"{reason.label}: converged with {reason.why}",
+            "look at its convergence card (riskweighted report RUN --internal); shorter steps: [sampling] target_accept = 0.99",
+            partial(with_settings, section="sampling", target_accept=0.99),
+        )
     elif key == CONVERGED.statistic.key:
         yield from _of_convergence(study, reason.label, tables["convergence"])
     elif key == FITS.statistic.key and not failing:

@@ -5,6 +5,7 @@ import html
 import itertools
 import re
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from finished_run import confidential_data, finished_run
 
 from riskweighted.common.errors import InputError
 from riskweighted.evaluation.judgement import MISFITS, MODEL
+from riskweighted.evaluation.summary import FIT_COLUMNS
 from riskweighted.evaluation.tables import as_row
 from riskweighted.evaluation.verdicts import FAIL, NOT_JUDGED, PASS, REFUSE, WARN, find_verdicts, overall
 from riskweighted.measures.beyond import HIDDEN
@@ -26,6 +28,7 @@ from riskweighted.reports.verdicts import sentences, verdict_records
 from riskweighted.runs.advice import advise
 from riskweighted.runs.finished import load_run
 from riskweighted.runs.refusals import Accepted, outlook, refusal
+from riskweighted.runs.run import summary_table
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 OUTSIDE = seen_outside(120)
@@ -60,6 +63,32 @@ def run_in(converged, fits, disclosed, limits):
     tables["disclosure_verdicts"] = words.assign(verdict=[disclosed, "pass"], **inside)
     settings = {**run.manifest["settings"], "thresholds": limits}
     return dataclasses.replace(run, manifest={**run.manifest, "settings": settings}, tables=tables)
+
+
+def diverged():
+    """The same run of which 3 draws of a fit diverged, and the word of that in its main table."""
+    run = run_in("yes", "yes", "pass", {})
+    convergence = run.tables["convergence"]
+    convergence = convergence.assign(divergences=np.where(convergence["label"] == "unweighted", 3, 0))
+    summary = run.tables["summary"].set_index("label")
+    made = SimpleNamespace(summary=lambda: summary.drop(columns=[column.name for column in FIT_COLUMNS]))
+    fits = {str(label): rows for label, rows in convergence.groupby("label", sort=False)}
+    table = summary_table(made, fits, summary["mean weight"].dropna().to_dict(), run.tables["fit_check"]).reset_index()
+    return dataclasses.replace(run, tables={**run.tables, "convergence": convergence, "summary": table})
+
+
+def test_a_few_divergences_are_a_warning_with_its_reason_in_every_output():
+    run = diverged()
+    assert [overall(run.verdicts, label) for label in ("unweighted", "pairwise")] == [WARN, PASS]
+    lines = list(brief(run))
+    assert any(line.startswith("unweighted") and "divergences" in line for line in lines)
+    (record,) = verdict_records(run.verdicts, ["unweighted"], OUTSIDE)
+    assert record["verdict"] == WARN
+    for text in (record["reason"], *(render_report(run, internal=internal) for internal in (False, True))):
+        assert "3 divergences" in text
+    advised = [each for each in advise(run.study, confidential_data(), run.verdicts, run.tables) if "unweighted" in each.reason]
+    assert any("3 divergences" in each.reason and each.change is not None for each in advised)
+    assert not any("did not converge" in each.reason for each in advised)
 
 
 def expected(converged, fits, disclosed, limits):

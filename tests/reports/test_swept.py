@@ -37,6 +37,13 @@ def table_of(cells, limits=None, **settings):
     return settings_table(results(cells, **settings), SCHEMES, Thresholds.from_table(limits or {}, "thresholds"), DisclosureSettings())
 
 
+def test_a_setting_whose_fits_have_some_divergences_is_warned_of():
+    rows = results([(0.2, "unweighted", 1, 0.001, 0.01, True), (0.3, "unweighted", 1, 0.001, 0.02, True)])
+    rows["divergences"] = np.where(rows["scenario.radius"] == 0.2, 2, 0)
+    table = settings_table(rows, SCHEMES, Thresholds(), DisclosureSettings()).set_index("setting")
+    assert ["divergences" in why for why in table.loc[["radius=0.2 unweighted", "radius=0.3 unweighted"], "why"]] == [True, False]
+
+
 def test_what_misses_nothing_stands_first_and_of_it_what_nothing_beats():
     table = table_of(
         [
