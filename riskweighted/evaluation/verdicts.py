@@ -12,7 +12,6 @@ from riskweighted.evaluation.thresholds import Limit, Thresholds
 from riskweighted.measures import beyond
 from riskweighted.measures.registry import measures
 from riskweighted.measures.regressions import OVERLAP, OVERLAPS
-from riskweighted.sampling.convergence import CONVERGED_WORDS, verdict_of
 
 __all__ = [
     "FAIL",
