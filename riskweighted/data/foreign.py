@@ -15,7 +15,7 @@ from riskweighted.common.extras import optional
 from riskweighted.common.frames import holds_numbers, with_columns
 from riskweighted.data.variable import Code, Variable, cut
 
-__all__ = ["more_dates", "refuse_names", "require_reader", "takes_name", "type_of_format", "write_foreign"]
+__all__ = ["more_dates", "refuse_names", "require_reader", "shown_to_the_right", "takes_name", "type_of_format", "write_foreign"]
 
 _READS = {**dict.fromkeys((".sav", ".xpt", ".sas7bdat"), "pyreadstat"), **dict.fromkeys((".rds", ".rda", ".rdata"), "pyreadr")}
 _PACKAGE = {".dta": "Stata", ".sav": "SPSS", ".xpt": "SAS"}
@@ -70,7 +70,7 @@ _MORE_DATES = {
 _MORE_MOMENTS = ("DTMONYY", "DTWKDATX", "DTYEAR", "DTYYQC", "NLDATM", "YMDHMS")  # of SAS
 _DATE = re.compile(r"%(d|t[dwmqhy]).*|[AESJ]?DATE|DTDATE|WEEKDAT[EX]|([BE]8|IS8)601DA|(MMDDYY|DDMMYY|YYMMDD)[A-Z]?")
 _MOMENT = re.compile(r"%t[cC].*|DATETIME|DATEAMPM|MDYAMPM|YMDHMS|([BE]8|IS8)601D[TNXZ]")
-_TIME = re.compile(r"D?TIME|HHMM|TOD|TIMEAMPM|([BE]8|IS8)601TM")
+_TIME = re.compile(r"%tb.*|[DM]?TIME|HHMM|HOUR|MMSS|TOD|TIMEAMPM|([BE]8|IS8)601TM")
 
 
 def require_reader(ending: str) -> Any:
@@ -107,7 +107,7 @@ def refuse_names(names: Iterable[object], ending: str) -> None:
 
 def type_of_format(name: str, ending: str) -> str:
     """The type of a number by how a file of an ending shows it, as it is read; "" of a time of the day, "numeric" where it is no date."""
-    shown = name if ending == ".dta" else re.sub(r"[\d.]+$", "", name.upper())
+    shown = shown_to_the_right(name) if ending == ".dta" else re.sub(r"[\d.]+$", "", name.upper())
     if _MOMENT.fullmatch(shown) or (ending != ".sav" and shown in _MORE_MOMENTS):
         return "date and time"
     if _DATE.fullmatch(shown) or shown in _MORE_DATES[".sav" if ending == ".sav" else ".xpt"]:
@@ -115,9 +115,15 @@ def type_of_format(name: str, ending: str) -> str:
     return "" if _TIME.fullmatch(shown) else "numeric"
 
 
+def shown_to_the_right(name: str) -> str:
+    """A format of Stata, %-td or %td, as that of a column shown to the right."""
+    return re.sub("^%-", "%", name)
+
+
 def more_dates(ending: str) -> dict[str, list[str]]:
     """What the reader of SPSS and SAS is told of further formats of dates."""
-    dates = {"extra_date_formats": list(_MORE_DATES[".sav" if ending == ".sav" else ".xpt"])}
+    times = ["MTIME"] if ending == ".sav" else ["HOUR", "MMSS"]
+    dates = {"extra_date_formats": list(_MORE_DATES[".sav" if ending == ".sav" else ".xpt"]), "extra_time_formats": times}
     return dates if ending == ".sav" else {**dates, "extra_datetime_formats": list(_MORE_MOMENTS)}
 
 

@@ -7,6 +7,7 @@ import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -17,7 +18,7 @@ from riskweighted.common.folders import for_the_moment
 from riskweighted.common.frames import holds_numbers, one_name_each, plain_numbers, require_plain_values, with_columns
 from riskweighted.common.text import for_spreadsheet, reads_as_number
 from riskweighted.data.csv_text import CsvTable, csv_text
-from riskweighted.data.foreign import more_dates, require_reader, write_foreign
+from riskweighted.data.foreign import more_dates, require_reader, shown_to_the_right, write_foreign
 from riskweighted.data.formats import FORMATS, WRITABLE
 from riskweighted.data.layout import CsvLayout, check_header, decoded, plain_text
 from riskweighted.data.metadata import META, meta_text
@@ -152,9 +153,15 @@ def _read_parquet(path: Path) -> pd.DataFrame:
 def _read_stata(path: Path) -> pd.DataFrame:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of %tC, milliseconds with leap seconds, which pandas leaves as objects
-        table = pd.read_stata(path, convert_categoricals=False)
+        opened: Any = pd.read_stata(path, convert_categoricals=False, iterator=True)
+        with opened as reader:
+            reader.variable_labels()  # reads the head, of which pandas knows dates by a format that is shown to the right
+            reader._fmtlist = [shown_to_the_right(shown) for shown in reader._fmtlist]
+            table = reader.read()
+            business = [name for name, shown in zip(table, reader._fmtlist, strict=True) if shown.startswith("%tb")]
     objects = [name for name in table if table[name].dtype == object and pd.api.types.infer_dtype(table[name]) in _LEFT]
     read = {name: pd.to_datetime(table[name].astype(float), unit="ms", origin=_STATA_BEGINS) for name in objects}
+    read |= {name: pd.to_timedelta(table[name], unit="D") for name in business}  # days of a calendar that the file does not hold
     return _with_missing_text(with_columns(table, read))
 
 
@@ -168,7 +175,7 @@ def _read_spss_or_sas(path: Path, *, keep_codes: bool) -> pd.DataFrame:
 
 def _as_plain_numbers(table: pd.DataFrame) -> pd.DataFrame:
     """Numbers of Stata as those of SPSS and SAS are read: not by how they are stored."""
-    numbers = table.select_dtypes("number")
+    numbers = table.select_dtypes("number", exclude="timedelta")
     return table.astype({name: "float64" if pd.api.types.is_float_dtype(numbers[name].dtype) else "int64" for name in numbers})
 
 
