@@ -57,7 +57,8 @@ class Sequential:
     settings : mapping of variable to mapping, optional
         What differs from the above: ``model`` (a registered synthesizer), ``formula`` (of predictors and earlier variables; a missing
         level is then "missing", a number that is no amount the mean), ``codes`` (special codes, and spikes such as 0), ``when`` and
-        ``otherwise`` (a structural rule), and settings of the model, such as ``support``, ``levels`` or ``heaping``.
+        ``otherwise`` (a structural rule), and settings of the model, such as ``support``, ``levels`` or ``heaping``. Of a predictor:
+        ``codes``, values of it that are no amounts.
     order : sequence of (start, end), optional
         Pairs of variables of which the first is never greater.
     forbidden : sequence of str, optional
@@ -106,9 +107,12 @@ class Sequential:
         self._check_learned()
         if not isinstance(self.settings, Mapping) or not all(isinstance(given, Mapping) for given in self.settings.values()):
             raise InputError("settings must be a mapping of variable to a mapping of settings")
-        strange = [name for name in self.settings if name not in self.variables]
+        strange = [name for name in self.settings if name not in (*self.variables, *self.predictors)]
         if strange:
             raise InputError(f"settings name {listing(strange)}, which is not synthesized; valid are {listing(self.variables)}")
+        altered = [name for name in self.predictors if set(self.settings.get(name, {})) - {"codes"}]
+        if altered:
+            raise InputError(f"settings of {listing(altered)}, which predicts and is not synthesized: valid is 'codes' alone")
         object.__setattr__(self, "settings", {name: dict(given) for name, given in self.settings.items()})
         for name in self.variables:
             self._check_own(name)
@@ -150,8 +154,8 @@ class Sequential:
 
     @cached_property
     def codes(self) -> dict[str, tuple[float, ...]]:
-        """Special codes and spikes by variable; a number that a structural rule gives is one."""
-        stated = {variable: stated_codes(variable, self._own(variable)) for variable in self.variables}
+        """Special codes and spikes by variable, and codes of predictors; a number that a structural rule gives is one."""
+        stated = {name: stated_codes(name, self._own(name)) for name in (*self.variables, *self.predictors)}
         return {variable: codes for variable, codes in stated.items() if codes}
 
     @cached_property

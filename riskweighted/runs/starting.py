@@ -43,7 +43,8 @@ def carries_values(suggestion: Suggestion) -> bool:
     """Whether the text holds anything that was read off the values of the data: then the file is its owner's only."""
     targets = [suggestion.column(name) for name in suggestion.targets]
     measured = any(column.is_number and radius_of(column)[1] == "absolute" for column in targets)
-    measured = measured or min_radius_of(targets) > 0 or any(column.codes for column in targets)
+    told = [*targets, *(suggestion.column(name) for name in suggestion.predictors if suggestion.chain)]
+    measured = measured or min_radius_of(targets) > 0 or any(column.codes for column in told)
     return bool(measured or suggestion.beyond or suggestion.rules or suggestion.nearly)
 
 
@@ -195,14 +196,21 @@ def _chain(suggestion: Suggestion) -> list[str]:
     if suggestion.recodes:
         lines += _set("recoding", "statuses", "zeros predict by indicators, as codes and gaps do, numbers on a grid")
     lines += _rules(suggestion)
+    for name in suggestion.predictors:
+        if column_codes := _codes(suggestion.column(name), suggestion.column(name).codes):
+            lines += ["", _header(name), *_set("codes", column_codes, "no amounts of what predicts: an indicator each")]
     for name in suggestion.targets:
         column = suggestion.column(name)
-        header = as_toml({"variables": {name: {}}}, "synthesizer").strip().splitlines()[-1].replace("[variables", "[synthesizer.variables")
-        lines += ["", header, *_remark(f"{suggestion.models[name] or 'a model by type'}: {_why_model(suggestion, column)}")]
+        lines += ["", _header(name), *_remark(f"{suggestion.models[name] or 'a model by type'}: {_why_model(suggestion, column)}")]
         if codes := suggestion.codes_of(name):
             lines += _set("codes", _codes(column, codes), "found in the data; each has a share of its own")
         lines += _bounds(suggestion, column)
     return lines
+
+
+def _header(name: str) -> str:
+    """The head of the table of a variable of the chain."""
+    return as_toml({"variables": {name: {}}}, "synthesizer").strip().splitlines()[-1].replace("[variables", "[synthesizer.variables")
 
 
 def _rules(suggestion: Suggestion) -> list[str]:

@@ -34,7 +34,7 @@ class Chain(Protocol):
 
     @property
     def codes(self) -> Mapping[str, tuple[float, ...]]:
-        """Values of numeric variables that have a share of their own: special codes and spikes."""
+        """Values of numeric variables that have a share of their own, special codes and spikes; of predictors those that are no amounts."""
 
     @property
     def rules(self) -> Rules:

@@ -116,7 +116,7 @@ def _of_levels(column: pd.Series, kind: str) -> tuple[list[float | str | bool], 
     turn = {"text": str, "truth": bool}.get(kind, float)
     plain = column.astype(object)
     levels = [turn(level) for level in plain.dropna().unique()]
-    plain = plain.map(turn, na_action="ignore").to_numpy(dtype=object)
+    plain = plain.map(turn, na_action="ignore").where(column.notna(), None).to_numpy(dtype=object)  # <NA> equals nothing, not even false
     return (sorted(levels) if len(levels) <= _MOST_STATES else []), plain
 
 

@@ -22,6 +22,8 @@ from riskweighted.data.metadata import read_metadata
 from riskweighted.data.odd_lines import odd_lines
 from riskweighted.release.analysis_code import PublishedAnalysis, combining_code
 from riskweighted.runs.columns import look_at
+from riskweighted.runs.models import build_chain
+from riskweighted.sequence.prepare import prepare_sequence
 
 N = 300
 rng = np.random.default_rng(45)
@@ -73,17 +75,21 @@ def test_whole_numbers_of_r_and_parquet_with_gaps_are_numbers(tmp_path):
         assert found["day"][1] == "date"
         assert found["level"] == ("text", "levels")
         assert read_table(tmp_path / name)["income"].isna().sum() == 1
-    study, *_ = looked_at(tmp_path / "a.rds")
-    assert study["scenario"]["synthetic"] == "income"
-    assert {"sex", "region"} <= set(study["scenario"]["known"])
+    for name in ("a.rds", "a.parquet"):
+        study, *_ = looked_at(tmp_path / name)
+        assert study["scenario"]["synthetic"] == "income"
+        assert {"sex", "region"} <= set(study["scenario"]["known"])
 
 
 STATA = ("td", "tc", "tw", "tm", "tq", "th", "ty")
 SHOWN = {
-    ".sav": ("DATE11", "ADATE10", "EDATE10", "SDATE10", "JDATE7", "MOYR8", "QYR6", "WKYR10", "DATETIME20", "YMDHMS19", "TIME8", "DTIME11"),
+    ".sav": (
+        *("DATE11", "ADATE10", "EDATE10", "SDATE10", "JDATE7", "MOYR8", "QYR6", "WKYR10", "DATETIME20", "YMDHMS19"),
+        *("TIME8", "DTIME11", "MTIME5"),
+    ),
     ".xpt": (
         *("DATE9", "MMDDYY10", "YYMMDD10", "MONYY7", "YYMM7", "YYQ6", "YEAR4", "E8601DA10", "WORDDATE", "DATETIME20", "DTMONYY7"),
-        *("E8601DT", "TIME8", "HHMM5", "TOD8"),
+        *("E8601DT", "TIME8", "HHMM5", "TOD8", "HOUR5", "MMSS5"),
     ),
 }
 
@@ -108,6 +114,18 @@ def test_dates_and_times_of_every_format_are_read_and_left_out_by_name(tmp_path,
     assert study["data"]["variables"] == path.name
     for name in names:
         assert f"not used: {name}: dates" in text
+
+
+@pytest.mark.parametrize("shown", ["%-td", "%-tc", "%-tq", "%-d", "%tb", "%tdD_m_Y"])
+def test_dates_of_stata_are_dates_however_they_are_shown(tmp_path, shown):
+    dates = np.where(GAP, np.nan, 160.0 + np.arange(N) % 50)
+    pyreadstat.write_dta(CODED.assign(at=dates), tmp_path / "a.dta", variable_format={"at": shown}, variable_value_labels=LABELS)
+    at = read_table(tmp_path / "a.dta")["at"]
+    assert at.isna().tolist() == GAP.tolist()
+    assert at[0] == {"%-tc": pd.Timestamp("1960-01-01 00:00:00.160"), "%-tq": pd.Timestamp("2000-01-01"), "%tb": pd.Timedelta("160D")}.get(
+        shown, pd.Timestamp("1960-06-09")
+    )
+    assert "not used: at: dates" in looked_at(tmp_path / "a.dta")[1]
 
 
 def test_moments_of_stata_with_leap_seconds_are_read(tmp_path):
@@ -154,6 +172,19 @@ def test_missing_is_a_level_of_what_is_known_and_predicts(tmp_path, file):
     assert "no column of" not in text
     used = study["synthesizer"]
     assert all(name in str(used.get("formula", used.get("predictors"))) for name in ("sex", "region"))
+
+
+def test_a_code_of_a_number_that_predicts_in_a_chain_is_no_amount(tmp_path):
+    hours = np.round(INCOME / 1000) + rng.integers(1, 40, N)
+    table = PEOPLE.assign(income=np.where(GAP, -9, INCOME), hours=np.where(np.arange(N) % 9 == 0, 999, hours).astype(int))
+    table.to_csv(tmp_path / "a.csv", index=False)
+    study, *_ = looked_at(tmp_path / "a.csv")
+    assert "hours" in study["synthesizer"]["predictors"]
+    assert study["synthesizer"]["variables"]["hours"] == {"codes": [999, "found"]}
+    chain = build_chain("sequential", ["income"], {key: value for key, value in study["synthesizer"].items() if key != "name"})
+    recipe = prepare_sequence(chain, table).recipes["hours"]
+    assert recipe.indicated == (999.0,)
+    assert recipe.mean == pytest.approx(hours[np.arange(N) % 9 != 0].mean())
 
 
 def test_sorted_amounts_are_amounts_and_serial_numbers_are_not(tmp_path):

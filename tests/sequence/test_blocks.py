@@ -309,6 +309,10 @@ def test_bounds_that_exclude_confidential_values_are_refused_with_the_variable(d
         ({"variables": ()}, "variables names none"),
         ({"predictors": ["age", "smoke"]}, "'smoke' cannot be both a predictor and synthesized"),
         ({"settings": {"nope": {}}}, "settings name 'nope', which is not synthesized"),
+        (
+            {"predictors": ["age"], "settings": {"age": {"codes": [99], "model": "logistic"}}},
+            "'age', which predicts and is not synthesized",
+        ),
         ({"settings": {"smoke": 3}}, "must be a mapping"),
         ({"settings": {"smoke": {"model": "nope"}}}, "unknown synthesizer 'nope'"),
         ({"settings": {"smoke": {"model": "sequential"}}}, "is of several variables"),
