@@ -13,6 +13,7 @@ from riskweighted.commands.terminal import loading, manner, output, reporter, sa
 from riskweighted.common.checks import real_path
 from riskweighted.common.errors import InputError
 from riskweighted.common.folders import refuse_inside_result
+from riskweighted.common.frames import holds_numbers
 from riskweighted.common.text import as_argument, plain
 from riskweighted.data.formats import FORMATS
 
@@ -43,7 +44,6 @@ def init(
     with loading("PyMC"):
         import riskweighted.runs.checked  # noqa: F401
         from riskweighted.common.atomic import whole_file
-        from riskweighted.common.frames import with_columns
         from riskweighted.data.io import read_table
         from riskweighted.runs.columns import look_at
         from riskweighted.runs.given import look_into
@@ -54,17 +54,19 @@ def init(
         given = look_into(data, variables)
         table = read_table(data, given.layout, given.variables)
     with reporter().step("looking at its columns"):
-        mended = amounts_with_text(table, synthesize or ())
-        table = with_columns(table, {name: numbers for name, (numbers, _) in mended.items()})
-        columns = look_at(table, given.variables)
+        texts = amounts_with_text(table, synthesize or ()) if given.layout is not None else {}
+        told, given = given, given.with_missing([text for cells in texts.values() for text in cells])
+        table = read_table(data, given.layout, given.variables) if texts else table
+        no_numbers = {name: len(cells) for name, cells in texts.items() if holds_numbers(table[name])}
+        columns = look_at(table, given.variables, synthesize or ())
         first = suggest(table, columns, tuple(synthesize or ()))
     with reporter().step("checking the study that comes of it"):
         suggestion, refusal = _first_that_runs(first, table, data, given)
-    private = carries_values(suggestion)
+    private = carries_values(suggestion) or bool(texts)
     with whole_file(out, private=private, replace=force) as unfinished:
         text = starting_text(suggestion, data, out.absolute().parent, given.layout, given.named)
         unfinished.write_text(text, encoding="utf-8", newline="\n")
-        _show(suggestion, refusal, out, private, {name: cells for name, (_, cells) in mended.items()}, given)
+        _show(suggestion, refusal, out, private, no_numbers, told)
     show(f"Written to {out}{' (confidential: it holds codes, bounds or units found in the data)' if private else ''}")
     say(f"Edit it, then: riskweighted check {as_argument(str(out))}")
 
@@ -144,8 +146,8 @@ def _show(suggestion: "Suggestion", refusal: str, out: Path, private: bool, no_n
     for name, cells in no_numbers.items():
         told = "1 cell that is no number" if cells == 1 else f"{cells:,} cells that are no numbers"
         tell(
-            f"warning: {plain(name)!r} has {told}, of {suggestion.columns[0].records:,}; here they count as missing: leave them empty in "
-            "the file, or give them a number as a code, or `check` and `run` refuse the file"
+            f"warning: {plain(name)!r} has {told}, of {suggestion.columns[0].records:,}; they count as missing, as [data] missing says: "
+            "leave them empty in the file, or give them a number as a code, if they mean something else"
         )
     if refusal:
         tell(f"warning: as written the study will not run yet: {refusal}")

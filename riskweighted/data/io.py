@@ -28,7 +28,7 @@ from riskweighted.data.variables import Variables
 __all__ = [
     "MISSING",
     "DatasetWriter",
-    "numbers_in_text",
+    "cells_without_number",
     "read_datasets",
     "read_table",
     "require_reader",
@@ -132,15 +132,14 @@ def _stays_text(column: pd.Series) -> bool:
     return bool(pd.to_numeric(entries, errors="coerce").isna().any() or entries.str.match(r"[+-]?0\d").any())
 
 
-def numbers_in_text(column: pd.Series) -> tuple[pd.Series, int] | None:
-    """A text column as numbers, missing where a cell holds none, and how many such cells there are; None where it cannot be one.
+def cells_without_number(column: pd.Series) -> pd.Series | None:
+    """The cells of a text column that hold no number; None where it cannot be one of numbers.
 
     What says that a number is missing in a csv file is no such cell. Codes with leading zeros are no numbers.
     """
-    texts = column.where(~column.isin(MISSING))
-    if texts.map(lambda cell: isinstance(cell, str) or pd.isna(cell)).all() and not texts.str.match(r"[+-]?0\d").any():
-        numbers = pd.to_numeric(texts, errors="coerce")
-        return numbers, int(texts.notna().sum() - numbers.notna().sum())
+    texts = column.where(~column.isin(MISSING)).dropna()
+    if texts.map(lambda cell: isinstance(cell, str)).all() and not texts.str.match(r"[+-]?0\d").any():
+        return texts[pd.to_numeric(texts, errors="coerce").isna()]
     return None
 
 

@@ -10,8 +10,8 @@ from riskweighted.data.layout import CsvLayout, decoded
 __all__ = ["odd_lines"]
 
 _FOOT = re.compile(
-    r"\W*((grand|sub)[ -]?)?(totals?|sum|summe|gesamt|insgesamt|zusammen|ensemble|mean|average|mittelwert|sources?|quellen?"
-    r"|notes?|remarks?|anmerkung(en)?|stand|copyright|end of file|eof)\b.*|[*(\u00a9].*",
+    r"\W*((grand|sub)[ -]?)?(totals?|sum|all|overall|count|n|alle|anzahl|summe|gesamt|insgesamt|zusammen|ensemble|mean|average|mittelwert"
+    r"|sources?|quellen?|notes?|remarks?|anmerkung(en)?|stand|copyright|end of file|eof)\b.*|[*(\u00a9].*",
     re.IGNORECASE | re.DOTALL,
 )
 _NUMBER = re.compile(r"[-+]?[\d.,'\u2019\s]*\d[\d.,'\u2019\s]*([eE][-+]?\d+)?")  # whatever its marks
@@ -44,11 +44,12 @@ def _cells(line: str, delimiter: str) -> list[str]:
 
 
 def _are_units(row: Sequence[str], records: Sequence[Sequence[str]], missing: set[str]) -> bool:
-    """Whether the cells of a row are no numbers where those of the records are, in two columns or with nothing beside."""
+    """Whether the cells of a row are no numbers where those of the records are, in two columns or with nothing beside that records hold."""
     columns = [[record[place] for record in records if place < len(record) and record[place] not in missing] for place in range(len(row))]
     numbers = [place for place, column in enumerate(columns) if column and all(map(_NUMBER.fullmatch, column))]
     strange = [place for place in numbers if row[place] not in missing and not _NUMBER.fullmatch(row[place])]
-    return bool(strange) and len(strange) == len(numbers) and (len(strange) > 1 or sum(map(bool, row)) == 1)
+    held = any(cell and cell in columns[place] for place, cell in enumerate(row))
+    return bool(strange) and len(strange) == len(numbers) and (len(strange) > 1 or not held)
 
 
 def _told_if(numbers: Sequence[int], what: str) -> Iterator[str]:

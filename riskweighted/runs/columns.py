@@ -4,7 +4,7 @@ Shares and counts are aggregates; the special codes are values of the data and s
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -53,6 +53,7 @@ _MOST_TEXT_CODES = 30  # different texts of numbers that are taken for levels, h
 _NEAR_UNIQUE, _UNIQUE = 0.95, 0.999  # of the values there are; numbers not called like a key must have the latter
 _LEAST_TICKED, _MOST_TICKED = 0.02, 0.95  # of the records that have the one value of a tick box
 _EVENLY = 0.3  # of their range that the sorted values of an identifier lie off a straight line at most
+_LONG, _AT_RANDOM = 1e6, 2.0  # the least number of seven digits; off a straight line, of the root of their number, as random ones lie
 _FEWEST = 20  # records, below which nothing is called near-unique
 _LEAST_OF_CODE, _SHARE_OF_CODE = 10, 0.001  # records
 _GAP = 0.1  # of a code at the upper end: how far the other values stay below it
@@ -134,13 +135,16 @@ def hint_in(pattern: str, name: str) -> int:
     return next((rank for rank, hint in enumerate(hints) if re.search(rf"\b{hint}", words)), len(hints))
 
 
-def look_at(data: pd.DataFrame, described: Mapping[str, Variable] | None = None) -> list[Column]:
-    """What each column of a frame is, in its order; `described`: what is said of the columns, whose codes for missing are codes here."""
+def look_at(data: pd.DataFrame, described: Mapping[str, Variable] | None = None, asked: Sequence[str] = ()) -> list[Column]:
+    """What each column of a frame is, in its order; `described`: what is said of the columns, whose codes for missing are codes here.
+
+    `asked`: columns of which somebody says that they are to be synthesized: numbers are amounts there, unless they count the records.
+    """
     stated = described or {}
-    return [_look_at(data.iloc[:, position], stated.get(str(name), Variable())) for position, name in enumerate(data.columns)]
+    return [_look_at(data.iloc[:, place], stated.get(str(name), Variable()), str(name) in asked) for place, name in enumerate(data.columns)]
 
 
-def _look_at(column: pd.Series, stated: Variable) -> Column:
+def _look_at(column: pd.Series, stated: Variable, asked: bool) -> Column:
     name, records, missing = str(column.name), len(column), int(column.isna().sum())
     counts = column.value_counts()
     counts = counts[counts > 0]
@@ -159,7 +163,7 @@ def _look_at(column: pd.Series, stated: Variable) -> Column:
         use = LEVELS if kind == "truth value" else _use_of_text(column, distinct, stated)
         coded = use == LEVELS and kind == "text" and disguise_of(_sample(column)) == "numbers"
         return Column(name, kind, use, records, missing, distinct, coded=coded)
-    return _look_at_numbers(column, name, kind, missing, counts, stated)
+    return _look_at_numbers(column, name, kind, missing, counts, stated, asked)
 
 
 def _type_of(column: pd.Series) -> str:
@@ -194,7 +198,7 @@ def codes_as_text(column: pd.Series) -> bool:
     return len(texts) <= _MOST_TEXT_CODES or of_one_length or any(re.match(r"0\d", text) for text in texts)
 
 
-def _look_at_numbers(column: pd.Series, name: str, kind: str, missing: int, counts: pd.Series, stated: Variable) -> Column:
+def _look_at_numbers(column: pd.Series, name: str, kind: str, missing: int, counts: pd.Series, stated: Variable, asked: bool) -> Column:
     values = as_floats(column)
     if np.isinf(values).any():
         return Column(name, kind, INFINITE, len(column), missing, len(counts))
@@ -202,7 +206,7 @@ def _look_at_numbers(column: pd.Series, name: str, kind: str, missing: int, coun
     records, distinct = len(column), len(counts)
     codes = _with_declared(_codes(counts, records), counts, stated)
     amounts = values[~np.isin(values, codes)] if codes else values
-    use = _use_of_numbers(column, amounts, kind, distinct)
+    use = _use_of_numbers(column, amounts, kind, asked)
     shares = {check.check: dict(zip(check.parameters, check.statistic(amounts).tolist(), strict=True)) for check in _compared(amounts, use)}
     spikes = {name: share for name, share in shares.get(SPIKE.key, {}).items() if share > _EVEN / distinct}
     return Column(
@@ -232,12 +236,13 @@ def _compared(amounts: np.ndarray, use: str) -> list[Any]:
     return [comparison for comparison in comparisons(amounts, 1.0, (), {}) if comparison.check in (SPIKE.key, MULTIPLE.key)]
 
 
-def _use_of_numbers(column: pd.Series, amounts: np.ndarray, kind: str, distinct: int) -> str:
+def _use_of_numbers(column: pd.Series, amounts: np.ndarray, kind: str, asked: bool) -> str:
     different = np.unique(amounts)
     if len(different) < 2:
         return LEVELS  # one amount beside codes
     if kind == "whole number":
-        if len(amounts) >= _FEWEST and _is_key(column, amounts, different):
+        serial = len(different) == len(amounts) == different[-1] - different[0] + 1
+        if len(amounts) >= _FEWEST and (serial or (not asked and _is_key(column, amounts, different))):
             return IDENTIFIER
         if len(different) <= min(_MOST_LEVELS, most_categories(len(amounts))):
             return LEVELS
@@ -247,7 +252,8 @@ def _use_of_numbers(column: pd.Series, amounts: np.ndarray, kind: str, distinct:
 
 
 def _is_key(column: pd.Series, amounts: np.ndarray, different: np.ndarray) -> bool:
-    """Whether whole numbers, hardly any of which stands twice, are called like a key, numbered without gaps, or rise steadily in the file.
+    """Whether whole numbers, hardly any of which stands twice, are called like a key, numbered with few gaps, rise steadily in the file, or
+    have as many digits each, seven or more, and are spread as evenly as random ones.
 
     Amounts that somebody sorted rise, too, and not steadily.
     """
@@ -257,8 +263,12 @@ def _is_key(column: pd.Series, amounts: np.ndarray, different: np.ndarray) -> bo
     if money or different[0] < 0 or len(different) < _UNIQUE * len(amounts):
         return False
     scaled = (different - different[0]) / (different[-1] - different[0])
-    steady = float(np.abs(scaled - np.linspace(0, 1, len(different))).max()) < _EVENLY
-    return different[-1] - different[0] < 1.5 * len(different) or bool(steady and column.dropna().is_monotonic_increasing)
+    off = float(np.abs(scaled - np.linspace(0, 1, len(different))).max())
+    of_one_length = different[0] >= _LONG and np.floor(np.log10(different[0])) == np.floor(np.log10(different[-1]))
+    steady = off < _EVENLY and column.dropna().is_monotonic_increasing
+    return bool(
+        different[-1] - different[0] < 1.5 * len(different) or steady or (of_one_length and off < _AT_RANDOM / len(different) ** 0.5)
+    )
 
 
 def _codes(counts: pd.Series, records: int) -> tuple[float, ...]:

@@ -1,7 +1,7 @@
 """What a file given to `init` shows of itself before its values are looked at: how a csv is laid out, what is said of the columns."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from riskweighted.common.errors import InputError
@@ -31,6 +31,13 @@ class Given:
     kinds: Mapping[str, int] = field(default_factory=dict)
     silent: str = ""
     odd: tuple[str, ...] = ()
+
+    def with_missing(self, texts: Iterable[str]) -> "Given":
+        """The same with further texts that mean that there is no number in a csv; those that are blank cannot be stated."""
+        if self.layout is None:
+            return self
+        missing = dict.fromkeys([*self.layout.missing, *(text for text in texts if text.strip())])
+        return replace(self, layout=replace(self.layout, missing=tuple(missing)))
 
     def remarks(self, columns: Sequence[Column]) -> list[str]:
         """How the file is read and what it does not say, a sentence each; counts, and no value."""

@@ -10,7 +10,7 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import as_floats, holds_numbers
 from riskweighted.common.groups import group_codes
 from riskweighted.common.ranks import order_alike
-from riskweighted.data.io import numbers_in_text
+from riskweighted.data.io import cells_without_number
 from riskweighted.derivation.columns import as_numbers
 from riskweighted.derivation.derived import REFUSE, derived
 from riskweighted.design.bends import independent
@@ -55,20 +55,15 @@ def _by_name_or_skewness(column: Column) -> tuple[int, float]:
     return hint, -skewness(column.amounts) if hint == len(SENSITIVE.split("|")) else 0.0
 
 
-def amounts_with_text(data: pd.DataFrame, named: Sequence[str]) -> dict[str, tuple[pd.Series, int]]:
-    """Text columns that a few cells keep from being numbers, if they are `named` or called like what is sensitive: as numbers, with the
-    count of these cells."""
+def amounts_with_text(data: pd.DataFrame, named: Sequence[str]) -> dict[str, pd.Series]:
+    """Text columns that a few cells keep from being numbers, if they are `named` or called like what is sensitive: these cells by name."""
     likely = [name for name in map(str, data.columns) if name in named or hint_in(SENSITIVE, name) < len(SENSITIVE.split("|"))]
-    numbers = {}
-    for name in likely:
-        if (
-            disguise_of(data[name]) == "numbers"
-            and not codes_as_text(data[name])
-            and (read := numbers_in_text(data[name])) is not None
-            and 0 < read[1] <= _FEW_CELLS * len(data)
-        ):
-            numbers[name] = read
-    return numbers
+    read = {name: cells_without_number(data[name]) for name in likely if disguise_of(data[name]) == "numbers"}
+    return {
+        name: cells
+        for name, cells in read.items()
+        if cells is not None and 0 < len(cells) <= _FEW_CELLS * len(data) and not codes_as_text(data[name].drop(cells.index))
+    }
 
 
 def giving_away(data: pd.DataFrame, columns: Sequence[Column], targets: Sequence[Column]) -> dict[str, str]:

@@ -85,11 +85,10 @@ def test_a_few_words_in_a_column_of_numbers_are_counted_and_the_column_is_taken(
     assert "Synthesized: income (guessed" in done.stdout
     assert word not in done.stdout + done.stderr
     assert json.loads(command("households.csv", "--force", "--json").stdout)["no_numbers"] == {"income": cells}
-    study = Path("study.toml").read_text()
-    table["income"] = pd.to_numeric(table["income"], errors="coerce")
-    table.to_csv("households.csv", index=False)
-    command("households.csv", "--force")
-    assert Path("study.toml").read_text() == study  # that of the mended file, to which it leads
+    study = load_study("study.toml")
+    assert study.read_data()["income"].isna().sum() == cells + 1
+    assert mode(Path("study.toml")) == 0o600
+    assert CliRunner().invoke(app, ["check", "study.toml"]).exit_code == 0
 
 
 def test_what_offices_write_for_a_missing_number_is_stated_in_the_study_and_read_so(folder, monkeypatch):

@@ -202,6 +202,18 @@ def test_sorted_amounts_are_amounts_and_serial_numbers_are_not(tmp_path):
     assert study["scenario"]["known"] == ["sex"]
 
 
+def test_numbers_that_are_asked_for_are_amounts_unless_they_count_the_records(tmp_path):
+    sparse = rng.choice(np.arange(1000, 90_000), N, replace=False)
+    table = PEOPLE.assign(x=np.sort(sparse), row=sparse, wage=rng.permutation(N) + 1, pin=rng.choice(10**8, N, replace=False) + 10**8)
+    table.to_csv(tmp_path / "a.csv", index=False)
+    found = uses(tmp_path / "a.csv")
+    assert {found[name][1] for name in ("x", "row", "wage", "pin")} == {"identifier"}
+    for name in ("x", "row"):
+        assert looked_at(tmp_path / "a.csv", "--synthesize", name)[0]["scenario"]["synthetic"] == name
+    refused = CliRunner().invoke(app, ["init", str(tmp_path / "a.csv"), "--out", str(tmp_path / "b.toml"), "--synthesize", "wage"])
+    assert "'wage' cannot be synthesized: identifier" in str(refused.exception)
+
+
 def test_tick_boxes_have_two_levels(tmp_path):
     ticked = {"a": "X", "b": "1", "c": "-7", "d": "yes"}
     boxes = {name: np.where(rng.random(N) < 0.3, mark, "") for name, mark in ticked.items()}
@@ -296,6 +308,10 @@ ODD = {
     "empty": ([*LINES[:50], ",,", *LINES[50:]], "line 51 of the file seems to be empty"),
     "names again": ([*LINES[:50], LINES[0], *LINES[50:]], "line 51 of the file seems to repeat the column names"),
     "units": ([LINES[0], ",,EUR", *LINES[1:]], "line 2 of the file seems to hold units"),
+    "all": ([*LINES, "all,all,123456"], "line 122 of the file seems to hold a total"),
+    "a count": ([*LINES, "n,120,"], "line 122 of the file seems to hold a total"),
+    "units of every column": ([LINES[0], "[text],[text],[EUR]", *LINES[1:]], "line 2 of the file seems to hold units"),
+    "a first number that is missing": ([LINES[0], "f,west,ask", *LINES[1:]], None),
     "units above decimal commas": (["sex;income", ";EUR", *(f"m;1.23{n},5" for n in range(9))], "line 2 of the file seems to hold units"),
     "nothing": (LINES, None),
     "a level that is called so": ([LINES[0], *(line.replace("f,", "Total,") for line in LINES[1:])], None),
