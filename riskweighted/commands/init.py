@@ -13,7 +13,6 @@ from riskweighted.commands.terminal import loading, manner, output, reporter, sa
 from riskweighted.common.checks import real_path
 from riskweighted.common.errors import InputError
 from riskweighted.common.folders import refuse_inside_result
-from riskweighted.common.frames import holds_numbers
 from riskweighted.common.text import as_argument, plain
 from riskweighted.data.formats import FORMATS
 
@@ -44,6 +43,7 @@ def init(
     with loading("PyMC"):
         import riskweighted.runs.checked  # noqa: F401
         from riskweighted.common.atomic import whole_file
+        from riskweighted.common.frames import holds_numbers
         from riskweighted.data.io import read_table
         from riskweighted.runs.columns import look_at
         from riskweighted.runs.given import look_into
