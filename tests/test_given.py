@@ -23,6 +23,14 @@ EXPECTED = [
     *((name, "synthetic") for name in ("matching_risk", "rank_measure")),
     *((name, "data") for name in ("derived", "find_structure", "check_synthesizer")),
     *((name, "confidential") for name in ("fit", "evaluate", "assess", "identification_risk", "marginal_weights")),
+    *((name, "path") for name in ("load_run", "load_study", "load_sweep", "load_reidentification_study")),
+    *(
+        ("ecdf_distance", "confidential"),
+        ("ecdf_distance", "synthetic"),
+        ("release_run", "run"),
+        ("to_markdown", "table"),
+        ("to_latex", "table"),
+    ),
     *(("run_study", "study"), ("render_report", "run"), ("summary_table", "run"), ("sweep", "plan")),
     *(("run_reidentification_study", "study"), ("check_synthesizer", "make")),
 ]
@@ -47,8 +55,8 @@ def test_what_is_no_such_object_is_refused_in_one_line_that_names_it(name, argum
     function = getattr(rw, name)
     others = arguments_of(function, argument)
     for value in WRONG:
-        if isinstance(value, str) and argument == "run":
-            continue  # a folder
+        if isinstance(value, str) and argument in ("run", "path"):
+            continue  # a folder, or a file
         with pytest.raises(InputError) as refused:
             function(**{**others, argument: value})
         assert "\n" not in str(refused.value)

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+from riskweighted.common.checks import check_path
 from riskweighted.common.errors import InputError, listing
 
 __all__ = [
@@ -56,7 +57,7 @@ def flat(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]
 
 def read_toml(path: str | Path, what: str) -> dict[str, Any]:
     """The tables of a TOML file; `what` names its kind in an error."""
-    path = Path(path)
+    path = check_path(path, f"{what} file")
     if not path.is_file():
         raise InputError(f"there is no {what} file {str(path)!r}")
     try:

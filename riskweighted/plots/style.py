@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.transforms import ScaledTranslation
 
-from riskweighted.common.checks import is_number
+from riskweighted.common.checks import check_sequence, is_number
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
 from riskweighted.contract.synthesizer import baseline_names
@@ -181,8 +181,8 @@ def new_axes(default: tuple[float, float], ax: Axes | None = None, figsize: tupl
 
 def chosen_labels(table: pd.DataFrame, labels: Sequence[str] | None, what: str) -> list[str]:
     """The columns to show: those asked for, each of them once, or all."""
-    if isinstance(labels, str):
-        raise InputError(f"labels must be a list of names, got the text {labels!r}")
+    if labels is not None:
+        check_sequence(labels, "labels")
     require_columns(table, [] if labels is None else list(labels), what)
     chosen = list(table.columns if labels is None else labels)
     if not chosen or len(set(chosen)) < len(chosen):

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.checks import is_number
+from riskweighted.common.checks import check_path, is_number
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
 from riskweighted.common.interrupts import raise_interrupt
@@ -165,7 +165,7 @@ def read_scores(path: str | Path) -> PairScores | BreakScores:
     >>> rw.read_scores("age_scores.csv").breaks
     (1.0, 5.0)
     """
-    path = Path(path)
+    path = check_path(path, "scores")
     table = read_table(path)
     what = f"score file {path.name!r}"
     if "up_to" in table:

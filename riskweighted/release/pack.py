@@ -17,6 +17,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from riskweighted.common.atomic import settle, unsettled_files
+from riskweighted.common.checks import check_path
 from riskweighted.common.errors import InputError, RiskWeightedWarning, listing
 from riskweighted.common.fingerprints import file_hash
 from riskweighted.common.folders import WorkingFolder, opened, scratch
@@ -132,7 +133,7 @@ def release_run(
     {}
     """
     confidential = as_pandas(confidential)
-    with opened(Path(out), "a release") as working, threadpool_limits(1):
+    with opened(check_path(out, "out"), "a release") as working, threadpool_limits(1):
         finished = run if isinstance(run, FinishedRun) else load_run(run)
         page = None if report is None else _made_once(report)
         chosen, kinds = _chosen(finished, schemes), _checked_formats(formats)
@@ -219,7 +220,7 @@ def check_release(
     3
     """
     confidential = as_pandas(confidential)
-    folder = Path(pack)
+    folder = check_path(pack, "pack")
     if not folder.is_dir():
         raise InputError(f"there is no pack {str(folder)!r}")
     finished, told = run if isinstance(run, FinishedRun) else load_run(run), reporter or default_reporter()
@@ -246,7 +247,7 @@ def _scratch_of(run: FinishedRun) -> Path:
 
 def older_pack(pack: str | Path, run: FinishedRun | str | Path, confidential: pd.DataFrame | str | Path | None = None) -> list[str] | None:
     """What a pack that an earlier version made gives away, a line each, as far as a pack can show it; None of a pack of this version."""
-    folder = Path(pack)
+    folder = check_path(pack, "pack")
     if not folder.is_dir() or not is_older(manifest := read_manifest(folder)):
         return None
     return _of_older(folder, manifest, run if isinstance(run, FinishedRun) else load_run(run), as_pandas(confidential))

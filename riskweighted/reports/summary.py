@@ -143,6 +143,7 @@ def to_markdown(table: SummaryTable) -> str:
     >>> rw.to_markdown(rw.summary_table(folder / "run")).splitlines()[2]
     '| measure | confidential | unweighted | marginal |'
     """
+    check_given(table, "table", "definitions", "SummaryTable", "summary_table(RUN)")
     lines = [f"**{escape_markdown(table.caption)}**", ""]
     lines.append("| " + " | ".join(["measure", *map(escape_markdown, table.columns)]) + " |")
     lines.append("|:--" + "|--:" * len(table.columns) + "|")
@@ -163,6 +164,7 @@ def to_latex(table: SummaryTable) -> str:
     >>> rw.to_latex(rw.summary_table(folder / "run")).splitlines()[0]
     '% needs \\usepackage{booktabs}, \\usepackage{textcomp}; under pdfLaTeX \\usepackage[T1]{fontenc}'
     """
+    check_given(table, "table", "definitions", "SummaryTable", "summary_table(RUN)")
     head = " & ".join(["measure", *map(escape_latex, table.columns)])
     lines = [
         r"% needs \usepackage{booktabs}, \usepackage{textcomp}; under pdfLaTeX \usepackage[T1]{fontenc}",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from riskweighted.common.checks import check_path
 from riskweighted.common.datasets import Datasets
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash
@@ -268,7 +269,7 @@ def load_run(path: str | Path) -> FinishedRun:
     >>> run.schemes, len(run.synthetic["marginal"])
     (('unweighted', 'marginal'), 3)
     """
-    folder = Path(path)
+    folder = check_path(path, "run")
     manifest = _read_manifest(folder)
     _check_version(folder, manifest)
     _check_complete(folder, manifest)
@@ -404,7 +405,8 @@ def find_confidential(run: FinishedRun, path: str | Path | None = None) -> pd.Da
     else:
         file = Path(path) if path is not None else data_file(run)
         if not file.is_file():
-            raise InputError(f"the confidential data {file.name!r} is not at {str(file)!r}: say where it is (--confidential FILE)")
+            where = "say where it is (--confidential FILE; in the study of an attack, [run] confidential)"
+            raise InputError(f"the confidential data {file.name!r} is not at {str(file)!r}: {where}")
         if recorded.get("sha256") is not None and file_hash(file) != recorded["sha256"]:
             raise InputError(f"{str(file)!r} is not the data that the run was made from: its SHA-256 differs from the manifest's")
         confidential = data.read(file, run.described)

@@ -157,7 +157,7 @@ def load_sweep(path: str | Path) -> Sweep:
     >>> dict(rw.load_sweep(folder / "sweep.toml").grid)
     {'release.L': [2, 3], 'weights.schemes': ['marginal']}
     """
-    path = Path(path)
+    path = check_path(path, "sweep")
     settings = read_toml(path, "sweep")
     valid = ["study", "repetitions", "grid"]
     unknown = [name for name in settings if name not in valid]

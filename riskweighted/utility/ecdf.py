@@ -1,5 +1,6 @@
 """Distance between the confidential and the synthetic empirical distribution functions (Woo et al. 2009)."""
 
+import contextlib
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -41,11 +42,18 @@ def ecdf_distance(confidential: np.ndarray, synthetic: np.ndarray) -> EcdfDistan
     >>> round(rw.ecdf_distance(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 4.0])).maximum, 3)
     0.333
     """
-    both = [np.asarray(values, dtype=float) for values in (confidential, synthetic)]
-    for what, values in zip(("confidential", "synthetic"), both, strict=True):
-        if values.ndim != 1 or np.isnan(values).any():
-            raise InputError(_EMPTY.format(what))
-    return _distance(*map(counted, both))
+    return _distance(*(counted(_numbers(values, what)) for what, values in (("confidential", confidential), ("synthetic", synthetic))))
+
+
+def _numbers(values: object, what: str) -> np.ndarray:
+    given = None
+    with contextlib.suppress(TypeError, ValueError):
+        given = np.asarray(values, dtype=float)
+    if given is None or given.ndim != 1:
+        raise InputError(f"{what} values must be one array of numbers, got {type(values).__name__}")
+    if np.isnan(given).any():
+        raise InputError(_EMPTY.format(what))
+    return given
 
 
 def mean_ecdf_distance(confidential: np.ndarray | ValueCounts, synthetic: Sequence[np.ndarray | ValueCounts]) -> EcdfDistance:
