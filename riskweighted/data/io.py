@@ -120,7 +120,7 @@ def _read_csv(path: Path, names: Sequence[str] | None = None, *, texts: Sequence
     if not isinstance(text.index, pd.RangeIndex):
         raise InputError(f"{path.name!r} has more fields in its rows than column names in its first line; take a title out of the file")
     kept = [name for name in text.columns if name in texts or _stays_text(text[name])]
-    missing = {name: [""] if name in kept else MISSING for name in text.columns}
+    missing = {name: [""] if name in kept else _no_numbers(text[name]) for name in text.columns}
     kinds = dict.fromkeys(kept, str)
     return pd.read_csv(opened(), encoding="utf-8-sig", dtype=kinds, na_values=missing, keep_default_na=False, usecols=names)
 
@@ -128,8 +128,13 @@ def _read_csv(path: Path, names: Sequence[str] | None = None, *, texts: Sequence
 def _stays_text(column: pd.Series) -> bool:
     """Whether a csv column is text: some entry is no number, or a code with leading zeros that a number would lose."""
     entries = pd.Series(column.unique())
-    entries = entries[~entries.isin(MISSING)]
+    entries = entries[~entries.isin(_no_numbers(column))]
     return bool(pd.to_numeric(entries, errors="coerce").isna().any() or entries.str.match(r"[+-]?0\d").any())
+
+
+def _no_numbers(column: pd.Series) -> list[str]:
+    """What says in a column of numbers that one is missing, with the blanks around it that some cells have."""
+    return [*MISSING, *(text for text in column.unique() if text.strip() in MISSING)]
 
 
 def cells_without_number(column: pd.Series) -> pd.Series | None:

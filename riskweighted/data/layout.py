@@ -53,9 +53,9 @@ class CsvLayout:
             raise InputError(f'decimal must be "." or ",", got {self.decimal!r}')
         if self.thousands is not None and self.thousands not in _THOUSANDS:
             raise InputError(f"thousands must be one of {listing(_THOUSANDS)}, got {self.thousands!r}")
-        if self.thousands in (self.decimal, self.delimiter) or (self.decimal == self.delimiter and self.decimal == ","):
+        if self.decimal in (self.thousands, self.delimiter):  # of thousands that are commas the cells are quoted, or the rows too long
             raise InputError(
-                f"delimiter, decimal and thousands must differ, got {listing([self.delimiter, self.decimal, self.thousands or ''])}"
+                f"decimal must differ from delimiter and thousands, got {listing([self.decimal, self.delimiter, self.thousands or ''])}"
             )
         _codec(self.encoding)
         missing = (self.missing,) if isinstance(self.missing, str) else tuple(self.missing)
@@ -129,9 +129,10 @@ def plain_text(path: Path, layout: CsvLayout, missing: Iterable[str], kept: Iter
     """
     table, always = _cells(path, layout), {*missing, ""}
     for name in table.columns.difference(list(kept), sort=False):
-        table[name] = _without_missing(table[name], layout, always)
+        none = always | {text for text in table[name].unique() if text.strip() in always}
+        table[name] = _without_missing(table[name], layout, none)
         if (layout.decimal, layout.thousands) != (".", None):
-            table[name] = _plain_numbers(table[name], layout, always)
+            table[name] = _plain_numbers(table[name], layout, none)
     return str(table.to_csv(index=False, lineterminator="\n"))
 
 
@@ -250,7 +251,7 @@ def _width(lines: Sequence[str], mark: str) -> int:
 def _guess_numbers(columns: Sequence[pd.Series], delimiter: str) -> tuple[str, str | None]:
     """Decimal mark and thousands mark that make most columns numbers; the plain ones where nothing is better."""
     candidates = [(".", None), *((".", mark) for mark in _THOUSANDS[1:]), (",", None), *((",", mark) for mark in _THOUSANDS if mark != ",")]
-    candidates = [pair for pair in candidates if delimiter not in pair]
+    candidates = [pair for pair in candidates if delimiter != pair[0]]
     if delimiter == ";":  # which stands there because numbers have commas: "1,234" is a little more than 1
         candidates = [(",", None), *candidates]
     best = max(candidates, key=lambda pair: _readable(columns, _number(*pair)))  # the first of several
@@ -263,7 +264,7 @@ def _readable(columns: Sequence[pd.Series], pattern: "re.Pattern[str]") -> int:
 
 
 def _is_number(column: pd.Series, pattern: "re.Pattern[str]") -> bool:
-    entries = [text for text in column if text not in ("", *_USUAL, "NA", "N/A", "NaN", "nan", "NULL", "null", "None", ".")]
+    entries = [text for text in column if text.strip() not in ("", *_USUAL, "NA", "N/A", "NaN", "nan", "NULL", "null", "None", ".")]
     return bool(entries) and all(pattern.fullmatch(text) for text in entries)
 
 

@@ -23,6 +23,7 @@ from riskweighted.data.odd_lines import odd_lines
 from riskweighted.release.analysis_code import PublishedAnalysis, combining_code
 from riskweighted.runs.columns import look_at
 from riskweighted.runs.models import build_chain
+from riskweighted.runs.study import load_study
 from riskweighted.sequence.prepare import prepare_sequence
 
 N = 300
@@ -295,6 +296,21 @@ def test_decimals_and_objects_are_numbers_and_a_named_index_is_a_column(tmp_path
     for refused in (lambda: as_pandas(double), lambda: read_table(tmp_path / "b.parquet")):
         with pytest.raises(InputError, match="column names of 2 levels"):
             refused()
+
+
+@pytest.mark.parametrize("mark", [",", ";"])
+def test_blank_cells_and_quoted_thousands_are_read(tmp_path, mark):
+    cells = [
+        "  " if gap else f'"{value:,}"' if mark == "," else f"{value / 4:.2f}".replace(".", ",")
+        for gap, value in zip(GAP, INCOME, strict=True)
+    ]
+    lines = [mark.join(row) for row in zip(SEX, REGION, cells, strict=True)]
+    (tmp_path / "a.csv").write_text("\n".join([mark.join(PEOPLE), *lines]))
+    study, *_ = looked_at(tmp_path / "a.csv")
+    assert study["scenario"]["synthetic"] == "income"
+    read = load_study(tmp_path / "study.toml").read_data()["income"]
+    assert read.isna().tolist() == GAP.tolist()
+    assert (read[~GAP] == INCOME[~GAP] / (1 if mark == "," else 4)).all()
 
 
 LINES = PEOPLE[:120].to_csv(index=False).splitlines()
