@@ -22,6 +22,7 @@ from riskweighted.runs.randomness import refuse_other_settings
 from riskweighted.runs.reasons import risk_reasons
 from riskweighted.runs.run import measured
 from riskweighted.runs.stages import Stages
+from riskweighted.runs.tuned import asking_study
 from riskweighted.runs.work import Work
 from riskweighted.sampling.judging import refuse_other_diagnostics
 from riskweighted.weights.names import UNWEIGHTED
@@ -63,8 +64,8 @@ def _made_of_fits(run: FinishedRun, confidential: pd.DataFrame, work: Work) -> d
         for scheme in run.schemes:
             for block in work.fit(scheme).blocks.values():  # which refuses other data
                 refuse_other_diagnostics(block, work.study.sampling)
-    if run.manifest["tuning"] is None:  # a target changed the settings after the random numbers were made
-        refuse_other_settings(work.study, work.prepared().fingerprint, run.streams)
+    tuned = run.manifest["tuning"]  # a target changed the settings after the random numbers were made
+    refuse_other_settings(work.study if tuned is None else asking_study(work.study, tuned), work.prepared().fingerprint, run.streams)
     for scheme in run.schemes:
         datasets = work.drawn(scheme)
         writer = DatasetWriter(datasets.only(work.study.released(confidential)))

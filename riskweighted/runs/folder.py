@@ -164,7 +164,7 @@ def write_manifest(
         "settings": settings,
         "versions": versions(),
         "precision": dict(precision),
-        "tuning": None if tuned is None else {name: getattr(tuned, name) for name in ("target", "at_most", "keep", "scheme")},
+        "tuning": None if tuned is None else {**tuned.asked, "scheme": tuned.scheme},
         "input": dict(read),
         **({"guarantee": list(statement.sentences(listing(study.variables)))} if (statement := study.statement()) is not None else {}),
         "files": {name: known.get(name) or file_hash(path) for name, path in files.items()},

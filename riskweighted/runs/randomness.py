@@ -47,7 +47,8 @@ def _about(study: "Study", data: str) -> bytes:
 
 def refuse_other_settings(study: "Study", data: str, streams: Streams) -> None:
     """Refuse the settings of a run for which its random numbers were not made; those of one that is reproducible are for any."""
-    if streams.entropy is not None and streams != Streams.of(study.seed, streams.entropy, _about(study, data)):
+    made = Streams(study.seed) if streams.entropy is None else Streams.of(study.seed, streams.entropy, _about(study, data))
+    if streams != made or (streams.entropy is None and not study.reproducible):
         raise InputError("nothing was released: the settings in the run's manifest.json are not those for which its datasets were drawn")
 
 

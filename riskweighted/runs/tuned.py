@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from riskweighted.common.atomic import keep, recall
-from riskweighted.common.errors import InputError
+from riskweighted.common.errors import InputError, listing
 from riskweighted.common.progress import Reporter
 from riskweighted.common.seeds import Streams
 from riskweighted.disclosure.anew import Weighting
@@ -23,23 +23,32 @@ from riskweighted.tuning.settings import TuningSettings
 from riskweighted.tuning.tune import Tuning, tune_model
 from riskweighted.weights.names import UNWEIGHTED
 
-__all__ = ["TunedScheme", "meet_target", "tune_study", "tuned_study"]
+__all__ = ["TunedScheme", "asking_study", "meet_target", "tune_study", "tuned_study"]
+
+ASKED = ("target", "at_most", "family", "keep", "schemes")  # settings of a study's weights that a finished run has no more
 
 
 @dataclass(frozen=True)
 class TunedScheme:
     """The scheme that a run's target led to.
 
-    ``target``, ``at_most``, ``keep``: what was asked; ``scheme``: what meets it, as its text; ``why``: in words; ``tables``: "tuning" (a
-    row per family) and "frontier" (a row per setting that was scored).
+    ``target``, ``at_most``, ``family``, ``keep``, ``schemes``: what was asked; ``scheme``: what meets it, as its text; ``why``: in words;
+    ``tables``: "tuning" (a row per family) and "frontier" (a row per setting that was scored).
     """
 
     target: str
     at_most: float
+    family: Any
     keep: Mapping[str, float]
+    schemes: Sequence[str]
     scheme: str
     why: str
     tables: Mapping[str, pd.DataFrame] = field(repr=False)
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The settings of weights that asked for it."""
+        return {name: getattr(self, name) for name in ASKED}
 
 
 def meet_target(work: Work, folder: Path) -> tuple[Work, TunedScheme | None]:
@@ -71,7 +80,8 @@ def meet_target(work: Work, folder: Path) -> tuple[Work, TunedScheme | None]:
             leaving=_leaving(work),
         )
         tables = {"tuning": tuning.families, "frontier": tuning.frontier}
-        tuned = TunedScheme(settings.target, settings.at_most, settings.keep, tuning.scheme, tuning.why, tables)
+        asked = (settings.target, settings.at_most, study.weights.family, settings.keep, study.weights.schemes)
+        tuned = TunedScheme(*asked, tuning.scheme, tuning.why, tables)
         keep(folder / "tuning", _as_json(tuned), name)
     schemes = list(dict.fromkeys([*study.weights.schemes, tuned.scheme]))
     return work.at(_with_schemes(study, schemes)), tuned
@@ -80,6 +90,13 @@ def meet_target(work: Work, folder: Path) -> tuple[Work, TunedScheme | None]:
 def _with_schemes(study: Study, schemes: Sequence[str]) -> Study:
     """The study with these schemes, and no target any more."""
     return replace(study, weights=replace(study.weights, schemes=schemes, target=None, at_most=None, family=None, keep={}))
+
+
+def asking_study(study: Study, tuned: Mapping[str, Any]) -> Study:
+    """The study that asked for the scheme which a finished run's study names; `tuned`: what its manifest says of that."""
+    if not isinstance(tuned, Mapping) or set(ASKED) - set(tuned):
+        raise InputError(f"'tuning' in a run's manifest.json must say {listing(ASKED)}")
+    return replace(study, weights=replace(study.weights, **{name: tuned[name] for name in ASKED}))
 
 
 def tuned_study(study: Study, tuning: Tuning) -> Study:

@@ -61,6 +61,7 @@ def other_number(text):
         ("manifest.json", of_setting("release", disclosure={"mean": 0.9, "accept": {"mean": "x"}}), "the settings in the run's manifest"),
         ("manifest.json", of_setting("release", hidden={"size": "x"}), "the settings in the run's manifest"),
         ("manifest.json", of_setting("thresholds", **{"mean-risk": {"at_most": 1.0}}), "the settings in the run's manifest"),
+        ("manifest.json", lambda text: text.replace('"tuning": null', '"tuning": {}'), "'tuning' in a run's manifest"),
         ("manifest.json", of_setting("evaluation", resamples=51), r"tables/\w+\.csv' of the run is not what"),
     ],
 )

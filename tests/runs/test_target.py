@@ -2,6 +2,7 @@
 
 import json
 import tomllib
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,9 +12,12 @@ from riskweighted.common.errors import InputError
 from riskweighted.evaluation.tables import Statistic, by_label
 from riskweighted.runs import tuned as target_module
 from riskweighted.runs.finished import load_run
+from riskweighted.runs.randomness import refuse_other_settings
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import load_study, make_study
+from riskweighted.runs.tuned import asking_study
 from riskweighted.sampling import fitting
+from riskweighted.sequence.prepare import prepare_sequence
 from riskweighted.sweeps.grid import Sweep
 
 SETTINGS = {
@@ -59,7 +63,15 @@ def test_a_run_meets_its_target_and_goes_on_where_it_stopped(tmp_path, confident
     assert reached[scheme] == pytest.approx(0.015, abs=0.002)
     finished = load_run(tmp_path / "run")
     assert finished.schemes == ("unweighted", scheme)
-    assert finished.manifest["tuning"] == {"target": "isolated-risk", "at_most": 0.015, "keep": {"information": 50.0}, "scheme": scheme}
+    asked = {name: SETTINGS["weights"][name] for name in ("target", "at_most", "family", "keep", "schemes")}
+    assert finished.manifest["tuning"] == asked | {"scheme": scheme}
+    asking = asking_study(replace(finished.study, seed=study.seed), finished.manifest["tuning"])
+    data = prepare_sequence(study.make_synthesizer(), confidential).fingerprint
+    refuse_other_settings(asking, data, finished.streams)
+    freer, bare = replace(asking, release=replace(study.release, unique_share=1.0)), replace(finished.streams, entropy=None, key=None)
+    for other, streams in ((finished.study, finished.streams), (freer, finished.streams), (asking, bare)):
+        with pytest.raises(InputError, match="settings in the run's"):
+            refuse_other_settings(other, data, streams)
     assert "Constraint 'information' is kept" in run.tuned.why
     assert pd.read_csv(tmp_path / "run" / "tables" / "frontier.csv")["information"].notna().all()
     assert {"tables/tuning.csv", "tables/frontier.csv"} <= set(finished.manifest["files"])
