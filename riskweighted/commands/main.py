@@ -106,9 +106,10 @@ def main() -> None:
             raise KeyboardInterrupt
         sys.exit(code)
     except (KeyboardInterrupt, typer.Abort):
-        told, code = f"interrupted; {_KEPT}, and the same command goes on from there", 130
+        goes_on = f"{_KEPT}, and the same command goes on from there"
+        told, code = f"interrupted; {goes_on if _keeps(arguments) else 'nothing was kept, and the same command begins anew'}", 130
     except Exception as error:
-        told, code = _told(error)
+        told, code = _told(error, arguments)
         if debug and code == 1:
             raise
     if told:  # empty where the help was shown instead
@@ -119,13 +120,19 @@ def main() -> None:
     sys.exit(code)
 
 
-def _told(error: Exception) -> tuple[str, int]:
+def _keeps(arguments: list[str]) -> bool:
+    """Whether the command keeps what it has finished until it comes to its end."""
+    return next((argument for argument in arguments if argument in EXAMPLES), "") in ("run", "demo", "sweep")
+
+
+def _told(error: Exception, arguments: list[str]) -> tuple[str, int]:
     """What is said of an error, on one line, and the exit code."""
     if isinstance(error, (InputError, TyperException)):
         return " ".join((error.format_message() if isinstance(error, TyperException) else str(error)).split()), 2
     if isinstance(error, OSError):
         name = f" {str(error.filename)!r}" if error.filename else ""
-        full = f"; {_KEPT}: make room, and the same command goes on from there" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+        kept = f"; {_KEPT}: make room, and the same command goes on from there" if _keeps(arguments) else "; nothing was kept: make room"
+        full = kept if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
         return f"cannot read or write{name}: {error.strerror or type(error).__name__}{full}", 2
     absent = missing(error, "this command") if isinstance(error, ModuleNotFoundError) else None
     if absent:

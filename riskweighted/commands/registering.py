@@ -19,7 +19,7 @@ EXIT_CODES = {
     1: "a fault of ours, or a cell of a sweep failed",
     2: "wrong input; no result was written",
     3: "the result is there; a fit did not converge (--strict: or misfits)",
-    130: "interrupted; the same command goes on where it stopped",
+    130: "interrupted; a run or a sweep goes on where it stopped",
 }
 _PANEL = "How much it says"
 Quiet = Annotated[

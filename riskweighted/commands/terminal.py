@@ -231,7 +231,11 @@ def print_table(table: "pd.DataFrame", title: str) -> None:
 
 def default_out(file: Path) -> Path:
     """Where the results of a study file go that nobody said a folder for: "results" and its name, beside it."""
-    return file.parent / "results" / file.stem
+    out = file.parent / "results" / file.stem
+    there = next(folder for folder in out.parents if folder.exists())
+    if not os.access(there, os.W_OK):
+        raise InputError(f"results go beside {file.name!r}, and nothing may be written in {str(there)!r}: name another folder (--out)")
+    return out
 
 
 def tell(text: str) -> None:

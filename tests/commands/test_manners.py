@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 from riskweighted.commands.examples import EXAMPLES
 from riskweighted.commands.main import PANELS, app, main
 from riskweighted.commands.registering import EXIT_CODES
+from riskweighted.commands.terminal import default_out
 from riskweighted.common.errors import InputError
 
 COMMANDS = [command.__name__ for commands in PANELS.values() for command in commands]
@@ -114,6 +115,26 @@ def test_what_is_said_of_faults_and_of_a_full_disk(monkeypatch, capsys, raised, 
     assert says in told
     assert says in json.loads(shown)["error"]
     assert "98765" not in shown + told
+
+
+@pytest.mark.parametrize(
+    ("command_line", "kept"), [("run study.toml", True), ("sweep s.toml", True), ("release RUN", False), ("tune s.toml", False)]
+)
+@pytest.mark.parametrize("raised", [KeyboardInterrupt(), OSError(errno.ENOSPC, "No space left on device")], ids=["Ctrl-C", "full"])
+def test_only_a_command_that_keeps_what_it_finished_says_so(monkeypatch, capsys, command_line, kept, raised):
+    def stop(*arguments, **options):
+        raise raised
+
+    monkeypatch.setattr("riskweighted.commands.main.app", stop)
+    told = ended(monkeypatch, capsys, *command_line.split())[2]
+    assert ("goes on from there" in told, "nothing was kept" in told) == (kept, not kept)
+
+
+def test_where_nothing_may_be_written_beside_a_study_another_folder_is_asked_for(monkeypatch, tmp_path):
+    assert default_out(tmp_path / "study.toml") == tmp_path / "results" / "study"
+    monkeypatch.setattr("os.access", lambda *_: False)
+    with pytest.raises(InputError, match="--out"):
+        default_out(tmp_path / "study.toml")
 
 
 def test_a_manner_ends_with_its_command():
