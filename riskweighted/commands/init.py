@@ -76,7 +76,7 @@ def _check_place(out: Path, data: Path, force: bool) -> None:
         raise InputError(f"--out {out.name!r} must end in .toml")
     if out.is_dir() or real_path(out) == real_path(data):
         raise InputError(f"--out {str(out)!r} is {'a folder' if out.is_dir() else 'the confidential file itself'}; choose another file")
-    if out.exists() and not force:
+    if out.exists() and not force and data.exists():  # of a file that is absent, reading says so
         raise InputError(f"{str(out)!r} exists; choose another file (--out) or allow replacing it (--force)")
     refuse_inside_result(out)
 
