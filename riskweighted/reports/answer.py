@@ -233,7 +233,7 @@ def _thresholds(source: Source, columns: Sequence[SummaryColumn]) -> str:
         for limit in thresholds.limits
         if limit not in shown and limit in first
     ]
-    told = f"{len(thresholds.limits)} thresholds, from {thresholds.source or 'the study'}."
+    told = f"{len(thresholds.limits)} threshold{'s'[: len(thresholds.limits) != 1]}, from {thresholds.source or 'the study'}."
     if not thresholds.limit_cost:
         told += " None of them is on utility, so passing says nothing of the cost: judge the numbers marked ! yourself."
     return f"{told} Beside those above: {'; '.join(others)}." if others else told

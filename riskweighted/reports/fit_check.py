@@ -36,7 +36,9 @@ def fit_check_section(source: Source) -> Section:
     blocks: list[DataTable | Figure | Group]
     blocks = [*figures] if len(figures) < 2 else [Group("quantiles-group", "Quantiles, variable by variable", tuple(figures))]
     checks = _table(source, list(judged))
-    blocks.append(Group("fit-checks-group", f"All {len(checks.rows)} checks", (checks,), MISFITS in judged.values()))
+    shown, every = len(checks.rows), max(source.checks[source.checks["check"] != MODEL].groupby("label").size(), default=0)
+    title = f"All {every} checks" if shown == every else f"{shown} checks of {every}, without those that name what few records hold"
+    blocks.append(Group("fit-checks-group", title, (checks,), MISFITS in judged.values()))
     text = (
         "Predictive datasets of each fit are compared with the confidential data, statistic by statistic. A row misfits where the "
         "difference is larger than an analyst would accept and chance does not explain it."
