@@ -9,7 +9,7 @@ import typer
 
 from riskweighted.commands.terminal import loading, reporter, say, say_table, show, show_json, split, tell
 from riskweighted.common.errors import InputError
-from riskweighted.common.text import as_argument
+from riskweighted.common.text import as_argument, plain, shortened
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,7 +89,9 @@ def release(
         return
     for name, why in failing.items():
         tell(f"warning: {name} does not pass: {why}; that was accepted, and sign_off.md holds the reason")
-    for line in verdict_lines(_told(table, load_run(run)), _why(failing, accept_fail)):
+    finished = load_run(run)
+    told = _told(table, finished)
+    for line in verdict_lines(told, _why(failing, accept_fail) or _warned(told, finished)):
         say(line)
     say(f"Next: a person looks at what {as_argument(f'{out}/sign_off.md')} names, and signs")
     show(f"Released to {out}/")
@@ -105,6 +107,16 @@ def _told(table: "pd.DataFrame", run: "FinishedRun") -> dict[str, tuple[str, str
         near = f"{row['most equal rows']:.0f} rows as in the data, of {row['at most']:.0f} that may be"
         told[str(scheme)] = overall(run.verdicts, str(scheme)), f"{files}; at most {near}"
     return told
+
+
+def _warned(told: Mapping[str, tuple[str, str]], run: "FinishedRun") -> str:
+    """What the first scheme that leaves with a warning is warned of."""
+    from riskweighted.evaluation.verdicts import WARN
+    from riskweighted.reports.disclosure import INTERNAL
+    from riskweighted.reports.verdicts import in_brief
+
+    warned = (f"{name}: {plain(in_brief(run.verdicts, name, INTERNAL))}" for name, (word, _) in told.items() if word == WARN)
+    return shortened(next(warned, ""), 75)  # after "Why: ", a line of 80
 
 
 def _why(failing: Mapping[str, str], accepted: str) -> str:

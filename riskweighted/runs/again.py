@@ -2,16 +2,15 @@
 
 import hashlib
 import json
-import tempfile
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError, RiskWeightedWarning, listing
+from riskweighted.common.folders import for_the_moment
 from riskweighted.common.progress import Reporter
 from riskweighted.data.io import DatasetWriter, read_table, write_table
 from riskweighted.measures.registry import measures
@@ -95,8 +94,8 @@ def _work(run: FinishedRun, confidential: pd.DataFrame, reporter: Reporter) -> W
 
 def as_read(table: pd.DataFrame) -> pd.DataFrame:
     """A table as its file is read."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "table.csv"
+    with for_the_moment() as folder:
+        path = folder / "table.csv"
         write_table(table, path, private=True)
         return read_table(path)
 

@@ -149,6 +149,13 @@ def test_both_pages_have_that_verdict_too(state):
         assert ("The model is not judged" in text) == (state[1] is None)
 
 
+def test_the_checks_are_as_many_in_the_answer_as_over_their_table():
+    for internal in (False, True):
+        page = html.unescape(render_report(finished(), internal=internal))
+        (said,) = set(re.findall(r"in (?:all|\d+ of) (\d+) checks", page))
+        assert set(re.findall(r"(?:All|\d+ checks of) (\d+)(?: checks|,)", page)) == {said}
+
+
 def of_schemes(run, schemes, verdicts):
     """The run with other schemes, of which only the verdicts are known."""
     settings = {**run.manifest["settings"], "weights": {**run.manifest["settings"]["weights"], "schemes": schemes}}
