@@ -9,9 +9,9 @@ import pandas as pd
 from riskweighted.common.text import as_argument, plain, shortened
 from riskweighted.evaluation.judgement import missed_checks, worst_misfits
 from riskweighted.evaluation.summary import FITS
-from riskweighted.evaluation.verdicts import FAIL, LEAVES, PASS, WORDS, Verdict, overall
+from riskweighted.evaluation.verdicts import FAIL, LEAVES, PASS, WORDS, Verdict, of_disclosure, overall
 from riskweighted.reports.disclosure import INTERNAL, WITHHELD, View
-from riskweighted.reports.verdicts import in_brief, sentence, shown_verdict
+from riskweighted.reports.verdicts import in_brief, sentence, shortly_disclosed, shown_verdict
 from riskweighted.runs.reasons import largest, of_guesses, told_by
 from riskweighted.runs.refusals import Outlook, outlook
 
@@ -78,7 +78,7 @@ def _why(reason: Verdict, checks: pd.DataFrame, reasons: pd.DataFrame, view: Vie
         return "; ".join([missed_checks(checks), *worst_misfits(checks, 1)])
     if view.internal and of_guesses(reason) and (told := told_by(reasons[reasons["label"] == reason.label])):
         return told
-    return f"{reason.label}: {sentence(reason, view)}"
+    return f"{reason.label}: {shortly_disclosed(reason, view) if of_disclosure(reason) else sentence(reason, view)}"
 
 
 def refused(why: str) -> str:

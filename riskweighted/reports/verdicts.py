@@ -20,6 +20,7 @@ __all__ = [
     "reasons",
     "sentence",
     "sentences",
+    "shortly_disclosed",
     "shown_verdict",
     "verdict_records",
 ]
@@ -116,6 +117,12 @@ def _disclosed(verdict: Verdict, view: View) -> str:
     return (verdict.why if view.internal else verdict.outside) or _DISCLOSED[verdict.verdict]
 
 
+def shortly_disclosed(verdict: Verdict, view: View) -> str:
+    """The first reason of what the datasets give away, and how many more there are: of several variables they fill a page."""
+    first, *more = _disclosed(verdict, view).split("; ")
+    return f"{first} ({len(more)} more: tables/disclosure_verdicts.csv)" if more and view.internal else "; ".join([first, *more])
+
+
 def reasons(verdicts: Sequence[Verdict], label: str, view: View) -> list[str]:
     """Why a scheme does not pass, a sentence each; of one that passes, which limits it only just keeps."""
     shown, hidden, kept = _failed(verdicts, label, view)
@@ -154,7 +161,7 @@ def _just_kept(verdicts: Sequence[Verdict], label: str) -> list[str]:
 def _briefly(verdict: Verdict, view: View) -> str:
     """What of a verdict that may be seen is not as it must be, without its limit."""
     if of_disclosure(verdict):
-        return _disclosed(verdict, view)
+        return shortly_disclosed(verdict, view)
     if verdict.limit is None:
         return _of_run(verdict, 1)
     name, value = in_words(verdict.statistic, alone=True), shown_value(verdict, view)

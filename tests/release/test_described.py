@@ -92,7 +92,7 @@ def runs(folder, studies):
             "weights": {"schemes": ["unweighted", SCHEME]},
             "sampling": {"draws": 200, "tune": 200, "engine": "importance"},
             "release": {"L": 3, "columns": ["place"], "unique_share": 1.0, "disclosure": {"accept": SMALL}},
-            "scenario": {**settings["scenario"], "known": ["region", "sex"]},
+            "scenario": {**settings["scenario"], "known": ["region", "sex"], "codes": {"income": [-8]}},
             "evaluation": {},
         }
         run_study(make_study(small, folder), folder / f"run-{ending}", entropy=ENTROPY)
