@@ -95,6 +95,7 @@ SHOWN = {
 }
 
 
+@pytest.mark.slow  # of recent pyreadstat and pandas: older ones read and write fewer of them
 @pytest.mark.parametrize("ending", [".dta", ".sav", ".xpt"])
 def test_dates_and_times_of_every_format_are_read_and_left_out_by_name(tmp_path, ending):
     path = tmp_path / f"dates{ending}"
@@ -129,6 +130,7 @@ def test_dates_of_stata_are_dates_however_they_are_shown(tmp_path, shown):
     assert "not used: at: dates" in looked_at(tmp_path / "a.dta")[1]
 
 
+@pytest.mark.slow  # of recent pyreadstat and pandas: older ones read and write fewer of them
 def test_moments_of_stata_with_leap_seconds_are_read(tmp_path):
     table = CODED.assign(at=1.4e12 + 86_400_000.0 * np.arange(N))
     pyreadstat.write_dta(table, tmp_path / "a.dta", variable_format={"at": "%tC"}, variable_value_labels=LABELS)
@@ -248,6 +250,7 @@ NAMES = {  # by name the formats that take it
 }
 
 
+@pytest.mark.slow  # of recent pyreadstat and pandas: older ones read and write fewer of them
 @pytest.mark.parametrize("ending", [".sav", ".dta", ".xpt"])
 def test_every_format_has_its_own_names_and_keeps_them(tmp_path, ending):
     path = tmp_path / f"a{ending}"
