@@ -16,7 +16,6 @@ from riskweighted.measures import beyond, distributions, expected, tables
 from riskweighted.reports.brief import verdict_lines
 from riskweighted.reports.disclosure import INTERNAL
 from riskweighted.reports.verdicts import in_brief
-from riskweighted.sampling.convergence import CONVERGED_WORDS, verdict_of
 
 __all__ = ["settings_table", "swept_lines"]
 
@@ -109,7 +108,10 @@ def _verdicts(
     """Of every setting as of the schemes of a run, but that nothing is known of its model."""
     summary = pd.DataFrame({"label": fits.index, FITS.name: None})
     judged = fits[["divergences", "converged"]].rename_axis("label").reset_index()
-    summary[CONVERGED.name] = [CONVERGED_WORDS[verdict_of(each)[0]] for _, each in judged.groupby("label", sort=False)]
+    summary[CONVERGED.name] = [
+        "NO" if not passed else "warn" if count > 0 else "yes"
+        for count, passed in fits[["divergences", "converged"]].itertuples(index=False)
+    ]
     summary[MEAN_WEIGHT.name], summary[LARGEST_R_HAT.name] = fits["mean_weight"].to_numpy(), fits["largest_r_hat"].to_numpy()
     whole = figures[figures["variable"].isna()].set_index("label")
     told = [_disclosed(whole[whole["key"] == beyond.MEAN.key].reindex([label]).iloc[0], policy) for label in fits.index]
