@@ -40,7 +40,7 @@ from riskweighted.release.leak_text import TextSecrets, make_text_secrets, probl
 from riskweighted.release.leaving import leaving_datasets, rows_of
 from riskweighted.release.nearness import Chance, equal_rows, find_nearness, most_by_chance
 from riskweighted.release.sensitive import Fresh, Sensitive, find_sensitive, same_records
-from riskweighted.runs.file_order import order_told, units_together
+from riskweighted.runs.file_order import units_together
 from riskweighted.runs.finished import FinishedRun, SampledRun
 
 __all__ = [
@@ -183,10 +183,8 @@ def check_datasets(contents: Contents, secrets: Secrets) -> pd.DataFrame:
 
 
 def _check_order(secrets: Secrets) -> None:
-    """That neither the rows as they leave nor an unaltered column tell the order of the file, and with it a synthesized variable."""
+    """That the rows as they leave do not tell a synthesized variable; whether an unaltered column does is asked before (`refuse_order`)."""
     study, confidential = secrets.run.study, secrets.confidential
-    for line in order_told(study, confidential):
-        raise InputError(f"nothing was released: {line}")
     rows, units = rows_of(secrets.run, confidential), units_together(study, confidential)
     patterns, places = released_patterns(confidential, study.unaltered(confidential)), np.argsort(rows)
     for variable in study.variables:

@@ -37,6 +37,7 @@ from riskweighted.release.contents import (
 from riskweighted.release.leak_check import check_pack, check_texts, gather_secrets, read_manifest, refusal, sample_secrets
 from riskweighted.release.older import holes_of_older, is_older
 from riskweighted.runs.again import refuse_what_is_not_made
+from riskweighted.runs.derivation import refuse_order
 from riskweighted.runs.finished import FinishedRun, SampledRun, find_confidential, load_run
 from riskweighted.runs.refusals import Accepted, refusal as refused_of_run
 
@@ -232,6 +233,7 @@ def check_release(
             table = _checked_in_parts(folder, working, finished, confidential, report, told)
         else:
             data = confidential if isinstance(confidential, pd.DataFrame) else find_confidential(finished, confidential)
+            refuse_order(finished.study, data)
             refuse_what_is_not_made(finished, data, told)
             with told.step("checking the pack"):
                 table = check_pack(folder, gather_secrets(finished, data, finished.schemes, report or _rendered_from(data)))

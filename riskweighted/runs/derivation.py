@@ -14,7 +14,7 @@ from riskweighted.derivation.judging import COARSENING, STATUS
 from riskweighted.runs.file_order import order_told
 from riskweighted.runs.study import AUTO, Study
 
-__all__ = ["check_derived", "how_told", "refuse_derived", "undeclared"]
+__all__ = ["check_derived", "how_told", "refuse_derived", "refuse_order", "undeclared"]
 
 _ADVICE = 'leave {it} out of {places}, coarsen it, or say why it may {do}: [release] derived = {{column = "the reason"}}{each}'
 _LEAVES, _PREDICTS = "release.columns and scenario.known", "the model's formula or predictors"
@@ -37,7 +37,7 @@ def check_derived(study: Study, confidential: pd.DataFrame) -> None:
         else:
             raise _refusal(study, row)
         warnings.warn(message, DerivedWarning, stacklevel=3)
-    _refuse_order(study, confidential)
+    refuse_order(study, confidential)
 
 
 def _part(study: Study, row: Mapping[str, Any]) -> str:
@@ -55,10 +55,10 @@ def refuse_derived(study: Study, confidential: pd.DataFrame) -> None:
     for row in _told(study, confidential):
         if row["verdict"] == REFUSE and not _is_declared(study, row):
             raise _refusal(study, row)
-    _refuse_order(study, confidential)
+    refuse_order(study, confidential)
 
 
-def _refuse_order(study: Study, confidential: pd.DataFrame) -> None:
+def refuse_order(study: Study, confidential: pd.DataFrame) -> None:
     """Refuse a column that leaves unaltered and tells the order of the file, and with it a synthesized variable."""
     for line in order_told(study, confidential):
         raise InputError(line)
