@@ -13,6 +13,7 @@ from riskweighted.measures.regressions import OVERLAP
 
 __all__ = [
     "CONVERGED",
+    "CONVERGED_WORDS",
     "FITS",
     "FIT_COLUMNS",
     "LARGEST_R_HAT",
@@ -23,6 +24,7 @@ __all__ = [
     "summary_columns",
 ]
 
+CONVERGED_WORDS = {"pass": "yes", "warn": "warn", "fail": "NO"}  # by verdict, in the main table and in the report
 _OVERLAP = ": overlap"
 
 

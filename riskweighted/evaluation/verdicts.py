@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from riskweighted.evaluation.judgement import MISFITS, MODEL
-from riskweighted.evaluation.summary import CONVERGED, FITS, LARGEST_R_HAT, MEAN_WEIGHT, SummaryColumn
+from riskweighted.evaluation.summary import CONVERGED, CONVERGED_WORDS, FITS, LARGEST_R_HAT, MEAN_WEIGHT, SummaryColumn
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, statistics_of
 from riskweighted.evaluation.thresholds import Limit, Thresholds
 from riskweighted.measures import beyond
@@ -32,7 +32,6 @@ __all__ = [
 REFUSE, FAIL, NOT_JUDGED, WARN, PASS = "refuse", "fail", "not judged", "warn", "pass"
 WORDS = (REFUSE, FAIL, NOT_JUDGED, WARN, PASS)  # the worst first; not judged is whatever was not measured, which is no pass
 LEAVES = (WARN, PASS)  # what a release takes
-_CONVERGED = {"yes": PASS, "warn": WARN, "NO": FAIL}  # as the main table has it
 _RANKS = {REFUSE: 0, FAIL: 0, NOT_JUDGED: 1, WARN: 2}  # of reasons
 _DISCLOSED = (beyond.MEAN.key, beyond.HIDDEN.key)
 _FIRST = (*_DISCLOSED, CONVERGED.statistic.key, FITS.statistic.key)  # of reasons: disclosure, then whether the fit can be trusted
@@ -168,7 +167,7 @@ def _of_fit(label: str, tables: Mapping[str, pd.DataFrame]) -> Iterator[Verdict]
     converged = summary.loc[label, CONVERGED.name]
     if not isinstance(converged, str):
         return
-    word, why = _CONVERGED[converged], ""
+    word, why = next(word for word, shown in CONVERGED_WORDS.items() if shown == converged), ""
     if word == WARN:
         from riskweighted.sampling.convergence import verdict_of  # it loads what samples
 

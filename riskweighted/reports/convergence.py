@@ -4,11 +4,12 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.numbers import in_column
+from riskweighted.evaluation.summary import CONVERGED_WORDS
 from riskweighted.plots.convergence import plot_convergence
 from riskweighted.reports.blocks import DataTable, Figure, Group, Section, make_table
 from riskweighted.reports.disclosure import MISSING
 from riskweighted.reports.source import Source
-from riskweighted.sampling.convergence import CONVERGED_WORDS, WARN, deciding, verdict_of
+from riskweighted.sampling.convergence import WARN, deciding, verdict_of
 
 __all__ = ["convergence_section"]
 

@@ -9,7 +9,7 @@ import pandas as pd
 from riskweighted.common.numbers import together
 from riskweighted.common.text import shortened
 from riskweighted.disclosure.policy import DisclosureSettings
-from riskweighted.evaluation.summary import CONVERGED, FITS, LARGEST_R_HAT, MEAN_WEIGHT
+from riskweighted.evaluation.summary import CONVERGED, CONVERGED_WORDS, FITS, LARGEST_R_HAT, MEAN_WEIGHT
 from riskweighted.evaluation.thresholds import Thresholds
 from riskweighted.evaluation.verdicts import FAIL, NOT_JUDGED, PASS, REFUSE, WARN, Verdict, find_verdicts, overall
 from riskweighted.measures import beyond, distributions, expected, tables
@@ -109,7 +109,7 @@ def _verdicts(
     summary = pd.DataFrame({"label": fits.index, FITS.name: None})
     judged = fits[["divergences", "converged"]].rename_axis("label").reset_index()
     summary[CONVERGED.name] = [
-        "NO" if not passed else "warn" if count > 0 else "yes"
+        CONVERGED_WORDS[FAIL if not passed else WARN if count > 0 else PASS]
         for count, passed in fits[["divergences", "converged"]].itertuples(index=False)
     ]
     summary[MEAN_WEIGHT.name], summary[LARGEST_R_HAT.name] = fits["mean_weight"].to_numpy(), fits["largest_r_hat"].to_numpy()

@@ -19,7 +19,7 @@ from riskweighted.evaluation.computing import released_rows
 from riskweighted.evaluation.evaluate import Evaluation
 from riskweighted.evaluation.fit_check import check_fit, fit_verdict
 from riskweighted.evaluation.judgement import FITS, JUDGED
-from riskweighted.evaluation.summary import FIT_COLUMNS
+from riskweighted.evaluation.summary import CONVERGED_WORDS, FIT_COLUMNS
 from riskweighted.evaluation.verdicts import Verdict, find_verdicts, verdict_table
 from riskweighted.runs.beyond import disclosure_tables
 from riskweighted.runs.card import run_card
@@ -32,7 +32,7 @@ from riskweighted.runs.reasons import risk_reasons
 from riskweighted.runs.study import Study
 from riskweighted.runs.tuned import TunedScheme, meet_target
 from riskweighted.runs.work import Work
-from riskweighted.sampling.convergence import CONVERGED_WORDS, deciding, verdict_of
+from riskweighted.sampling.convergence import deciding, verdict_of
 from riskweighted.sequence.fit import Fit
 from riskweighted.weights.names import UNWEIGHTED
 from riskweighted.weights.schemes import in_order

@@ -16,7 +16,6 @@ from riskweighted.sampling.mixing import chance_limit, mixing_of
 from riskweighted.sampling.settings import DIRECT, NUTS
 
 __all__ = [
-    "CONVERGED_WORDS",
     "DIVERGENT_LIMIT",
     "ESS_LIMIT",
     "FAIL",
@@ -36,7 +35,6 @@ __all__ = [
 ]
 
 PASS, WARN, FAIL = "pass", "warn", "fail"
-CONVERGED_WORDS = {PASS: "yes", WARN: "warn", FAIL: "NO"}  # in the main table and in the report
 
 R_HAT_LIMIT = 1.02  # no less is asked: a disagreement of this size matters to nobody
 ESS_LIMIT = 100.0
