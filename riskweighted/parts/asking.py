@@ -11,14 +11,12 @@ from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.attribution import attribution_of_fit
 from riskweighted.disclosure.setting import Asked
 from riskweighted.evaluation.fit_check import check_fit
-from riskweighted.evaluation.tables import as_row
-from riskweighted.measures.beyond import values_of_attribution
 from riskweighted.measures.context import Ratios
 from riskweighted.parts.fitting import LightFit
 from riskweighted.parts.job import Job
 from riskweighted.parts.looking import STANDS_FOR, Looked, drawn_apart, join_looked
 from riskweighted.parts.regressions import Regressions
-from riskweighted.runs.beyond import Disclosed, told_of_hidden
+from riskweighted.runs.beyond import Disclosed
 from riskweighted.weights.match import world_weights
 from riskweighted.weights.names import UNWEIGHTED
 from riskweighted.weights.schemes import scheme_source
@@ -54,8 +52,7 @@ def disclose_looked(job: Job, label: str, fits: Mapping[str, LightFit], looked: 
         held, seed = fits[label].on(data, alpha, weighing, study.weights.making), job.streams.seed_for("disclosure", "")
         refits = _REFITS if len(data) == total else 0
         table = attribution_of_fit(held, world, asked, [drawn], weighting=weighting, refits=refits, random_seed=seed)
-        values = [*values_of_attribution(table), *told_of_hidden(label, study, held, drawn, job.streams)]
-    return Disclosed(table, [as_row(label, value) for value in values])
+        return Disclosed.of(label, study, held, drawn, job.streams, table)
 
 
 def check_looked(job: Job, label: str, fit: LightFit, looked: list[Looked]) -> pd.DataFrame:

@@ -19,7 +19,7 @@ from riskweighted.measures.measure import Value
 from riskweighted.runs.study import Study
 from riskweighted.sequence.fit import Fit
 
-__all__ = ["Disclosed", "attributed", "disclosed", "disclosure_tables", "told_of_hidden", "weighting_of"]
+__all__ = ["Disclosed", "attributed", "disclosure_tables", "told_of_hidden", "weighting_of"]
 
 
 class Disclosed(NamedTuple):
@@ -28,21 +28,11 @@ class Disclosed(NamedTuple):
     table: pd.DataFrame
     rows: list[dict[str, object]]
 
-
-def disclosed(
-    label: str,
-    study: Study,
-    fit: Fit,
-    worlds: tuple[World, World],
-    drawn: Datasets,
-    streams: Streams,
-    refits: int,
-    progress: Advance | None = None,
-) -> Disclosed:
-    """What it comes to; `worlds`: that in which risk is measured, and that in which the weights were made; `refits`: at most."""
-    table = attributed(label, study, fit, worlds, drawn, streams, refits, progress)
-    values = [*values_of_attribution(table), *told_of_hidden(label, study, fit, drawn, streams)]
-    return Disclosed(table, [as_row(label, value) for value in values])
+    @classmethod
+    def of(cls, label: str, study: Study, fit: Fit, drawn: Datasets, streams: Streams, table: pd.DataFrame) -> "Disclosed":
+        """The table with its figures, and with what the datasets tell of predictors that are not released."""
+        values = [*values_of_attribution(table), *told_of_hidden(label, study, fit, drawn, streams)]
+        return cls(table, [as_row(label, value) for value in values])
 
 
 def attributed(
@@ -55,7 +45,10 @@ def attributed(
     refits: int,
     progress: Advance | None = None,
 ) -> pd.DataFrame:
-    """What the datasets give away of synthesized values, beside what they would without each record."""
+    """What the datasets give away of synthesized values, beside what they would without each record.
+
+    `worlds`: that in which risk is measured, and that in which the weights were made; `refits`: at most.
+    """
     weights, released = study.weights, study.unaltered(fit.confidential)
     asked = Asked(released, (), study.linking_column, weights.survey, study.release.disclosure, study.release.shuffle)
     seed = streams.seed_for("disclosure", "")  # the same halves, and the same yardstick, for every label

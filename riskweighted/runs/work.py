@@ -27,7 +27,7 @@ from riskweighted.evaluation.tables import CONFIDENTIAL, as_table
 from riskweighted.intruder.world import World, make_world
 from riskweighted.measures.context import Mechanism
 from riskweighted.risk.matching import mean_risk_and_matches
-from riskweighted.runs.beyond import Disclosed, disclosed
+from riskweighted.runs.beyond import Disclosed, attributed
 from riskweighted.runs.memo import Store
 from riskweighted.runs.stages import STAGES, Stages, fit_key
 from riskweighted.runs.study import Study
@@ -252,8 +252,9 @@ class Work:
         """What the datasets of a label give away beyond inference."""
 
         def make() -> Disclosed:
-            worlds = self.world(), self.world("weighing")
-            return disclosed(label, self.study, self.fit(label), worlds, self.drawn(label), self.streams, self.refits, progress)
+            fit, drawn, worlds = self.fit(label), self.drawn(label), (self.world(), self.world("weighing"))
+            table = attributed(label, self.study, fit, worlds, drawn, self.streams, self.refits, progress)
+            return Disclosed.of(label, self.study, fit, drawn, self.streams, table)
 
         return self.store.once(("disclosed", label, self.stages.key("disclosed", label)), make)
 

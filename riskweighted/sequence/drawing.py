@@ -95,12 +95,12 @@ class Drawing:
         `rows`: for these alone; the others keep the value of the frame. `encoded`: numeric columns of predictors and earlier variables.
         `stuck`: takes the records to which implications leave no value.
         """
-        outcomes, rules = self.outcomes[link.variable], self.prepared.rules
+        outcomes, rules, unit = self.outcomes[link.variable], self.prepared.rules, precision_of(precision, link.variable)
         checked = rules.redrawn(link.variable, not link.levels)
         values = outcomes.empty(len(frame)) if rows is None else outcomes.numbers(frame[link.variable])
         rows = np.arange(len(frame)) if rows is None else rows
         for _ in range(ROUNDS if link.decider is None else _FEWER_ROUNDS):
-            values[rows] = self.values_at(link, frame, encoded, thetas, rng, rows, precision_of(precision, link.variable), stuck)
+            values[rows] = self.values_at(link, frame, encoded, thetas, rng, rows, unit, stuck)
             if not checked:
                 return values
             drawn = with_columns(frame, {link.variable: outcomes.column(values)})
@@ -111,7 +111,7 @@ class Drawing:
                 return values
         orders = [rule for rule in checked if isinstance(rule, Order)]
         if link.decider is None and len(orders) == len(checked):
-            values[rows] = self._within(orders, link, frame, encoded, thetas, rng, rows, precision_of(precision, link.variable))
+            values[rows] = self._within(orders, link, frame, encoded, thetas, rng, rows, unit)
             drawn = with_columns(frame, {link.variable: outcomes.column(values)})
             if not (any_broken(checked, drawn) | np.isnan(values))[rows].any():
                 return values
