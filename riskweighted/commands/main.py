@@ -8,7 +8,8 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -59,6 +60,19 @@ _KEPT = "fits and cells that a run or a sweep had finished are kept beside the o
 # from there, and a .numba_config.yaml there does not say where compiled functions are.
 _OWN_CODE = {"PYTHONSAFEPATH": "1", "NUMBA_CACHE_DIR": ""}
 
+
+@contextmanager
+def _own_code() -> Iterator[None]:
+    """`_OWN_CODE` in the environment while a command runs; whoever calls `main` within a program of theirs has their own back."""
+    absent = {name: value for name, value in _OWN_CODE.items() if name not in os.environ}
+    os.environ.update(absent)
+    try:
+        yield
+    finally:
+        for name in absent:
+            os.environ.pop(name, None)
+
+
 app = typer.Typer(
     no_args_is_help=True,
     context_settings=HELP_NAMES,
@@ -92,7 +106,6 @@ def main() -> None:
     warnings.showwarning = _show_warning(set())
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a name of other letters than the stream has, as a pipe on Windows
-    os.environ.update(_OWN_CODE | os.environ)
     atexit.register(gc.freeze)  # a process that ends need not look through all that it loaded, which took half a second
     debug = "--debug" in sys.argv
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
@@ -100,7 +113,7 @@ def main() -> None:
         output.print(__version__)
         return
     try:
-        with interrupts_kept():
+        with _own_code(), interrupts_kept():
             code = app(arguments, standalone_mode=False) or 0
         if code == 130:  # typer's own answer to Ctrl-C
             raise KeyboardInterrupt
