@@ -3,6 +3,7 @@
 import itertools
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -58,6 +59,7 @@ def advise(
         advice = advice_of(settings, data, verdicts, tables)
         if finished is not None and (against := outlook(finished).why):
             advice = [Advice("a release is refused whatever the scheme", against), *advice]
+        advice = [replace(each, what=_typed(each.what, run, file)) for each in advice]
     written = _write(settings, data, advice, out or _beside(file, run)) if apply else None
     show_json(
         "advise",
@@ -68,10 +70,14 @@ def advise(
         say(line)
 
 
+def _typed(text: str, run: Path, file: Path | None) -> str:
+    """Advice whose commands name this run and its study file, so that they can be typed."""
+    typed = {name: as_argument(str(path)) for name, path in (("RUN", run), ("STUDY.toml", file)) if path is not None}
+    return re.sub(r"(?<=riskweighted )(\w+) (RUN|STUDY\.toml)\b", lambda found: f"{found[1]} {typed.get(found[2], found[2])}", text)
+
+
 def _read(run: Path, file: Path | None, confidential: Path | None) -> "tuple[FinishedRun | None, Study, Path | None, pd.DataFrame]":
     """The run, its study, the file that it stands in, and its data."""
-    from dataclasses import replace
-
     from riskweighted.runs.finished import data_file, find_confidential, load_run
     from riskweighted.runs.folder import DESCRIBED
     from riskweighted.runs.study import load_study

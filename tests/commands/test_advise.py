@@ -1,7 +1,9 @@
 """``riskweighted advise`` as a user meets it."""
 
 import json
+import re
 import stat
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,6 +11,8 @@ import pytest
 from command_line import riskweighted, without_log
 from study_text import study_text
 
+from riskweighted.commands.advise import _typed
+from riskweighted.runs import advice
 from riskweighted.runs.study import load_study
 
 
@@ -59,3 +63,15 @@ def test_wrong_calls_are_refused_in_one_line(folder, arguments, told):
     assert told in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     assert sorted(path.name for path in folder.iterdir()) == ["data.csv", "study.toml"]
+
+
+def test_the_commands_of_advice_name_the_run_and_its_study():
+    """Each command of the texts of advice, whichever a run comes to."""
+    texts = "\n".join(re.findall(r"riskweighted \w+ (?:RUN|STUDY)[^\"]*", Path(advice.__file__).read_text(encoding="utf-8")))
+    assert texts.count("RUN") > 2
+    assert "STUDY.toml" in texts
+    typed = _typed(texts, Path("a run") / "marked", Path("my.toml"))
+    assert "RUN" not in typed
+    assert "STUDY" not in typed
+    assert 'riskweighted report "a run/marked" --internal' in typed
+    assert "riskweighted tune my.toml --target" in typed
