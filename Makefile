@@ -10,6 +10,8 @@ LOWEST := constraints/lowest.txt
 # Files of tests side by side, one on each core; a file's tests share what they compile.
 # A test that hangs is shown and fails after a quarter of an hour (pytest 9; older ones only show it).
 SIDE_BY_SIDE := --numprocesses logical --maxprocesses 8 --dist loadfile --max-worker-restart 0 -o faulthandler_timeout=900 -o faulthandler_exit_on_timeout=true
+# On the first import of a day ArviZ rewrites a file in the home directory, which workers that start together read half-written.
+ALONE_FIRST := -W ignore -c "import arviz"
 
 # What is imported is compiled once, also where the environment says that nothing be kept of it: every worker and command of a test would do it.
 unexport PYTHONDONTWRITEBYTECODE
@@ -24,9 +26,11 @@ quick: $(VENV)/.installed
 	$(BIN)/python -m pytest -q -m "quick and not long"
 
 test: $(VENV)/.installed
+	$(BIN)/python $(ALONE_FIRST)
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -q -m "not long"
 
 test-long: $(VENV)/.installed
+	$(BIN)/python $(ALONE_FIRST)
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -q -m long
 
 test-all: test test-long
@@ -34,6 +38,7 @@ test-all: test test-long
 # The fast part of the suite with the lowest versions that pyproject.toml allows; a newer neighbour's warnings are none of ours.
 # Left out besides: what needs a browser, the build of the site, and many-times-repeated cases that do not depend on versions.
 test-lowest: $(LOWEST_VENV)/.installed
+	$(LOWEST_VENV)/bin/python $(ALONE_FIRST)
 	timeout 2400 $(LOWEST_VENV)/bin/python -m pytest $(SIDE_BY_SIDE) -q -m "not slow and not long" -o filterwarnings=default --disable-warnings \
 	  --ignore tests/reports/test_browser.py --ignore tests/experiments --ignore tests/benchmarks --ignore tests/statistical --ignore tests/tools --ignore tests/harness --ignore tests/docs/test_site.py \
 	  --deselect tests/release/test_pack.py::test_names_of_all_kinds_stay_names_in_the_code \
