@@ -55,13 +55,13 @@ def test_nothing_is_said_without_fits_or_a_baseline(result):
 
 def test_no_direction_is_told_that_the_numbers_do_not_show(result):
     """Of a mean that is as uncertain as it moved, of an isolated risk within its error, and of the same influence."""
-    risk = result.risk.set_index(["label", "key"])[["value", "error"]]
+    risk = result.risk.copy()
     for key, moved, error in (("expected-mean-risk", 0.03, 0.03), ("expected-isolated-risk", 0.001, 0.001), ("influence-lipschitz", 0, 0)):
-        before = risk.loc[("unweighted", key), "value"]
-        risk.loc[("lower", key), "value"] = before + moved
-        risk.loc[[("lower", key), ("unweighted", key)], "error"] = error
-    columns = {name: risk[name].to_numpy() for name in ("value", "error")}
-    first, second = told(dataclasses.replace(result, risk=result.risk.assign(**columns)), "unweighted")
+        of_key = risk["key"] == key
+        (before,) = risk.loc[of_key & (risk["label"] == "unweighted"), "value"].unique()
+        risk.loc[of_key & (risk["label"] == "lower"), "value"] = before + moved
+        risk.loc[of_key & risk["label"].isin(["lower", "unweighted"]), "error"] = error
+    first, second = told(dataclasses.replace(result, risk=risk), "unweighted")
     assert first.startswith("Weights do not change average identification risk")
     assert "isolated records' expected risk not changed beyond its error" in second
     assert "influence of any one record as before" in second
