@@ -49,6 +49,7 @@ def seconds_of(*arguments):
     return used.ru_utime + used.ru_stime, said
 
 
+@pytest.mark.slow
 def test_a_chain_of_four_variables_is_checked_in_five_processor_seconds(study):
     taken = []
     for _ in range(TRIES):

@@ -43,6 +43,7 @@ def folder(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("schemes", "counted"), [(["unweighted"], None), (["unweighted", "marginal", *NAMES], "26 more: 26 fail")])
 def test_a_study_with_every_fault_at_once_takes_eight_lines(folder, schemes, counted):
     (folder / "study.toml").write_text(STUDY.format(schemes=", ".join(f'"{scheme}"' for scheme in schemes)))

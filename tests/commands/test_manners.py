@@ -182,6 +182,7 @@ def test_json_of_what_is_installed(tmp_path):
     assert {one["name"] for one in found["synthesizers"]} >= {"two-part", "counts"}
 
 
+@pytest.mark.slow
 def test_check_is_the_dry_run(folder):
     before = sorted(folder.iterdir())
     checked = riskweighted("check", "study.toml", "--estimate", cwd=folder)

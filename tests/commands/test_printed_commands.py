@@ -69,6 +69,7 @@ def copied(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_what_the_page_names_next_is_typed_with_the_run_s_folder(copied):
     run = "made/results"
     page = run_as_typed(f"report {run} --out made/page.html", copied) and (copied / "made" / "page.html").read_text(encoding="utf-8")

@@ -65,6 +65,7 @@ def test_codes_of_a_command_line():
             codes_of([wrong])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::riskweighted.SparseLevelWarning")  # of few records
 def test_a_dry_run_of_a_chain_writes_nothing(data):
     study = make_study(CHAIN, data.parent)

@@ -21,6 +21,7 @@ def folder(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_tables_figure_and_a_study_that_names_the_scheme(folder):
     done = riskweighted(
         *("tune", "study.toml", "--target", "isolated-risk", "--at-most", "0.02", "--family", "mix", "--out", "tuned"),

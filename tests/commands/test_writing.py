@@ -149,6 +149,7 @@ def test_a_full_disk_leaves_no_file(folder, command, place):
     assert modes(folder) == before
 
 
+@pytest.mark.slow
 def test_a_result_is_not_written_into_another(folder):
     (folder / "results").mkdir()
     (folder / "results" / "manifest.json").write_text('{"versions": {"riskweighted": "0.1.0"}, "files": {}}')

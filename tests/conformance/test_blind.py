@@ -129,6 +129,7 @@ def test_a_class_that_refuses_moved_data_fails_from_a_fresh_process():
         look(leaking.RefusesOthers, guaranteed=True, elsewhere=True)
 
 
+@pytest.mark.slow
 def test_a_class_that_cached_the_first_data_is_seen_from_a_fresh_process():
     with pytest.raises(ContractError, match="a fresh process"):
         look(leaking.ClassCache, elsewhere=True)

@@ -229,6 +229,7 @@ def test_a_weigh_that_ignores_alpha_is_found_without_weights_too(one_compilation
         rw.fit(IgnoresAlpha(), waits(), **SHORT)
 
 
+@pytest.mark.slow
 def test_a_correct_plug_in_fits_and_synthesizes(one_compilation):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", rw.ConvergenceWarning)

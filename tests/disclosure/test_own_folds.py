@@ -60,6 +60,7 @@ def test_a_part_in_which_records_predict_themselves_is_found_and_one_in_which_th
     assert "scores of the learned part" not in table.attrs["held"]
 
 
+@pytest.mark.slow
 def test_a_learned_part_that_tells_gives_no_more_away_than_folds_do(data):
     table = told(data, fitted(data))
     assert of_all(table)["upper"] < 0.05

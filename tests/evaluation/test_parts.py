@@ -168,6 +168,7 @@ def same(one, other):
     pd.testing.assert_frame_equal(pd.DataFrame(one), pd.DataFrame(other), check_exact=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 2, 7])
 @pytest.mark.parametrize("most", [None, 100])
 def test_parts_have_the_rows_of_the_whole_file(file, count, most, monkeypatch):

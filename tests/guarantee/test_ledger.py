@@ -66,6 +66,7 @@ SAME = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", SAME)
 def test_every_way_gives_the_same_datasets(made, tmp_path, way):
     pd.testing.assert_frame_equal(SAME[way](made, tmp_path / "x.fit"), drawn(made, random_seed=0))

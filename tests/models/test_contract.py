@@ -175,6 +175,7 @@ def test_what_is_tried_here_is_registered():
     assert set(REFERENCES) == set(EXAMPLES) - {"top-coding"} - ON_A_GRID
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(OURS - OF_LEVELS - set(EXAMPLES)) or ["linear-regression"])
 def test_a_model_without_an_example_keeps_the_contract_as_it_comes(name):
     """Every model that is registered without a line in `EXAMPLES`, with its own settings, on the first column that it takes."""

@@ -55,6 +55,7 @@ def drawn(layout, vectors):
     return [{name: values[row] for name, values in found.items()} for row in range(len(vectors))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("formula", "settings"), SHAPES)
 def test_the_density_is_that_of_the_model_and_its_gradient_is_right(confidential, formula, settings):
     synthesizer, prepared, blueprint = built(confidential, formula, settings)

@@ -89,6 +89,7 @@ def test_what_a_fit_says_of_its_convergence_is_held_to_its_draws(tmp_path):
     assert not (tmp_path / "pack").exists()
 
 
+@pytest.mark.slow
 def test_a_pack_is_not_checked_against_a_run_that_was_edited(tmp_path):
     folder = copied_run(tmp_path)
     pack = release_run(folder, tmp_path / "pack", schemes=["pairwise"]).folder

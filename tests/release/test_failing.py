@@ -17,6 +17,7 @@ from riskweighted.runs.study import make_study
 LIMIT = {"thresholds": {"expected-mean-risk": 0.0001}}
 
 
+@pytest.mark.slow
 def test_the_sign_off_sheet_and_the_command_say_that_a_scheme_fails(tmp_path):
     confidential_data().to_csv(tmp_path / "data.csv", index=False)
     schemes = {"weights": {"schemes": ["unweighted"]}}
@@ -48,6 +49,7 @@ def test_a_reason_where_nothing_fails_is_refused(tmp_path):
         release_run(finished_run(), tmp_path / "pack", schemes=["pairwise"], accept_fail="why not")
 
 
+@pytest.mark.slow
 def test_a_pack_takes_few_lines_of_which_scheme_it_is_its_verdict_and_where(tmp_path):
     copied_run(tmp_path)
     done = riskweighted("release", "results", "--scheme", "pairwise", "--out", "pack", cwd=tmp_path)

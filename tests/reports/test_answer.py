@@ -60,6 +60,7 @@ def answer_of(page):
     return verdicts, figures, section
 
 
+@pytest.mark.slow
 def test_it_says_what_comes_first_and_what_next(run):
     """The verdicts, the largest reason and the next command, in that order, before any figure; no folder is told."""
     for internal in (False, True):

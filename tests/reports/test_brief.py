@@ -77,6 +77,7 @@ def diverged():
     return dataclasses.replace(run, tables={**run.tables, "convergence": convergence, "summary": table})
 
 
+@pytest.mark.slow
 def test_a_few_divergences_are_a_warning_with_its_reason_in_every_output():
     run = diverged()
     assert [overall(run.verdicts, label) for label in ("unweighted", "pairwise")] == [WARN, PASS]
@@ -138,6 +139,7 @@ def test_every_output_has_the_same_verdict_and_none_is_vacuous(state):
             refuse_failing(run, ["unweighted"], "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("state", [STATES[0], STATES[4], STATES[8], STATES[12], STATES[18], STATES[37], STATES[-1]], ids=str)
 def test_both_pages_have_that_verdict_too(state):
     run = run_in(*state)
@@ -149,6 +151,7 @@ def test_both_pages_have_that_verdict_too(state):
         assert ("The model is not judged" in text) == (state[1] is None)
 
 
+@pytest.mark.slow
 def test_the_checks_are_as_many_in_the_answer_as_over_their_table():
     for internal in (False, True):
         page = html.unescape(render_report(finished(), internal=internal))

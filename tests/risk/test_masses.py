@@ -175,6 +175,7 @@ def test_the_same_seed_gives_the_same_and_a_coarse_precision_widens_balls(fit, c
     np.testing.assert_allclose(coarse.own_mass[~amounts], once.own_mass[~amounts], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_influence_is_the_sum_of_that_of_the_variables(confidential):
     alpha = np.where(np.arange(N) % 4 == 0, 0.0, 0.5)
     fit = given_chain_fit(chain_of(), confidential, alpha)

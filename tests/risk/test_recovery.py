@@ -356,6 +356,7 @@ def expected_of_pairs(theta, a, weights):
     return np.array([(weights[name] * masses[name]).sum(axis=1) for name in ("a", "b")])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attacked", ["a", "b"])
 def test_of_a_centred_fit_a_candidate_moves_the_term_of_later_variables_too(attacked):
     """Brute force: what the record adds with each candidate, terms within, less what it adds with the truth."""

@@ -101,6 +101,7 @@ def test_an_identifier_that_leaves(tmp_path):
     assert "person" not in mended.released(data)
 
 
+@pytest.mark.slow
 def test_a_derived_column_that_leaves(tmp_path):
     data = people()
     data = data.assign(monthly=(data["income"] / 12).round(2))
@@ -128,6 +129,7 @@ def test_too_few_draws(tmp_path):
     assert after["ess_bulk"].min() > 2 * before["ess_bulk"].min()
 
 
+@pytest.mark.slow
 def test_a_radius_that_looks_wrong_is_not_changed(tmp_path):
     data = people()
     study = study_of(data, tmp_path, scenario={"radius": 2.0, "allow_wide": True}, thresholds={"expected-mean-risk": 0.001})

@@ -47,6 +47,7 @@ def test_a_fit_that_was_kept_is_read_and_not_sampled_again(study, tmp_path, monk
     assert one.centring.label == other.centring.label
 
 
+@pytest.mark.slow
 def test_a_centred_scheme_is_released_and_its_pack_is_what_the_run_makes(study, tmp_path):
     run = rw.run_study(study, tmp_path / "run")
     assert set(run.evaluation.risk["label"]) >= {"mix+(t=0.5)", "bounded+(b=0.2)"}

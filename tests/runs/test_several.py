@@ -158,6 +158,7 @@ def test_one_variable_is_a_sequence_of_one():
         _ = study().target
 
 
+@pytest.mark.slow
 def test_a_dry_run_counts_values_that_one_or_two_records_hold():
     data = people()
     data.loc[data.index[:2], "health"] = "a condition of two"

@@ -101,6 +101,7 @@ def test_the_program_runs(folder, monkeypatch, capsys):
     assert "nuts" in printed
 
 
+@pytest.mark.slow
 def test_the_rules_hold_in_what_is_drawn():
     settings = tomllib.loads(BLOCKS["rules.toml"])
     rng, n = np.random.default_rng(3), 300

@@ -191,6 +191,7 @@ def test_nothing_that_can_be_synthesized_is_refused_with_the_reasons():
         suggest(both, look_at(both), ("w",))
 
 
+@pytest.mark.slow
 def test_simpler_studies_for_data_that_do_not_suit_the_first():
     data = FILES["401ksubs"]
     found = list(with_fewer(suggest(data, look_at(data)), data))

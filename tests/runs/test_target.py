@@ -39,6 +39,7 @@ def confidential():
     return pd.DataFrame({"group": group, "income": np.round(np.exp(3 + (group == "b") + rng.normal(size=300)), 2)})
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::riskweighted.common.errors.ConvergenceWarning")
 def test_a_run_meets_its_target_and_goes_on_where_it_stopped(tmp_path, confidential, monkeypatch):
     study, sample, calls = make_study(SETTINGS), fitting.CompiledModel.sample, []

@@ -37,6 +37,7 @@ def study(**weights):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::riskweighted.common.errors.ConvergenceWarning")
 def test_a_run_chooses_a_weighted_scheme_for_one_variable_of_a_chain(tmp_path, monkeypatch):
     sample, sampled = CompiledModel.sample, list[float]()

@@ -111,6 +111,7 @@ def test_weights_that_are_alike_give_the_fit_of_today(data, name):
             assert (centred.blocks[block].posterior[variable].to_numpy() == values.to_numpy()).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["two-part", "transformation", "counts", "normal-mixture"])
 def test_a_fit_is_checked_saved_and_measured(data, name, tmp_path):
     model = synthesizer_of(name)
@@ -135,6 +136,7 @@ class Poisson(rw.Regression):
         return pm.Poisson.dist(pt.exp(theta["level"] + x @ theta["slope"]))
 
 
+@pytest.mark.slow
 def test_a_synthesizer_of_equations_is_centred_in_its_graph(data):
     weights = rw.centred_weights("marginal+", data, scenario_of("count"))
     fit = rw.fit(Poisson("count ~ age"), data, weights, draws=100, tune=100, chains=2, random_seed=1)

@@ -181,6 +181,7 @@ class Skewed:
 FRAME = pd.DataFrame({"y": np.random.default_rng(6).normal(size=60)})
 
 
+@pytest.mark.slow
 def test_a_density_that_cannot_be_drawn_from_directly_is_sampled_by_chains():
     fitted = rw.fit(Skewed(), FRAME, random_seed=1, draws=800, tune=400)
     assert fitted.converged

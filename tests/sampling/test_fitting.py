@@ -123,6 +123,7 @@ def assert_same_frames(first, second):
 # Compile once
 
 
+@pytest.mark.slow
 def test_one_compilation_serves_every_weight_vector(compiled, compilations, unweighted):
     weights = risky_weights()
     before = bytes_of(fit(COUNTS, confidential(), random_seed=1, **SHORT).posterior)

@@ -32,6 +32,7 @@ def data():
     return pd.DataFrame({"group": rng.choice(["a", "b"], N), "y": rng.normal(5, 1, N), "count": rng.poisson(6, N)})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FITS)
 def test_draws_are_judged_again_as_they_were(data, name, tmp_path):
     model, engine, scheme = FITS[name]

@@ -133,6 +133,7 @@ def test_two_part_has_the_posterior_of_its_chains(scheme, scenario):
     assert largest < np.sqrt(2 * np.log(count)) + 1.5
 
 
+@pytest.mark.slow
 def test_who_is_drawn_by_importance_and_only_where_it_is_asked_for():
     data = households()
     data = data[data["income"] > 0].reset_index(drop=True)

@@ -79,6 +79,7 @@ def calls(monkeypatch):
     return counted
 
 
+@pytest.mark.slow
 def test_nothing_is_computed_twice(tmp_path, confidential, calls):
     plan = Sweep(make_study(SETTINGS), GRID, REPETITIONS)
     done = sweep(plan, tmp_path / "out", confidential=confidential, workers=1)

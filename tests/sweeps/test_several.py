@@ -48,6 +48,7 @@ def fitted(monkeypatch):
     return names
 
 
+@pytest.mark.slow
 def test_a_setting_of_one_variable_fits_its_blocks_alone_anew(fitted, tmp_path):
     plan = Sweep(make_study(SETTINGS, tmp_path), FORMULAS)
     found = sweep(plan, tmp_path / "out", confidential=chain_data(), workers=1)

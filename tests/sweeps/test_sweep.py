@@ -406,6 +406,7 @@ def test_open_ends_in_a_grid_are_null_in_json():
     assert value_text([0, math.inf]) == "[0, null]"
 
 
+@pytest.mark.slow
 def test_cells_share_fits_and_compilation(tmp_path, confidential, samplings, monkeypatch):
     compiled, original = [], fitting._compile
     monkeypatch.setattr(fitting, "_compile", lambda model: compiled.append(1) or original(model))
@@ -535,6 +536,7 @@ def test_workers_and_scheduler_exclude_each_other(tmp_path, confidential):
         sweep(Sweep(STUDY, SMALL), tmp_path / "out", confidential=confidential, workers=2, scheduler="tcp://127.0.0.1:1")
 
 
+@pytest.mark.slow
 def test_the_command_tells_by_its_exit_code(tmp_path, confidential, monkeypatch):
     monkeypatch.chdir(tmp_path)  # lines are counted: a long path would make more of them
     confidential.to_csv(tmp_path / "households.csv", index=False)

@@ -116,6 +116,7 @@ def test_the_information_of_isolated_records_is_kept(free, tuned, counts):
     assert not frontier.loc[frontier["scheme"] == free.scheme, "feasible"].any()
 
 
+@pytest.mark.slow
 def test_the_largest_disclosure_is_that_of_attribution(tuned, counts):
     found = tuned(keep={"disclosure-largest": 0.9})
     told = rw.attribution(counts, None, SCENARIO, fit=found.fit, scheme=found.scheme, random_seed=1)
@@ -126,6 +127,7 @@ def test_the_largest_disclosure_is_that_of_attribution(tuned, counts):
     assert found.frontier["disclosure-largest"].gt(0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["isolated-information", "disclosure-largest"])
 def test_a_constraint_that_no_setting_keeps_is_refused_in_one_line(tuned, name):
     with pytest.raises(
@@ -142,6 +144,7 @@ def test_one_that_is_not_judged_is_refused(tuned, monkeypatch):
         tuned(keep={"disclosure-largest": 0.5})
 
 
+@pytest.mark.slow
 def test_a_fit_that_breaks_what_the_mode_promised_says_so(tuned, monkeypatch):
     from riskweighted.tuning import constraints
 
