@@ -20,6 +20,7 @@ __all__ = [
     "SHUFFLED",
     "TOO_FEW",
     "WARN",
+    "Broken",
     "DisclosureSettings",
     "DisclosureVerdict",
     "judge",
@@ -105,7 +106,9 @@ class DisclosureVerdict(NamedTuple):
     outside: tuple[str, ...] = ()
 
 
-class _Broken(NamedTuple):
+class Broken(NamedTuple):
+    """What a release breaks: ``rule``, a key of `_OUTSIDE`; ``text``, with figures, for the inside."""
+
     rule: str
     text: str
     warning: bool = False
@@ -144,8 +147,9 @@ def _accepted(rule: str, settings: DisclosureSettings) -> str:
     return f"{_said(rule, settings)}, accepted: {settings.accept[rule]}"
 
 
-def _broken(table: pd.DataFrame, settings: DisclosureSettings) -> Iterator[_Broken]:
+def _broken(table: pd.DataFrame, settings: DisclosureSettings) -> Iterator[Broken]:
     leaves = table.attrs.get("leaves", SHUFFLED)
+    yield from table.attrs.get("broken", ())
     for _, row in table[table["group"].isin(["all", "isolated"])].iterrows():
         of = f"{row['release']}, {row['variables']}"
         if row["group"] == "isolated":
@@ -156,36 +160,36 @@ def _broken(table: pd.DataFrame, settings: DisclosureSettings) -> Iterator[_Brok
     for worst in table.attrs.get("worst_groups", ()):
         if worst["lower"] > settings.group:
             text = f"D of a {worst['of']} is {worst['D']:.3f}, above {settings.group:g} beyond chance ({worst['release']})"
-            yield _Broken("group", text)
+            yield Broken("group", text)
 
 
-def _of_mean(row: "pd.Series[Any]", rule: str, of: str, settings: DisclosureSettings, leaves: str) -> Iterator[_Broken]:
+def _of_mean(row: "pd.Series[Any]", rule: str, of: str, settings: DisclosureSettings, leaves: str) -> Iterator[Broken]:
     limit, warned = getattr(settings, rule), getattr(settings, f"warn_{rule}")
     if row["release"] != leaves:  # here it must be shown to be large
         row = row.copy()
         row["D"] = row["upper"] = 2 * row["D"] - row["upper"]
     if math.isnan(row["upper"]) and row["records"]:
-        yield _Broken(rule, f"mean D of {of}: too few records for an error")
+        yield Broken(rule, f"mean D of {of}: too few records for an error")
     elif row["upper"] > limit:
         if row["release"] != leaves:
-            yield _Broken(rule, f"mean D of {of} is at least {row['D']:.3f}, above {limit:g}")
+            yield Broken(rule, f"mean D of {of} is at least {row['D']:.3f}, above {limit:g}")
             return
         advice = "" if row["D"] > limit else f": {NOT_SHOWN}, draw more packs or folds"
         if advice and 1 - 0.05 ** (1 / max(row["records"], 1)) > limit:
             advice = f": {row['records']} {TOO_FEW}"
-        yield _Broken(rule, f"mean D of {of} is {row['D']:.3f}, upper limit {row['upper']:.3f} above {limit:g}{advice}")
+        yield Broken(rule, f"mean D of {of} is {row['D']:.3f}, upper limit {row['upper']:.3f} above {limit:g}{advice}")
     elif row["D"] > warned:
-        yield _Broken(f"warn_{rule}", f"mean D of {of} is {row['D']:.3f}, above {warned:g}", warning=True)
+        yield Broken(f"warn_{rule}", f"mean D of {of} is {row['D']:.3f}, above {warned:g}", warning=True)
 
 
-def _of_persons(row: "pd.Series[Any]", of: str, settings: DisclosureSettings) -> Iterator[_Broken]:
+def _of_persons(row: "pd.Series[Any]", of: str, settings: DisclosureSettings) -> Iterator[Broken]:
     if row["largest_D"] > settings.largest:
-        yield _Broken("largest", f"the largest D of one copy ({of}) is {row['largest_D']:.3f}, above {settings.largest:g}")
+        yield Broken("largest", f"the largest D of one copy ({of}) is {row['largest_D']:.3f}, above {settings.largest:g}")
     elif row["largest_D"] > settings.warn_largest:
-        yield _Broken("warn_largest", f"the largest D of one copy ({of}) is {row['largest_D']:.3f}, above {settings.warn_largest:g}", True)
+        yield Broken("warn_largest", f"the largest D of one copy ({of}) is {row['largest_D']:.3f}, above {settings.warn_largest:g}", True)
     beyond = row["own_value_with"] - row["own_value_out"]
     if beyond > settings.own_value:
-        yield _Broken("own_value", f"the own value is among the copies of {beyond:.3f} more of the records than without it ({of})")
+        yield Broken("own_value", f"the own value is among the copies of {beyond:.3f} more of the records than without it ({of})")
     net = row["named"] - row["reversed"]
     if net > max(settings.named, settings.named_share * row["named"]):
-        yield _Broken(_NET, f"records are named beyond chance, {net:.3g} more than in reverse ({of})")
+        yield Broken(_NET, f"records are named beyond chance, {net:.3g} more than in reverse ({of})")
