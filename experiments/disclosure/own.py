@@ -53,7 +53,7 @@ def attributed_fit(case: Case, model: str, scheme: str, *, packs: int = PACKS, d
     fit = rw.fit(kind, case.data, alpha, random_seed=SEED, draws=draws, tune=draws)
     world, asked = make_world(case.data, case.scenario), Asked(case.released)
     tables = [
-        attribution_of_fit(fit, world, asked, L=L, weighting=Weighting(scheme), repeats=1, refits=0, random_seed=SEED + number)
+        attribution_of_fit(fit, world, asked, L=L, weighting=Weighting(scheme), refits=0, random_seed=SEED + number)
         for number in range(packs)
     ]
     told = pd.concat(tables).groupby(["release", "group"], sort=False)

@@ -11,7 +11,8 @@ import riskweighted as rw
 from riskweighted.contract.synthesizer import Synthesizer
 from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.coding import Coding
-from riskweighted.disclosure.own_fit import draw_copies, leave_out, refit_without
+from riskweighted.disclosure.own_fit import draw_copies, leave_out
+from riskweighted.disclosure.refits import refit_without
 from riskweighted.intruder.world import make_world
 from riskweighted.weights.names import is_centred
 
@@ -51,7 +52,7 @@ def off_from_refits(data: pd.DataFrame, scheme: str, records: int, seed: int) ->
             anew = draw_copies(refit_without(fit, world, np.array([record]), weighting, rng), coding, rng, copies=DRAWS)
             left = anew.masses[record]
         own, share = drawn.masses[record], without.weights[record]
-        error = np.hypot(left.std() / np.sqrt(len(left)), own.std() / np.sqrt(without.effective[record]))
+        error = np.hypot(left.std() / np.sqrt(len(left)), own.std() / np.sqrt(1 / (share**2).sum()))
         by_weights, by_refit = own.mean() - share @ own, own.mean() - left.mean()
         rows.append({"D_weights": by_weights, "D_refit": by_refit, "z": (by_weights - by_refit) / error, "k": without.pareto_k[record]})
     return pd.DataFrame(rows)

@@ -116,9 +116,12 @@ def _chosen(lower: np.ndarray, upper: np.ndarray, share: np.ndarray, starts: np.
     return made
 
 
-def hits(coding: Coding, values: np.ndarray, patterns: np.ndarray) -> np.ndarray:
-    """Return which records each attack names, (attacks, n): whose true values lie within reach of its guess."""
-    return np.stack([coding.near(guess) for guess in guesses(coding, values, patterns)[0]])
+def hits(coding: Coding, values: np.ndarray, patterns: np.ndarray, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
+    """Return which records each attack names, (attacks, n): whose true values lie within reach of its guess.
+
+    `rows`: the records whose copies these are; all in turn if they are not named.
+    """
+    return np.stack([coding.near(guess, rows) for guess in guesses(coding, values, patterns)[0]])
 
 
 def best_scores(named: np.ndarray, halves: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:

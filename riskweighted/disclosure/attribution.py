@@ -1,23 +1,25 @@
 """`attribution`: what a whole release gives away of a person beyond what it would had that person's value never been used (METHODS 13)."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.checks import check_count, check_given, check_names, check_seed
+from riskweighted.common.checks import check_given, check_names, check_seed
 from riskweighted.common.errors import InputError
 from riskweighted.common.native import Frame, as_pandas
-from riskweighted.common.progress import Advance, Steps
+from riskweighted.common.progress import Advance
 from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.comparing import Sides
 from riskweighted.disclosure.folds import Folds
 from riskweighted.disclosure.own_fit import what_is_held
-from riskweighted.disclosure.own_folds import are_needed, own_folds
-from riskweighted.disclosure.own_packs import FittedPacks
+from riskweighted.disclosure.own_folds import own_folds, why_folds
+from riskweighted.disclosure.own_looks import judged_by_packs
 from riskweighted.disclosure.policy import DisclosureSettings
-from riskweighted.disclosure.setting import LOOKED_AT, Asked, Setting
+from riskweighted.disclosure.refits import can_refit
+from riskweighted.disclosure.setting import Asked, Setting
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import World, make_world
 from riskweighted.sequence.fit import Fit
@@ -26,6 +28,7 @@ __all__ = ["attribution", "attribution_of_fit", "attribution_of_folds"]
 
 _NO_SIDE = ("no fit and no folds say what the release would be without a record",)
 _NOT_CONVERGED = ("a fit that did not converge tells nothing of what it would be without a record",)
+_PACKS = 5  # of the whole, where folds are of a fit and no pack is given
 Packs = Sequence[pd.DataFrame] | Sequence[Sequence[pd.DataFrame]]
 
 
@@ -134,39 +137,42 @@ def attribution_of_fit(
     *,
     L: int = 20,  # noqa: N803
     weighting: Weighting | None = None,
-    repeats: int = 5,
-    refits: int = 10,
+    refits: int = 3,
     random_seed: int | None = None,
     progress: Advance | None = None,
 ) -> pd.DataFrame:
     """`attribution` of a run's own fit, for what its datasets would be without each record.
 
-    `packs`: those that leave, on which records are counted that are named; else those drawn here, `repeats` of `L` datasets.
+    `packs`: those that leave, of which L alone is read; `refits`: how many records at most are left out by a fit of their own, and with 0
+    no fold either.
     """
-    rng = np.random.default_rng(random_seed)
+    rng, copies = np.random.default_rng(random_seed), L if packs is None else len(packs[0])
     if fit.keeps_true_values or not fit.estimates or not fit.converged:
-        drawn = packs or [fit.synthesize(L, random_seed=int(rng.integers(2**31)))]
+        drawn = packs or [fit.synthesize(copies, random_seed=int(rng.integers(2**31)))]
         return attribution_of_folds(world, drawn, None, asked, random_seed, untold=_NO_SIDE if fit.converged else _NOT_CONVERGED)
-    copies = L if packs is None else len(packs[0])
-    if refits and are_needed(fit, weighting):
-        whole = packs or [list(fit.synthesize(copies, random_seed=int(rng.integers(2**31)))) for _ in range(repeats)]
-        folds = own_folds(fit, world, weighting, asked.unit, copies, rng, progress)
-        return _by_folds(world, whole, folds, asked, rng, held=what_is_held(fit, weighting, refitted=True))
-    setting = Setting(world, asked, rng, most=LOOKED_AT)
-    coding = Coding(world, setting.rows)
-    check_count(repeats, "repeats")
-    told = Steps(progress, FittedPacks.looks(len(coding.names), repeats))
-    own = FittedPacks.of(fit, coding, setting, weighting, copies=copies, repeats=repeats, refits=refits, told=told)
-    given = [] if packs is None else [_numbers(coding, world, pack) for pack in packs]
+    by_folds = partial(_by_own_folds, fit, world, asked, packs, copies, weighting, rng, progress)
+    why = why_folds(fit)
+    if why and refits:
+        return by_folds(untold=() if can_refit(weighting) and not fit.of_part else why)
+    judged = judged_by_packs(fit, world, asked, copies, weighting, rng, refits, progress)
+    return by_folds() if judged is None else judged
 
-    def sides(part: Coding, which: Sequence[int]) -> Iterator[tuple[str, Sides]]:
-        for release, both in own.sides(part, which, setting, told):
-            yield release, both._replace(seen=tuple(setting.side(part, pack[list(which)], release) for pack in given))
 
-    table = setting.table(coding, sides, own.judged)
-    share = 1 - float(own.judged.mean())
-    untold = [f"{share:.1%} of the records are not judged: importance weights fail, refit them"] if share > 0.01 else []
-    return setting.finished(table, untold, own.held, own.repeats)
+def _by_own_folds(
+    fit: Fit,
+    world: World,
+    asked: Asked,
+    packs: Sequence[Sequence[pd.DataFrame]] | None,
+    copies: int,
+    weighting: Weighting | None,
+    rng: np.random.Generator,
+    progress: Advance | None,
+    untold: Sequence[str] = (),
+) -> pd.DataFrame:
+    """The table of a fit by fits of its own without a fifth of the units each."""
+    whole = packs or [list(fit.synthesize(copies, random_seed=int(rng.integers(2**31)))) for _ in range(_PACKS)]
+    folds = None if untold else own_folds(fit, world, weighting, asked.unit, copies, rng, progress)
+    return _by_folds(world, whole, folds, asked, rng, untold, held=what_is_held(fit, weighting, refitted=True))
 
 
 def attribution_of_folds(

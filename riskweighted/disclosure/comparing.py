@@ -13,7 +13,7 @@ from riskweighted.disclosure.attacks import best_scores
 from riskweighted.disclosure.named import Named, name_records
 from riskweighted.disclosure.sides import Side
 
-__all__ = ["Records", "Sides", "compare", "worst_group"]
+__all__ = ["Records", "Sides", "between", "compare", "largest", "worst_group"]
 
 _SURE = 0.95
 _UPPER = 1.6448536269514722  # the 95 % point of a normal distribution
@@ -90,14 +90,21 @@ def compare(sides: Sides, records: Records, release: str, variables: str) -> tup
         figures = {name: records.mean(values, there) for name, values in both.items()}
         off = figures["with"] - figures["out"]
         se = error(attributed, there, records) if len(attributed) else math.nan
-        upper = max(off + _UPPER * se, _least_upper(off, there, records)) if len(attributed) else math.nan
+        upper = off + _UPPER * se if se else max(off, _least_upper(off, there, records))
         rows.append(
             {"variables": variables, "release": release, "group": group, "records": int(there.sum())}
             | {name: figures.pop(name) for name in ("with", "out", "none", "constant")}
-            | {"D": off, "se": se, "upper": upper, "inference": records.mean(both["out"] - both["none"], there)}
+            | {
+                "D": off,
+                "se": se,
+                "upper": upper,
+                "lower": off - _UPPER * se,
+                "bound": 0.0,
+                "inference": records.mean(both["out"] - both["none"], there),
+            }
             | figures
             | _counts(named, there)
-            | _largest(sides.single[records.everyone[group]])
+            | largest(sides.single[records.everyone[group]])
         )
     return pd.DataFrame(rows), attributed
 
@@ -116,7 +123,7 @@ def _counts(named: Sequence[Named], there: np.ndarray) -> dict[str, float]:
     return {"named": forward, "reversed": reverse, "false_share": min((1 + reverse) / max(forward, 1.0), 1.0)}
 
 
-def _largest(single: np.ndarray) -> dict[str, float]:
+def largest(single: np.ndarray) -> dict[str, float]:
     """Of the attributable disclosure of one copy the mean, the largest and how many lie above .01 and .05."""
     known = single[np.isfinite(single)]
     if not len(known):
@@ -137,10 +144,10 @@ def error(attributed: np.ndarray, there: np.ndarray, records: Records) -> float:
     weights = np.ones(len(of_record)) if records.weights is None else records.weights[there]
     total = weights.sum()
     off = weights * (of_record - np.average(of_record, weights=weights))
-    variance = _between(off, None if records.units is None else records.units[there]) / total**2
+    variance = between(off, None if records.units is None else records.units[there]) / total**2
     for clusters in (records.folds, records.drawn):
         if clusters is not None:
-            variance = max(variance, _between(off, clusters[there]) / total**2)
+            variance = max(variance, between(off, clusters[there]) / total**2)
     if len(attributed) > 1:
         means = np.average(attributed[:, there], axis=1, weights=weights)
         variance += float(means.var(ddof=1)) / len(means)
@@ -161,7 +168,7 @@ def _least_upper(mean: float, there: np.ndarray, records: Records) -> float:
     return float(beta.ppf(_SURE, share * count + 1, count * (1 - share))) if share < 1 else 1.0
 
 
-def _between(off: np.ndarray, codes: np.ndarray | None) -> float:
+def between(off: np.ndarray, codes: np.ndarray | None) -> float:
     """The variance of a sum of weighted distances from the mean whose terms come in clusters."""
     sums = off if codes is None else np.bincount(np.unique(codes, return_inverse=True)[1], off)
     count = len(sums)

@@ -3,21 +3,29 @@
 import numpy as np
 
 from riskweighted.common.progress import Advance, Steps
+from riskweighted.contract.synthesizer import data_dependent, is_strange
 from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.folds import Folds, assigned
-from riskweighted.disclosure.own_fit import can_refit, refit_without
+from riskweighted.disclosure.refits import means_of_targets, refit_without
 from riskweighted.intruder.world import World
 from riskweighted.sequence.fit import Fit
 
-__all__ = ["K", "are_needed", "own_folds"]
+__all__ = ["K", "own_folds", "why_folds"]
 
 K = 5
 
 
-def are_needed(fit: Fit, weighting: Weighting | None) -> bool:
-    """Whether a fit is judged by folds: scores that were learned of others' values are no function of the draws, so that importance weights
-    would hold them."""
-    return bool(fit.prepared.scores) and can_refit(weighting)
+def why_folds(fit: Fit) -> tuple[str, ...]:
+    """Why importance weights would not see what a fit gives away, () where they would: what is made of the records' values and is no
+    parameter is held by them. Such are learned scores, predictors that are means of the target by level, and whatever a class that is not
+    the package's says that it takes from the data, or does not say."""
+    why = []
+    if fit.prepared.scores:
+        why.append("scores that were learned of others' values")
+    why += [f"{name!r}, the means of {of!r} by level" for name, of in means_of_targets(fit).items()]
+    strange = [name for name, block in fit.blocks.items() if is_strange(block.synthesizer) and data_dependent(block.synthesizer) != ()]
+    why += [fit.prepared.label_of(name, "what its class takes from the data") for name in strange]
+    return tuple(f"{each} must be made again without a record, and no fold can be fitted" for each in why)
 
 
 def own_folds(

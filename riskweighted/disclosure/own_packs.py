@@ -1,138 +1,286 @@
-"""Both sides of the packs of a fit: datasets drawn from it, and chosen as they would be without each record."""
+"""Packs of a fit, each attacked once, and what they would tell without each record, by other weights (METHODS section 13).
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+The fit is the population: its mechanism is known and may be run at will, so that the error of D is that of finitely many packs and no
+other. Without record i a pack of L datasets is as probable as the product of what each of them is, so the same attacks on the same
+packs, weighted anew, say what would be named without it.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
+from scipy.stats import t as student
 
 from riskweighted.common.progress import Steps
 from riskweighted.disclosure.anew import Weighting
+from riskweighted.disclosure.attacks import hits
 from riskweighted.disclosure.coding import Coding
-from riskweighted.disclosure.comparing import Sides
-from riskweighted.disclosure.own_fit import COPIES, Without, can_refit, draw_copies, leave_out, refit_without
+from riskweighted.disclosure.comparing import Records, between, largest
+from riskweighted.disclosure.own_fit import FAILING, Drawn, Without, draw_copies, leave_out
 from riskweighted.disclosure.policy import SHUFFLED
-from riskweighted.disclosure.resampled import SortedEnds, chosen_datasets, side_without
 from riskweighted.disclosure.setting import Asked, Setting
-from riskweighted.disclosure.sides import Side, exchanged, rows_of, side_of
+from riskweighted.disclosure.sides import exchanged
 from riskweighted.intruder.world import World
 from riskweighted.sequence.fit import Fit
 
-__all__ = ["REFITTED", "FittedPacks", "disclosure_of_copies"]
+__all__ = ["FEWEST", "LOOKS", "Estimate", "Figures", "OwnPacks", "copies_for", "disclosure_of_copies", "own_rows"]
 
-_OTHERWISE = 2
-REFITTED = 200_000  # records at most of a file whose fit is made anew without some: of more a fit takes minutes
+LOOKS = 4  # at most, each with twice the datasets
+FEWEST = 10  # packs that share no dataset, of which an error is told
+_PACKS = 100  # that are drawn from the datasets; they overlap
+_LEAST_COPIES, _PACKS_OF_COPIES = 400, 20
+_UNEVEN = 8  # a record fails whose weights leave fewer than a R / 8 of R packs
+_LEAST_SHARE = 0.3  # of what self-normalised weights shrink D to
+_LEVEL = 0.05 / LOOKS
+_TINY = np.finfo(float).tiny
+
+
+def copies_for(L: int) -> int:  # noqa: N803
+    """How many datasets the first look takes."""
+    return max(_LEAST_COPIES, _PACKS_OF_COPIES * L)
+
+
+class _Attacked(NamedTuple):
+    """R packs: ``named`` (R, attacks, n), whom each attack names in each; ``weights`` (R, n), of mean 1 over the packs: how much more
+    probable each is without each record."""
+
+    named: np.ndarray
+    weights: np.ndarray
+
+
+class Figures(NamedTuple):
+    """Of G groups of records, (G,) each: ``D`` with its Monte Carlo error ``se``; ``bound``: what failing records may add at most;
+    ``share``: how many are named with the values; ``records``."""
+
+    D: np.ndarray
+    se: np.ndarray
+    bound: np.ndarray
+    share: np.ndarray
+    records: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
-class FittedPacks:
-    """M datasets of a fit, R packs of L of them, and how probable each dataset is without each record. Confidential.
+class OwnPacks:
+    """M datasets of a fit, dealt into packs, with how probable each is without each record. Confidential.
 
-    ``values`` (V, m, M): the datasets, as `Drawn` holds them; ``packs`` (R, L): datasets by number; ``refitted``: datasets of the fit
-    without a record, by record; ``judged`` (n,): of whom both sides are known, by weights or by a refit.
+    ``values`` (V, n, M) of the n records that are looked at; ``log_weights`` (n, M): log of M times the weight of each dataset without
+    each record; ``drawn`` (R, L), ``apart`` (P, L): packs as numbers of datasets, which overlap, and which do not; ``shape`` (n,): of the
+    tail of the weights; ``single`` (N,): D of one copy of all records of the file, of failing ones at most, NaN where it is not known;
+    ``inefficiency``: by which dependence between draws multiplies the variance; ``again``: datasets of fits without a record each, by
+    record, whose weights fail.
     """
 
     values: np.ndarray = field(repr=False)
-    without: Without = field(repr=False)
-    packs: np.ndarray = field(repr=False)
-    refitted: dict[int, np.ndarray] = field(repr=False)
-    judged: np.ndarray = field(repr=False)
+    log_weights: np.ndarray = field(repr=False)
+    drawn: np.ndarray = field(repr=False)
+    apart: np.ndarray = field(repr=False)
+    shape: np.ndarray = field(repr=False)
     single: np.ndarray = field(repr=False)
-
-    @property
-    def repeats(self) -> int:
-        """R."""
-        return len(self.packs)
+    inefficiency: float = 1.0
+    again: Mapping[int, np.ndarray] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def looks(cls, variables: int, repeats: int) -> int:
-        """How many packs are looked at, of all variables and of each: those that leave, and some of the other way."""
-        return (repeats + min(repeats, _OTHERWISE)) * (variables + (variables > 1))
+    def dealt(cls, datasets: Drawn, without: Without, setting: Setting, copies: int, inefficiency: float) -> "OwnPacks":
+        """Packs of L datasets each: those that overlap tell D, those that do not its error."""
+        count, rng = datasets.values.shape[2], setting.rng
+        packs = count // copies
+        drawn = np.array([rng.choice(count, copies, replace=False) for _ in range(max(_PACKS, packs))])
+        apart = rng.permutation(count)[: packs * copies].reshape(packs, copies)
+        weights = setting.cut(without.weights)
+        logs = np.log(np.maximum(count * weights, _TINY))
+        return cls(datasets.values, logs, drawn, apart, setting.cut(without.pareto_k), without.bounded, inefficiency)
 
-    @property
-    def held(self) -> tuple[str, ...]:
-        """What reads the records' values and is not made anew."""
-        return self.without.held
+    def weights(self, packs: np.ndarray) -> np.ndarray:
+        """How much more probable each pack (R, L) is without each record, of mean 1 over the packs, (R, n)."""
+        total = np.zeros((len(self.log_weights), len(packs)))
+        for datasets in packs.T:
+            total += self.log_weights[:, datasets]
+        total -= total.max(axis=1, keepdims=True)
+        weights = np.exp(total)
+        return np.ascontiguousarray((weights / weights.mean(axis=1, keepdims=True)).T)
 
-    @classmethod
-    def of(
-        cls,
-        fit: Fit,
-        coding: Coding,
-        setting: Setting,
-        weighting: Weighting | None,
-        *,
-        copies: int,
-        repeats: int,
-        refits: int,
-        told: Steps | None = None,
-    ) -> "FittedPacks":
-        """Datasets of a fit; the records whose weights fail are left out by fits of their own, `refits` at most, the worst first; of
-        large files none, of whose records one in a hundred may go unjudged. Copies are those of the records that are looked at."""
-        rng, units = setting.rng, setting.units
-        drawn = draw_copies(fit, coding, rng)
-        without = leave_out(fit, coding.world, drawn, weighting, units)
-        count = drawn.values.shape[2]
-        packs = np.array([rng.choice(count, copies, replace=count < copies) for _ in range(repeats)])
-        failed = np.flatnonzero(~without.judged)
-        refits = refits if can_refit(weighting) and not fit.of_part and len(without.judged) <= REFITTED else 0
-        failed = failed[np.argsort(-np.nan_to_num(without.pareto_k[failed], nan=np.inf), kind="stable")][:refits]
-        told = told or Steps(None, 0)
-        told.total += len(failed) + 1
-        told()
-        refitted, judged, single = {}, without.judged.copy(), np.where(without.judged, without.single, np.nan)
-        for record in failed.tolist():
-            gone = np.array([record]) if units is None else np.flatnonzero(units == units[record])
-            anew = draw_copies(refit_without(fit, coding.world, gone, weighting, rng), coding, rng, copies=copies * repeats)
-            refitted[record], judged[record] = anew.values, True
-            if drawn.masses is not None and anew.masses is not None:
-                single[record] = drawn.masses[record].mean() - anew.masses[record].mean()
+    @cached_property
+    def effective(self) -> np.ndarray:
+        """The effective number of packs without each record, (n,)."""
+        packs: np.ndarray = len(self.drawn) ** 2 / (self.weights(self.drawn) ** 2).sum(axis=0)
+        return packs
+
+    @cached_property
+    def fails(self) -> np.ndarray:
+        """Whose weights tell nothing, (n,): their tail is too heavy, or they leave too few packs."""
+        return np.asarray((self.shape > FAILING) | (self.effective < len(self.drawn) / _UNEVEN))
+
+    @cached_property
+    def gain(self) -> np.ndarray:
+        """About what somebody who knows everybody else's value could gain at most on each person, (n,): mean of max(1 - W, 0)."""
+        return np.asarray(np.maximum(1 - self.weights(self.drawn), 0).mean(axis=0))
+
+    def of(self, which: list[int]) -> "OwnPacks":
+        """The same of some of the variables."""
+        if len(which) == len(self.values):
+            return self
+        again = {record: values[which] for record, values in self.again.items()}
+        made = replace(self, values=self.values[which], single=np.full(len(self.single), np.nan), again=again)
+        made.__dict__.update({name: getattr(self, name) for name in ("effective", "fails", "gain")})
+        return made
+
+    def attacked(self, packs: np.ndarray, coding: Coding, release: str, setting: Setting, told: Steps) -> _Attacked:
+        """Every pack attacked once, as it leaves."""
+        named = []
+        for pack in packs:
+            named.append(_hits(self.values[:, :, pack], coding, release, setting))
             told()
-        return cls(drawn.values, without, packs, refitted, judged, single)
+        return _Attacked(np.stack(named), self.weights(packs))
 
-    def sides(self, coding: Coding, which: Sequence[int], setting: Setting, told: Steps) -> Iterator[tuple[str, Sides]]:
-        """Both sides of every pack, of some of the variables, as they leave and the other way.
-
-        Of the way in which they do not leave two packs tell.
-        """
-        every, patterns, rng = len(which) == len(self.values), setting.patterns, setting.rng
-        values = self.values if every else self.values[list(which)]
-        ends = SortedEnds(coding, values, patterns)
-        single = self.single if every else np.full(len(self.single), np.nan)
-        weights = setting.cut(self.without.weights)
-        for release in setting.releases:
-            shown = exchanged(values, patterns, rng, setting.units) if release == SHUFFLED else values
-            using, without = [], []
-            for number, pack in enumerate(self.packs if release == setting.releases[0] else self.packs[:_OTHERWISE]):
-                side = side_of(coding, np.ascontiguousarray(shown[:, :, pack]), patterns)
-                using.append(side)
-                left = side_without(coding, shown, ends, side, pack, chosen_datasets(weights, pack, rng))
-                without.append(self._with_refits(left, coding, which, setting, release, number))
-                told()
-            yield release, Sides(tuple(using), tuple(without), single)
-
-    def _with_refits(self, side: Side, coding: Coding, which: Sequence[int], setting: Setting, release: str, number: int) -> Side:
-        """The side with the records that were left out by a fit of their own."""
-        copies = self.packs.shape[1]
-        made = Side(*(part.copy() for part in side))
-        for record, values in self.refitted.items():
-            pack = values[list(which)][:, :, np.arange(number * copies, (number + 1) * copies) % values.shape[2]]
-            shown = exchanged(pack, setting.patterns, setting.rng, setting.units) if release == SHUFFLED else pack
-            alone = rows_of(side_of(coding, np.ascontiguousarray(shown), setting.patterns), np.array([record]))
-            for whole, part in zip((made.named, made.near, made.same), (alone.named, alone.near, alone.same), strict=True):
-                whole[..., record] = part[..., 0]
+    def attacked_again(self, coding: Coding, release: str, setting: Setting) -> dict[int, np.ndarray]:
+        """How often each attack names the records that were left out by a fit of their own, (attacks,) by record."""
+        made, copies = {}, self.apart.shape[1]
+        for record, values in self.again.items():
+            packs = [values[:, :, start : start + copies] for start in range(0, values.shape[2] - copies + 1, copies)]
+            made[record] = np.mean([_hits(pack, coding, release, setting)[:, record] for pack in packs], axis=0)
         return made
 
 
+def _hits(values: np.ndarray, coding: Coding, release: str, setting: Setting) -> np.ndarray:
+    """Whom each attack names in a pack (V, n, L) as it leaves, (attacks, n)."""
+    values = np.ascontiguousarray(values)
+    if release == SHUFFLED:
+        values = exchanged(values, setting.patterns, setting.rng, setting.units)
+    return hits(coding, values, setting.patterns)
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """D of groups of records, from packs that overlap and packs that do not.
+
+    ``using``, ``without`` (attacks, n): the share of packs in which each record is named, with its value and without; ``inflation`` (n,):
+    by which self-normalised weights shrink D.
+    """
+
+    apart: _Attacked = field(repr=False)
+    using: np.ndarray = field(repr=False)
+    without: np.ndarray = field(repr=False)
+    inflation: np.ndarray = field(repr=False)
+    fails: np.ndarray = field(repr=False)
+    inefficiency: float = 1.0
+
+    @classmethod
+    def of(cls, packs: OwnPacks, all_packs: _Attacked, apart: _Attacked, again: Mapping[int, np.ndarray]) -> "Estimate":
+        """Of packs that were attacked; `again`: how often records are named that were left out by a fit of their own."""
+        count = len(all_packs.named)
+        without = np.einsum("ran,rn->an", all_packs.named, all_packs.weights) / count
+        inflation, fails = 1 / np.maximum(1 - 1 / packs.effective, _LEAST_SHARE), packs.fails.copy()
+        for record, named in again.items():
+            without[:, record], inflation[record], fails[record], apart.weights[:, record] = named, 1.0, False, 1.0
+        return cls(apart, all_packs.named.mean(axis=0), without, inflation, fails, packs.inefficiency)
+
+    def figures(self, codes: np.ndarray, weights: np.ndarray | None = None) -> tuple[Figures, np.ndarray]:
+        """Of every group (n,), numbered from 0, by the attacks that are best within it; and D of every record, (n,).
+
+        Weights have mean 1 over the packs, so that what is taken off of them as a control variate cancels in D itself; in the packs'
+        own figures, of which the error is made, it does not.
+        """
+        count, share = int(codes.max()) + 1, np.ones(len(codes)) if weights is None else weights
+        known = np.where(self.fails, 0.0, share)
+        total = np.bincount(codes, share, count)
+        best, rest = (_best_of(named, codes, known, count)[codes] for named in (self.using, self.without))
+        rows = np.arange(len(codes))
+        off = np.where(self.fails, 0.0, self.inflation * (self.using[best, rows] - self.without[rest, rows]))
+        named = self.apart.named[:, best, rows].astype(float), self.apart.named[:, rest, rows].astype(float)
+        of_pack = named[0] - named[1] - (self.apart.weights - 1) * (named[1] - self.using[rest, rows])
+        of_pack *= np.where(self.fails, 0.0, self.inflation) * share
+        means = np.stack([np.bincount(codes, pack, count) for pack in of_pack]) / total
+        packs = len(means)
+        se = means.std(axis=0, ddof=1) * math.sqrt(self.inefficiency / packs) if packs > 1 else np.full(count, np.nan)
+        most = np.where(self.fails, self.using.max(axis=0), 0.0)
+        D, bound, there = (np.bincount(codes, share * of, count) / total for of in (off, most, self.using[best, rows]))  # noqa: N806
+        return Figures(D, se, bound, there, np.bincount(codes, minlength=count)), off
+
+    @property
+    def quantile(self) -> float:
+        """By which errors are multiplied: one-sided, at a quarter of 5 % for each of four looks."""
+        return float(student.isf(_LEVEL, max(len(self.apart.named) - 1, 1)))
+
+
+def _best_of(named: np.ndarray, codes: np.ndarray, weights: np.ndarray, count: int) -> np.ndarray:
+    """The attack that names most in each group, (G,)."""
+    return np.asarray(np.stack([np.bincount(codes, weights * of, count) for of in named]).argmax(axis=0))
+
+
+def own_rows(
+    packs: OwnPacks, coding: Coding, records: Records, release: str, variables: str, setting: Setting, told: Steps
+) -> tuple[pd.DataFrame, Estimate]:
+    """Return a row for each group of records, and what other groups are judged by.
+
+    Of the way in which datasets do not leave the packs that share no dataset tell alone.
+    """
+    apart = packs.attacked(packs.apart, coding, release, setting, told)
+    whole = apart if release != setting.releases[0] else packs.attacked(packs.drawn, coding, release, setting, told)
+    estimate = Estimate.of(packs, whole, apart, packs.attacked_again(coding, release, setting))
+    copies = _of_copies(packs, coding)
+    rows = []
+    for group, members in records.groups.items():
+        there = members & records.judged
+        if not there.any():
+            continue
+        part = replace(
+            estimate,
+            apart=_Attacked(apart.named[:, :, there], apart.weights[:, there]),
+            **{name: getattr(estimate, name)[..., there] for name in ("using", "without", "inflation", "fails")},
+        )
+        weights = None if records.weights is None else records.weights[there]
+        figures, of_record = part.figures(np.zeros(int(there.sum()), dtype=np.int64), weights)
+        D, se, bound, share, count = (float(of[0]) for of in figures)  # noqa: N806
+        if records.drawn is not None:  # some of the file's records are looked at
+            se = math.sqrt(se**2 + _over_units(of_record, records.drawn[there], weights))
+        none, constant = (records.mean(of.astype(float), there) for of in (records.none, records.constant))
+        reach = estimate.quantile * se
+        rows.append(
+            {"variables": variables, "release": release, "group": group, "records": int(count), "with": share, "out": share - D}
+            | {"none": none, "constant": constant, "D": D, "se": se, "upper": D + reach + bound, "lower": D - reach, "bound": bound}
+            | {"inference": share - D - none}
+            | {name: records.mean(of, there) for name, of in copies.items()}
+            | dict.fromkeys(("named", "reversed", "false_share"), math.nan)
+            | largest(packs.single[records.everyone[group]])
+        )
+    return pd.DataFrame(rows), estimate
+
+
+def _over_units(of_record: np.ndarray, drawn: np.ndarray, weights: np.ndarray | None) -> float:
+    """The variance of a mean over records that are a sample of the file, whose patterns were drawn."""
+    share = np.ones(len(of_record)) if weights is None else weights
+    return between(share * (of_record - np.average(of_record, weights=share)), drawn) / float(share.sum()) ** 2
+
+
+def _of_copies(packs: OwnPacks, coding: Coding) -> dict[str, np.ndarray]:
+    """Of single copies, and of the own value among those of a pack: shares with the record's value and without, (n,)."""
+    count, own = packs.values.shape[2], np.zeros((len(packs.log_weights), packs.values.shape[2]), dtype=bool)
+    near = np.empty_like(own)
+    for s in range(count):
+        near[:, s] = coding.near(packs.values[:, :, s])
+        own[:, s] = (packs.values[:, :, s] == coding.truth).all(axis=0)
+    of_pack = np.stack([own[:, pack].any(axis=1) for pack in packs.apart])
+    copies = np.exp(packs.log_weights)
+    return {
+        "copy_with": near.mean(axis=1),
+        "copy_out": (copies * near).sum(axis=1) / copies.sum(axis=1),
+        "own_value_with": of_pack.mean(axis=0),
+        "own_value_out": (packs.weights(packs.apart) * of_pack).mean(axis=0),
+    }
+
+
 def disclosure_of_copies(
-    fit: Fit, world: World, weighting: Weighting | None, unit: str | None = None, *, refits: int | None = 10, random_seed: int = 0
+    fit: Fit, world: World, weighting: Weighting | None, unit: str | None = None, *, bounded: bool = True, random_seed: int = 0
 ) -> np.ndarray:
     """D of one copy of every record of a fit, (n,), as `riskweighted.attribution` measures it; NaN where it is not known.
 
-    `refits`: how many records at most are left out by a fit of their own where importance weights fail; None: they are taken as they are,
-    which does for comparing settings.
+    `bounded`: records whose importance weights fail count by what their D is at most; else by their weights as they are, which does for
+    comparing settings.
     """
     setting = Setting(world, Asked(unit=unit), np.random.default_rng(random_seed))
-    coding = Coding(world)
-    if refits is None:
-        return leave_out(fit, world, draw_copies(fit, coding, setting.rng), weighting, setting.units).single
-    return FittedPacks.of(fit, coding, setting, weighting, copies=COPIES, repeats=1, refits=refits).single
+    without = leave_out(fit, world, draw_copies(fit, Coding(world), setting.rng), weighting, setting.units)
+    return without.bounded if bounded else without.single

@@ -1,7 +1,7 @@
 """When a release gives away too much: limits of an agency's board, and the verdict (METHODS section 13)."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
@@ -18,30 +18,32 @@ __all__ = [
     "PASS",
     "REFUSE",
     "SHUFFLED",
-    "TOO_FEW",
     "WARN",
     "Broken",
     "DisclosureSettings",
     "DisclosureVerdict",
     "judge",
+    "undecided",
+    "unshown_by_bound",
 ]
 
 _READ = read_by(why="the verdict is read off finished tables")
 SHUFFLED, ALIGNED = "shuffled", "aligned"  # how rows leave
-PASS, WARN, REFUSE, NOT_JUDGED = "pass", "warn", "refuse", "not judged"
-NOT_SHOWN, TOO_FEW = "not shown to be small", "records cannot show that it is small"
-_NET, _UNKNOWN = "named", "not_judged"
+PASS, WARN, NOT_SHOWN, NOT_JUDGED, REFUSE = "pass", "warn", "not shown", "not judged", "refuse"
+_NET, _UNKNOWN, _UNSHOWN = "named", "not_judged", "not_shown"
+_WORDS = {_UNKNOWN: NOT_JUDGED, _UNSHOWN: NOT_SHOWN}  # of broken rules that refuse nothing
 _OUTSIDE = {  # what a broken rule comes to, by its limit alone: figures and names of patterns stay inside
-    "mean": "mean disclosure beyond inference is not shown to be at most {:g}",
-    "isolated": "disclosure of isolated records is not shown to be at most {:g}",
-    "largest": "the largest disclosure of one copy is above {:g}",
+    "mean": "mean disclosure beyond inference is above {:g}",
+    "isolated": "disclosure of isolated records is above {:g}",
+    "largest": "the largest disclosure of a person is above {:g}",
     "own_value": "the own value is among the copies of more records than chance gives, by more than {:g} of them",
     _NET: "records are named beyond chance, more than {:g} of them",
     "group": "disclosure of a group of records is above {:g}",
     "warn_mean": "mean disclosure beyond inference is above {:g}",
     "warn_isolated": "disclosure of isolated records is above {:g}",
-    "warn_largest": "the largest disclosure of one copy is above {:g}",
+    "warn_largest": "the largest disclosure of a person is above {:g}",
     _UNKNOWN: "what the datasets give away is not judged",
+    _UNSHOWN: "disclosure beyond inference is not shown to be small",
 }
 
 
@@ -49,14 +51,17 @@ _OUTSIDE = {  # what a broken rule comes to, by its limit alone: figures and nam
 class DisclosureSettings:
     """Limits of what a release may give away beyond inference: a board's policy, not estimates.
 
-    Refused is a release where the upper 95 % limit of mean D, never below the exact binomial one, lies above ``mean`` or that of isolated
-    records above ``isolated``, the largest D of one copy of an own fit above ``largest``, the share of records whose own value is among
-    their copies exceeds the same without them by ``own_value``, records named less those named in reverse are more than ``named`` and more
-    than ``named_share`` of those named, or D of some released pattern or declared group lies above ``group``, corrected for the number of
-    groups. Warned of is mean D above ``warn_mean``, of isolated records above ``warn_isolated``, the largest above ``warn_largest``.
+    Refused is a release where the lower limit of mean D lies above ``mean`` or that of isolated records above ``isolated``, D of a person
+    who may stand alone, or of one copy of an own fit, above ``largest``, or the lower limit of D of some released pattern or declared
+    group above ``group``, corrected for their number. Not shown is one whose upper limit of mean D, of isolated records or (at twice
+    ``group``) of a group lies above. Of datasets of other tools refused is too where the share of records whose own value is among their
+    copies exceeds the same without them by ``own_value``, or records named less those named in reverse are more than ``named`` and more
+    than ``named_share`` of those named. Warned of is mean D above ``warn_mean``, of isolated records above ``warn_isolated``, of a person
+    above ``warn_largest``.
 
     ``accept``: a rule by name and the reason why the board lets it be broken, which stands on the sign-off sheet; a limit that is not
-    the default needs one as well. Mean D of files that do not leave, aligned ones as a rule, is held against the limits by its lower limit.
+    the default needs one as well; ``not_shown`` and ``not_judged`` may be accepted so. D of files that do not leave, aligned ones as a
+    rule, is refused by its lower limit and needs not be shown small.
 
     Examples
     --------
@@ -82,9 +87,9 @@ class DisclosureSettings:
             check_number(getattr(self, name), f"release.disclosure.{name}", least=0)
         if not isinstance(self.accept, Mapping):
             raise InputError('release.disclosure.accept must be a table of reasons by rule, such as mean = "reason"')
-        strange = [name for name in self.accept if name not in (*limits, _UNKNOWN)]
+        strange = [name for name in self.accept if name not in (*limits, _UNKNOWN, _UNSHOWN)]
         if strange:
-            raise InputError(f"release.disclosure.accept names {listing(strange)}; valid are {listing([*limits, _UNKNOWN])}")
+            raise InputError(f"release.disclosure.accept names {listing(strange)}; valid are {listing([*limits, _UNKNOWN, _UNSHOWN])}")
         for name, reason in self.accept.items():
             check_text(reason, f"release.disclosure.accept.{name}")
             if not reason.strip():
@@ -97,8 +102,8 @@ class DisclosureSettings:
 
 
 class DisclosureVerdict(NamedTuple):
-    """``verdict``: "pass", "warn", "refuse" or "not judged"; ``reasons``: what was broken; ``accepted``: what, and why it may be;
-    ``outside``: both as they may be said outside, with limits and without figures."""
+    """``verdict``: "refuse", "not judged", "not shown", "warn" or "pass"; ``reasons``: what was broken; ``accepted``: what, and why it may
+    be; ``outside``: both as they may be said outside, with limits and without figures."""
 
     verdict: str
     reasons: tuple[str, ...]
@@ -120,21 +125,15 @@ def judge(table: pd.DataFrame, settings: DisclosureSettings | None = None) -> Di
     "not judged" is no pass: nobody knows what the release gives away.
     """
     settings = settings or DisclosureSettings()
-    untold = table.attrs.get("not_judged", ())
-    if len(untold) or not len(table) or table.loc[table["group"] == "all", "D"].isna().any():
-        reasons = tuple(untold) or ("what the release would be without a record is not known",)
-        if _UNKNOWN in settings.accept:
-            why = settings.accept[_UNKNOWN]
-            return DisclosureVerdict(WARN, (), (f"not judged, {'; '.join(reasons)}: {why}",), (_accepted(_UNKNOWN, settings),))
-        return DisclosureVerdict(NOT_JUDGED, reasons, (), (_OUTSIDE[_UNKNOWN],))
     broken = list(_broken(table, settings))
     taken = [one for one in broken if one.rule in settings.accept]
     accepted = tuple(f"{one.text}: {settings.accept[one.rule]}" for one in taken)
     left = [one for one in broken if one.rule not in settings.accept]
-    left = [one for one in left if not one.warning] or left
+    words = [WARN if one.warning else _WORDS.get(one.rule, REFUSE) for one in left]
+    word = next((word for word in (REFUSE, NOT_JUDGED, NOT_SHOWN, WARN) if word in words), WARN if taken else PASS)
+    left = [one for one, said in zip(left, words, strict=True) if said == word]
     said = dict.fromkeys(_said(one.rule, settings) for one in left)
     outside = (*said, *dict.fromkeys(_accepted(one.rule, settings) for one in taken))
-    word = (WARN if left[0].warning else REFUSE) if left else WARN if taken else PASS
     return DisclosureVerdict(word, tuple(one.text for one in left), accepted, outside)
 
 
@@ -147,46 +146,76 @@ def _accepted(rule: str, settings: DisclosureSettings) -> str:
     return f"{_said(rule, settings)}, accepted: {settings.accept[rule]}"
 
 
+def undecided(rows: pd.DataFrame, groups: Sequence[Mapping[str, Any]], leaves: str, settings: DisclosureSettings | None) -> bool:
+    """Whether more packs could decide: something is neither refused nor shown to be small, and not for its failing records alone."""
+    settings = settings or DisclosureSettings()
+    for _, row in rows[(rows["release"] == leaves) & rows["group"].isin(["all", "isolated"])].iterrows():
+        limit = settings.isolated if row["group"] == "isolated" else settings.mean
+        if row["lower"] <= limit < row["upper"] - row["bound"]:
+            return True
+    return any(of["release"] == leaves and of["lower"] <= settings.group and of.get("unshown", 0) for of in groups)
+
+
+def unshown_by_bound(rows: pd.DataFrame, leaves: str, settings: DisclosureSettings | None) -> bool:
+    """Whether what failing records may add is all that keeps a mean from being shown small."""
+    settings = settings or DisclosureSettings()
+    for _, row in rows[(rows["release"] == leaves) & rows["group"].isin(["all", "isolated"])].iterrows():
+        limit = settings.isolated if row["group"] == "isolated" else settings.mean
+        if row["lower"] <= limit and row["upper"] - row["bound"] <= limit < row["upper"]:
+            return True
+    return False
+
+
 def _broken(table: pd.DataFrame, settings: DisclosureSettings) -> Iterator[Broken]:
-    leaves = table.attrs.get("leaves", SHUFFLED)
+    leaves, own = table.attrs.get("leaves", SHUFFLED), table.attrs.get("own", False)
     yield from table.attrs.get("broken", ())
-    for _, row in table[table["group"].isin(["all", "isolated"])].iterrows():
+    untold = tuple(table.attrs.get("not_judged", ()))
+    if not untold and (not len(table) or table.loc[table["group"] == "all", "D"].isna().any()):
+        untold = ("what the release would be without a record is not known",)
+    yield from (Broken(_UNKNOWN, reason) for reason in untold)
+    if untold:
+        return
+    for row in [*table.to_dict("records"), *table.attrs.get("narrow", ())]:
+        if row["group"] not in ("all", "isolated"):
+            continue
         of = f"{row['release']}, {row['variables']}"
+        of += f", at the radius divided by {row['narrower']:.3g}" if "narrower" in row else ""
         if row["group"] == "isolated":
             yield from _of_mean(row, "isolated", f"isolated records ({of})", settings, leaves)
         else:
             yield from _of_mean(row, "mean", of, settings, leaves)
-            yield from _of_persons(row, of, settings)
+            yield from _of_persons(row, of, settings, own)
     for worst in table.attrs.get("worst_groups", ()):
         if worst["lower"] > settings.group:
             text = f"D of a {worst['of']} is {worst['D']:.3f}, above {settings.group:g} beyond chance ({worst['release']})"
             yield Broken("group", text)
+        elif worst.get("unshown", 0) and worst["release"] == leaves:
+            text = f"D of {worst['unshown']} of {worst['groups']} groups by {worst['of']} is not shown to be at most {settings.group:g}"
+            yield Broken(_UNSHOWN, text)
 
 
-def _of_mean(row: "pd.Series[Any]", rule: str, of: str, settings: DisclosureSettings, leaves: str) -> Iterator[Broken]:
+def _of_mean(row: Mapping[str, Any], rule: str, of: str, settings: DisclosureSettings, leaves: str) -> Iterator[Broken]:
     limit, warned = getattr(settings, rule), getattr(settings, f"warn_{rule}")
-    if row["release"] != leaves:  # here it must be shown to be large
-        row = row.copy()
-        row["D"] = row["upper"] = 2 * row["D"] - row["upper"]
-    if math.isnan(row["upper"]) and row["records"]:
-        yield Broken(rule, f"mean D of {of}: too few records for an error")
+    if row["lower"] > limit:
+        yield Broken(rule, f"mean D of {of} is {row['D']:.3f}, at least {row['lower']:.3f}, above {limit:g}")
+    elif row["release"] != leaves:
+        return
+    elif math.isnan(row["upper"]) and row["records"]:
+        yield Broken(_UNSHOWN, f"mean D of {of}: too few records for an error")
     elif row["upper"] > limit:
-        if row["release"] != leaves:
-            yield Broken(rule, f"mean D of {of} is at least {row['D']:.3f}, above {limit:g}")
-            return
-        advice = "" if row["D"] > limit else f": {NOT_SHOWN}, draw more packs or folds"
-        if advice and 1 - 0.05 ** (1 / max(row["records"], 1)) > limit:
-            advice = f": {row['records']} {TOO_FEW}"
-        yield Broken(rule, f"mean D of {of} is {row['D']:.3f}, upper limit {row['upper']:.3f} above {limit:g}{advice}")
+        upper = row["upper"]
+        yield Broken(_UNSHOWN, f"mean D of {of}: upper limit {upper:.3f} at the limit {limit:g}; shown small only from {upper:.3f}")
     elif row["D"] > warned:
         yield Broken(f"warn_{rule}", f"mean D of {of} is {row['D']:.3f}, above {warned:g}", warning=True)
 
 
-def _of_persons(row: "pd.Series[Any]", of: str, settings: DisclosureSettings) -> Iterator[Broken]:
+def _of_persons(row: Mapping[str, Any], of: str, settings: DisclosureSettings, own: bool) -> Iterator[Broken]:
     if row["largest_D"] > settings.largest:
         yield Broken("largest", f"the largest D of one copy ({of}) is {row['largest_D']:.3f}, above {settings.largest:g}")
     elif row["largest_D"] > settings.warn_largest:
         yield Broken("warn_largest", f"the largest D of one copy ({of}) is {row['largest_D']:.3f}, above {settings.warn_largest:g}", True)
+    if own:  # whose copies are tested against what the fit itself says of them
+        return
     beyond = row["own_value_with"] - row["own_value_out"]
     if beyond > settings.own_value:
         yield Broken("own_value", f"the own value is among the copies of {beyond:.3f} more of the records than without it ({of})")

@@ -2,6 +2,8 @@
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -21,12 +23,14 @@ from riskweighted.intruder.world import World
 from riskweighted.risk.expected import isolated_records, top_values
 from riskweighted.risk.identification import confidential_risk
 
-__all__ = ["LOOKED_AT", "Asked", "MakeSides", "Setting", "some_rows"]
+__all__ = ["LOOKED_AT", "TOLD", "Asked", "MakeSides", "Setting", "some_rows", "tells_nothing"]
 
 MakeSides = Callable[[Coding, Sequence[int]], Iterator[tuple[str, Sides]]]  # of some variables and their places among all, by release
 
 LOOKED_AT = 100_000  # records of a fit's file whose packs are made, of one of more than twice as many
 _HALVINGS = 50  # by which attacks are chosen
+_NEARLY_ALL, TOLD = 0.9, 0.5  # T_out at which D tells nothing, and at which it does
+_NARROWER, _NARROWINGS = 1.5, 24
 
 
 class Asked(NamedTuple):
@@ -69,8 +73,8 @@ class Setting:
         if self.rows is not None:  # of a pattern of which a part is looked at, each row stands for several
             stands_for = (np.bincount(patterns) / np.maximum(np.bincount(patterns[self.rows], minlength=patterns.max() + 1), 1))[patterns]
             self.weights = self.cut(stands_for) * (1.0 if self.weights is None else self.weights)
-        self.halves = np.array([rng.permutation(len(self.patterns)) % 2 == 0 for _ in range(_HALVINGS)])
         self.worst: list[dict[str, object]] = []
+        self.narrow: list[dict[str, object]] = []
 
     def cut(self, values: np.ndarray) -> np.ndarray:
         """What belongs to each record, (n, ...), of those that are looked at."""
@@ -80,6 +84,39 @@ class Setting:
     def releases(self) -> tuple[str, str]:
         """How datasets leave, and the other way."""
         return (SHUFFLED, ALIGNED) if self.asked.shuffled else (ALIGNED, SHUFFLED)
+
+    @cached_property
+    def halves(self) -> np.ndarray:
+        """By which the attacks on other tools' datasets are chosen, (H, n)."""
+        return np.array([self.rng.permutation(len(self.patterns)) % 2 == 0 for _ in range(_HALVINGS)])
+
+    @property
+    def codes(self) -> dict[str, np.ndarray]:
+        """Groups that are judged one by one, (n,) each: released patterns, and the levels of declared columns."""
+        columns = {f"level of {name!r}": self.world.confidential[name] for name in self.asked.groups}
+        levels = {of: self.cut(pd.factorize(column, use_na_sentinel=False)[0]) for of, column in columns.items()}
+        return {"released pattern": self.patterns} | levels
+
+    def parts(self, coding: Coding) -> list[tuple[str, Coding, list[int]]]:
+        """The box of all variables, and each of several: what it is called, its numbers, and the places of its variables."""
+        parts = [(" and ".join(coding.names), coding, list(range(len(coding.names))))]
+        if len(coding.names) > 1:
+            parts += [(name, Coding(self.world.only(name), self.rows), [v]) for v, name in enumerate(coding.names)]
+        return parts
+
+    def narrower(self, coding: Coding) -> Iterator[tuple[float, Coding]]:
+        """The same at ever smaller radii, each two thirds of the one before; nothing where no number is matched."""
+        scenario = coding.world.scenario
+        numbers = [name for name, numeric in zip(coding.names, coding.is_numeric, strict=True) if numeric]
+        for k in range(1, _NARROWINGS + 1) if numbers else ():
+            share = _NARROWER**k
+            radius = {name: float(scenario.radius_of(name)) / share for name in numbers}
+            smaller = replace(scenario, radius=radius, min_radius=float(scenario.min_radius) / share)
+            yield share, Coding(coding.world.under(smaller), coding.rows)
+
+    def note_narrow(self, rows: pd.DataFrame, share: float) -> None:
+        """Take in what is told at the second radius."""
+        self.narrow += [{**row, "narrower": share} for row in rows.to_dict("records")]
 
     def records(self, coding: Coding, judged: np.ndarray) -> Records:
         """What is the same for both releases of some variables."""
@@ -93,25 +130,35 @@ class Setting:
 
     def table(self, coding: Coding, sides: MakeSides, judged: np.ndarray) -> pd.DataFrame:
         """All rows."""
-        parts: list[tuple[str, Coding, Sequence[int]]] = [(" and ".join(coding.names), coding, range(len(coding.names)))]
-        if len(coding.names) > 1:
-            parts += [(name, Coding(self.world.only(name), self.rows), [v]) for v, name in enumerate(coding.names)]
         rows = []
-        for variables, part, which in parts:
+        for variables, part, which in self.parts(coding):
             records = self.records(part, judged)
             for release, both in sides(part, which):
                 row, attributed = compare(both, records, release, variables)
                 rows.append(row)
                 self._note_worst(attributed, records, release, variables)
+            if tells_nothing(rows, self.releases[0], variables):
+                self._look_narrower(part, which, sides, records, variables)
         return pd.concat(rows, ignore_index=True)
+
+    def _look_narrower(self, coding: Coding, which: Sequence[int], sides: MakeSides, records: Records, variables: str) -> None:
+        """The same at the largest smaller radius at which at most half are named without their values."""
+        for share, narrow in self.narrower(coding):
+            both = dict(sides(narrow, which))[self.releases[0]]
+            row, _ = compare(both, self.at(narrow, records), self.releases[0], variables)
+            if row.loc[row["group"] == "all", "out"].iloc[0] <= TOLD:
+                self.note_narrow(row, share)
+                return
+
+    def at(self, coding: Coding, records: Records) -> Records:
+        """The same records and groups at another radius."""
+        none = named_without_release(coding, self.patterns, self.rng)
+        return replace(records, none=none, constant=named_by_constant(coding))
 
     def _note_worst(self, attributed: np.ndarray, records: Records, release: str, variables: str) -> None:
         if not len(attributed):
             return
-        codes = {"released pattern": self.patterns}
-        columns = {name: self.world.confidential[name] for name in self.asked.groups}
-        codes |= {f"level of {name!r}": self.cut(pd.factorize(column, use_na_sentinel=False)[0]) for name, column in columns.items()}
-        for of, code in codes.items():
+        for of, code in self.codes.items():
             lower, mean, count = worst_group(attributed, code, records)
             self.worst.append({"of": of, "release": release, "variables": variables, "lower": lower, "D": mean, "groups": count})
 
@@ -120,10 +167,11 @@ class Setting:
         shown = exchanged(values, self.patterns, self.rng, self.units) if release == SHUFFLED else values
         return side_of(coding, shown, self.patterns)
 
-    def finished(self, table: pd.DataFrame, untold: Sequence[str], held: Sequence[str], packs: int) -> pd.DataFrame:
+    def finished(self, table: pd.DataFrame, untold: Sequence[str], held: Sequence[str], packs: int, **further: object) -> pd.DataFrame:
         """With what is said beside the table."""
         table.attrs = {"not_judged": tuple(untold), "worst_groups": tuple(self.worst), "held": tuple(held), "packs": packs}
-        table.attrs |= {"leaves": self.releases[0], "alone": self.alone}
+        table.attrs |= {"narrow": tuple(self.narrow), "leaves": self.releases[0], "alone": self.alone}
+        table.attrs |= further
         verdict = judge(table, self.asked.settings)
         table.attrs |= {"verdict": verdict.verdict, "reasons": verdict.reasons, "accepted": verdict.accepted, "outside": verdict.outside}
         first = table.iloc[0]
@@ -131,6 +179,15 @@ class Setting:
         persons = max(units * max(first["upper"], 0.0), first["named"] - first["reversed"], 0.0)
         table.attrs["persons"] = float(persons * (self.asked.of or len(self.world.confidential)) / len(self.patterns))
         return table
+
+
+def tells_nothing(rows: Sequence[pd.DataFrame], release: str, variables: str) -> bool:
+    """Whether nearly everybody is named without the own value, so that D cannot be large whatever leaks."""
+    for row in rows:
+        of_all = row[(row["release"] == release) & (row["variables"] == variables) & (row["group"] == "all")]
+        if len(of_all):
+            return bool(of_all["out"].iloc[0] >= _NEARLY_ALL)
+    return False
 
 
 def some_rows(patterns: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:

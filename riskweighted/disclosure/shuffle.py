@@ -2,7 +2,7 @@
 joins datasets by row.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,7 @@ import pandas as pd
 from riskweighted.common.jit import kernel
 from riskweighted.intruder.patterns import known_patterns
 
-__all__ = ["leaving_rows", "released_patterns", "shuffled_rows"]
+__all__ = ["exchangeable", "leaving_rows", "released_patterns", "shuffled_rows"]
 
 
 def released_patterns(confidential: pd.DataFrame, released: Sequence[str]) -> np.ndarray:
@@ -38,15 +38,31 @@ def shuffled_rows(patterns: np.ndarray, rng: np.random.Generator, units: np.ndar
     """
     if units is None:
         return _exchanged(patterns, rng)
-    order = np.lexsort((patterns, units))  # the rows of a unit in the order of their patterns
-    starts = np.flatnonzero(np.append(True, units[order][1:] != units[order][:-1]))
-    sizes = np.diff(np.append(starts, len(order)))
     rows = np.empty(len(units), dtype=np.int64)
-    for size in np.unique(sizes):
-        alike = order[starts[sizes == size][:, None] + np.arange(size)]  # (units of this size, size)
-        shapes = np.unique(patterns[alike], axis=0, return_inverse=True)[1].ravel()
+    for alike, shapes in _shapes(patterns, units):
         rows[alike] = alike[_exchanged(shapes, rng)]
     return rows
+
+
+def exchangeable(patterns: np.ndarray, units: np.ndarray | None) -> np.ndarray:
+    """Codes (n,) of rows that may stand in each other's place: those of one pattern, or of one place in units whose patterns are alike."""
+    if units is None:
+        return patterns
+    codes, first = np.empty(len(units), dtype=np.int64), 0
+    for alike, shapes in _shapes(patterns, units):
+        codes[alike] = first + shapes[:, None] * alike.shape[1] + np.arange(alike.shape[1])
+        first = int(codes[alike].max()) + 1
+    return codes
+
+
+def _shapes(patterns: np.ndarray, units: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The units of each size, (units, size) rows in the order of their patterns, and codes of those that have the same patterns."""
+    order = np.lexsort((patterns, units))
+    starts = np.flatnonzero(np.append(True, units[order][1:] != units[order][:-1]))
+    sizes = np.diff(np.append(starts, len(order)))
+    for size in np.unique(sizes):
+        alike = order[starts[sizes == size][:, None] + np.arange(size)]
+        yield alike, np.unique(patterns[alike], axis=0, return_inverse=True)[1].ravel()
 
 
 def _exchanged(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:

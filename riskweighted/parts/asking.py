@@ -23,7 +23,7 @@ from riskweighted.weights.schemes import scheme_source
 
 __all__ = ["check_looked", "disclose_looked", "ratios_looked"]
 
-_REFITS = 10  # records at most that are left out by a fit of their own, of a file that is looked at whole
+_REFITS = 3  # records at most that are left out by a fit of their own, of a file that is looked at whole
 _OF_RATIOS = 20_000  # records on which ratios of variances are found
 
 

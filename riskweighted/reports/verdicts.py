@@ -5,7 +5,19 @@ from collections.abc import Iterator, Sequence
 from riskweighted.common.numbers import exactly, in_column
 from riskweighted.evaluation.summary import CONVERGED, FITS
 from riskweighted.evaluation.thresholds import Limit, Thresholds
-from riskweighted.evaluation.verdicts import FAIL, LEAVES, NOT_JUDGED, PASS, REFUSE, WARN, Verdict, failed, of_disclosure, overall
+from riskweighted.evaluation.verdicts import (
+    FAIL,
+    LEAVES,
+    NOT_JUDGED,
+    NOT_SHOWN,
+    PASS,
+    REFUSE,
+    WARN,
+    Verdict,
+    failed,
+    of_disclosure,
+    overall,
+)
 from riskweighted.measures.checks import LARGEST
 from riskweighted.measures.measure import Disclosure
 from riskweighted.reports.disclosure import WITHHELD, View, number
@@ -35,7 +47,8 @@ _JUDGED = {  # of what is judged of every run: as a sentence, and in brief
     ),
 }
 _DISCLOSED = {  # of what the datasets give away, where no more is said of it
-    REFUSE: "the datasets are not shown to give away as little as the policy asks",
+    REFUSE: "the datasets give away more than the policy allows",
+    NOT_SHOWN: "the datasets are not shown to give away as little as the policy asks",
     NOT_JUDGED: "what the datasets give away is not judged",
     WARN: "the policy warns of what the datasets give away",
 }

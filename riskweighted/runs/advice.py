@@ -19,10 +19,9 @@ from riskweighted.common.frames import require_columns
 from riskweighted.common.settings import to_table
 from riskweighted.common.text import as_argument
 from riskweighted.design.formulas import split_formula
-from riskweighted.disclosure.policy import NOT_SHOWN, TOO_FEW
 from riskweighted.evaluation.judgement import missed_checks, worst_misfits
 from riskweighted.evaluation.summary import CONVERGED, FITS
-from riskweighted.evaluation.verdicts import FAIL, NOT_JUDGED, WARN, Verdict, failed, of_disclosure
+from riskweighted.evaluation.verdicts import FAIL, NOT_JUDGED, NOT_SHOWN, WARN, Verdict, failed, of_disclosure
 from riskweighted.measures import beyond
 from riskweighted.runs.amended import (
     Table,
@@ -274,15 +273,14 @@ def _of_hidden(study: Study, data: pd.DataFrame, reason: Verdict) -> Iterator[Ad
 
 
 def _of_disclosure(study: Study, data: pd.DataFrame, reason: Verdict) -> Iterator[Advice]:
-    """A file that is too small to show it; else columns that leave records alone, then fewer datasets, then stronger weights."""
-    why, broken = f"{reason.label}: {reason.why}", reason.why.split("; ")
+    """What is not shown to be small; else columns that leave records alone, then fewer datasets, then stronger weights."""
+    why = f"{reason.label}: {reason.why}"
     if reason.verdict == NOT_JUDGED:
         yield Advice(why, "the internal report says what was lacking (riskweighted report RUN --internal)")
         return
-    if all(any(text in part for text in (TOO_FEW, NOT_SHOWN)) for part in broken):
-        rules = dict.fromkeys("isolated" if "isolated records" in part else "mean" for part in broken)
-        accepted = ", ".join(f'{rule} = "the reason"' for rule in rules)
-        yield Advice(why, f"[release.disclosure.accept] {accepted}, if the board accepts that the file is too small to show it")
+    if reason.verdict == NOT_SHOWN:
+        do = '[release.disclosure.accept] not_shown = "the reason", if the board accepts that it is not shown; else fewer datasets or predictors'
+        yield Advice(why, do)
         return
     lonely = _leaving_alone(study, data)
     if lonely:

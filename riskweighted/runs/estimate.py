@@ -22,9 +22,9 @@ from riskweighted.common.room import memory_peak
 from riskweighted.contract.layout import as_posterior, layout_of
 from riskweighted.contract.synthesizer import Density
 from riskweighted.data.csv_text import CsvTable
-from riskweighted.disclosure.own_fit import COPIES, can_refit, how_many
+from riskweighted.disclosure.own_fit import COPIES, how_many
 from riskweighted.disclosure.own_folds import K
-from riskweighted.disclosure.own_packs import REFITTED
+from riskweighted.disclosure.refits import can_refit
 from riskweighted.evaluation.evaluate import evaluate_world
 from riskweighted.evaluation.expected import find_mechanism
 from riskweighted.evaluation.fit_check import check_fit, draws_for
@@ -62,7 +62,6 @@ _PROPOSALS, _PROPOSED_NEAR, _TRIED = 2000, 3400, 20  # of compiled densities the
 _COMPILING, _PER_DENSITY, _OF_GRAPH = 20.0, 3e-8, 20
 # Fits without a record, where importance weights fail: of the unweighted scheme one, and so many for each parameter that a record has; of a
 # weighted one, which follows single records less, a tenth. Runs of 500 to 10,000 records had 0 to 9. Each draws so many packs
-_REFITS, _REFITS_BY_PARAMETER, _OF_WEIGHTED, _PACKS = 1.0, 20.0, 0.1, 5
 # Numbers that are held of every record: expected risk of a label, by block of draws and summed up; and while a label is measured
 _OF_LABEL, _WORKING = 26, 60
 _WRITTEN, _TABLES = 18, 1e5  # bytes of a number in a table by record; of tables of aggregates
@@ -256,7 +255,7 @@ def _after(some: _Some, share: float) -> tuple[dict[str, float], float]:
 
 
 def _disclosing(work: Work, some: _Some, fit: Fit, share: float, before: Mapping[str, float]) -> dict[str, float]:
-    """Seconds of what the datasets give away beyond inference, and of the fits without some records or without a fold that this takes.
+    """Seconds of what the datasets give away beyond inference, and of the fits without a fold where it takes any.
 
     `before`: seconds of other steps. A copy of a dataset takes what it takes to draw one and to find the probabilities of its balls.
     """
@@ -274,25 +273,12 @@ def _disclosing(work: Work, some: _Some, fit: Fit, share: float, before: Mapping
     copies = how_many(COPIES, study.sampling.chains * study.sampling.draws, len(work.confidential))
     each = max(attributing - _STAND_IN * of_copy, 0.0) + telling
     weightings = [weighting_of(scheme, study, worlds[1]) for scheme in schemes]
-    may = [work.refits > 0 and can_refit(weighting) for weighting in weightings]
-    anew = (before["compiling"] + before["fitting"]) / len(schemes)
     if fit.prepared.scores:  # folds in the place of copies
-        folds = sum(may)
+        folds = sum(work.refits > 0 and can_refit(weighting) for weighting in weightings)
+        anew = (before["compiling"] + before["fitting"]) / len(schemes)
         found = len(schemes) * each + (len(schemes) - folds) * copies * of_copy
         return {"disclosure": found, "fits without a fold": folds * K * (anew + before["drawing"] / labels)}
-    refits = sum(_refits(work, fit, scheme) for scheme, can in zip(schemes, may, strict=True) if can)
-    disclosing = {"disclosure": len(schemes) * (each + copies * of_copy)}
-    return disclosing | {"fits without a record": refits * (anew + _PACKS * L * of_copy)}
-
-
-def _refits(work: Work, fit: Fit, scheme: str) -> float:
-    """How many records of a scheme are left out by a fit of their own, about: fewer the more records there are for each parameter."""
-    records = len(work.confidential)
-    if records > REFITTED:
-        return 0.0
-    parameters = sum(int(values[0, 0].size) for block in fit.blocks.values() for values in block.posterior.data_vars.values())
-    of_unweighted = _REFITS + _REFITS_BY_PARAMETER * parameters / records
-    return min(work.refits, of_unweighted if scheme == UNWEIGHTED else _OF_WEIGHTED * of_unweighted)
+    return {"disclosure": len(schemes) * (each + copies * of_copy)}
 
 
 def _text(frames: list[pd.DataFrame], study: Study) -> int:

@@ -9,7 +9,7 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import own_value_for_each
 from riskweighted.evaluation.summary import CONVERGED
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label
-from riskweighted.evaluation.verdicts import FAIL, LEAVES, NOT_JUDGED, REFUSE, WARN, Verdict, of_disclosure, overall
+from riskweighted.evaluation.verdicts import FAIL, LEAVES, NOT_JUDGED, NOT_SHOWN, REFUSE, WARN, Verdict, of_disclosure, overall
 from riskweighted.measures import beyond
 from riskweighted.measures.released import UNIQUES
 from riskweighted.runs.derivation import refuse_derived
@@ -74,7 +74,7 @@ def _convergence(run: Judged, data: pd.DataFrame | None, schemes: Sequence[str],
 def _disclosure(run: Judged, data: pd.DataFrame | None, schemes: Sequence[str], accepted: Accepted) -> str | None:
     """Schemes that give away more than the policy allows, or of which that is not judged, unless the study accepts it with a reason."""
     for each in run.verdicts:
-        if each.label not in schemes or not of_disclosure(each) or each.verdict not in (REFUSE, NOT_JUDGED):
+        if each.label not in schemes or not of_disclosure(each) or each.verdict not in (REFUSE, NOT_JUDGED, NOT_SHOWN):
             continue
         if each.statistic.key == beyond.HIDDEN.key:
             return each.why

@@ -66,7 +66,7 @@ class Work:
     store: Store = field(default_factory=Store, repr=False)
     reporter: Reporter = field(default_factory=Quiet, repr=False)
     cores: int | None = None
-    refits: int = 10
+    refits: int = 3
     compiled: list[float] = field(default_factory=list, repr=False)
 
     @classmethod

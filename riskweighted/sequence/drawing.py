@@ -1,7 +1,7 @@
 """Values drawn down a sequence, each variable on the synthetic ones before it; what breaks a rule is drawn again (METHODS section 12)."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import zip_longest
 from typing import Any
@@ -33,10 +33,18 @@ _FEWER_ROUNDS = 10  # where the whole record can be drawn again
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """What draws datasets from the fits of a sequence's blocks, given one posterior draw of each. Confidential."""
+    """What draws datasets from the fits of a sequence's blocks, given one posterior draw of each. Confidential.
+
+    ``rows``: others than those of the data, for which values are drawn; None for the data's.
+    """
 
     prepared: PreparedSequence = field(repr=False)
     blocks: Mapping[str, BlockFit] = field(repr=False)
+    rows: pd.DataFrame | None = field(default=None, repr=False)
+
+    def of_rows(self, frame: pd.DataFrame) -> "Drawing":
+        """The same for the rows of another frame, such as some records many times over."""
+        return replace(self, rows=frame)
 
     def released(self, thetas: Thetas, rng: np.random.Generator, precision: Precision = None) -> pd.DataFrame:
         """One synthetic dataset given parameters, rounded as it is released; none under a guarantee, whose datasets its ledger decides."""
@@ -46,7 +54,10 @@ class Drawing:
 
     def made(self, thetas: Thetas, rng: np.random.Generator, precision: Precision = None) -> pd.DataFrame:
         """The same of any fit: for the datasets that the ledger decides, and for those by which risk is measured, which do not leave."""
-        frame, encoded = self.prepared.confidential.assign(), dict(self.prepared.encoded)
+        if self.rows is None:
+            frame, encoded = self.prepared.confidential.assign(), dict(self.prepared.encoded)
+        else:
+            frame, encoded = self.rows.assign(), self.prepared.encoded_at(self.rows)
         stuck, rows = list[np.ndarray](), None
         for _ in range(ROUNDS):
             for link in self.prepared.links:
@@ -70,7 +81,11 @@ class Drawing:
         column = self.prepared.confidential[link.variable]
         others = [block.outcome for block in link.statuses if block.status is not None]
         others += [] if link.structure is None else [link.structure.value(column)]
-        return Outcomes(column, None if link.values is None else self.blocks[link.values.name].categories, [*others, link.constant])
+        return Outcomes(
+            column if self.rows is None else self.rows[link.variable],
+            None if link.values is None else self.blocks[link.values.name].categories,
+            [*others, link.constant],
+        )
 
     def put(self, link: Link, values: np.ndarray, frame: pd.DataFrame, encoded: dict[str, Distinct], needed: bool = True) -> None:
         """Put drawn values (n,) of a variable into a frame, and where they are needed their numeric columns beside those of the others."""
@@ -362,9 +377,21 @@ class Drawing:
 
     def at(self, block: Block, frame: pd.DataFrame, encoded: Mapping[str, Distinct], rows: np.ndarray, *, elsewhere: bool = False) -> Any:
         """A block's arrays for some rows of a frame, without its target; its own where no dataset changes them."""
-        held, prepared = self.blocks[block.name].prepared, self.prepared
         if not elsewhere and len(rows) == len(frame) and self.is_fixed(block):
-            return held
+            if self.rows is None:
+                return self.blocks[block.name].prepared
+            if block.name not in self._fixed:
+                self._fixed[block.name] = self._at(block, frame, encoded, rows)
+            return self._fixed[block.name]
+        return self._at(block, frame, encoded, rows)
+
+    @cached_property
+    def _fixed(self) -> dict[str, Any]:
+        """The arrays of other rows that no dataset changes, as they are made."""
+        return {}
+
+    def _at(self, block: Block, frame: pd.DataFrame, encoded: Mapping[str, Distinct], rows: np.ndarray) -> Any:
+        held, prepared = self.blocks[block.name].prepared, self.prepared
         if prepared.of_one:
             return held.at(frame.iloc[rows])
         placed: Callable[[Tables], object] | None = getattr(held, "placed", None)

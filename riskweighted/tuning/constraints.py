@@ -20,9 +20,6 @@ from riskweighted.tuning.settings import Target, TuningSettings
 __all__ = ["Constraint", "Leaving", "constraints_of", "constraints_table", "load", "meets"]
 
 
-_REFITS = 10  # records at most that are left out of a fit by one of their own, as a run does
-
-
 class Leaving(NamedTuple):
     """How a record is left out of a fit: by what weights were made, of a scheme as text, and by which column records belong together."""
 
@@ -46,15 +43,15 @@ class Constraint:
         return self.asked.aim.influence
 
     def measure(self, fit: Fit, scheme: str, draws: int, seed: int, *, at_mode: bool = False) -> Estimate:
-        """Of a fit whose weights are those of a scheme; around a mode no record is left out by a fit of its own."""
+        """Of a fit whose weights are those of a scheme; around a mode importance weights are taken as they are."""
         subject = self.subject
         if self.leaving is not None and self.asked.aim.of == "disclosure":
-            subject = replace(subject, disclosed=partial(self._disclosed, self.leaving, scheme, None if at_mode else _REFITS))
+            subject = replace(subject, disclosed=partial(self._disclosed, self.leaving, scheme, not at_mode))
         return self.asked.aim.measure(fit, subject, draws, seed)
 
-    def _disclosed(self, leaving: Leaving, scheme: str, refits: int | None, fit: Fit, seed: int) -> np.ndarray:
+    def _disclosed(self, leaving: Leaving, scheme: str, bounded: bool, fit: Fit, seed: int) -> np.ndarray:
         weighting = leaving.weighting(scheme)
-        return disclosure_of_copies(fit, self.subject.world, weighting, leaving.unit, refits=refits, random_seed=seed)
+        return disclosure_of_copies(fit, self.subject.world, weighting, leaving.unit, bounded=bounded, random_seed=seed)
 
 
 def constraints_of(settings: TuningSettings, world: World, leaving: Leaving | None) -> tuple[Constraint, ...]:

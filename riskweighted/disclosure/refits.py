@@ -1,0 +1,180 @@
+"""A fit made anew without some records: for what importance weights cannot tell (METHODS section 13)."""
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.errors import ConvergenceWarning, FlatWeightsWarning
+from riskweighted.common.frames import with_columns
+from riskweighted.contract.centring import CentredWeights, OwnFunction
+from riskweighted.disclosure.anew import Weighting, depends_on_values, is_made_anew, weights_without
+from riskweighted.disclosure.own_fit import weighing_of
+from riskweighted.intruder.world import World, make_world
+from riskweighted.sampling.settings import AUTO, NUTS
+from riskweighted.sequence.fit import Fit
+from riskweighted.sequence.fitting import fit as fit_anew
+from riskweighted.sequence.rules import any_broken
+from riskweighted.weights.match import world_functions, world_weights
+from riskweighted.weights.names import is_centred
+from riskweighted.weights.schemes import scheme_source
+
+__all__ = ["REFITTED", "can_refit", "means_of_targets", "refit_without"]
+
+REFITTED = 200_000  # records at most of a file whose fit is made anew without some: of more a fit takes minutes
+_FUNCTIONS: tuple[Callable[[pd.Series], pd.Series], ...] = (lambda values: values, np.log)  # of a target, whose means a column may be
+_MOST, _NEAR = 0.9, 1e-4  # of the records, and of the column's spread
+
+
+@dataclass(frozen=True, eq=False)
+class _WithoutSome:
+    """Weights as functions of own values, which are 0 of the records that are gone, whatever the value."""
+
+    function: OwnFunction
+    gone: np.ndarray
+
+    @property
+    def pattern(self) -> np.ndarray:
+        return self.function.pattern
+
+    @property
+    def later(self) -> tuple[str, ...]:
+        return self.function.later
+
+    @property
+    def label(self) -> str:
+        return f"{self.function.label} without {self.gone.tolist()}"
+
+    def at(self, records: np.ndarray, values: pd.Series) -> np.ndarray:
+        return np.where(np.isin(records, self.gone)[:, None], 0.0, self.function.at(records, values))
+
+
+def means_of_targets(fit: Fit) -> dict[str, str]:
+    """Predictors that are the means of a target, or of its log, over the records that share the predictor's value: by name, of what.
+
+    Such a column holds the values of few records each, and is as much a thing made of the target as a learned score.
+    """
+    made = {}
+    for name in dict.fromkeys(source for block in fit.prepared.blocks for source in block.sources):
+        if name in fit.variables or not pd.api.types.is_float_dtype(fit.confidential[name].dtype):
+            continue
+        for target in fit.variables:
+            if next(_means(fit.confidential, name, target), None) is not None:
+                made[str(name)] = target
+    return made
+
+
+def _means(data: pd.DataFrame, name: str, target: str) -> Iterator[Callable[[pd.Series], pd.Series]]:
+    """Of which functions of the target a column is the mean by its own levels."""
+    if not pd.api.types.is_numeric_dtype(data[target].dtype):
+        return
+    held = data[name].to_numpy(dtype=float, na_value=np.nan)
+    for function in _FUNCTIONS:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = function(data[target].astype(float))
+        means = values.groupby(held).transform("mean").to_numpy()
+        there = np.isfinite(means) & np.isfinite(held)
+        spread = np.std(held[there]) if there.any() else 0.0
+        if there.mean() > _MOST and spread > 0 and np.abs(means - held)[there].max() < _NEAR * spread:
+            yield function
+
+
+def _with_means(fit: Fit, confidential: pd.DataFrame, gone: np.ndarray) -> None:
+    """Make the predictors that are means of a target again, in place, of the records that are not gone; of whole levels the mean of all."""
+    there = np.ones(len(confidential), dtype=bool)
+    there[gone] = False
+    for name, target in means_of_targets(fit).items():
+        function = next(_means(fit.confidential, name, target))
+        values, held = function(fit.confidential[target].astype(float)), fit.confidential[name]
+        means = values[there].groupby(held[there].to_numpy()).mean()
+        confidential[name] = held.map(means).fillna(values[there].mean()).astype(held.dtype)
+
+
+def can_refit(weighting: Weighting | None) -> bool:
+    """Whether a fit can be made anew without a record: not where its centred weights are made of another fit."""
+    return weighting is None or not is_centred(weighting.scheme) or scheme_source(weighting.scheme) is None
+
+
+def _that_fit(fit: Fit, record: int, mates: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Of the records whose values may stand in another's row those that break no rule there, as long as a decided variable asks for it."""
+    if all(link.decider is None for link in fit.prepared.links):
+        return mates
+    for some in (mates, others):
+        row = fit.confidential.iloc[np.full(len(some), record)]
+        placed = with_columns(row, {name: fit.confidential[name].array[some] for name in fit.variables})
+        fitting = some[~any_broken(fit.prepared.rules.rules, placed)]
+        if len(fitting):
+            return np.asarray(fitting)
+    return mates
+
+
+def _weights_of_rest(world: World, others: np.ndarray, weighting: Weighting) -> pd.DataFrame:
+    """The weights that some records have where there are no others."""
+    world = weighting.world or world
+    part = make_world(world.confidential.iloc[others], world.scenario)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # said when the weights of all were made
+        return world_weights(part, weighting.scheme, weighting.match, scale=weighting.scale, shift=weighting.shift)  # type: ignore[arg-type]
+
+
+def refit_without(
+    fit: Fit, world: World, gone: np.ndarray, weighting: Weighting | None, rng: np.random.Generator, *, together: bool = False
+) -> Fit:
+    """Return the fit without a record, or those of a unit: weights are 0, and rows hold values of other records of their known pattern.
+
+    So all that reads the data, bounds and knots and scales, is made of the other records' values, and a row is still made at its place.
+    Risk weights are those made anew, record by record, or `together`, as of the other records alone. It is sampled as
+    the fit was, chains as long as the fit's.
+    """
+    confidential, names = fit.confidential.copy(), list(fit.variables)
+    codes, others = world.patterns.codes, np.setdiff1d(np.arange(len(confidential)), gone)
+    donors = np.arange(len(confidential))
+    for record in gone:
+        mates = others[codes[others] == codes[record]]
+        donors[record] = rng.choice(_that_fit(fit, record, mates if len(mates) else others, others))
+    for name in names:
+        confidential[name] = confidential[name].array[donors]
+    _with_means(fit, confidential, gone)
+    anew = weighting if weighting is not None and is_made_anew(weighting) and depends_on_values(weighting) else None
+    rest = _weights_of_rest(world, others, anew) if anew is not None and together else None
+    alphas = {}
+    for name in names:
+        alpha = fit.alphas[name].to_numpy().copy()
+        if rest is not None:
+            alpha[others] = rest[name].to_numpy()
+        elif anew is not None:
+            changes = [weights_without(weighing_of(world, fit, name, anew), anew, alpha, record) - alpha for record in gone.tolist()]
+            alpha = np.clip(alpha + np.sum(changes, axis=0), 0.0, 1.0)
+        alpha[gone] = 0.0
+        alphas[name] = alpha
+    made: Any = pd.DataFrame(alphas, fit.confidential.index)
+    if weighting is not None and is_centred(weighting.scheme):
+        by_value = world_functions(
+            weighting.world or world,
+            weighting.scheme,
+            weighting.match,  # type: ignore[arg-type]
+            scale=weighting.scale,
+            shift=weighting.shift,
+            cluster=weighting.cluster,
+        )
+        made = CentredWeights(made, {name: _WithoutSome(function, gone) for name, function in by_value.items()})
+    elif fit.prepared.of_one:
+        made = made[names[0]]
+    sizes, seed = fit.sizes, int(rng.integers(2**31))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", FlatWeightsWarning)
+        return fit_anew(
+            fit.synthesizer,  # type: ignore[arg-type]
+            confidential,
+            made,
+            random_seed=seed,
+            draws=sizes["draw"],
+            tune=sizes["draw"],
+            chains=sizes["chain"],
+            engine=NUTS if (fit.diagnostics["engine"] == NUTS).all() else AUTO,
+            survey=fit.survey,
+        )
