@@ -175,6 +175,7 @@ class _Looks:
         asked = may_stand_alone(setting.patterns, single, self.packs.fails, self.estimate.using)
         if not len(asked):
             return
+        self.told.total += len(np.unique(setting.patterns[asked]))
         every = self.setting.cut(self.without.weights)
         some = slice(None, None, max(self.count // _OF_PERSONS, 1))
         weights = every[:, some] / every[:, some].sum(axis=1, keepdims=True)
@@ -182,12 +183,12 @@ class _Looks:
         persons = Persons(
             self.fit, setting.world, setting.patterns, setting.units, setting.releases[0], weights, self.places[: self.count][some], rows
         )
-        found = persons.disclosed(asked, self.copies, setting.rng, self.told)
+        found, error = persons.disclosed(asked, self.copies, setting.rng, self.told)
         largest, of = float(found.max()), f"over the pack ({setting.releases[0]})"
         if largest > settings.largest:
             count = int((found > settings.largest).sum())
             yield Broken("largest", f"D of {count} persons who may stand alone is above {settings.largest:g} {of}, at most {largest:.3f}")
-        elif largest > settings.warn_largest:
+        elif (found - _SURE * error).max() > settings.warn_largest:  # of so many persons the largest lies above by chance
             text = f"the largest D of a person who may stand alone is {largest:.3f} {of}, above {settings.warn_largest:g}"
             yield Broken("warn_largest", text, warning=True)
 

@@ -27,7 +27,7 @@ from riskweighted.disclosure.sides import exchanged
 from riskweighted.intruder.world import World
 from riskweighted.sequence.fit import Fit
 
-__all__ = ["FEWEST", "LOOKS", "Estimate", "Figures", "OwnPacks", "copies_for", "disclosure_of_copies", "own_rows"]
+__all__ = ["FEWEST", "LOOKS", "Estimate", "Figures", "OwnPacks", "copies_for", "disclosure_of_copies", "own_rows", "quantile_of_look"]
 
 LOOKS = 4  # at most, each with twice the datasets
 FEWEST = 10  # packs that share no dataset, of which an error is told
@@ -200,10 +200,10 @@ class Estimate:
         D, bound, there = (np.bincount(codes, share * of, count) / total for of in (off, most, self.using[best, rows]))  # noqa: N806
         return Figures(D, se, bound, there, np.bincount(codes, minlength=count)), off
 
-    @property
-    def quantile(self) -> float:
-        """By which errors are multiplied: one-sided, at a quarter of 5 % for each of four looks."""
-        return float(student.isf(_LEVEL, max(len(self.apart.named) - 1, 1)))
+
+def quantile_of_look(packs: int) -> float:
+    """By which an error from so many packs is multiplied: one-sided, at a quarter of 5 % for each of four looks."""
+    return float(student.isf(_LEVEL, max(packs - 1, 1)))
 
 
 def _best_of(named: np.ndarray, codes: np.ndarray, weights: np.ndarray, count: int) -> np.ndarray:
@@ -238,7 +238,7 @@ def own_rows(
         if records.drawn is not None:  # some of the file's records are looked at
             se = math.sqrt(se**2 + _over_units(of_record, records.drawn[there], weights))
         none, constant = (records.mean(of.astype(float), there) for of in (records.none, records.constant))
-        reach = estimate.quantile * se
+        reach = quantile_of_look(len(packs.apart)) * se
         rows.append(
             {"variables": variables, "release": release, "group": group, "records": int(count), "with": share, "out": share - D}
             | {"none": none, "constant": constant, "D": D, "se": se, "upper": D + reach + bound, "lower": D - reach, "bound": bound}

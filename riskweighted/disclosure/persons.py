@@ -5,6 +5,7 @@ tells most of, and whose weights fail are looked at by themselves: the rows of t
 the record and without it, and attacked.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -50,9 +51,9 @@ class Persons(NamedTuple):
     rows: np.ndarray
 
     def disclosed(self, records: np.ndarray, copies: int, rng: np.random.Generator, told: Steps) -> np.ndarray:
-        """D of each record over its pack of L copies, (m,): of each attack how often it names the record, less that without it; the
-        largest of these."""
-        made, packs = np.zeros(len(records)), _PACKS
+        """D of each record over its pack of L copies and its Monte Carlo error, (2, m): of each attack how often it names the record, less
+        that without it; the largest of these."""
+        made = np.zeros((2, len(records)))
         for some in self._together(np.unique(self.patterns[records])):
             rows = np.flatnonzero(np.isin(self.patterns, some))
             packs = _PACKS if len(rows) <= _ROWS else _FEWER_PACKS
@@ -61,7 +62,7 @@ class Persons(NamedTuple):
                 there = self.patterns[rows] == pattern
                 of_pattern = np.ascontiguousarray(values[:, there])
                 for number in np.flatnonzero(self.patterns[records] == pattern):
-                    made[number] = self._of_record(int(records[number]), rows[there], of_pattern, packs, copies, rng)
+                    made[:, number] = self._of_record(int(records[number]), rows[there], of_pattern, packs, copies, rng)
                 told()
         return made
 
@@ -81,9 +82,14 @@ class Persons(NamedTuple):
             values[:, :, s] = coding.numbers(drawing.made(theta, rng)).reshape(-1, len(rows), times)
         return values
 
-    def _of_record(self, record: int, rows: np.ndarray, values: np.ndarray, packs: int, copies: int, rng: np.random.Generator) -> float:
-        """D of one record. A dataset stays with probability min(1, M w), and is else drawn by what the weights exceed 1 / M by, so that
-        both sides are alike but for the record."""
+    def _of_record(
+        self, record: int, rows: np.ndarray, values: np.ndarray, packs: int, copies: int, rng: np.random.Generator
+    ) -> tuple[float, float]:
+        """D of one record and its error.
+
+        A dataset stays with probability min(1, M w), and is else drawn by what the weights exceed 1 / M by, so that both sides are alike
+        but for the record.
+        """
         count, times = values.shape[2:]
         first = times - copies  # draws of the packs with the record; the others are for what is exchanged
         of_theta = rng.permutation(count * first)[: packs * copies].reshape(packs, copies)
@@ -98,7 +104,9 @@ class Persons(NamedTuple):
         place = np.flatnonzero(rows == record)
         turned = self._turned(rows, packs, copies, rng)
         named = [self._named(record, place, rows, values[:, :, of, at], turned) for of, at in ((theta, draw), (instead, again))]
-        return float((named[0] - named[1]).max())
+        off = named[0] - named[1]  # (attacks, packs)
+        best = int(off.mean(axis=1).argmax())
+        return float(off[best].mean()), float(off[best].std(ddof=1)) / math.sqrt(packs)
 
     def _turned(self, rows: np.ndarray, packs: int, copies: int, rng: np.random.Generator) -> np.ndarray | None:
         """Which row's values stand in each row of each copy of each pack, (m, packs, copies); None where rows stay."""
@@ -113,10 +121,10 @@ class Persons(NamedTuple):
         return np.ascontiguousarray(turned.T.reshape(len(rows), packs, copies))
 
     def _named(self, record: int, place: np.ndarray, rows: np.ndarray, values: np.ndarray, turned: np.ndarray | None) -> np.ndarray:
-        """How often each attack names the record in packs (V, m, packs, L) of its pattern, (attacks,)."""
+        """Whether each attack names the record in packs (V, m, packs, L) of its pattern, (attacks, packs)."""
         if turned is not None:
             values = np.take_along_axis(values, turned[None], axis=1)
         size, packs, copies = values.shape[1:]
         flat = np.ascontiguousarray(values.transpose(0, 2, 1, 3)).reshape(len(values), packs * size, copies)
         named = hits(Coding(self.world), flat, np.repeat(np.arange(packs), size), np.tile(self.rows[rows], packs))
-        return np.asarray(named.reshape(len(named), packs, size)[:, :, place[0]].mean(axis=1))
+        return np.asarray(named.reshape(len(named), packs, size)[:, :, place[0]].astype(float))

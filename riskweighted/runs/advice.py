@@ -279,7 +279,7 @@ def _of_disclosure(study: Study, data: pd.DataFrame, reason: Verdict) -> Iterato
         yield Advice(why, "the internal report says what was lacking (riskweighted report RUN --internal)")
         return
     if reason.verdict == NOT_SHOWN:
-        do = '[release.disclosure.accept] not_shown = "the reason", if the board accepts that it is not shown; else fewer datasets or predictors'
+        do = '[release.disclosure.accept] not_shown = "the reason", if the board accepts it; else fewer datasets or predictors'
         yield Advice(why, do)
         return
     lonely = _leaving_alone(study, data)

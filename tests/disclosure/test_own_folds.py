@@ -7,7 +7,7 @@ import pytest
 import riskweighted as rw
 from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.attribution import attribution_of_fit
-from riskweighted.disclosure.own_fit import refit_without
+from riskweighted.disclosure.refits import refit_without
 from riskweighted.disclosure.setting import Asked
 from riskweighted.intruder.world import make_world
 from riskweighted.sequence import learning

@@ -150,9 +150,9 @@ def test_a_fit_that_breaks_what_the_mode_promised_says_so(tuned, monkeypatch):
 
     measured = constraints.disclosure_of_copies
 
-    def beyond(fit, *given, refits=None, **others):
-        found = measured(fit, *given, refits=refits, **others)
-        weighted = refits is not None and not (fit.alphas == 1).all(axis=None)
+    def beyond(fit, *given, bounded, **others):
+        found = measured(fit, *given, bounded=bounded, **others)
+        weighted = bounded and not (fit.alphas == 1).all(axis=None)
         return found + 0.5 if weighted else found
 
     monkeypatch.setattr(constraints, "disclosure_of_copies", beyond)
