@@ -11,7 +11,7 @@ import numpy as np
 from riskweighted.common.jit import kernel
 from riskweighted.disclosure.coding import Coding, coverings
 
-__all__ = ["ATTACKS", "SHARES", "best_scores", "guesses", "hits", "middles", "own_guess"]
+__all__ = ["ATTACKS", "SHARES", "best_scores", "guesses", "hits", "middles"]
 
 SHARES = np.array([0.0, 0.2, 0.5, 0.8, 1.0])
 ATTACKS = (*(f"own share {share:g}" for share in SHARES), "median", "mean")
@@ -37,7 +37,8 @@ def guesses(coding: Coding, values: np.ndarray, patterns: np.ndarray) -> tuple[n
         held = coverings(lower.reshape(len(lower), -1), upper.reshape(len(lower), -1), cell)
         counted[rows] = held.reshape(drawn.shape[1:])
         share = (held / np.repeat(sizes * drawn.shape[2], sizes * drawn.shape[2])).reshape(drawn.shape[1:])
-        chosen = _chosen(lower, upper, share, starts, SHARES)
+        by_row = (np.ascontiguousarray(ends.swapaxes(0, 1)) for ends in (lower, upper))
+        chosen = _chosen(*by_row, share, starts, SHARES)
         flat = lower.reshape(len(lower), -1)
         made[: len(SHARES), :, rows] = flat[:, chosen].swapaxes(0, 1)
         made[len(SHARES) :, :, rows] = middles(coding, drawn, made[len(SHARES) - 1][:, rows])
@@ -70,7 +71,7 @@ def middles(coding: Coding, drawn: np.ndarray, otherwise: np.ndarray) -> np.ndar
 
 
 @kernel
-def own_guess(
+def _own_guess(
     lower: np.ndarray, upper: np.ndarray, share: np.ndarray, mode: np.ndarray, height: float, shares: np.ndarray, chosen: np.ndarray
 ) -> None:
     """Fill in which candidate of one row each attack takes: its number among the L of `lower` (V, L), or -1 for the pattern's mode (V,).
@@ -78,19 +79,23 @@ def own_guess(
     `share` (L,): of the pattern's boxes, those that hold each candidate; `height`: that of the mode.
     """
     count = len(share)
-    own = np.zeros(count + 1)  # share of the row's own boxes that hold each candidate, and the mode
+    held = np.zeros(count + 1)  # share of the row's own boxes that hold each candidate, and the mode
+    inside = np.empty(count, dtype=np.bool_)
     for candidate in range(count + 1):
+        inside[:] = True
+        for v in range(len(lower)):
+            at = mode[v] if candidate == count else lower[v, candidate]
+            for other in range(count):
+                inside[other] &= (lower[v, other] <= at) & (at <= upper[v, other])
+        total = 0
         for other in range(count):
-            inside = True
-            for v in range(len(lower)):
-                at = mode[v] if candidate == count else lower[v, candidate]
-                inside = inside and lower[v, other] <= at and at <= upper[v, other]
-            own[candidate] += inside / count
+            total += inside[other]
+        held[candidate] = total / count
     for k in range(len(shares)):
-        best = shares[k] * own[count] + (1 - shares[k]) * height
+        best = shares[k] * held[count] + (1 - shares[k]) * height
         chosen[k] = -1
         for candidate in range(count):
-            attained = shares[k] * own[candidate] + (1 - shares[k]) * share[candidate]
+            attained = shares[k] * held[candidate] + (1 - shares[k]) * share[candidate]
             if attained > best + 1e-12:
                 best = attained
                 chosen[k] = candidate
@@ -100,7 +105,7 @@ def own_guess(
 def _chosen(lower: np.ndarray, upper: np.ndarray, share: np.ndarray, starts: np.ndarray, shares: np.ndarray) -> np.ndarray:
     """Which number of the flat (m, L) each attack guesses of each row, (shares, m)."""
     copies = lower.shape[2]
-    made = np.empty((len(shares), lower.shape[1]), dtype=np.int64)
+    made = np.empty((len(shares), len(lower)), dtype=np.int64)
     chosen = np.empty(len(shares), dtype=np.int64)
     for pattern in range(len(starts) - 1):
         best = starts[pattern] * copies
@@ -108,9 +113,9 @@ def _chosen(lower: np.ndarray, upper: np.ndarray, share: np.ndarray, starts: np.
             for copy in range(copies):
                 if share[row, copy] > share[best // copies, best % copies]:
                     best = row * copies + copy
-        mode, height = lower[:, best // copies, best % copies], share[best // copies, best % copies]
+        mode, height = lower[best // copies, :, best % copies], share[best // copies, best % copies]
         for row in range(starts[pattern], starts[pattern + 1]):
-            own_guess(lower[:, row], upper[:, row], share[row], mode, height, shares, chosen)
+            _own_guess(lower[row], upper[row], share[row], mode, height, shares, chosen)
             for k in range(len(shares)):
                 made[k, row] = best if chosen[k] < 0 else row * copies + chosen[k]
     return made
