@@ -59,7 +59,7 @@ def means_of_targets(fit: Fit) -> dict[str, str]:
     """
     made = {}
     for name in dict.fromkeys(source for block in fit.prepared.blocks for source in block.sources):
-        if name in fit.variables or not pd.api.types.is_float_dtype(fit.confidential[name].dtype):
+        if name in fit.variables or name not in fit.confidential or not pd.api.types.is_float_dtype(fit.confidential[name].dtype):
             continue
         for target in fit.variables:
             if next(_means(fit.confidential, name, target), None) is not None:

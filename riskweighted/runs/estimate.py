@@ -60,8 +60,6 @@ _SHIFTING, _CURVATURES = 200, 4  # of a direct fit, besides, and Hessians
 _PROPOSALS, _PROPOSED_NEAR, _TRIED = 2000, 3400, 20  # of compiled densities the proposals with the shift of their centre
 # Of a model that has a graph alone, which nothing can be timed of before it is compiled
 _COMPILING, _PER_DENSITY, _OF_GRAPH = 20.0, 3e-8, 20
-# Fits without a record, where importance weights fail: of the unweighted scheme one, and so many for each parameter that a record has; of a
-# weighted one, which follows single records less, a tenth. Runs of 500 to 10,000 records had 0 to 9. Each draws so many packs
 # Numbers that are held of every record: expected risk of a label, by block of draws and summed up; and while a label is measured
 _OF_LABEL, _WORKING = 26, 60
 _WRITTEN, _TABLES = 18, 1e5  # bytes of a number in a table by record; of tables of aggregates
