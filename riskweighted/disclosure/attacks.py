@@ -1,7 +1,7 @@
 """Guesses of an intruder who holds a whole pack: L copies of every row, and all rows of its released pattern (METHODS section 13).
 
 No guess is made of a confidential value: rows, patterns and drawn values are all that is read. The true values decide which attack is
-taken, on a random half of the records, and score it on the other half.
+taken: in another tool's datasets on a random half of the records, to score it on the other half; in an own fit's on all packs.
 """
 
 from collections.abc import Iterator
@@ -37,8 +37,8 @@ def guesses(coding: Coding, values: np.ndarray, patterns: np.ndarray) -> tuple[n
         held = coverings(lower.reshape(len(lower), -1), upper.reshape(len(lower), -1), cell)
         counted[rows] = held.reshape(drawn.shape[1:])
         share = (held / np.repeat(sizes * drawn.shape[2], sizes * drawn.shape[2])).reshape(drawn.shape[1:])
-        by_row = (np.ascontiguousarray(ends.swapaxes(0, 1)) for ends in (lower, upper))
-        chosen = _chosen(*by_row, share, starts, SHARES)
+        by_row = np.ascontiguousarray(lower.swapaxes(0, 1)), np.ascontiguousarray(upper.swapaxes(0, 1))
+        chosen = _chosen(by_row[0], by_row[1], share, starts, SHARES)
         flat = lower.reshape(len(lower), -1)
         made[: len(SHARES), :, rows] = flat[:, chosen].swapaxes(0, 1)
         made[len(SHARES) :, :, rows] = middles(coding, drawn, made[len(SHARES) - 1][:, rows])

@@ -61,12 +61,13 @@ def attribution(
     confidential : DataFrame, n rows
     packs : sequence of L DataFrames, several such, or None
         The release, its rows in the order of `confidential`; several packs of L if the tool made them, which tell how much D varies. With
-        `fit` None draws five.
+        `fit` L alone is read of them, 20 if there are none.
     scenario : Scenario
     released : str or sequence of str
         Columns that leave unaltered besides ``scenario.known``.
     fit : Fit, optional
-        What the datasets were drawn from: T_out by importance weights over whole datasets.
+        What the datasets were drawn from: an expectation over packs drawn from it, each attacked once, T_out by importance weights over
+        whole packs. More are drawn until they decide.
     folds : Folds, optional
         What another tool made of `riskweighted folds`, read by `riskweighted.read_folds`.
     scheme : str, optional
@@ -88,13 +89,17 @@ def attribution(
     -------
     DataFrame. A row for each of ``variables`` (the box of all, and each), ``release`` ("shuffled": rows exchanged within released patterns
     in both; "aligned": files whose rows pair; how the datasets leave stands first) and ``group`` ("all", "isolated", "top 1 %", and those
-    of `groups`). Columns ``records``, ``with``, ``out``, ``none``, ``constant`` (one value for all), ``D`` with ``se`` and its ``upper`` 95
-    % limit, ``inference``; of one copy ``copy_with``, ``copy_out``; ``own_value_with``, ``own_value_out``, the share of records whose own
-    value is among the L copies; ``named`` records (Benjamini-Hochberg at 5 % of Fisher's exact test), ``reversed`` and the estimated
-    ``false_share``; of own fits ``copy_D``, ``largest_D``, ``above_.01``, ``above_.05``, of one copy. Its ``attrs``: ``verdict``,
-    ``reasons``, ``accepted``, ``outside`` (both without figures); ``persons``, the larger of n times the upper limit of D and the records
-    named net; ``not_judged``, ``held``, ``packs``, ``worst_groups``, ``leaves``, how the datasets leave; ``alone``, the share of the
-    records alone in their released pattern, whom nothing shuffles. Confidential.
+    of `groups`). Columns ``records``, ``with``, ``out``, ``none``, ``constant`` (one value for all), ``D`` with ``se`` and its limits
+    ``lower`` and ``upper`` (of other tools one-sided 95 %, over units, folds and packs; of own fits of four looks together, over packs
+    alone), ``bound``, what records whose weights fail may add to D, which ``upper`` holds; ``inference``; of one copy ``copy_with``,
+    ``copy_out``; ``own_value_with``, ``own_value_out``, the share of records whose own value is among the L copies; ``named`` records
+    (Benjamini-Hochberg at 5 % of Fisher's exact test), ``reversed`` and the estimated ``false_share``, of other tools alone; of own fits
+    ``copy_D``, ``largest_D``, ``above_.01``, ``above_.05``, of one copy. Its ``attrs``: ``verdict``, ``reasons``, ``accepted``, ``outside``
+    (both without figures); ``persons``, the larger of n times the upper limit of D and the records named net; ``not_judged``, ``held``,
+    ``packs``, ``worst_groups``, ``leaves``, how the datasets leave; ``alone``, the share of the records alone in their released pattern,
+    whom nothing shuffles; ``narrow``, rows at a smaller radius where the own one names nearly everybody without the release. Of own fits
+    ``looks``, ``datasets``, ``failing`` (share of the records), ``records_per_parameter``, and ``gain``, mean and largest, about what a
+    perfect intruder could gain on a person, which is no limit. Confidential.
 
     Raises
     ------

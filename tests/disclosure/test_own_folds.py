@@ -7,7 +7,8 @@ import pytest
 import riskweighted as rw
 from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.attribution import attribution_of_fit
-from riskweighted.disclosure.refits import refit_without
+from riskweighted.disclosure.own_folds import why_folds
+from riskweighted.disclosure.refits import means_of_targets, refit_without
 from riskweighted.disclosure.setting import Asked
 from riskweighted.intruder.world import make_world
 from riskweighted.sequence import learning
@@ -79,3 +80,22 @@ def test_a_fold_is_left_out_with_the_weights_that_the_others_have_alone(data):
     assert not np.allclose(alpha[rest], fit.alphas["income"].to_numpy()[rest])
     one, other = (each.prepared.scores["scores of income"].held for each in (made, fit))
     assert not np.array_equal(one.rows[one.which], other.rows[other.which])
+
+
+def test_a_predictor_that_is_the_mean_of_the_target_by_level_is_made_again_without_a_record():
+    rng = np.random.default_rng(4)
+    cell = np.arange(200) // 2
+    income = np.round(np.exp(7 + rng.normal(size=200)))
+    pooled = pd.Series(np.log(income)).groupby(cell).transform("mean")
+    data = pd.DataFrame({"pooled": pooled, "age": rng.uniform(20, 70, 200), "region": rng.choice(["n", "s"], 200), "income": income})
+    kind = rw.load_synthesizer("linear-regression")("income ~ pooled + age", transform="log")
+    fit = rw.fit(kind, data, random_seed=1, draws=200, tune=200, chains=2)
+    assert means_of_targets(fit) == {"pooled": "income"}
+    assert "made again without a record" in why_folds(fit)[0]
+    without = refit_without(fit, make_world(data, SCENARIO), np.array([6]), None, np.random.default_rng(1))
+    made = without.confidential["pooled"]
+    assert made[[6, 7]].tolist() == pytest.approx([np.log(income[7])] * 2)  # what the other of the level has
+    assert made.drop([6, 7]).equals(pooled.drop([6, 7]))
+    told = attribution_of_fit(fit, make_world(data, SCENARIO), Asked(), L=5, random_seed=2)
+    assert "looks" not in told.attrs  # it is judged by folds
+    assert told.attrs["verdict"] in ("refuse", "not shown", "not judged")
