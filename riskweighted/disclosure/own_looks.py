@@ -17,12 +17,13 @@ from riskweighted.disclosure.own_packs import FEWEST, LOOKS, Estimate, OwnPacks,
 from riskweighted.disclosure.persons import FEW, Persons, may_stand_alone
 from riskweighted.disclosure.policy import Broken, DisclosureSettings, undecided, unshown_by_bound
 from riskweighted.disclosure.refits import REFITTED, can_refit, refit_without
-from riskweighted.disclosure.setting import LOOKED_AT, TOLD, Asked, Setting, tells_nothing
+from riskweighted.disclosure.setting import TOLD, Asked, Setting, tells_nothing
 from riskweighted.intruder.world import World
 from riskweighted.sequence.fit import Fit
 
 __all__ = ["judged_by_packs"]
 
+_MOST = 20_000  # records whose packs are attacked, of a file of more than twice as many
 _FEWEST_DRAWS = 100  # datasets of a fit that can pass
 _OF_PERSONS = 400  # parameters that the rows of persons are drawn by
 _SURE = 1.6448536269514722  # the 95 % point of a normal distribution
@@ -44,7 +45,7 @@ def judged_by_packs(
     Folds must where what failing records may add is all that lies above a limit, and they are more than `refits`, which are left out by
     fits of their own.
     """
-    setting = Setting(world, asked, rng, most=LOOKED_AT)
+    setting = Setting(world, asked, rng, most=_MOST)
     looks = _Looks(fit, setting, copies, weighting, progress)
     table = looks.look()
     while looks.more and undecided(table, setting.worst, setting.releases[0], asked.settings):

@@ -59,7 +59,7 @@ def test_a_fit_of_many_records_gives_little_away_and_is_judged(data):
 def test_of_a_large_file_packs_of_some_patterns_say_what_those_of_all_do(data, monkeypatch):
     fit = fitted(data, "unweighted")
     whole = rw.attribution(data, None, SCENARIO, fit=fit, scheme="unweighted", random_seed=3)
-    monkeypatch.setattr(own_looks, "LOOKED_AT", len(data) // 3)
+    monkeypatch.setattr(own_looks, "_MOST", len(data) // 3)
     some = rw.attribution(data, None, SCENARIO, fit=fit, scheme="unweighted", random_seed=3)
     assert (some["records"] < whole["records"]).all()
     assert some["records"].iloc[0] <= len(data) // 3
