@@ -53,13 +53,15 @@ class _WithoutSome:
 
 
 def means_of_targets(fit: Fit) -> dict[str, str]:
-    """Predictors that are the means of a target, or of its log, over the records that share the predictor's value: by name, of what.
+    """Predictors that are the means of a target, or of its log, over the records that share the predictor's value: by name, of what. Where
+    a model looks at the file itself any column may be a predictor.
 
     Such a column holds the values of few records each, and is as much a thing made of the target as a learned score.
     """
     made = {}
-    for name in dict.fromkeys(source for block in fit.prepared.blocks for source in block.sources):
-        if name in fit.variables or name not in fit.confidential or not pd.api.types.is_float_dtype(fit.confidential[name].dtype):
+    sources = {source for block in fit.prepared.blocks for source in block.sources or fit.confidential.columns}
+    for name in fit.confidential.columns.intersection(list(sources), sort=False):
+        if name in fit.variables or not pd.api.types.is_float_dtype(fit.confidential[name].dtype):
             continue
         for target in fit.variables:
             if next(_means(fit.confidential, name, target), None) is not None:
