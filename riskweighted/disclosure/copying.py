@@ -37,7 +37,7 @@ _LEVEL = 0.0005  # of each test of each of two ways of looking: the datasets as 
 _MANY, _FACTOR = 10_000, 1.02  # expected copies, from which on a share beyond them counts too
 _DRAWS = 400
 _ROOM = 2_000_000  # copies that are looked at
-_CALLS = 20_000  # of masses of other records' values
+_CALLS = 5_000  # of masses of other records' values
 _MOST_LEVELS = 20  # that are scored
 _CLIPPED = 8.0  # standard deviations
 _WIDE = 1e-3  # of a value: where not even that has a mass, a copy is impossible
@@ -174,7 +174,7 @@ class _Owner(NamedTuple):
 class _Unions:
     """The masses and counts of unions of intervals, each for the records of a pattern, several patterns at once.
 
-    ``layers``: of every record a set and its ``owner``, the union that it is a part of (-1: none); the sets of one union are disjoint.
+    ``layers``: of every record a set and its ``owner``, the union that it is a part of, from 1 (0: none); sets of one union are disjoint.
     ``owners`` (U,); ``rows`` (U,): of the patterns concerned. Confidential.
     """
 
@@ -186,9 +186,8 @@ class _Unions:
         """Copies found, and expected, of every union, (2, U)."""
         total = np.zeros((2, len(self.owners)))
         for sets, owner in self.layers:
-            there = owner >= 0
             for place, values in enumerate((law.space.hold(sets, copies), law.mass(sets))):
-                total[place] += np.bincount(owner[there], values[there].astype(float), len(self.owners))
+                total[place] += np.bincount(owner, values, len(self.owners) + 1)[1:]
         return total
 
 
@@ -253,7 +252,7 @@ class _Variable:
             for pattern, spans in parts.items():
                 if depth < len(spans):
                     which[pattern], first[pattern], last[pattern] = spans[depth]
-            layers.append((self.space.sets(first[self.patterns], last[self.patterns], True), which[self.patterns]))
+            layers.append((self.space.sets(first[self.patterns], last[self.patterns], True), which[self.patterns] + 1))
         rows = np.zeros(len(owners))
         for pattern, number in held:
             rows[number] += sizes[pattern]

@@ -33,13 +33,15 @@ _LOOKED_AT = 20  # datasets in which it is seen whether a record is drawn again 
 
 class Sets(NamedTuple):
     """A set of released values for each of n records: numbers from ``first`` to ``last`` (n,), without special ones where ``apart``, and
-    the ``missing`` value; ``ends``: the draws that are released so."""
+    the ``missing`` value; ``ends``: the draws that are released so; ``besides``: of special numbers that come to these draws (1) or go off
+    them (-1) by record (n,), and the ends of their draws."""
 
     first: np.ndarray
     last: np.ndarray
     ends: Ends
     apart: np.ndarray
     missing: np.ndarray
+    besides: tuple[tuple[np.ndarray, float, float], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,11 +81,11 @@ class Space:
 
     @cached_property
     def rounding(self) -> Rounding | None:
-        """How amounts are released; None where there are none."""
+        """How amounts are released, as they are read; None where there are none."""
         if self.of_levels or self.link.values is None:
             return None
         block = self._block
-        return Rounding(block, precision_of(self.precision, self.link.variable) or block.precision, self._column.dtype)
+        return Rounding(block, precision_of(self.precision, self.link.variable) or block.precision)
 
     @cached_property
     def special(self) -> np.ndarray:
@@ -133,7 +135,14 @@ class Space:
         n, none = len(first), np.isnan(first)
         ends = self.ends(np.where(none, 0.0, first), np.where(none, 0.0, last))
         held = Ends(fixed(ends.lower), fixed(ends.upper), ends.empty | none)
-        return Sets(first, last, held, np.broadcast_to(apart, n), np.broadcast_to(missing, n))
+        made, besides = Sets(first, last, held, np.broadcast_to(apart, n), np.broadcast_to(missing, n)), []
+        for code, (low, high), wide in self.special_ends if self.rounding is not None else ():
+            drawn = (first <= code) & (code <= last) if wide else (ends.lower <= code) & (code <= ends.upper)
+            inside = (first <= code) & (code <= last) & ~made.apart
+            sign = inside.astype(float) - (drawn & ~held.empty)
+            if sign.any():
+                besides.append((sign, low, high))
+        return made._replace(besides=tuple(besides))
 
     def around(self, numbers: np.ndarray, half: np.ndarray) -> Sets:
         """The balls around numbers (n,): amounts within half a width, anything else itself alone."""
@@ -144,7 +153,8 @@ class Space:
     def hold(self, sets: Sets, numbers: np.ndarray | float) -> np.ndarray:
         """Whether numbers, one or (n,), lie in the sets, (n,)."""
         numbers = np.broadcast_to(numbers, len(sets.first))
-        inside = (sets.first <= numbers) & (numbers <= sets.last) & ~(sets.apart & np.isin(numbers, self.special))
+        special = numbers[None] == self.special[:, None] if len(self.special) else np.zeros((1, 1), dtype=bool)
+        inside = (sets.first <= numbers) & (numbers <= sets.last) & ~(sets.apart & special.any(axis=0))
         return np.asarray(np.where(np.isnan(numbers), sets.missing, inside))
 
 
@@ -207,6 +217,7 @@ class Law:
         """Between which numbers amounts must lie, and the probability of that."""
         link = self.space.link
         orders = [rule for rule in self.space.fit.prepared.rules.redrawn(link.variable, not link.levels) if isinstance(rule, Order)]
+        self._is_ordered = bool(orders)
         for rule in orders:
             if rule.names[0] == link.variable:
                 self._high = np.fmin(self._high, rule.amounts(self._frame)[1])
@@ -220,7 +231,9 @@ class Law:
     def mass(self, sets: Sets) -> np.ndarray:
         """The probability of each record's set, (n,)."""
         total = np.zeros(len(self._left))
-        passing = np.array([*self.space.codes, *self.space.fit.prepared.codes.get(self.space.link.variable, ())])
+        passing = (
+            () if not self._points else np.array([*self.space.codes, *self.space.fit.prepared.codes.get(self.space.link.variable, ())])
+        )
         for number, share in self._points:
             numbers = np.broadcast_to(number, len(total))
             obeys = np.isnan(numbers) | np.isin(numbers, passing) | ((self._low <= numbers) & (numbers <= self._high))
@@ -231,7 +244,7 @@ class Law:
 
     def _ordered(self, sets: Sets) -> Sets:
         """The sets as far as orders leave them."""
-        if np.isinf(self._low).all() and np.isinf(self._high).all():
+        if not self._is_ordered:
             return sets
         return self.space.sets(np.maximum(sets.first, self._low), np.minimum(sets.last, self._high), sets.apart, sets.missing)
 
@@ -245,11 +258,8 @@ class Law:
         whole = len(rows) == len(self._left)
         lower, upper = (ends.lower, ends.upper) if whole else (ends.lower[rows], ends.upper[rows])
         mass = np.where(ends.empty[rows], 0.0, self._asked(lower, upper))
-        for code, (low, high), wide in self.space.special_ends:
-            drawn = (sets.first <= code) & (code <= sets.last) if wide else (ends.lower <= code) & (code <= ends.upper)
-            sign = (self.space.hold(sets, code).astype(float) - (drawn & ~ends.empty))[rows]
-            if sign.any():
-                mass = mass + sign * self._asked(np.full(len(rows), low), np.full(len(rows), high))
+        for sign, low, high in sets.besides:
+            mass = mass + sign[rows] * self._asked(np.full(len(rows), low), np.full(len(rows), high))
         return np.asarray(np.maximum(mass, 0.0))
 
     def _asked(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
