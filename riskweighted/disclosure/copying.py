@@ -17,7 +17,7 @@ import pandas as pd
 from scipy.special import ndtri
 from scipy.stats import binom, chi2, norm, rankdata
 
-from riskweighted.common.errors import SingletonWarning
+from riskweighted.common.errors import InputError, SingletonWarning
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.design.precision import Precision
 from riskweighted.disclosure.policy import Broken
@@ -137,7 +137,11 @@ def _drawn(
     spread = spread_draws(fit.sizes["chain"], fit.sizes["draw"], count) if fit.estimates and thetas is None else [(0, 0)] * count
     for place in spread:
         theta = fit.thetas(*place) if thetas is None else thetas
-        yield fit.drawing.made(theta, rng, precision), theta
+        try:
+            frame = fit.drawing.made(theta, rng, precision)
+        except InputError:  # rules leave these parameters no value, so no dataset is released of them
+            continue
+        yield frame, theta
 
 
 def _broken(table: pd.DataFrame) -> Iterator[Broken]:

@@ -13,7 +13,7 @@ import pandas as pd
 from riskweighted.common.frames import with_columns
 from riskweighted.contract.categories import categories_of
 from riskweighted.contract.centring import Centring
-from riskweighted.contract.distribution import draw_values
+from riskweighted.contract.distribution import draw_values, has_mass
 from riskweighted.contract.drawing import check_codes, levels_at
 from riskweighted.contract.layout import layout_of
 from riskweighted.contract.synthesizer import Blueprint, ContractError, Draw, Synthesizer, keeps_true_values
@@ -140,7 +140,8 @@ def check_weighted(name: str, terms: Terms, alpha: np.ndarray, thetas: Sequence[
 
 
 def check_draws(synthesizer: Synthesizer, prepared: Any, thetas: Sequence[Draw], confidential: pd.DataFrame) -> None:
-    """What every fit is asked of its draws: n finite values, which do not see the sensitive ones."""
+    """What every fit is asked of its draws: n finite values; and where it gives no masses, by which copies are judged, that they do not see
+    the sensitive ones."""
     n = len(confidential)
     gaps = confidential[synthesizer.target].isna().to_numpy() if keeps_true_values(synthesizer) else False  # which it may keep, too
     for theta in thetas:
@@ -151,7 +152,8 @@ def check_draws(synthesizer: Synthesizer, prepared: Any, thetas: Sequence[Draw],
                 f"{type(synthesizer).__name__}: draw gave {unusable} of {n} values that are missing or infinite; "
                 "check the model, the transform and the weights"
             )
-    check_blind(synthesizer, prepared, thetas[0], confidential)
+    if not has_mass(synthesizer, thetas[0], prepared):
+        check_blind(synthesizer, prepared, thetas[0], confidential)
 
 
 def check_blind(synthesizer: Synthesizer, prepared: Any, theta: Draw, confidential: pd.DataFrame) -> None:

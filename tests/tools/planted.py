@@ -76,4 +76,4 @@ def leaking(fit, how, share=1.0):
     """The fit of one variable whose draws leak, at a share of its thetas."""
     block = fit.block
     changed = replace(block, synthesizer=_Leaking(block.synthesizer, block.y, how, share))
-    return replace(fit, blocks={name: changed for name in fit.blocks}) if isinstance(fit, Fit) else None
+    return replace(fit, blocks=dict.fromkeys(fit.blocks, changed)) if isinstance(fit, Fit) else None
