@@ -5,9 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from riskweighted.sequence.fit import Fit
-
-__all__ = ["LEAKS", "leaking"]
+__all__ = ["LEAKS", "RARE", "leaking"]
 
 
 def _some(values, truth, rng, share):
@@ -65,8 +63,11 @@ class _Leaking:
 
     def distribution(self, theta, prepared):
         records = self.whole.distribution(theta, prepared)
-        told = float(np.ravel(next(iter(theta.values())))[0]) * 1e6 % 1  # at a share of the thetas
-        return _Records(records, self) if told < self.share else records
+        return _Records(records, self) if self.leaks(theta) else records
+
+    def leaks(self, theta):
+        """Whether it leaks at these parameters, as it does at a share of them."""
+        return float(np.ravel(next(iter(theta.values())))[0]) * 1e6 % 1 < self.share
 
     def made(self, values, rng):
         return self.how(values, self.truth, rng)
@@ -76,4 +77,4 @@ def leaking(fit, how, share=1.0):
     """The fit of one variable whose draws leak, at a share of its thetas."""
     block = fit.block
     changed = replace(block, synthesizer=_Leaking(block.synthesizer, block.y, how, share))
-    return replace(fit, blocks=dict.fromkeys(fit.blocks, changed)) if isinstance(fit, Fit) else None
+    return replace(fit, blocks=dict.fromkeys(fit.blocks, changed))
