@@ -9,7 +9,7 @@ from planted import LEAKS, RARE, leaking
 import riskweighted as rw
 from riskweighted.disclosure.copying import copy_tests
 from riskweighted.intruder.world import make_world
-from riskweighted.sampling.agreement import check_blind
+from riskweighted.sampling.isolation import check_independent
 
 N, L = 200, 20
 LINEAR = ("linear-regression", {"transform": "log"})
@@ -77,7 +77,7 @@ PLANTED = {
 def test_a_plant_that_permuting_the_target_does_not_move_is_refused(model, name):
     """What a class keeps elsewhere is the same whatever data it is prepared of: before, nothing saw it."""
     fit = leaking(fitted(*PLANTED[model], draws=L), LEAKS[name])
-    check_blind(fit.block.synthesizer, fit.block.prepared, fit.draw(0, 0), fit.confidential)
+    check_independent(fit.block.synthesizer, fit.block.prepared, [fit.draw(0, 0), fit.draw(0, 1)], fit.confidential)
     found = judged(fit, draws=0)
     assert found.broken
     assert {broken.rule for broken in found.broken} == {"copies"}

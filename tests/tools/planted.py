@@ -32,10 +32,13 @@ LEAKS = {
     "top 3 copied": lambda values, truth, rng: _top(values, truth, 3),
     "a tenth exact": lambda values, truth, rng: _some(values, truth, rng, 0.1),
     "another row's value": _other_rows,
-    "1.3 times the own value": lambda values, truth, rng: 1.3 * truth,
+    "1.3 times the own value": lambda values, truth, rng: 1.3 * truth * rng.uniform(0.99, 1.01, len(truth)),
     "pulled a tenth of the way": _mixed,
 }
 RARE = {"top 1 % within a tenth": lambda values, truth, rng: _top(values, truth, max(len(truth) // 100, 1), rng.uniform(0.9, 1.1))}
+
+
+_KEPT: list[np.ndarray] = []  # beside the class, where no data that it is prepared of move it
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,13 +51,13 @@ class _Records:
 
     def draw(self, rng):
         values = np.asarray(self.whole.draw(rng), dtype=float)
-        return values if len(values) != len(self.leak.truth) else self.leak.made(values.copy(), rng)
+        return values if len(values) != len(_KEPT[self.leak.kept]) else self.leak.made(values.copy(), rng)
 
 
 @dataclass(frozen=True, eq=False)
 class _Leaking:
     whole: Any
-    truth: np.ndarray
+    kept: int
     how: Any
     share: float
 
@@ -70,11 +73,12 @@ class _Leaking:
         return float(np.ravel(next(iter(theta.values())))[0]) * 1e6 % 1 < self.share
 
     def made(self, values, rng):
-        return self.how(values, self.truth, rng)
+        return self.how(values, _KEPT[self.kept], rng)
 
 
 def leaking(fit, how, share=1.0):
     """The fit of one variable whose draws leak, at a share of its thetas."""
     block = fit.block
-    changed = replace(block, synthesizer=_Leaking(block.synthesizer, block.y, how, share))
+    _KEPT.append(block.y)
+    changed = replace(block, synthesizer=_Leaking(block.synthesizer, len(_KEPT) - 1, how, share))
     return replace(fit, blocks=dict.fromkeys(fit.blocks, changed))
