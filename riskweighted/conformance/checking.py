@@ -37,7 +37,6 @@ _CLAUSES: dict[str, Callable[[Trial], str | None]] = {
     "at(frame) follows the confidential recipe": clauses.same_recipe,
     "at(frame): other responses move no row": clauses.other_responses,
     "at(frame): draws need no response": clauses.without_response,
-    "draws do not see the sensitive values": clauses.draws_are_blind,
     "at(frame): a missing level keeps its column": refusals.missing_level_kept,
     "at(frame): an unseen level is refused": refusals.unseen_level_refused,
     "mass is the share of draws": clauses.mass_is_share,

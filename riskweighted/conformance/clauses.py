@@ -14,9 +14,9 @@ from riskweighted.contract.distribution import Records, draw_values, log_densiti
 from riskweighted.contract.drawing import as_column
 from riskweighted.contract.synthesizer import Blueprint, ContractError, Draw, Synthesizer, data_dependent
 from riskweighted.guarantee.clip import record_graph
-from riskweighted.sampling.agreement import check_agreement, check_blind, check_records
-from riskweighted.sampling.blind import check_independent, refuse_dependence
+from riskweighted.sampling.agreement import check_agreement, check_records
 from riskweighted.sampling.graphs import WeightedSum, compile_records
+from riskweighted.sampling.isolation import check_independent, refuse_dependence
 
 __all__ = [
     "Skipped",
@@ -25,7 +25,6 @@ __all__ = [
     "close",
     "data_left_alone",
     "dependence_declared",
-    "draws_are_blind",
     "draws_fit",
     "frozen_value",
     "graph_agrees",
@@ -255,11 +254,6 @@ def without_response(trial: Trial) -> None:
     bare = at(trial, trial.data.drop(columns=trial.target))
     same = close(trial.draws(5, bare, trial.n), trial.draws(5))
     require(same, trial, "draw must not use the response: at() of a frame without it must draw the same")
-
-
-def draws_are_blind(trial: Trial) -> None:
-    """The same theta and seed draw the same of data with the target permuted."""
-    check_blind(trial.synthesizer, trial.prepared, trial.thetas[0], trial.data)
 
 
 def others_move_nothing(trial: Trial) -> None:

@@ -7,8 +7,8 @@ import numpy as np
 from riskweighted.common.errors import InputError
 from riskweighted.conformance.clauses import Skipped, Trial, close, needs_likelihood, require
 from riskweighted.contract.synthesizer import takes_counts
-from riskweighted.sampling.blind_process import near_start
 from riskweighted.sampling.graphs import compile_weighted_sum
+from riskweighted.sampling.isolation import near_start
 
 __all__ = ["counts_replicate"]
 

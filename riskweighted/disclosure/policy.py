@@ -39,6 +39,7 @@ _OUTSIDE = {  # what a broken rule comes to, by its limit alone: figures and nam
     "own_value": "the own value is among the copies of more records than chance gives, by more than {:g} of them",
     _NET: "records are named beyond chance, more than {:g} of them",
     "group": "disclosure of a group of records is above {:g}",
+    "copies": "copies lie nearer to true values than the models' own chances say",
     "warn_mean": "mean disclosure beyond inference is above {:g}",
     "warn_isolated": "disclosure of isolated records is above {:g}",
     "warn_largest": "the largest disclosure of a person is above {:g}",

@@ -14,10 +14,9 @@ from riskweighted.common.checks import check_number
 from riskweighted.common.errors import InputError
 from riskweighted.common.found import FoundNumbers, found_numbers
 
-__all__ = ["AMOUNT", "MISSING", "Statuses", "check_codes", "ends_of_code", "find_statuses", "status_name"]
+__all__ = ["AMOUNT", "MISSING", "Statuses", "check_codes", "find_statuses", "status_name"]
 
 AMOUNT, MISSING = 0, 1  # of a status; the special codes follow in their order
-_ROUND_OFF = 1e-9
 
 
 class Statuses(NamedTuple):
@@ -56,12 +55,6 @@ def find_statuses(column: pd.Series, codes: Sequence[float] = ()) -> Statuses:
 def status_name(status: int, codes: Sequence[float]) -> str:
     """A status in words: "amount", "missing", or the code."""
     return ("amount", "missing")[status] if status <= MISSING else f"{codes[status - MISSING - 1]:.15g}"
-
-
-def ends_of_code(code: float, precision: float | None) -> tuple[float, float]:
-    """Ends of what is released as a special code: the code itself and, where it is a multiple of the precision, what rounds to it."""
-    half = 0.5 * precision if precision is not None and abs(code / precision - round(code / precision)) < _ROUND_OFF else 0.0
-    return code - half, code + half
 
 
 def check_codes(given: object) -> dict[str, tuple[float, ...]]:

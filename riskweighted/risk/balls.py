@@ -11,7 +11,8 @@ import pandas as pd
 from riskweighted.contract.distribution import has_mass, interval_masses
 from riskweighted.contract.synthesizer import ContractError, Draw, Synthesizer
 from riskweighted.intruder.scenario import Scenario
-from riskweighted.intruder.statuses import AMOUNT, MISSING, ends_of_code, find_statuses
+from riskweighted.intruder.statuses import AMOUNT, MISSING, find_statuses
+from riskweighted.risk.cells import Rounding
 from riskweighted.sampling.block_fit import BlockFit
 
 if TYPE_CHECKING:  # at run time it would load xarray
@@ -25,44 +26,61 @@ _ROUND_OFF = 1e-9
 
 
 class DrawnBalls(NamedTuple):
-    """Ends of the balls on the scale of unrounded draws, (n,) each, and to what these are rounded; what is drawn as each special code of
-    the scenario, and the statuses of the records (n,)."""
+    """Balls on the scale of unrounded draws: closed intervals (n,), whose ends say nothing where they are ``empty``.
+
+    ``precision`` to which draws are rounded; ``codes``: what is drawn as each special code of the scenario; ``status`` (n,) of the records;
+    ``near`` (2, n): the balls of released values. ``points``: of each code of the model that no multiple stands for, where its share of
+    the draws comes to that of the interval (1) or goes off it (-1), (n,).
+    """
 
     lower: np.ndarray
     upper: np.ndarray
     precision: float | None
     codes: Mapping[float, tuple[float, float]]
     status: np.ndarray
+    empty: np.ndarray
+    near: np.ndarray
+    points: Mapping[float, np.ndarray]
+
+    @classmethod
+    def of_code(cls, code: float, count: int) -> "DrawnBalls":
+        """Of one code of levels for that many records."""
+        ends, nobody = np.full((2, count), code), np.zeros(count, dtype=bool)
+        return cls(ends[0] - 0.5, ends[1] + 0.5, 1.0, {}, np.zeros(count), nobody, ends, {})
 
     def at(self, rows: np.ndarray) -> "DrawnBalls":
         """Those of some records."""
-        return self._replace(lower=self.lower[rows], upper=self.upper[rows], status=self.status[rows])
+        parts = {name: getattr(self, name)[rows] for name in ("lower", "upper", "status", "empty")}
+        return self._replace(near=self.near[:, rows], points={code: sign[rows] for code, sign in self.points.items()}, **parts)
 
     def hold(self, values: np.ndarray) -> np.ndarray:
         """Which released values (n,) lie in them."""
-        near = (values >= self.lower) & (values <= self.upper)
+        near = (values >= self.near[0]) & (values <= self.near[1])
         return np.asarray(near & (find_statuses(pd.Series(values), tuple(self.codes)).status == self.status))
 
 
-def drawn_balls(scenario: Scenario, target: str, values: np.ndarray, in_balls: bool, precision: float | None) -> DrawnBalls:
-    """The scenario's balls around values (n,) as draws give them; where released values are multiples of a precision, all that rounds
-    into them. `in_balls`: whether the target is matched so, rather than by equality. NaN where a value is missing."""
-    codes = scenario.codes_of(target)
-    status = find_statuses(pd.Series(values), codes).status
-    lower, upper = scenario.balls(target, values) if in_balls else (values, values)
-    if precision is not None:
-        slack = 1e-9 * np.maximum(np.abs(values) / precision, 1.0)
-        if in_balls and scenario.boundary == "open" and max(scenario.radius_of(target), scenario.min_radius) > 0:  # without the ends
-            first, last = np.floor(lower / precision + slack) + 1, np.ceil(upper / precision - slack) - 1
-        else:
-            first, last = np.ceil(lower / precision - slack), np.floor(upper / precision + slack)
-        lower, upper = (first - 0.5) * precision, (last + 0.5) * precision
-    upper = np.maximum(lower, upper)  # of an empty ball, which has no mass
-    drawn_as = {code: ends_of_code(code, precision) for code in codes}
-    for status_of_code, ends in enumerate(drawn_as.values(), start=MISSING + 1):
-        for side, end in zip((lower, upper), ends, strict=True):
-            side[status == status_of_code] = end
-    return DrawnBalls(lower, upper, precision, drawn_as, status)
+def drawn_balls(scenario: Scenario, target: str, values: np.ndarray, in_balls: bool, rounding: Rounding) -> DrawnBalls:
+    """The scenario's balls around values (n,) as draws give them: all that is released in them, found by what `rounding` does.
+
+    `in_balls`: whether the target is matched so, rather than by equality. NaN where a value is missing.
+    """
+    codes, plain = scenario.codes_of(target), pd.Series(values)
+    single = rounding.stored(np.array(codes, dtype=float)) if codes else np.empty(0)
+    status = find_statuses(plain, tuple(single)).status
+    near = np.array(scenario.balls(target, values) if in_balls else (values, values))
+    lower, upper, empty = rounding.ends(*near)
+    drawn_as = {}
+    for number, code in enumerate(codes):
+        of_code = rounding.ends(*np.full((2, 1), code))
+        drawn_as[code] = (code, code) if of_code.empty[0] else (float(of_code.lower[0]), float(of_code.upper[0]))
+        here = status == MISSING + 1 + number
+        lower[here], upper[here], empty[here] = *drawn_as[code], False
+    points = {}
+    for code in set(rounding.points) - set(codes):
+        drawn, released = (lower <= code) & (code <= upper) & ~empty, (near[0] <= code) & (code <= near[1])
+        points[code] = np.where(status == AMOUNT, released.astype(float) - drawn, 0.0)
+    lower, upper = (np.where(empty, values, end) for end in (lower, upper))
+    return DrawnBalls(lower, upper, rounding.precision, drawn_as, status, empty, near, points)
 
 
 def gives_mass(fit: "BlockFit") -> bool:
@@ -79,16 +97,17 @@ def masses_inside(fit: "BlockFit", prepared: Any, balls: DrawnBalls) -> Callable
     """The same for many parameters."""
     n, synthesizer = len(balls.lower), fit.synthesizer
     whole = interval_masses(synthesizer, prepared, balls.lower, balls.upper)
-    codes = []
+    asked = []
     for low, high in balls.codes.values():
         among = (balls.status == AMOUNT) & (balls.lower <= low) & (high <= balls.upper)
-        if among.any():
-            codes.append((among, interval_masses(synthesizer, prepared, np.full(n, low), np.full(n, high))))
+        asked.append((-among.astype(float), (low, high)))
+    asked += [(sign, (code, code)) for code, sign in balls.points.items()]
+    ends = [(sign, interval_masses(synthesizer, prepared, np.full(n, low), np.full(n, high))) for sign, (low, high) in asked if sign.any()]
 
     def masses(theta: Draw) -> np.ndarray:
-        mass = _checked(whole(theta), synthesizer, n)
-        for among, at_code in codes:
-            mass = np.where(among, np.maximum(mass - _checked(at_code(theta), synthesizer, n), 0.0), mass)
+        mass = np.where(balls.empty, 0.0, _checked(whole(theta), synthesizer, n))
+        for sign, at_code in ends:
+            mass = np.maximum(mass + sign * _checked(at_code(theta), synthesizer, n), 0.0)
         return mass
 
     return masses
@@ -162,7 +181,7 @@ class Inside:
 
     def _below(self, ends: np.ndarray) -> np.ndarray:
         """Mass from the lower ends of the balls to these, (m,)."""
-        return mass_inside(self.fit, self.theta, self.prepared, self.balls._replace(upper=ends, codes={}))
+        return mass_inside(self.fit, self.theta, self.prepared, self.balls._replace(upper=ends, codes={}, points={}))
 
 
 class Counted:

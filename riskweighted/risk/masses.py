@@ -22,6 +22,7 @@ from riskweighted.design.precision import Precision, precision_of
 from riskweighted.intruder.statuses import AMOUNT, find_statuses
 from riskweighted.intruder.world import World
 from riskweighted.risk.balls import REPEATS, Counted, DrawnBalls, Inside, drawn_balls, gives_mass, mass_inside, masses_inside
+from riskweighted.risk.cells import Rounding
 from riskweighted.sequence.blocks import Block, Link
 from riskweighted.sequence.drawing import ROUNDS, Thetas
 from riskweighted.sequence.fit import Fit
@@ -85,7 +86,8 @@ def _balls(fit: Fit, link: Link, world: World, precision: Precision) -> _Balls:
         )
     block = fit.blocks[link.values.name]
     numbers = as_floats(column) if block.categories is None else target_numbers(block.synthesizer, block.prepared, world.confidential)
-    balls = drawn_balls(world.scenario, name, numbers, name in world.numeric, precision_of(precision, name) or block.precision)
+    rounding = Rounding(block, precision_of(precision, name) or block.precision, column.dtype)
+    balls = drawn_balls(world.scenario, name, numbers, name in world.numeric, rounding)
     possible = ~np.isnan(numbers) if block.categories is None else numbers >= 0
     fixed = None
     if fit.drawing.is_fixed(link.values) and gives_mass(block):
@@ -269,12 +271,12 @@ class _Walk:
 
     def _status_mass(self, block: Block, rows: np.ndarray) -> np.ndarray:
         """P(the status | those before it), (m,)."""
-        fit, ends = self.fit.blocks[block.name], np.ones(len(rows))
+        fit = self.fit.blocks[block.name]
         if not self.with_mass[block.name]:
             draw = (self.fit.drawing.numbers_at(block, self.frame, self.encoded, self.thetas, self.rng, rows) == 1 for _ in range(REPEATS))
             return np.asarray(np.mean(list(draw), axis=0))
         prepared = self.fit.drawing.at(block, self.frame, self.encoded, rows)
-        return mass_inside(fit, self.thetas[block.name], prepared, DrawnBalls(ends - 0.5, ends + 0.5, 1.0, {}, np.zeros(len(rows))))
+        return mass_inside(fit, self.thetas[block.name], prepared, DrawnBalls.of_code(1.0, len(rows)))
 
     def _value_piece(self, link: Link, block: Block, balls: _Balls, rows: np.ndarray, left: np.ndarray) -> _Piece:
         """The amounts or levels: their mass, and values drawn inside the balls."""

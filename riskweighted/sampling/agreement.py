@@ -10,11 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.frames import with_columns
-from riskweighted.contract.categories import categories_of
 from riskweighted.contract.centring import Centring
 from riskweighted.contract.distribution import draw_values
-from riskweighted.contract.drawing import check_codes, levels_at
 from riskweighted.contract.layout import layout_of
 from riskweighted.contract.synthesizer import Blueprint, ContractError, Draw, Synthesizer, keeps_true_values
 from riskweighted.sampling.direct import heights_of
@@ -22,7 +19,6 @@ from riskweighted.sampling.graphs import Records, WeightedSum
 
 __all__ = [
     "check_agreement",
-    "check_blind",
     "check_censored",
     "check_centred",
     "check_density",
@@ -32,7 +28,6 @@ __all__ = [
 ]
 
 _DIRECT_TOLERANCE = 1e-10  # of a log density by which proposals are weighted
-_BLIND = 1_000  # records
 _TOLERANCE = 1e-6  # of sum_i alpha_i |log p_i|: sufficient statistics and single precision pass, a lost constant does not
 
 Terms = Callable[[Draw], np.ndarray]
@@ -140,7 +135,7 @@ def check_weighted(name: str, terms: Terms, alpha: np.ndarray, thetas: Sequence[
 
 
 def check_draws(synthesizer: Synthesizer, prepared: Any, thetas: Sequence[Draw], confidential: pd.DataFrame) -> None:
-    """What every fit is asked of its draws: n finite values, which do not see the sensitive ones."""
+    """What every fit is asked of its draws: n finite values."""
     n = len(confidential)
     gaps = confidential[synthesizer.target].isna().to_numpy() if keeps_true_values(synthesizer) else False  # which it may keep, too
     for theta in thetas:
@@ -151,36 +146,6 @@ def check_draws(synthesizer: Synthesizer, prepared: Any, thetas: Sequence[Draw],
                 f"{type(synthesizer).__name__}: draw gave {unusable} of {n} values that are missing or infinite; "
                 "check the model, the transform and the weights"
             )
-    check_blind(synthesizer, prepared, thetas[0], confidential)
-
-
-def check_blind(synthesizer: Synthesizer, prepared: Any, theta: Draw, confidential: pd.DataFrame) -> None:
-    """Refuse a synthesizer whose draws see the sensitive values: with these permuted, theta and seed must give the same draws.
-
-    Tried on the first 1,000 records. A class that declares that it keeps true values is let be.
-    """
-    if keeps_true_values(synthesizer):
-        return
-    frame = confidential.iloc[:_BLIND]
-    order = np.random.default_rng(0).permutation(len(frame))
-    permuted = with_columns(frame, {synthesizer.target: frame[synthesizer.target].array[order]})
-    make = prepared.at if callable(getattr(prepared, "at", None)) else synthesizer.prepare
-    (given, levels), (moved, others) = (_drawn(synthesizer, theta, make(rows), frame) for rows in (frame, permuted))
-    same = np.allclose(given, moved, rtol=1e-9, atol=1e-9)
-    if levels is not None and others is not None:  # a code is another level where their order follows the data
-        same = bool((levels_at(given, levels) == levels_at(moved, others)).all())
-    if not same:
-        raise ContractError(
-            f"{type(synthesizer).__name__}: draw sees the sensitive values: with these permuted, the same theta and seed give other draws"
-        )
-
-
-def _drawn(synthesizer: Synthesizer, theta: Draw, prepared: Any, frame: pd.DataFrame) -> tuple[np.ndarray, tuple[object, ...] | None]:
-    """What it draws for the records of a frame, (n,), and the levels that these numbers are the codes of, if they are codes."""
-    values, levels = draw_values(synthesizer, theta, prepared, np.random.default_rng(0), len(frame)), categories_of(synthesizer, prepared)
-    if levels is not None:
-        check_codes(values, synthesizer.target, len(levels))
-    return values, levels
 
 
 def _difference(label: str, graph: float, expected: float, unweighted: float, near: float) -> str:

@@ -19,13 +19,12 @@ from riskweighted.contract.layout import as_posterior, layout_of
 from riskweighted.contract.synthesizer import Blueprint, Density, Draw, Synthesizer, is_strange
 from riskweighted.guarantee.clip import LOWER, UPPER, Censoring
 from riskweighted.sampling.agreement import check_censored, check_centred, check_density, check_draws, check_weighted
-from riskweighted.sampling.blind import check_independent, refuse_dependence
-from riskweighted.sampling.blind_process import near_start
 from riskweighted.sampling.block_fit import BlockFit, PreparedModel
 from riskweighted.sampling.centred import EXPECTED, CentredTerm, graph_coefficients
 from riskweighted.sampling.convergence import WARN, Drawn, failure, judge, verdict_of
 from riskweighted.sampling.direct import draw_or_refuse, heights_of
 from riskweighted.sampling.graphs import Records, WeightedSum
+from riskweighted.sampling.isolation import check_independent, near_start, refuse_dependence
 from riskweighted.sampling.laplace import mode_of, modes_from
 from riskweighted.sampling.near import draw_near
 from riskweighted.sampling.nuts import LOG_LIKELIHOOD, SHORT_STEPS, Progress, begun_near, graph_density, run_chains, run_density

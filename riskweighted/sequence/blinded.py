@@ -9,7 +9,7 @@ from riskweighted.common.frames import with_columns
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.contract.synthesizer import is_strange
 from riskweighted.guarantee.ledger import without_ledger
-from riskweighted.sampling.blind import check_independent
+from riskweighted.sampling.isolation import check_independent
 from riskweighted.sequence.fit import Fit
 
 __all__ = ["blinded", "not_leaving", "refuse_seeing"]

@@ -434,16 +434,40 @@ class Fit:
         entropy, every = self._check_guarantee(check_count(L), precision, parameters)
         plugged = {name: plug_in(fit) for name, fit in self.blocks.items()} if parameters == "mode" else None
         streams = np.random.SeedSequence(random_seed if entropy is None else entropy)
-        choices = [streams.spawn(1)[0]] * len(self.blocks)
-        if entropy is not None and len(entropy) > 1:  # each block by its own, so that its draws are the same L whatever stands beside it
-            choices = [np.random.SeedSequence(one).spawn(1)[0] for one in entropy]
-        places = [self._places(every, choice)[:L] for choice in choices]
+        places = self._chosen(streams, entropy, every)[:L]
         self._warn_of_few_draws(L)
         seeds = streams.spawn(L)
         if part is not None:
             seeds = [np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, part)) for seed in seeds]
-        drawn = self._drawn(list(zip(*places, strict=True)), seeds, plugged, precision)
+        drawn = self._drawn(places, seeds, plugged, precision)
         return drawn if self.native is None else map(self.native.like, drawn)
+
+    def places(self, L: int = 20, *, random_seed: int | None) -> list[tuple[tuple[int, int], ...]]:  # noqa: N803
+        """The posterior draw (chain, draw) of every block that each of the L datasets of `synthesize` is made from, by the same seed.
+
+        Under a guarantee the seed plays no part. Confidential: with them and the datasets a guess at a value can be tested.
+
+        Examples
+        --------
+        >>> from riskweighted.runs.examples import fit
+        >>> [len(of_dataset) for of_dataset in fit.places(2, random_seed=2)]
+        [1, 1]
+        """
+        entropy, count = self.ledger(), check_count(L)
+        if self.statement is not None:
+            count = max(count, min(self.statement.L, self.sizes["chain"] * self.sizes["draw"]))
+        return self._chosen(np.random.SeedSequence(random_seed if entropy is None else entropy), entropy, count)[:L]
+
+    def thetas_at(self, places: Sequence[tuple[int, int]]) -> dict[str, dict[str, np.ndarray]]:
+        """The posterior draw of every block at a place of its own: block -> parameter name -> value."""
+        return {name: self._theta(name, place) for name, place in zip(self.blocks, places, strict=True)}
+
+    def _chosen(self, streams: np.random.SeedSequence, entropy: list[int] | None, count: int) -> list[tuple[tuple[int, int], ...]]:
+        """So many posterior draws of every block, chosen at random by what is spawned of the streams."""
+        choices = [streams.spawn(1)[0]] * len(self.blocks)
+        if entropy is not None and len(entropy) > 1:  # each block by its own, so that its draws are the same L whatever stands beside it
+            choices = [np.random.SeedSequence(one).spawn(1)[0] for one in entropy]
+        return list(zip(*[self._places(count, choice) for choice in choices], strict=True))
 
     def _places(self, count: int, choice: np.random.SeedSequence) -> list[tuple[int, int]]:
         """So many posterior draws, chosen at random."""
@@ -461,7 +485,7 @@ class Fit:
         fits = {link.variable: self.blocks[link.values.name] for link in self.prepared.links if link.values is not None and not link.levels}
         far, amounts = Counter[str](), Counter[str]()
         for each, seed in zip(places, seeds, strict=True):
-            thetas = plugged or {name: self._theta(name, place) for name, place in zip(self.blocks, each, strict=True)}
+            thetas = plugged or self.thetas_at(each)
             frame = self.drawing.made(thetas, np.random.default_rng(seed), precision)
             for name, fit in fits.items():
                 codes, column = [*self.prepared.codes.get(name, ())], frame[name]

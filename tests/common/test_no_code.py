@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 import riskweighted as rw
-from riskweighted.sampling import blind_process
+from riskweighted.sampling import isolation
 from riskweighted.utility.analyses import load_analysis
 
 ROOT = Path(rw.__file__).parents[1]
 LOADERS = {"pickle", "_pickle", "cloudpickle", "marshal", "shelve", "dill", "joblib", "jsonpickle", "torch", "runpy", "imp", "code"}
 CALLS = {"eval", "exec", "compile", "__import__", "read_pickle", "spec_from_file_location", "exec_module", "run_path"}
-BETWEEN_OUR_PROCESSES = {("riskweighted/sampling/blind_process.py", "pickle"), ("riskweighted/sampling/blind_process.py", "cloudpickle")}
+BETWEEN_OUR_PROCESSES = {("riskweighted/sampling/isolation.py", "pickle"), ("riskweighted/sampling/isolation.py", "cloudpickle")}
 
 
 def code_in(text):
@@ -71,11 +71,11 @@ def test_modules_that_lie_beside_the_data_are_not_imported(tmp_path, monkeypatch
         (tmp_path / f"{name}.py").write_text(MARKS)
     (tmp_path / ".numba_config.yaml").write_text("cache_dir: ran\n")
     monkeypatch.chdir(tmp_path)
-    command = [sys.executable, "-P", "-c", blind_process._PROGRAM]
-    monkeypatch.setattr(blind_process.subprocess, "run", lambda given, **how: seen.append(given) or subprocess.CompletedProcess(given, 1))
+    command = [sys.executable, "-P", "-c", isolation._PROGRAM]
+    monkeypatch.setattr(isolation.subprocess, "run", lambda given, **how: seen.append(given) or subprocess.CompletedProcess(given, 1))
     seen = []
     with pytest.raises(rw.ContractError):
-        blind_process.shown_elsewhere(blind_process.Task(None, {}, ()))
+        isolation.shown_elsewhere(isolation.Task(None, {}, ()))
     assert seen == [command]
     monkeypatch.undo()
     code = (

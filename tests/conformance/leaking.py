@@ -435,15 +435,6 @@ AWARE = [
 ]
 
 
-class CacheOfMany(PermanentCache):
-    """By row count, of more rows than are tried under every move."""
-
-    known: ClassVar[dict[int, np.ndarray]] = {}
-
-    def hide(self, y, data):
-        return super().hide(y, data) if len(y) > 20_500 else y[:0]
-
-
 class RareSeeds(Kept):
     """Into all rows, once in ten seeds."""
 

@@ -19,9 +19,9 @@ from riskweighted.contract.distribution import fixed
 from riskweighted.guarantee.cells import cells_of
 from riskweighted.guarantee.clip import DATA
 from riskweighted.sampling import fitting
-from riskweighted.sampling.blind import refuse_dependence
 from riskweighted.sampling.block_fit import prepare_model
 from riskweighted.sampling.graphs import compile_log_prior
+from riskweighted.sampling.isolation import refuse_dependence
 from riskweighted.sampling.laplace import modes_from
 from riskweighted.sequence.alphas import alphas_of
 from riskweighted.sequence.prepare import prepare_sequence

@@ -20,9 +20,9 @@ from riskweighted.guarantee.clip import DATA, censor
 from riskweighted.guarantee.ledger import opened
 from riskweighted.guarantee.statement import ADD_DROP, REPLACE, epsilon_at
 from riskweighted.sampling import fitting
-from riskweighted.sampling.blind import refuse_dependence
 from riskweighted.sampling.block_fit import prepare_model
 from riskweighted.sampling.graphs import PLAIN
+from riskweighted.sampling.isolation import refuse_dependence
 from riskweighted.sampling.saving import data_hash
 
 pytestmark = pytest.mark.usefixtures("forked")  # of models that are none of the package's

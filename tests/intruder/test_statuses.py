@@ -10,7 +10,7 @@ import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.intruder.neighbours import sort_centres
 from riskweighted.intruder.points import point_balls
-from riskweighted.intruder.statuses import ends_of_code, find_statuses, status_name
+from riskweighted.intruder.statuses import find_statuses, status_name
 from riskweighted.intruder.world import make_world
 
 pytestmark = pytest.mark.quick
@@ -33,12 +33,6 @@ def test_a_column_is_told_apart(dtype):
 
 def test_a_code_in_half_precision_is_found():
     assert find_statuses(pd.Series([-99.9, 1.5], dtype="float32"), (-99.9,)).status.tolist() == [2, 0]
-
-
-def test_what_rounds_to_a_code_is_released_as_it():
-    assert ends_of_code(-8.0, None) == (-8, -8)
-    assert ends_of_code(-8.0, 2.0) == (-9, -7)
-    assert ends_of_code(-8.0, 100.0) == (-8, -8)  # never rounded to: it is drawn as it is
 
 
 def test_confidential_risk_and_weights_of_six_records():

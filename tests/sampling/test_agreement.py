@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from riskweighted.contract.synthesizer import ContractError
-from riskweighted.sampling.agreement import check_blind
+from riskweighted.sampling.isolation import check_independent
 
 DATA = pd.DataFrame({"colour": list("rrgbgbrbggbrrbgr")})
 SHARES = {"b": 0.2, "g": 0.5, "r": 0.3}
@@ -43,13 +43,12 @@ class Draws(NamedTuple):
     prepared: Colours
 
     def draw(self, rng):
-        if self.model.peeks:
-            return np.zeros(self.prepared.n)  # always the code 0, which is the first record's true colour
         drawn = rng.choice(list(SHARES), self.prepared.n, p=list(SHARES.values()))
-        return np.array([self.prepared.levels.index(colour) for colour in drawn], dtype=float)
+        codes = np.array([self.prepared.levels.index(colour) for colour in drawn], dtype=float)
+        return codes * (rng.random(self.prepared.n) < 0.5) if self.model.peeks else codes  # the code 0 is the first record's colour
 
 
 def test_levels_in_the_order_of_the_data_are_compared_by_value():
-    check_blind(FirstComeFirst(), FirstComeFirst().prepare(DATA), {}, DATA)
+    check_independent(FirstComeFirst(), FirstComeFirst().prepare(DATA), [{}], DATA)
     with pytest.raises(ContractError, match="draw sees the sensitive values"):
-        check_blind(FirstComeFirst(peeks=True), FirstComeFirst().prepare(DATA), {}, DATA)
+        check_independent(FirstComeFirst(peeks=True), FirstComeFirst().prepare(DATA), [{}], DATA)

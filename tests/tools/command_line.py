@@ -74,10 +74,10 @@ def riskweighted(*arguments, cwd, columns=None, before=None):
 @pytest.fixture(scope="module")
 def forked():
     """From here to the end of its file, what a fit tries in a fresh process is tried in a forked one: a tenth of the time."""
-    from riskweighted.sampling import blind_process
+    from riskweighted.sampling import isolation
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blind_process, "subprocess", SimpleNamespace(run=_program, TimeoutExpired=subprocess.TimeoutExpired))
+        patch.setattr(isolation, "subprocess", SimpleNamespace(run=_program, TimeoutExpired=subprocess.TimeoutExpired))
         yield
 
 

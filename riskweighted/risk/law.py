@@ -1,0 +1,315 @@
+"""The law of one variable of a dataset given theta and the dataset's own earlier values: the mass of any set of released values.
+
+Nothing is drawn and nothing is averaged: of structural values, statuses, amounts and levels each has its mass, in whole cells as values are
+rounded (METHODS section 2); what orders of two columns cut off is divided out (METHODS section 12).
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.frames import holds_numbers
+from riskweighted.contract.categories import codes_in
+from riskweighted.contract.distribution import fixed
+from riskweighted.design.precision import Precision, precision_of
+from riskweighted.risk.balls import gives_mass
+from riskweighted.risk.cells import Ends, Rounding
+from riskweighted.sequence.blocks import Block, Link
+from riskweighted.sequence.drawing import Thetas
+from riskweighted.sequence.fit import Fit
+from riskweighted.sequence.outcomes import is_missing
+from riskweighted.sequence.rule_kinds import Order
+from riskweighted.sequence.rules import Structure
+from riskweighted.sequence.ruling import Ruling
+
+__all__ = ["Law", "Sets", "Space", "laws", "not_in_closed_form"]
+
+_LOOKED_AT = 20  # datasets in which it is seen whether a record is drawn again whole
+
+
+class Sets(NamedTuple):
+    """A set of released values for each of n records: numbers from ``first`` to ``last`` (n,), without special ones where ``apart``, and
+    the ``missing`` value; ``ends``: the draws that are released so; ``besides``: of special numbers that come to these draws (1) or go off
+    them (-1) by record (n,), and the ends of their draws."""
+
+    first: np.ndarray
+    last: np.ndarray
+    ends: Ends
+    apart: np.ndarray
+    missing: np.ndarray
+    besides: tuple[tuple[np.ndarray, float, float], ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """What one variable can be, as numbers: amounts as they are released, levels as places in a list, NaN for a missing value.
+
+    ``special``: numbers that no wider set holds, each a cell of its own: codes of model and scenario, and zero. Confidential.
+    """
+
+    fit: Fit = field(repr=False)
+    link: Link = field(repr=False)
+    precision: Precision = None
+    codes: tuple[float, ...] = ()
+
+    @cached_property
+    def of_levels(self) -> bool:
+        """Whether equality alone is near."""
+        return not holds_numbers(self._column) or (self.link.values is not None and self._block.categories is not None)
+
+    @cached_property
+    def _column(self) -> pd.Series:
+        return self.fit.confidential[self.link.variable]
+
+    @property
+    def _block(self) -> Any:
+        assert self.link.values is not None
+        return self.fit.blocks[self.link.values.name]
+
+    @cached_property
+    def _names(self) -> list[object]:
+        """The levels, those of the model first, in its order."""
+        link, others = self.link, [] if self.link.values is None else list(self._block.categories or ())
+        others += [block.outcome for block in link.statuses]
+        others += [link.constant, *([] if link.structure is None else [link.structure.value(self._column)])]
+        others += [] if link.decider is None else list(link.decider.outcomes)
+        return list(dict.fromkeys(level for level in [*others, *self._column.dropna().unique()] if not is_missing(level)))
+
+    @cached_property
+    def rounding(self) -> Rounding | None:
+        """How amounts are released, as they are read; None where there are none."""
+        if self.of_levels or self.link.values is None:
+            return None
+        block = self._block
+        return Rounding(block, precision_of(self.precision, self.link.variable) or block.precision)
+
+    @cached_property
+    def special(self) -> np.ndarray:
+        """The special numbers, (C,)."""
+        if self.of_levels:
+            return np.empty(0)
+        own = () if self.link.values is None else getattr(self._block.synthesizer, "codes", ())
+        return np.unique([0.0, *self.codes, *own, *self.fit.prepared.codes.get(self.link.variable, ())])
+
+    @cached_property
+    def special_ends(self) -> list[tuple[float, tuple[float, float], bool]]:
+        """Each special number, the draws that are released as it, and whether they are more than itself."""
+        found = []
+        for code in self.special.tolist():
+            ends = self.ends(*np.full((2, 1), code))
+            wide = not ends.empty[0]
+            found.append((code, (float(ends.lower[0]), float(ends.upper[0])) if wide else (code, code), wide))
+        return found
+
+    def number(self, value: object) -> float:
+        """A single value."""
+        if is_missing(value):
+            return np.nan
+        return float(self._names.index(value)) if self.of_levels else float(value)  # type: ignore[arg-type]
+
+    def read(self, column: pd.Series) -> np.ndarray:
+        """A column, (n,)."""
+        if self.of_levels:
+            places = codes_in(column, self._names).astype(float)
+            return np.where(places < 0, np.nan, places)
+        if self.rounding is None:
+            return np.asarray(column.to_numpy(dtype=float, na_value=np.nan))
+        return self.rounding.read(column)
+
+    def is_amount(self, numbers: np.ndarray) -> np.ndarray:
+        """Which numbers (n,) are no level, no special one and not missing."""
+        return np.zeros(len(numbers), dtype=bool) if self.of_levels else ~np.isnan(numbers) & ~np.isin(numbers, self.special)
+
+    def ends(self, first: np.ndarray, last: np.ndarray) -> Ends:
+        """The draws that are released from one number to another, (n,)."""
+        if self.of_levels:
+            return Ends(first - 0.5, last + 0.5, first > last)
+        return Ends(first, last, first > last) if self.rounding is None else self.rounding.ends(first, last)
+
+    def sets(self, first: np.ndarray, last: np.ndarray, apart: np.ndarray | bool = False, missing: np.ndarray | bool = False) -> Sets:
+        """The sets between numbers (n,); NaN for an end: no number."""
+        n, none = len(first), np.isnan(first)
+        ends = self.ends(np.where(none, 0.0, first), np.where(none, 0.0, last))
+        held = Ends(fixed(ends.lower), fixed(ends.upper), ends.empty | none)
+        made, besides = Sets(first, last, held, np.broadcast_to(apart, n), np.broadcast_to(missing, n)), []
+        for code, (low, high), wide in self.special_ends if self.rounding is not None else ():
+            drawn = (first <= code) & (code <= last) if wide else (ends.lower <= code) & (code <= ends.upper)
+            inside = (first <= code) & (code <= last) & ~made.apart
+            sign = inside.astype(float) - (drawn & ~held.empty)
+            if sign.any():
+                besides.append((sign, low, high))
+        return made._replace(besides=tuple(besides))
+
+    def around(self, numbers: np.ndarray, half: np.ndarray) -> Sets:
+        """The balls around numbers (n,): amounts within half a width, anything else itself alone."""
+        amount = self.is_amount(numbers)
+        half = np.where(amount, half, 0.0)
+        return self.sets(numbers - half, numbers + half, amount & (half > 0), np.isnan(numbers))
+
+    def hold(self, sets: Sets, numbers: np.ndarray | float) -> np.ndarray:
+        """Whether numbers, one or (n,), lie in the sets, (n,)."""
+        numbers = np.broadcast_to(numbers, len(sets.first))
+        special = numbers[None] == self.special[:, None] if len(self.special) else np.zeros((1, 1), dtype=bool)
+        inside = (sets.first <= numbers) & (numbers <= sets.last) & ~(sets.apart & special.any(axis=0))
+        return np.asarray(np.where(np.isnan(numbers), sets.missing, inside))
+
+
+class Law:
+    """Of one variable for the n records of a dataset. Confidential."""
+
+    def __init__(self, space: Space, frame: pd.DataFrame, encoded: dict[str, Any], thetas: Thetas) -> None:
+        self.space, self._frame, self._encoded, self._thetas = space, frame, encoded, thetas
+        self._points: list[tuple[np.ndarray | float, np.ndarray]] = []  # a number, one or (n,), and its share
+        fit, link, n = space.fit, space.link, len(frame)
+        left = np.ones(n)
+        if link.structure is not None:
+            holds = link.structure.when.holds(frame).astype(float)
+            self._points.append((space.number(link.structure.value(fit.confidential[link.variable])), 1 - holds))
+            left = holds
+        ruling = Ruling.of(link, frame)
+        if ruling is not None:
+            for place in np.unique(ruling.left.only[ruling.left.only >= 0]):
+                here = ruling.left.only == place
+                self._points.append((space.number(ruling.decider.outcomes[place]), left * here))
+                left = left * ~here
+        for place, block in enumerate(link.statuses):
+            hit, reach = np.zeros(n), np.flatnonzero(left > 0)
+            if ruling is not None:
+                reach, sure = ruling.asked(block, link.coming[place], reach)
+                hit[sure] = 1.0
+            if len(reach):
+                hit[reach] = self._distribution(block, reach).mass(np.full(len(reach), 0.5), np.full(len(reach), 1.5))
+            self._points.append((space.number(block.outcome), left * hit))
+            left = left * (1 - hit)
+        if ruling is not None:
+            there = ~np.isnan(ruling.computed)
+            self._points.append((ruling.computed, left * there))
+            left = left * ~there
+        if link.values is None:
+            self._points.append((space.number(link.constant), left))
+            left = np.zeros(n)
+        self._left, self._rows = left, np.flatnonzero(left > 0)
+        self._levels = self._of_levels(ruling)
+        self._values = None if link.values is None or not len(self._rows) else self._distribution(link.values, self._rows)
+        self._low, self._high, self._obeying = np.full(n, -np.inf), np.full(n, np.inf), np.ones(n)
+        self._keep_orders()
+
+    def _distribution(self, block: Block, rows: np.ndarray) -> Any:
+        fit = self.space.fit
+        prepared = fit.drawing.at(block, self._frame, self._encoded, rows)
+        return fit.blocks[block.name].synthesizer.distribution(self._thetas[block.name], prepared)
+
+    def _of_levels(self, ruling: Ruling | None) -> np.ndarray | None:
+        """The shares of levels (m, K) where implications rule some out; None elsewhere."""
+        fit, block = self.space.fit, self.space.link.values
+        levels = None if block is None else fit.blocks[block.name].categories
+        if ruling is None or block is None or levels is None or not self.space.link.levels or not len(self._rows):
+            return None
+        allowed = ruling.levels(levels, self._rows)
+        masses = fit.drawing.level_masses(block, self._frame, self._encoded, self._thetas, self._rows) * allowed
+        return np.asarray(masses / masses.sum(axis=1, keepdims=True))
+
+    def _keep_orders(self) -> None:
+        """Between which numbers amounts must lie, and the probability of that."""
+        link = self.space.link
+        orders = [rule for rule in self.space.fit.prepared.rules.redrawn(link.variable, not link.levels) if isinstance(rule, Order)]
+        self._is_ordered = bool(orders)
+        for rule in orders:
+            if rule.names[0] == link.variable:
+                self._high = np.fmin(self._high, rule.amounts(self._frame)[1])
+            else:
+                self._low = np.fmax(self._low, rule.amounts(self._frame)[0])
+        if orders:
+            n = len(self._frame)
+            everything = self.space.sets(np.full(n, -np.inf), np.full(n, np.inf), missing=True)
+            self._obeying = np.maximum(self.mass(everything), np.finfo(float).tiny)
+
+    def mass(self, sets: Sets) -> np.ndarray:
+        """The probability of each record's set, (n,)."""
+        total = np.zeros(len(self._left))
+        passing = (
+            () if not self._points else np.array([*self.space.codes, *self.space.fit.prepared.codes.get(self.space.link.variable, ())])
+        )
+        for number, share in self._points:
+            numbers = np.broadcast_to(number, len(total))
+            obeys = np.isnan(numbers) | np.isin(numbers, passing) | ((self._low <= numbers) & (numbers <= self._high))
+            total += share * (self.space.hold(sets, numbers) & obeys)
+        if self._values is not None or self._levels is not None:
+            total[self._rows] += self._left[self._rows] * self._value_mass(self._ordered(sets))
+        return np.asarray(np.clip(total / self._obeying, 0.0, 1.0))
+
+    def _ordered(self, sets: Sets) -> Sets:
+        """The sets as far as orders leave them."""
+        if not self._is_ordered:
+            return sets
+        return self.space.sets(np.maximum(sets.first, self._low), np.minimum(sets.last, self._high), sets.apart, sets.missing)
+
+    def _value_mass(self, sets: Sets) -> np.ndarray:
+        """Of amounts or levels, for the records that reach them, (m,)."""
+        rows, ends = self._rows, sets.ends
+        if self._levels is not None:
+            codes = np.arange(self._levels.shape[1])
+            inside = (ends.lower[rows, None] <= codes) & (codes <= ends.upper[rows, None]) & ~ends.empty[rows, None]
+            return np.asarray((self._levels * inside).sum(axis=1))
+        whole = len(rows) == len(self._left)
+        lower, upper = (ends.lower, ends.upper) if whole else (ends.lower[rows], ends.upper[rows])
+        mass = np.where(ends.empty[rows], 0.0, self._asked(lower, upper))
+        for sign, low, high in sets.besides:
+            mass = mass + sign[rows] * self._asked(np.full(len(rows), low), np.full(len(rows), high))
+        return np.asarray(np.maximum(mass, 0.0))
+
+    def _asked(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+        return np.asarray(self._values.mass(lower, upper), dtype=float)  # type: ignore[union-attr]
+
+
+def laws(spaces: Sequence[Space], frame: pd.DataFrame, thetas: Thetas) -> Iterator[Law]:
+    """The laws of some variables of one dataset, in the order of the sequence, each given the dataset's own values before it."""
+    fit, wanted = spaces[0].fit, {space.link.variable: space for space in spaces}
+    encoded = dict(fit.prepared.encoded)
+    for link in fit.prepared.links:
+        if link.variable in wanted:
+            yield Law(wanted[link.variable], frame, encoded, thetas)
+        recipe = fit.prepared.recipes.get(link.variable)
+        if recipe is not None:
+            encoded[link.variable] = recipe.table(frame[link.variable])
+
+
+def not_in_closed_form(fit: Fit, variables: Collection[str], rng: np.random.Generator, precision: Precision = None) -> dict[str, str]:
+    """Which variables' laws are not known in closed form, and why.
+
+    A model gives no masses; a rule other than an order is kept by drawing again; or records are drawn again whole, since implications or
+    sums leave a later variable no value, which changes the law of those before it.
+    """
+    why, links = dict[str, str](), fit.prepared.links
+    for link in links:
+        silent = [block.name for block in link.blocks if not gives_mass(fit.blocks[block.name])]
+        checked = fit.prepared.rules.redrawn(link.variable, not link.levels)
+        if silent:
+            why[link.variable] = f"the model of {silent[0]!r} gives no masses"
+        elif not all(isinstance(rule, Order | Structure) for rule in checked):
+            why[link.variable] = "a rule is kept by drawing again, and its share is not known"
+    last = _last_drawn_again(fit, rng, precision)
+    for link in links[: last + 1]:
+        why.setdefault(link.variable, f"rules of {links[last].variable!r} have records drawn again whole")
+    return {variable: reason for variable, reason in why.items() if variable in variables}
+
+
+def _last_drawn_again(fit: Fit, rng: np.random.Generator, precision: Precision) -> int:
+    """The place of the last variable to which rules leave some record no value, in twenty datasets; -1 where there is none."""
+    links = fit.prepared.links
+    if all(link.decider is None for link in links):
+        return -1
+    last, sizes = -1, fit.sizes
+    for _ in range(_LOOKED_AT):
+        thetas = fit.thetas(int(rng.integers(sizes["chain"])), int(rng.integers(sizes["draw"])))
+        frame, encoded = fit.confidential.assign(), dict(fit.prepared.encoded)
+        for place, link in enumerate(links):
+            stuck: list[np.ndarray] = []
+            values = fit.drawing.drawn(link, frame, encoded, thetas, rng, precision, None, stuck)
+            fit.drawing.put(link, values, frame, encoded)
+            last = max(last, place) if stuck else last
+    return last

@@ -1,0 +1,214 @@
+"""Copies of true values are refused whatever a fit's densities say, and clean fits of every kind of variable are not."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from laplace_fit import laplace_fit
+from planted import LEAKS, RARE, leaking
+
+import riskweighted as rw
+from riskweighted.disclosure.copying import copy_tests
+from riskweighted.intruder.world import make_world
+from riskweighted.sampling.isolation import check_independent
+
+N, L = 200, 20
+LINEAR = ("linear-regression", {"transform": "log"})
+
+
+def people(kind, seed=1, n=N):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"region": rng.choice(list("abcd"), n), "age": rng.choice([1, 2, 3], n)})
+    income = np.exp(9 + 0.3 * (frame["region"] == "a") + 0.2 * frame["age"] + 0.5 * rng.standard_normal(n))
+    made = {
+        "whole": lambda: np.rint(income),
+        "real": lambda: income,
+        "single": lambda: (income / 1000).round(2).astype(np.float32),
+        "heaped": lambda: np.where(rng.random(n) < 0.5, income.round(-3) + 1000, np.rint(income)),
+        "zeros": lambda: np.where(rng.random(n) < 0.15, 0.0, np.where(rng.random(n) < 0.1, -8.0, np.rint(income))),
+        "counts": lambda: rng.poisson(3 * frame["age"]),
+        "levels": lambda: rng.choice(list("uvw"), n, p=[0.5, 0.3, 0.2]),
+    }
+    return frame.assign(income=made[kind]())
+
+
+def fitted(model, settings, kind, seed=1, draws=100, n=N):
+    return laplace_fit(rw.load_synthesizer(model)("income ~ C(region) + C(age)", **settings), people(kind, seed, n), draws=draws, seed=seed)
+
+
+def judged(fit, *, precision=None, seed=1, codes=(), draws=100):
+    scenario = rw.Scenario(known=["region", "age"], synthetic="income", radius=0.2, codes={"income": list(codes)} if codes else {})
+    datasets, places = fit.synthesize(L, random_seed=seed, precision=precision), fit.places(L, random_seed=seed)
+    return copy_tests(fit, make_world(fit.confidential, scenario), datasets, places, precision, draws=draws, random_seed=seed)
+
+
+CLEAN = {
+    "linear": (*LINEAR, "whole", None, ()),
+    "no precision": (*LINEAR, "real", None, ()),
+    "single precision": (*LINEAR, "single", None, ()),
+    "coarse": (*LINEAR, "whole", 500.0, ()),
+    "bounded": ("linear-regression", {"transform": "log", "support": (50, 400_000)}, "whole", 1000.0, ()),
+    "heaped": ("transformation", {}, "heaped", None, ()),
+    "coarse heaped": ("transformation", {}, "heaped", 1000.0, ()),
+    "mixture": ("normal-mixture", {"components": 2, "transform": "log"}, "whole", None, ()),
+    "two parts": ("two-part", {"codes": (-8,)}, "zeros", None, ()),
+    "codes": ("two-part", {"codes": (-8,)}, "zeros", 100.0, (-8,)),
+    "counts": ("negative-binomial", {"components": 1}, "counts", None, ()),
+    "levels": ("multinomial", {}, "levels", None, ()),
+}
+
+
+@pytest.mark.parametrize("case", CLEAN.values(), ids=CLEAN)
+def test_a_clean_fit_of_any_kind_is_not_refused(case):
+    model, settings, kind, precision, codes = case
+    found = judged(fitted(model, settings, kind), precision=precision, codes=codes, draws=20)
+    assert (found.broken, found.untold) == ((), ())
+    assert set(found.table["verdict"]) == {"pass"}
+
+
+PLANTED = {
+    "linear": (*LINEAR, "whole"),
+    "heaped": ("transformation", {}, "heaped"),
+    "mixture": ("normal-mixture", {"components": 2, "transform": "log"}, "whole"),
+}
+
+
+@pytest.mark.parametrize("name", LEAKS)
+@pytest.mark.parametrize("model", ["linear", *(pytest.param(name, marks=pytest.mark.long) for name in ("heaped", "mixture"))])
+def test_a_plant_that_permuting_the_target_does_not_move_is_refused(model, name):
+    """What a class keeps elsewhere is the same whatever data it is prepared of: before, nothing saw it."""
+    fit = leaking(fitted(*PLANTED[model], draws=L), LEAKS[name])
+    check_independent(fit.block.synthesizer, fit.block.prepared, [fit.draw(0, 0), fit.draw(0, 1)], fit.confidential)
+    found = judged(fit, draws=0)
+    assert found.broken
+    assert {broken.rule for broken in found.broken} == {"copies"}
+    assert not any(broken.warning for broken in found.broken)
+
+
+def test_a_leak_at_a_tenth_of_the_draws_is_seen_in_what_another_run_would_release():
+    fit = leaking(fitted(*LINEAR, "whole", draws=200), RARE["top 1 % within a tenth"], 0.1)
+    leaks = [place for place in fit.places(200, random_seed=1) if fit.block.synthesizer.leaks(fit.draw(*place[0]))]
+    assert 5 < len(leaks) < 40
+    scenario = rw.Scenario(known=["region", "age"], synthetic="income", radius=0.2)
+    clean = [place for place in fit.places(200, random_seed=1) if place not in leaks][:L]
+    datasets = [fit.released(fit.draw(*place[0]), np.random.default_rng(number)) for number, place in enumerate(clean)]
+    found = copy_tests(fit, make_world(fit.confidential, scenario), datasets, clean, draws=200, random_seed=1)
+    table = found.table.set_index("datasets")
+    assert (table.loc["as they leave", "verdict"] == "pass").all()
+    assert (table.loc["other draws", "verdict"] == "refuse").any()
+
+
+def test_what_is_found_says_no_value_and_no_record():
+    fit = leaking(fitted(*LINEAR, "whole", draws=L), LEAKS["top 3 copied"])
+    said = " ".join(broken.text for broken in judged(fit, draws=0).broken)
+    richest = np.sort(fit.confidential["income"])[-3:]
+    assert not any(f"{value:.0f}" in said for value in richest)
+
+
+def test_masses_that_are_stated_too_large_are_not_judged(monkeypatch):
+    """Copies twice as far out as the masses say are too few near the truth, or no uniform numbers of their distribution."""
+    records = type(fitted(*LINEAR, "whole", draws=1).block.distribution(fitted(*LINEAR, "whole", draws=1).draw(0, 0)))
+    stated = records.mass
+    monkeypatch.setattr(records, "mass", lambda self, lower, upper: np.minimum(2 * stated(self, lower, upper), 1.0))
+    found = judged(fitted(*LINEAR, "whole", draws=L), draws=0)
+    assert "not judged" in set(found.table["verdict"])
+    assert found.broken or found.untold
+
+
+def test_a_model_without_masses_is_not_judged(monkeypatch):
+    fit = fitted(*LINEAR, "whole", draws=L)
+    monkeypatch.delattr(type(fit.block.distribution(fit.draw(0, 0))), "mass")
+    found = judged(fit, draws=0)
+    assert found.broken == ()
+    assert "no masses" in found.untold[0]
+    assert len(found.table) == 0
+
+
+def test_the_places_are_those_that_datasets_are_made_from():
+    fit = fitted(*LINEAR, "whole", draws=50)
+    places, datasets = fit.places(5, random_seed=4), fit.synthesize(5, random_seed=4)
+    seeds = np.random.SeedSequence(4)
+    seeds.spawn(1)
+    for place, dataset, seed in zip(places, datasets, seeds.spawn(5), strict=True):
+        pd.testing.assert_frame_equal(fit.released(fit.draw(*place[0]), np.random.default_rng(seed)), dataset)
+
+
+def chain(kind, seed=1, n=250):
+    rng = np.random.default_rng(seed)
+    edu, work = rng.choice(list("xyz"), n), rng.random(n) < 0.7
+    income, rent = (np.rint(np.exp(size + spread * rng.standard_normal(n))) for size, spread in ((7, 0.5), (6.3, 0.4)))
+    data = pd.DataFrame({"region": rng.choice(list("abcd"), n), "edu": edu, "income": income, "work": work, "rent": rent})
+    data.loc[rng.random(n) < 0.1, "income"] = np.nan
+    data.loc[rng.random(n) < 0.1, "income"] = -8.0
+    data["hours"] = np.where(work, rng.integers(5, 50, n), 0).astype(float)
+    settings = {"income": {"model": "linear-regression", "transform": "log", "codes": [-8]}}
+    settings |= {"hours": {"model": "linear-regression", "when": "work == true", "otherwise": 0}, "rent": {"model": "transformation"}}
+    variables, rules = ["edu", "income", "work", "hours"], {}
+    if kind == "order":
+        data["rent"] = np.where(data["income"] > 0, np.minimum(rent, income), rent)
+        variables, rules = ["income", "rent"], {"order": [("rent", "income")]}
+    elif kind == "stuck":
+        data.loc[data["rent"] > 900, "work"] = False
+        data.loc[(data["edu"] == "x") & ~data["work"], "edu"] = "y"
+        variables, rules = ["edu", "rent", "work"], {"implied": [("edu == 'x'", "work == true"), ("rent > 900", "work == false")]}
+    own = {name: settings[name] for name in variables if name in settings}
+    declared = rw.load_synthesizer("sequential")(variables, predictors=["region"], settings=own, **rules)
+    return laplace_fit(declared, data, draws=L, seed=seed)
+
+
+def judged_chain(fit, datasets=None):
+    codes = {"income": [-8]} if "income" in fit.variables else {}
+    world = make_world(fit.confidential, rw.Scenario(known=["region"], synthetic=list(fit.variables), codes=codes))
+    datasets = fit.synthesize(L, random_seed=1) if datasets is None else datasets
+    return copy_tests(fit, world, datasets, fit.places(L, random_seed=1), draws=0, random_seed=1)
+
+
+@pytest.mark.parametrize("kind", ["plain", pytest.param("order", marks=pytest.mark.slow)])
+def test_a_chain_is_judged_variable_by_variable(kind):
+    fit = chain(kind)
+    found = judged_chain(fit)
+    assert (found.broken, found.untold) == ((), ())
+    assert set(found.table["variable"]) == set(fit.variables)
+    datasets = fit.synthesize(L, random_seed=1)
+    truth = fit.confidential["income"]
+    rows = truth.nlargest(3).index
+    for frame in datasets:
+        frame.loc[rows, "income"] = truth[rows]
+    if kind == "plain":
+        broken = judged_chain(fit, datasets).broken
+        assert {"'income'"} <= {broken.text.split()[2] for broken in broken}
+
+
+@pytest.mark.slow
+def test_orders_are_divided_out():
+    """Rent at most income: undivided, fewer copies would be expected than there are."""
+    from riskweighted.risk.law import Space, laws
+
+    fit, found, mass, variance = chain("order"), 0, 0.0, 0.0
+    link = fit.prepared.links[1]
+    space = Space(fit, link)
+    truth = space.read(fit.confidential["rent"])
+    sets, undivided = space.around(truth, 0.3 * truth), 0.0
+    for place, frame in zip(fit.places(L, random_seed=1), fit.synthesize(L, random_seed=1), strict=True):
+        (law,) = laws([space], frame, fit.thetas_at(place))
+        each = law.mass(sets)
+        found, mass, variance = (
+            found + space.hold(sets, space.read(frame["rent"])).sum(),
+            mass + each.sum(),
+            variance + (each * (1 - each)).sum(),
+        )
+        undivided += (each * law._obeying).sum()
+    assert abs(found - mass) < 4 * np.sqrt(variance)
+    assert undivided < mass - 20
+
+
+def test_records_that_are_drawn_again_whole_are_not_judged():
+    found = judged_chain(chain("stuck"))
+    assert found.broken == ()
+    assert len(found.untold) == 3
+    assert all("drawn again whole" in untold for untold in found.untold)
+
+
+@pytest.mark.long
+def test_clean_fits_are_refused_as_rarely_as_stated():
+    refused = [bool(judged(fitted(*LINEAR, "whole", seed), seed=seed, draws=100).broken) for seed in range(100)]
+    assert sum(refused) <= 2
