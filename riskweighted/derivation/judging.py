@@ -41,6 +41,7 @@ _PREDICTED_GAIN = 0.25
 _TOLD_ANYWAY = 0.9  # of the records: a base from which a prediction says nothing
 _HALF = 0.5  # of the records that the pattern may tell where recovery is judged
 _NARROWER, _TIMES = 1.5, 12  # by which the reach is divided, and how often at most
+_ROUND_OFF = 1e-9  # of a reach
 _PER_PATTERN = 10  # records from which a pattern has a best guess of its own
 
 
@@ -172,7 +173,7 @@ def _told_by(groups: np.ndarray, y: np.ndarray, reach: np.ndarray, fold: np.ndar
         for start, end in zip(starts, np.append(starts[1:], len(codes)), strict=True):
             if end - start >= _PER_PATTERN:
                 best[codes[start]] = _most_within_reach(values[start:end], off[start:end])
-        hit[test] = np.abs(best[groups[test]] - y[test]) <= reach[test]
+        hit[test] = np.abs(best[groups[test]] - y[test]) <= reach[test] * (1 + _ROUND_OFF)
     return float(hit.mean())
 
 

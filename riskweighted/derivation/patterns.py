@@ -11,7 +11,7 @@ import numpy as np
 
 from riskweighted.common.ranks import neighbours_apart
 from riskweighted.derivation.columns import LEAST, MOST_LEVELS, Columns
-from riskweighted.derivation.judging import COARSENING, EXACT, ORDER, RECOVERED, REFUSE, WARN, Amounts, Finding, gain, lower_limit
+from riskweighted.derivation.judging import COARSENING, EXACT, FEWEST, ORDER, RECOVERED, REFUSE, WARN, Amounts, Finding, gain, lower_limit
 from riskweighted.derivation.predictions import by_four, by_neighbours
 
 __all__ = ["findings_within_patterns"]
@@ -42,31 +42,39 @@ class _Statistic(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Grouping:
-    """Groups of n records: ``codes`` (n,) from 0; ``rows``, those in groups of three and more, by group and amount; ``rank`` (n,) of the
-    amount within its group; ``by_amount`` (n,), equal amounts in a random order."""
+    """Groups of n records, ``codes`` (n,) from 0; ``by_amount`` (n,): the records in the order of their amounts, equal ones in a random
+    order; ``alike`` (n,): codes of equal amounts.
+
+    Of equal amounts in a group one record is looked at: a property of a firm, which all of its records hold, is told by other properties
+    of it once.
+    """
 
     codes: np.ndarray
     by_amount: np.ndarray
+    alike: np.ndarray
 
     @cached_property
-    def _ordered(self) -> np.ndarray:
-        return np.asarray(self.by_amount[np.argsort(self.codes[self.by_amount], kind="stable")])
+    def _different(self) -> np.ndarray:
+        """One record of each amount of each group, by group and amount."""
+        ordered = self.by_amount[np.argsort(self.codes[self.by_amount], kind="stable")]
+        first = (np.diff(self.codes[ordered], prepend=-1) != 0) | (np.diff(self.alike[ordered], prepend=-1) != 0)
+        return np.asarray(ordered[first])
 
     @cached_property
     def sizes(self) -> np.ndarray:
-        """Of each group."""
-        return np.bincount(self.codes)
+        """Different amounts of each group."""
+        return np.bincount(self.codes[self._different], minlength=int(self.codes.max()) + 1)
 
     @cached_property
     def rows(self) -> np.ndarray:
-        """In groups that are large enough."""
-        return np.asarray(self._ordered[self.sizes[self.codes[self._ordered]] >= _SMALLEST])
+        """Those in groups that are large enough."""
+        return np.asarray(self._different[self.sizes[self.codes[self._different]] >= _SMALLEST])
 
     @cached_property
     def rank(self) -> np.ndarray:
-        """From 0."""
-        rank = np.empty(len(self.codes), dtype=np.int64)
-        rank[self._ordered] = np.arange(len(rank)) - np.repeat(np.cumsum(self.sizes) - self.sizes, self.sizes)
+        """Of the amount in its group, from 0; -1 for records that are not looked at."""
+        rank = np.full(len(self.codes), -1)
+        rank[self._different] = np.arange(len(self._different)) - np.repeat(np.cumsum(self.sizes) - self.sizes, self.sizes)
         return rank
 
     def bands(self, levels: np.ndarray) -> _Statistic:
@@ -101,7 +109,7 @@ class _Grouping:
         grouping = self if len(by_column) == len(self.codes) else self._where(by_column)
         codes = grouping.codes[by_column]
         rows = by_column[np.argsort(codes, kind="stable")]
-        rows = rows[grouping.sizes[grouping.codes[rows]] >= _SMALLEST]
+        rows = rows[(grouping.rank[rows] >= 0) & (grouping.sizes[grouping.codes[rows]] >= _SMALLEST)]
         apart = neighbours_apart(grouping.rank[rows], grouping.codes[rows])
         mean, least = apart.expected / apart.steps, len(apart.steps)
         variance = float((apart.variance / apart.steps**2).sum())
@@ -112,7 +120,7 @@ class _Grouping:
         """The records that have a value in groups apart from the others."""
         lacking = np.ones(len(self.codes), dtype=np.int64)
         lacking[present] = 0
-        return _Grouping(_codes(2 * self.codes.astype(np.int64) + lacking), self.by_amount)
+        return _Grouping(_codes(2 * self.codes.astype(np.int64) + lacking), self.by_amount, self.alike)
 
 
 def _statistic(expected: float, value: float, least: float, variance: float, room: float) -> _Statistic:
@@ -142,6 +150,12 @@ class _Sample:
         return self._in_order(self.amounts.y)
 
     @cached_property
+    def _alike(self) -> np.ndarray:
+        """Codes of equal amounts; of an amount of few values all records count."""
+        values, codes = np.unique(self.amounts.y, return_inverse=True)
+        return np.asarray(codes if len(values) >= FEWEST else np.arange(len(codes)))
+
+    @cached_property
     def by_column(self) -> dict[str, np.ndarray]:
         """The records that have a number in the order of each column of numbers of several values, equal ones in a random order."""
         numbers = {name: values for name, values in self.columns.numbers.items() if self.columns.counts[name] >= _FEWEST_VALUES}
@@ -163,7 +177,7 @@ class _Sample:
             summed = np.zeros(len(self.amounts.y), dtype=np.uint64)
             for name in names:
                 summed += self._marks[name]
-            self.groupings[names] = _Grouping(_codes(summed), self.by_amount)
+            self.groupings[names] = _Grouping(_codes(summed), self.by_amount, self._alike)
         return self.groupings[names]
 
 
