@@ -54,10 +54,10 @@ def derived(
     """Return how columns that leave unaltered tell a sensitive variable, before anything is fitted (METHODS section 13).
 
     A column that is the variable in other units, its sum with another one, its order, or its bands makes every synthetic value of it
-    idle. Looked for are any function of one column, also within the levels of another; sums and products of any number of columns; any
-    function of two combined (sum, difference, product, ratio, maximum, minimum); one ratio or difference that many records share; levels
-    that are intervals of it; and what tells its zeros, missing values, special codes, or a level. No prediction of a record uses its own
-    value.
+    idle. Looked for are any function of one column; sums and products of any number of columns; any function of two combined (sum,
+    difference, product, ratio, maximum, minimum); one ratio or difference that many records share; what tells its zeros, missing values,
+    special codes, or a level; and, within the records that agree in other columns (the known ones, all of few levels, each, each two),
+    levels of any code that are intervals of it, its order, and functions of one column. No prediction of a record uses its own value.
 
     Parameters
     ----------
@@ -81,11 +81,13 @@ def derived(
     Returns
     -------
     DataFrame
-        A row for each relation: ``target``, ``columns`` (a tuple), ``rule``, ``relation`` in words, ``recovered`` (the share of the records
-        for which the target is told, to a percent), ``base`` (the share without these columns), ``verdict``. Rules: "exact" (a relation
-        holds for a tenth of the records and more), "recovered" (four fifths within the radius, and three quarters of what the base
-        misses), "coarsening", "status", each with the verdict "refuse"; "predicted" (a quarter of what the base misses): "warn". No value
-        of the data is in it.
+        A row for each relation: ``target``, ``columns`` (a tuple), ``rule``, ``relation`` in words, ``recovered`` (the share of the
+        records for which the target is told, to a percent), ``base`` (the share without these columns, by the same standard), ``verdict``.
+        Refused ("refuse"): "exact" (a relation holds for a tenth of the records and more, and half of what the base misses), "recovered"
+        (within a radius at which the known pattern tells half at most), "order", "coarsening", "status". Warned of ("warn"): "coarsening"
+        by two levels that tell less than half, "universe" (who is not asked: to be stated as ``when``), "predicted" (a quarter of what the
+        base misses), and, without columns, a base from which nothing is predicted, and "not judged" (fewer than 40 amounts). No value of
+        the data is in it.
 
     Examples
     --------

