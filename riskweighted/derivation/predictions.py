@@ -33,33 +33,27 @@ def by_neighbours(values: np.ndarray, y: np.ndarray, groups: np.ndarray | None =
 
     This finds any function of the column; within a level two others of the level are taken.
     """
-    order, same = next_to(values, groups, rng=rng)
-    arranged, total, count = y[order], np.zeros(len(y)), np.zeros(len(y))
-    total[1:] += np.where(same, arranged[:-1], 0)
-    total[:-1] += np.where(same, arranged[1:], 0)
-    count[1:] += same
-    count[:-1] += same
-    guess = np.empty(len(y))
-    guess[order] = np.divide(total, count, out=np.full(len(y), np.nan), where=count > 0)
-    return guess
+    return _about(values, y, groups, 1, rng)
 
 
 def by_four(values: np.ndarray, y: np.ndarray, groups: np.ndarray | None = None, *, rng: np.random.Generator) -> np.ndarray:
-    """Return the median of the targets of the two records on either side in the order of a column, (m,), NaN without a neighbour.
+    """Return the median of the targets of the two records on either side, (m,), which stands where some values of the column are wrong."""
+    return _about(values, y, groups, 2, rng)
 
-    It stands where some values of the column are wrong.
-    """
+
+def _about(values: np.ndarray, y: np.ndarray, groups: np.ndarray | None, each: int, rng: np.random.Generator) -> np.ndarray:
+    """The median of as many targets on each side in the order of a column."""
     order, same = next_to(values, groups, rng=rng)
-    arranged = y[order]
-    around = np.full((4, len(y)), np.nan)
-    twice = same[1:] & same[:-1]
-    around[0, 1:], around[1, :-1] = np.where(same, arranged[:-1], np.nan), np.where(same, arranged[1:], np.nan)
-    around[2, 2:], around[3, :-2] = np.where(twice, arranged[:-2], np.nan), np.where(twice, arranged[2:], np.nan)
+    arranged, linked = y[order], same
+    around = np.full((2 * each, len(y)), np.nan)
+    for step in range(1, min(each, len(y) - 1) + 1):
+        linked = same if step == 1 else linked[1:] & same[: 1 - step]
+        around[2 * step - 2, step:] = np.where(linked, arranged[:-step], np.nan)
+        around[2 * step - 1, :-step] = np.where(linked, arranged[step:], np.nan)
     around.sort(axis=0)  # NaN last
-    count = np.isfinite(around).sum(axis=0)
-    every = np.arange(len(y))
+    count, every = np.isfinite(around).sum(axis=0), np.arange(len(y))
     guess = np.empty(len(y))
-    guess[order] = (around[np.maximum(count - 1, 0) // 2, every] + around[count // 2, every]) / 2
+    guess[order] = (around[np.maximum(count - 1, 0) // 2, every] + around[np.minimum(count // 2, 2 * each - 1), every]) / 2
     return guess
 
 
