@@ -29,6 +29,10 @@ from .contract.synthesizer import (
 from .data.variable import Variable as Variable
 from .data.variables import Variables as Variables
 from .derivation.derived import derived as derived
+from .derivation.find import (
+    FoundStructure as FoundStructure,
+    find_structure as find_structure,
+)
 from .design.design import (
     Design as Design,
     build_design as build_design,
@@ -159,10 +163,6 @@ from .sampling.settings import Sampling as Sampling
 from .sequence.fit import Fit as Fit
 from .sequence.fitting import compile_model as compile_model, fit as fit
 from .sequence.saved import load_fit as load_fit
-from .structure.find import (
-    FoundStructure as FoundStructure,
-    find_structure as find_structure,
-)
 from .sweeps.grid import (
     Sweep as Sweep,
     load_sweep as load_sweep,

@@ -1,1 +1,1 @@
-"""Columns that leave unaltered and give a sensitive variable away, alone or together, found before anything is fitted."""
+"""What columns tell of each other before anything is fitted: of a sensitive variable what leaves unaltered, and rules of a file."""

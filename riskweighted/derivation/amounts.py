@@ -1,27 +1,23 @@
-"""Amounts of a target told by columns: by one, by all together, by pairs, by intervals (METHODS section 13)."""
+"""Amounts of a target told by columns: by one, within patterns, by all together, by pairs (METHODS section 13)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
 
-from riskweighted.common.ranks import order_alike
-from riskweighted.derivation.columns import LEAST, MOST_LEVELS, Columns
+from riskweighted.derivation.columns import LEAST, Columns
 from riskweighted.derivation.constants import KINDS, repeats_unmistakable, share_of_one, sharing_pairs
-from riskweighted.derivation.judging import COARSENING, EXACT, RECOVERED, Amounts, Finding
+from riskweighted.derivation.judging import EXACT, PREDICTED, REFUSE, WARN, Amounts, Finding
+from riskweighted.derivation.patterns import findings_within_patterns
 from riskweighted.derivation.predictions import by_neighbours, combined, fitted_by_all, promising_pairs
 
 __all__ = ["findings_of_amounts"]
 
 _SCREENED = 1_000  # records on which pairs are screened
 _MOST_PAIRED = 40  # columns, those of most values
-_BEST_WITHIN = 6  # numbers within groups that are looked at on all records
 _POSITIVE = 0.9  # of the records, where logarithms are fitted
 _MISSING = 0.01  # of the records, from which being missing enters a fit
 _DOES = 0.05  # of the reach, from which a column takes part in a fit
-_SAME_ORDER = 0.99  # rank correlation
-_IMPURE = 0.02  # changes of level between intervals, of the minority's records
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,49 +30,40 @@ class _Search:
     rng: np.random.Generator
 
 
-def findings_of_amounts(amounts: Amounts, columns: Columns, rng: np.random.Generator) -> Iterator[Finding]:
-    """Every relation that tells the amounts, by the rules of PACK section 3; a column that tells them exactly is not looked at again."""
+def findings_of_amounts(amounts: Amounts, columns: Columns, known: Sequence[str], rng: np.random.Generator) -> Iterator[Finding]:
+    """Every relation that tells the amounts; a column that tells them exactly is not looked at again.
+
+    `known`: columns by whose joint values the base guesses.
+    """
     part = rng.choice(len(amounts.y), min(_SCREENED, len(amounts.y)), replace=False)
     search = _Search(amounts, columns, part, rng)
     alone = [finding for finding in _by_one(search) if finding is not None]
     yield from alone
+    if amounts.told_anyway:
+        radius = f"the best guess is within the radius of {100 * amounts.base:.0f} % of the records: no prediction can be judged"
+        yield Finding((), f"{radius}; radius or min_radius is too wide", PREDICTED, amounts.base, amounts.base, WARN)
     exact = {finding.columns[0] for finding in alone if finding.rule == EXACT}
+    refused = {finding.columns[0] for finding in alone if finding.verdict == REFUSE}
+    yield from findings_within_patterns(amounts, columns, known, refused, rng)
     rest = _Search(amounts, columns.without(exact), part, rng)
-    for way in (_within_groups, _by_sum, _by_product, _by_pairs):
+    for way in (_by_sum, _by_product, _by_pairs):
         yield from (finding for finding in way(rest) if finding is not None)
-    yield from _by_intervals(rest)
 
 
 def _by_one(search: _Search) -> Iterator[Finding | None]:
-    """Any function of a number, levels, one order, one ratio or difference, and values that stand there again."""
+    """Any function of a number, levels, one ratio or difference, and values that stand there again."""
     amounts, columns = search.amounts, search.columns
     nothing = np.zeros(len(amounts.y))
     for name, codes in columns.codes.items():
         if name in columns.numbers:
             values = columns.numbers[name]
-            yield _of_number(search, name)
+            yield amounts.judge((name,), "any function of it", by_neighbours(values, amounts.y, rng=search.rng))
             again = repeats_unmistakable(values, amounts.y)
-            yield Finding((name,), "its values stand there again", EXACT, again, amounts.base) if again else None
+            yield Finding((name,), "its values stand there again", EXACT, again, amounts.base_exact) if again else None
         if name not in columns.numbers or name in columns.grouping:
             yield amounts.judge((name,), "its levels", by_neighbours(nothing, amounts.y, codes, rng=search.rng))
         if name in columns.many:
             yield from _constant(search, (name,), columns.many[name], "it")
-
-
-def _of_number(search: _Search, name: str) -> Finding | None:
-    """Any function of a number; and a number of many values in the order of the target, whichever way, where it has one."""
-    guess = by_neighbours(search.columns.numbers[name], search.amounts.y, rng=search.rng)
-    found = search.amounts.judge((name,), "any function of it", guess)
-    present = np.isfinite(search.columns.numbers[name])
-    several = min(len(np.unique(column[present])) for column in (search.columns.numbers[name], search.amounts.y)) >= LEAST
-    if (
-        (found is not None and found.rule == EXACT)
-        or not several
-        or order_alike(search.columns.numbers[name], search.amounts.y) < _SAME_ORDER
-    ):
-        return found
-    within = float((np.abs(guess - search.amounts.y) <= search.amounts.reach).mean())
-    return Finding((name,), "the same order", RECOVERED, within, search.amounts.base)
 
 
 def _constant(search: _Search, names: tuple[str, ...], values: np.ndarray, what: str) -> Iterator[Finding]:
@@ -84,25 +71,8 @@ def _constant(search: _Search, names: tuple[str, ...], values: np.ndarray, what:
     for kind in KINDS:
         share = share_of_one(values, search.amounts.y, kind, search.rng)
         if share > 0:
-            yield Finding(names, f"one {kind} to {what}", EXACT, share, search.amounts.base)
+            yield Finding(names, f"one {kind} to {what}", EXACT, share, search.amounts.base_exact)
             return
-
-
-def _within_groups(search: _Search) -> Iterator[Finding | None]:
-    """A function of a number within each level of another column, such as currencies by region; those that do best on a part."""
-    amounts, columns, part = search.amounts, search.columns, search.part
-    y, reach = amounts.y[part], amounts.reach[part]
-    pairs = [(name, group) for name, group in product(columns.many, columns.grouping) if name != group]
-    scores = []
-    for name, group in pairs:
-        guess = by_neighbours(columns.many[name][part], y, columns.grouping[group][part], rng=search.rng)
-        error = np.abs(guess - y) / reach
-        scores.append([(error <= limit).mean() for limit in (1, 0.05)])
-    if pairs:
-        ranked = np.argsort(-np.array(scores), axis=0, kind="stable")[:_BEST_WITHIN]
-        for name, group in dict.fromkeys(pairs[place] for place in ranked.T.ravel()):
-            guess = by_neighbours(columns.many[name], amounts.y, columns.grouping[group], rng=search.rng)
-            yield amounts.judge((name, group), f"any function of {name} within {group}", guess)
 
 
 def _by_sum(search: _Search) -> Iterator[Finding | None]:
@@ -161,43 +131,3 @@ def _in_words(one: str, other: str, how: str) -> str:
     if how in ("max", "min"):
         return f"{how}({one}, {other})"
     return f"{other} / {one}" if how == "\\" else f"{one} {how} {other}"
-
-
-def _by_intervals(search: _Search) -> Iterator[Finding]:
-    """Columns whose levels, missing values or commonest value are intervals of the target."""
-    for name, codes in search.columns.codes.items():
-        for what, levels in _coarse(codes, search.columns.missing[name]):
-            share = _as_intervals(search.amounts.y, levels)
-            if share > 0:
-                yield Finding((name,), f"{what} are intervals of it", COARSENING, share, search.amounts.base)
-                break
-
-
-def _coarse(codes: np.ndarray, missing: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
-    """A column as few levels: its own, whether it is missing, whether it is the commonest one."""
-    if codes.max() < MOST_LEVELS:
-        yield "its levels", codes
-    if missing.any():
-        yield "its missing and its other values", missing.astype(int)
-    if codes.max() > 1:
-        yield "its commonest and its other values", (codes == np.bincount(codes).argmax()).astype(int)
-
-
-def _as_intervals(y: np.ndarray, codes: np.ndarray) -> float:
-    """The share of the records whose level follows from the interval that their target lies in, if levels are intervals; else 0."""
-    counts = np.bincount(codes)
-    minority, levels = len(y) - int(counts.max()), int((counts > 0).sum())
-    if levels < 2 or minority < LEAST or levels > len(np.unique(y)) / 2:
-        return 0.0
-    changes = _changes(y, codes)
-    return 1 - changes / len(y) if changes <= levels + _IMPURE * minority else 0.0
-
-
-def _changes(y: np.ndarray, codes: np.ndarray) -> int:
-    """How often the level changes along the target, of equal values the commonest level, and how many of these have another one."""
-    values, place = np.unique(y, return_inverse=True)
-    pairs, sizes = np.unique(place * (codes.max() + 1) + codes, return_counts=True)
-    at, level = np.divmod(pairs, codes.max() + 1)
-    first = np.searchsorted(at, np.arange(len(values)))
-    commonest = level[np.lexsort((-sizes, at))][first]
-    return int((np.diff(commonest) != 0).sum()) + len(y) - int(np.maximum.reduceat(sizes, first).sum())

@@ -11,22 +11,33 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import as_floats, holds_numbers, require_columns
 from riskweighted.common.native import Frame, as_pandas
 from riskweighted.derivation.amounts import findings_of_amounts
-from riskweighted.derivation.columns import LEAST, Columns
-from riskweighted.derivation.judging import EXACT, PREDICTED, RECOVERED, STATUS, Amounts, Finding
-from riskweighted.derivation.levels import findings_of_levels, findings_of_status
+from riskweighted.derivation.columns import Columns
+from riskweighted.derivation.judging import (
+    EXACT,
+    FEWEST,
+    NOT_JUDGED,
+    PREDICTED,
+    RECOVERED,
+    REFUSE,
+    STATUS,
+    WARN,
+    Amounts,
+    Finding,
+)
+from riskweighted.derivation.levels import ZEROS, findings_of_levels, findings_of_status
 from riskweighted.intruder.patterns import known_patterns
 
 __all__ = ["COLUMNS", "REFUSE", "WARN", "derived"]
 
 COLUMNS = ("target", "columns", "rule", "relation", "recovered", "base", "verdict")
-REFUSE, WARN = "refuse", "warn"
 _MOST_ROWS = 20_000
 _SEED = 20_000  # the same part of the records every time
 _DIGITS = 2  # of a share
 _MORE = 0.05  # that a second prediction must tell beyond the best one before it
 _LEAST_REACH = 0.01  # of the value: what is that near is told, however small the radius
 _STRENGTH = {EXACT: 2, RECOVERED: 1}
-_WORDS = ("its amounts", "its missing values", "its zeros")
+_MISSING = 1
+_WORDS = ("its amounts", "its missing values", ZEROS)
 
 
 def derived(
@@ -43,10 +54,10 @@ def derived(
     """Return how columns that leave unaltered tell a sensitive variable, before anything is fitted (METHODS section 13).
 
     A column that is the variable in other units, its sum with another one, its order, or its bands makes every synthetic value of it
-    idle. Looked for are any function of one column, also within the levels of another; sums and products of any number of columns; any
-    function of two combined (sum, difference, product, ratio, maximum, minimum); one ratio or difference that many records share; levels
-    that are intervals of it; and what tells its zeros, missing values, special codes, or a level. No prediction of a record uses its own
-    value.
+    idle. Looked for are any function of one column; sums and products of any number of columns; any function of two combined (sum,
+    difference, product, ratio, maximum, minimum); one ratio or difference that many records share; what tells its zeros, missing values,
+    special codes, or a level; and, within the records that agree in other columns (the known ones, all of few levels, each, each two),
+    levels of any code that are intervals of it, its order, and functions of one column. No prediction of a record uses its own value.
 
     Parameters
     ----------
@@ -70,11 +81,13 @@ def derived(
     Returns
     -------
     DataFrame
-        A row for each relation: ``target``, ``columns`` (a tuple), ``rule``, ``relation`` in words, ``recovered`` (the share of the records
-        for which the target is told, to a percent), ``base`` (the share without these columns), ``verdict``. Rules: "exact" (a relation
-        holds for a tenth of the records and more), "recovered" (four fifths within the radius, and three quarters of what the base
-        misses), "coarsening", "status", each with the verdict "refuse"; "predicted" (a quarter of what the base misses): "warn". No value
-        of the data is in it.
+        A row for each relation: ``target``, ``columns`` (a tuple), ``rule``, ``relation`` in words, ``recovered`` (the share of the
+        records for which the target is told, to a percent), ``base`` (the share without these columns, by the same standard), ``verdict``.
+        Refused ("refuse"): "exact" (a relation holds for a tenth of the records and more, and half of what the base misses), "recovered"
+        (within a radius at which the known pattern tells half at most), "order", "coarsening", "status". Warned of ("warn"): "coarsening"
+        by two levels that tell less than half, "universe" (who is not asked: to be stated as ``when``), "predicted" (a quarter of what the
+        base misses), and, without columns, a base from which nothing is predicted, and "not judged" (fewer than 40 amounts). No value of
+        the data is in it.
 
     Examples
     --------
@@ -102,7 +115,7 @@ def derived(
         levels = name in categorical or not holds_numbers(data[name])
         stated = None if levels else np.asarray((codes or {}).get(name, ()), dtype=float)
         with threadpool_limits(1):  # small matrices: several threads would wait for each other
-            rows += [(name, *row) for row in _of_target(data[name], stated, columns, patterns, reach)]
+            rows += [(name, *row) for row in _of_target(data[name], stated, columns, patterns, reach, known)]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
@@ -115,41 +128,71 @@ def _by_target(given: float | Mapping[str, float], what: str, targets: Sequence[
 
 
 def _of_target(
-    column: pd.Series, codes: np.ndarray | None, columns: Columns, patterns: np.ndarray, reach: tuple[float, float]
+    column: pd.Series,
+    codes: np.ndarray | None,
+    columns: Columns,
+    patterns: np.ndarray,
+    reach: tuple[float, float],
+    known: Sequence[str],
 ) -> Iterator[tuple[object, ...]]:
     """The rows of one target; `codes`: None for one of levels."""
     rng = np.random.default_rng(_SEED)
     if codes is None:
-        levels = np.asarray(pd.factorize(column, use_na_sentinel=False)[0])
-        found = list(findings_of_levels(levels, columns.among(np.arange(len(levels))), patterns, rng)) if levels.max() > 0 else []
+        found = list(_of_levels(column, columns, patterns, rng))
     else:
-        found = list(_of_numbers(as_floats(column), codes, columns, patterns, reach, rng))
+        found = list(_of_numbers(as_floats(column), codes, columns, patterns, reach, known, rng))
     for finding in _without_repetition(found):
-        verdict = WARN if finding.rule == PREDICTED else REFUSE
         shares = (round(finding.recovered, _DIGITS), round(finding.base, _DIGITS))
-        yield finding.columns, finding.rule, finding.relation, *shares, verdict
+        yield finding.columns, finding.rule, finding.relation, *shares, finding.verdict
+
+
+def _of_levels(column: pd.Series, columns: Columns, patterns: np.ndarray, rng: np.random.Generator) -> Iterator[Finding]:
+    """What tells levels."""
+    levels = np.asarray(pd.factorize(column, use_na_sentinel=False)[0])
+    if levels.max() == 0:
+        return
+    if len(levels) < FEWEST:
+        yield _too_few(len(levels), "records")
+        return
+    missing = int(levels[column.isna().to_numpy().argmax()]) if column.isna().any() else None
+    yield from findings_of_levels(levels, missing, columns.among(np.arange(len(levels))), patterns, rng)
 
 
 def _of_numbers(
-    values: np.ndarray, codes: np.ndarray, columns: Columns, patterns: np.ndarray, reach: tuple[float, float], rng: np.random.Generator
+    values: np.ndarray,
+    codes: np.ndarray,
+    columns: Columns,
+    patterns: np.ndarray,
+    reach: tuple[float, float],
+    known: Sequence[str],
+    rng: np.random.Generator,
 ) -> Iterator[Finding]:
     """What tells the status of numbers (n,), and what their amounts."""
-    status = np.where(~np.isfinite(values), 1, np.where(values == 0, 2, 0))
+    status = np.where(~np.isfinite(values), _MISSING, np.where(values == 0, 2, 0))
     for number, code in enumerate(codes):
         status[values == code] = len(_WORDS) + number
     words = [*_WORDS, *["one of its special codes"] * len(codes)]
-    yield from findings_of_status(status, columns.among(np.arange(len(values))), words)
+    yield from findings_of_status(status, columns.among(np.arange(len(values))), words, _MISSING)
     rows = np.flatnonzero(status == 0)
     y = values[rows]
-    if len(rows) >= LEAST and np.ptp(y) > 0:
-        within = np.maximum(max(reach[0], _LEAST_REACH) * np.abs(y), reach[1])
-        amounts = Amounts.of(y, within, np.unique(patterns[rows], return_inverse=True)[1], rng)
-        yield from findings_of_amounts(amounts, columns.among(rows), rng)
+    if not len(rows) or np.ptp(y) == 0:
+        return
+    if len(rows) < FEWEST:
+        yield _too_few(len(rows), "amounts")
+        return
+    within = np.maximum(max(reach[0], _LEAST_REACH) * np.abs(y), reach[1])
+    amounts = Amounts.of(y, within, np.unique(patterns[rows], return_inverse=True)[1], rng)
+    yield from findings_of_amounts(amounts, columns.among(rows), known, rng)
+
+
+def _too_few(count: int, what: str) -> Finding:
+    relation = f"{count} {what}, of which no column can be judged: {FEWEST} are needed"
+    return Finding((), relation, NOT_JUDGED, np.nan, np.nan, WARN)
 
 
 def _without_repetition(found: Iterable[Finding]) -> Iterator[Finding]:
     """Each relation once: not what a part of its columns tells as well, and of predictions only those that tell more."""
-    refused = [finding for finding in found if finding.rule != PREDICTED]
+    refused = [finding for finding in found if finding.verdict == REFUSE]
     for finding in refused:
         clearest = max((other for other in refused if other.columns == finding.columns and other.rule == finding.rule), key=_share)
         if clearest is finding and not any(_tells_as_much(other, finding) for other in refused):
@@ -159,8 +202,12 @@ def _without_repetition(found: Iterable[Finding]) -> Iterator[Finding]:
     best = {frozenset(finding.columns): finding for finding in predicted}
     for finding in sorted(best.values(), key=lambda finding: len(finding.columns)):
         refused_alone = any(set(other.columns) <= set(finding.columns) and other.rule in _STRENGTH for other in refused)
-        if not refused_alone and (len(finding.columns) == 1 or finding.recovered > most + _MORE):
-            most = max(most, finding.recovered)
+        if not refused_alone and (len(finding.columns) <= 1 or finding.recovered > most + _MORE):
+            most = max(most, finding.recovered) if finding.columns else most
+            yield finding
+    for finding in found:
+        refused_too = any(other.columns == finding.columns for other in refused)
+        if finding.verdict == WARN and finding.rule != PREDICTED and not refused_too:
             yield finding
 
 

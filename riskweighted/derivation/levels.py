@@ -6,12 +6,15 @@ from itertools import combinations
 import numpy as np
 
 from riskweighted.derivation.columns import LEAST, MOST_LEVELS, Columns
-from riskweighted.derivation.judging import COARSENING, STATUS, Finding, gain, told
+from riskweighted.derivation.judging import COARSENING, STATUS, UNIVERSE, WARN, Finding, gain, told
 from riskweighted.derivation.predictions import COMBINED, combined, next_to
 
-__all__ = ["findings_of_levels", "findings_of_status"]
+__all__ = ["ZEROS", "findings_of_levels", "findings_of_status", "universe_of"]
+
+ZEROS = "its zeros"
 
 _PURE = 0.01  # of the records of a level, or of the minority, that may lie on the wrong side
+_SKIPPED = 0.999  # of the records of a universe that have no value
 _PER_LEVEL = 5  # records of a level, from which it may be told that a column groups levels
 _MOST_PAIRED = 40
 _SCREENED = 1_000
@@ -20,19 +23,64 @@ _BEST = 3
 _PER_CELL = 5  # records in a cell of two columns, on average
 
 
-def findings_of_status(status: np.ndarray, columns: Columns, words: Sequence[str]) -> Iterator[Finding]:
-    """Columns that tell which records have one of the statuses (n,), whole numbers from 0, in words, by levels or an interval of theirs."""
-    several = np.flatnonzero(np.bincount(status) >= LEAST).tolist()
-    for one in [*several[1:], *several[:1]]:
-        has = (status == one).astype(int)
-        minority = min(int(has.sum()), len(has) - int(has.sum()))
-        if minority < LEAST:
-            continue
-        for name in columns.codes:
-            for how, wrong in _ways(columns, name, has):
-                if wrong <= _PURE * minority:
-                    yield Finding((name,), f"{how} {words[one]}", STATUS, 1 - wrong / len(has), 1 - minority / len(has))
-                    break
+def findings_of_status(status: np.ndarray, columns: Columns, words: Sequence[str], missing: int | None) -> Iterator[Finding]:
+    """Columns that tell which records have one of the statuses (n,), whole numbers from 0, in words, by levels or an interval of theirs;
+    and universes: columns that say which records cannot have a value, or none but zero.
+
+    `missing`: the status that stands for missing values. Whom a question is not asked says nothing of an answer: where a universe tells
+    them it is to be declared, and nothing is refused.
+    """
+    for name in columns.codes:
+        asked, part = status, columns
+        universe = None if missing is None else universe_of(columns, name, status == missing)
+        if universe is not None:
+            base = float((status != missing).mean())
+            yield Finding((name,), f"{universe} {words[missing or 0]}", UNIVERSE, 1.0, max(base, 1 - base), WARN)
+            asked, part = status[status != missing], columns.among(np.flatnonzero(status != missing))
+        several = np.flatnonzero(np.bincount(asked, minlength=1) >= LEAST).tolist()
+        for one in [*several[1:], *several[:1]] if name in part.codes else []:
+            has = (asked == one).astype(int)
+            minority = min(int(has.sum()), len(has) - int(has.sum()))
+            if minority < LEAST:
+                continue
+            how, wrong = min(_ways(part, name, has), key=lambda way: way[1])
+            told = wrong <= _PURE * minority
+            skipped = None if told or words[one] != ZEROS else universe_of(part, name, has.astype(bool))
+            if told or skipped is not None:
+                share = 1 - wrong / len(has) if told else 1.0
+                yield Finding((name,), f"{skipped or how} {words[one]}", STATUS, share, 1 - minority / len(has))
+
+
+def universe_of(columns: Columns, name: str, has: np.ndarray) -> str | None:
+    """How a column says which records have a status (n,) of truth, such as being missing, as it does where a question is not asked; None
+    where it does not.
+
+    At some of its levels, or on one side of a number, 99.9 % of the records have the status (of a number all); these are half of those that
+    have it, and of the others half as many as of all, at most. Where the column itself is missing it says nothing.
+    """
+    codes, present = columns.codes[name], ~columns.missing[name]
+    if columns.counts[name] <= MOST_LEVELS:
+        sizes = np.bincount(codes[present], minlength=columns.counts[name])
+        ones = np.bincount(codes[present], has[present], minlength=columns.counts[name])
+        where = ((sizes >= _PER_LEVEL) & (ones >= _SKIPPED * sizes))[codes] & present
+        return "its levels tell" if _is_universe(where, has) else None
+    if name not in columns.numbers:
+        return None
+    values = columns.numbers[name]
+    for sign in (1, -1):
+        others = sign * values[present & ~has & np.isfinite(values)]
+        with np.errstate(invalid="ignore"):
+            where = present & (sign * values < others.min()) if len(others) else np.zeros(len(has), dtype=bool)
+        if _is_universe(where, has):
+            return "an interval of it tells"
+    return None
+
+
+def _is_universe(where: np.ndarray, has: np.ndarray) -> bool:
+    covered = int((where & has).sum())
+    if where.sum() < LEAST or 2 * covered < has.sum() or where.all():
+        return False
+    return bool(has[~where].mean() <= has.mean() / 2)
 
 
 def _ways(columns: Columns, name: str, has: np.ndarray) -> Iterator[tuple[str, int]]:
@@ -55,19 +103,27 @@ def _impure(groups: np.ndarray, has: np.ndarray) -> int:
     return int(np.minimum(ones, sizes - ones).sum())
 
 
-def findings_of_levels(levels: np.ndarray, columns: Columns, patterns: np.ndarray, rng: np.random.Generator) -> Iterator[Finding]:
+def findings_of_levels(
+    levels: np.ndarray, missing: int | None, columns: Columns, patterns: np.ndarray, rng: np.random.Generator
+) -> Iterator[Finding]:
     """Columns that tell the level (n,), whole numbers from 0: one or two of them, by what most other records of their values have, or by
-    the next record in an order; one level alone; and columns whose levels group those of the target."""
+    the next record in an order; one level alone; and columns whose levels group those of the target. `missing`: the level of records
+    without one."""
     fold = rng.permutation(len(levels)) % 2
-    base = float(_by_most(patterns, levels, fold).mean())
+    by_pattern = _by_most(patterns, levels, fold)
+    base = float(by_pattern.mean())
     for name, codes in columns.codes.items():
-        share = float(_by_most(codes, levels, fold).mean())
+        asked = np.ones(len(levels), dtype=bool)
+        if missing is not None and universe_of(columns, name, levels == missing) is not None:
+            asked = levels != missing
+        share, without = (float(hit[asked].mean()) for hit in (_by_most(codes, levels, fold), by_pattern))
         if name in columns.numbers and columns.counts[name] > MOST_LEVELS:
-            share = max(share, _by_next(columns.numbers[name], levels, rng))
-        found = told((name,), "its values tell the level", share, base, len(levels))
+            share = max(share, _by_next(columns.numbers[name][asked], levels[asked], rng))
+        found = told((name,), "its values tell the level", share, without, int(asked.sum()))
         yield from [] if found is None else [found]
-    yield from findings_of_status(levels, columns, ["one of its levels"] * (int(levels.max()) + 1))
-    yield from _by_grouping(levels, columns, base)
+    words = ["its missing values" if level == missing else "one of its levels" for level in range(int(levels.max()) + 1)]
+    yield from findings_of_status(levels, columns, words, missing)
+    yield from _by_grouping(levels, columns, base, fold)
     yield from _by_two(levels, columns, base, fold)
     yield from _by_combined(levels, columns, base, rng)
 
@@ -92,7 +148,7 @@ def _by_next(values: np.ndarray, levels: np.ndarray, rng: np.random.Generator) -
     return float((same & (arranged[1:] == arranged[:-1])).sum() / len(levels))
 
 
-def _by_grouping(levels: np.ndarray, columns: Columns, base: float) -> Iterator[Finding]:
+def _by_grouping(levels: np.ndarray, columns: Columns, base: float, fold: np.ndarray) -> Iterator[Finding]:
     """Columns of which each level of the target, where several records share it, has one value."""
     several = np.bincount(levels)[levels] >= _PER_LEVEL
     if several.sum() < max(LEAST, len(levels) / 2) or len(np.unique(levels[several])) < 3:
@@ -106,7 +162,8 @@ def _by_grouping(levels: np.ndarray, columns: Columns, base: float) -> Iterator[
         wrong = len(of_several) - int(table.reshape(len(kinds), -1).max(axis=1).sum())
         minority = len(of_several) - int(np.bincount(of_several).max())
         if minority >= LEAST and wrong <= _PURE * minority:
-            yield Finding((name,), "its levels are groups of the levels", COARSENING, 1 - wrong / len(of_several), base)
+            share = float(_by_most(codes, levels, fold).mean())
+            yield Finding((name,), "its levels are groups of the levels", COARSENING, share, base)
 
 
 def _by_two(levels: np.ndarray, columns: Columns, base: float, fold: np.ndarray) -> Iterator[Finding]:

@@ -5,7 +5,7 @@ from itertools import combinations
 
 import numpy as np
 
-__all__ = ["COMBINED", "by_neighbours", "combined", "exchanged", "fitted_by_all", "next_to", "promising_pairs"]
+__all__ = ["COMBINED", "by_four", "by_neighbours", "combined", "exchanged", "fitted_by_all", "next_to", "promising_pairs"]
 
 _REWEIGHTINGS = 25  # of least squares, until they are least absolute deviations
 _STANDARDS = (1, 0.25, 0.05)  # of the reach
@@ -33,14 +33,27 @@ def by_neighbours(values: np.ndarray, y: np.ndarray, groups: np.ndarray | None =
 
     This finds any function of the column; within a level two others of the level are taken.
     """
+    return _about(values, y, groups, 1, rng)
+
+
+def by_four(values: np.ndarray, y: np.ndarray, groups: np.ndarray | None = None, *, rng: np.random.Generator) -> np.ndarray:
+    """Return the median of the targets of the two records on either side, (m,), which stands where some values of the column are wrong."""
+    return _about(values, y, groups, 2, rng)
+
+
+def _about(values: np.ndarray, y: np.ndarray, groups: np.ndarray | None, each: int, rng: np.random.Generator) -> np.ndarray:
+    """The median of as many targets on each side in the order of a column."""
     order, same = next_to(values, groups, rng=rng)
-    arranged, total, count = y[order], np.zeros(len(y)), np.zeros(len(y))
-    total[1:] += np.where(same, arranged[:-1], 0)
-    total[:-1] += np.where(same, arranged[1:], 0)
-    count[1:] += same
-    count[:-1] += same
+    arranged, linked = y[order], same
+    around = np.full((2 * each, len(y)), np.nan)
+    for step in range(1, min(each, len(y) - 1) + 1):
+        linked = same if step == 1 else linked[1:] & same[: 1 - step]
+        around[2 * step - 2, step:] = np.where(linked, arranged[:-step], np.nan)
+        around[2 * step - 1, :-step] = np.where(linked, arranged[step:], np.nan)
+    around.sort(axis=0)  # NaN last
+    count, every = np.isfinite(around).sum(axis=0), np.arange(len(y))
     guess = np.empty(len(y))
-    guess[order] = np.divide(total, count, out=np.full(len(y), np.nan), where=count > 0)
+    guess[order] = (around[np.maximum(count - 1, 0) // 2, every] + around[np.minimum(count // 2, 2 * each - 1), every]) / 2
     return guess
 
 

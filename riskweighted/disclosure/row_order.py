@@ -5,6 +5,7 @@ import pandas as pd
 from scipy import stats
 
 from riskweighted.common.frames import as_floats, holds_numbers
+from riskweighted.common.ranks import neighbours_apart
 
 __all__ = ["UNLIKELY", "in_order", "order_chance"]
 
@@ -55,17 +56,12 @@ def _ranks(numbers: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def _neighbours_chance(ranks: np.ndarray, places: np.ndarray, groups: np.ndarray) -> float:
-    """How likely neighbours within groups are as alike in rank by chance: of a random permutation of m ranks the sum of the m - 1
-    differences between neighbours has mean (m - 1)(m + 1)/3 and variance (m - 2)(m + 1)(4 m - 7)/90.
-    """
-    sizes = np.bincount(groups).astype(float)
+    """How likely neighbours within groups are as alike in rank by chance."""
+    sizes = np.bincount(groups)
     sizes = sizes[sizes > 0]
-    starts = np.repeat(np.cumsum(sizes) - sizes, sizes.astype(np.int64))
     within = np.empty(len(ranks))
-    within[np.lexsort((ranks, groups))] = np.arange(len(ranks)) - starts
+    within[np.lexsort((ranks, groups))] = np.arange(len(ranks)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     order = np.lexsort((places, groups))
-    same = groups[order][1:] == groups[order][:-1]
-    moved = float(np.abs(np.diff(within[order]))[same].sum())
-    expected = float(((sizes - 1) * (sizes + 1) / 3).sum())
-    variance = float(((sizes - 2) * (sizes + 1) * (4 * sizes - 7) / 90)[sizes > 2].sum())
-    return float(stats.norm.sf((expected - moved) / np.sqrt(variance))) if variance else 1.0
+    apart = neighbours_apart(within[order], groups[order])
+    variance = float(apart.variance.sum())
+    return float(stats.norm.sf(float((apart.expected - apart.moved).sum()) / np.sqrt(variance))) if variance else 1.0

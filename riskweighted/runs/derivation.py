@@ -10,7 +10,7 @@ import pandas as pd
 
 from riskweighted.common.errors import DerivedWarning, InputError, listing
 from riskweighted.derivation.derived import REFUSE, derived
-from riskweighted.derivation.judging import COARSENING, STATUS
+from riskweighted.derivation.judging import COARSENING, PREDICTED, STATUS, UNIVERSE
 from riskweighted.runs.file_order import order_told
 from riskweighted.runs.study import AUTO, Study
 
@@ -22,22 +22,41 @@ _LEAVES, _PREDICTS = "release.columns and scenario.known", "the model's formula 
 
 def check_derived(study: Study, confidential: pd.DataFrame) -> None:
     """Refuse columns that give a synthesized variable away and are not declared; warn (`DerivedWarning`) of the declared ones, and of those
-    that predict it best."""
+    that predict it best, of universes, and of variables that cannot be judged."""
     rows = list(_told(study, confidential))
-    best = {row["target"]: row for row in sorted(rows, key=lambda row: float(row["recovered"])) if row["verdict"] != REFUSE}
+    predicted = [row for row in rows if row["rule"] == PREDICTED and row["columns"]]
+    best = {row["target"]: row for row in sorted(predicted, key=lambda row: float(row["recovered"]))}
     for row in rows:
-        if row["verdict"] != REFUSE and row is not best[row["target"]]:
-            continue
-        columns, how = f"{_part(study, row)}, {listing(row['columns'])}", f"{row['target']!r}: {how_told(row)}"
-        if row["verdict"] != REFUSE:
-            message = f"{columns} predicts the synthesized {how}"
-        elif _is_declared(study, row):
-            reasons = "; ".join(dict.fromkeys(study.release.derived[name] for name in row["columns"]))
-            message = f"{columns} gives away the synthesized {how}; declared in release.derived: {reasons}"
-        else:
+        if row["verdict"] == REFUSE and not _is_declared(study, row):
             raise _refusal(study, row)
+    for row in rows:
+        if row["verdict"] == REFUSE:
+            reasons = "; ".join(dict.fromkeys(study.release.derived[name] for name in row["columns"]))
+            message = f"{_named(study, row)} gives away the synthesized {row['target']!r}: {how_told(row)}; "
+            message += f"declared in release.derived: {reasons}"
+        elif row["rule"] != PREDICTED or not row["columns"] or row is best[row["target"]]:
+            message = _remark(study, row)
+        else:
+            continue
         warnings.warn(message, DerivedWarning, stacklevel=3)
     refuse_order(study, confidential)
+
+
+def _named(study: Study, row: Mapping[str, Any]) -> str:
+    """The columns of a row, and what they are to a study."""
+    return f"{_part(study, row)}, {listing(row['columns'])}"
+
+
+def _remark(study: Study, row: Mapping[str, Any]) -> str:
+    """A row of what is not refused, in one sentence."""
+    target = row["target"]
+    if not row["columns"]:
+        return f"{target}: {row['relation']}"
+    if row["rule"] == UNIVERSE:
+        stated = f'if nobody is asked there, a chain may say so: [synthesizer.variables.{target}] when = "..." of {listing(row["columns"])}'
+        return f'{_named(study, row)}: {row["relation"]} of the synthesized {target!r}; {stated}, otherwise = "missing"'
+    does = "predicts" if row["rule"] == PREDICTED else "tells something of"
+    return f"{_named(study, row)} {does} the synthesized {target!r}: {how_told(row)}"
 
 
 def _part(study: Study, row: Mapping[str, Any]) -> str:
@@ -84,7 +103,8 @@ def _refusal(study: Study, row: Mapping[str, Any]) -> InputError:
         return InputError(f"{subject} {'gives' if one else 'together give'} {how}; {taken}")
     doing = ["released unaltered"] * (len(hidden) < len(row["columns"])) + ["read by the model"] * bool(hidden)
     subject += f" {'is' if one else 'are'} to be {' or '.join(doing)}, but {'it gives' if one else 'together they give'} {how}"
-    return InputError(f"{subject}; {_advice(one, doing)}")
+    universe = f'; or, if who is asked is no secret, state it: [synthesizer.variables.{row["target"]}] when = "...", otherwise = ...'
+    return InputError(f"{subject}; {_advice(one, doing)}{universe if row['rule'] == STATUS else ''}")
 
 
 def _advice(one: bool, doing: Sequence[str]) -> str:
@@ -133,7 +153,7 @@ def _told(study: Study, confidential: pd.DataFrame) -> Iterator[dict[str, Any]]:
         categorical=scenario.categorical,
     )
     for row in table.to_dict("records"):
-        if row["rule"] not in (STATUS, COARSENING) or not set(row["columns"]) <= stated.get(row["target"], set()):
+        if row["rule"] not in (STATUS, UNIVERSE, COARSENING) or not set(row["columns"]) <= stated.get(row["target"], set()):
             yield row | {"hidden": hidden}
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
+from riskweighted.derivation.find import MOST_COLUMNS, FoundStructure, find_structure
 from riskweighted.design.design import build_design
 from riskweighted.runs.checked import check_study
 from riskweighted.runs.estimate import Estimate, estimate_run
@@ -14,7 +15,6 @@ from riskweighted.runs.remarks import remarks
 from riskweighted.runs.study import Study
 from riskweighted.sequence.blocks import Block, PreparedSequence
 from riskweighted.sequence.rule_kinds import Implied, Sum
-from riskweighted.structure.find import MOST_COLUMNS, FoundStructure, find_structure
 from riskweighted.weights.margins import world_shift
 from riskweighted.weights.names import is_centred
 

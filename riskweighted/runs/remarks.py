@@ -7,10 +7,10 @@ import pandas as pd
 
 from riskweighted.common.errors import listing
 from riskweighted.data.foreign import takes_name
+from riskweighted.derivation.find import MOST_COLUMNS, FoundStructure, find_structure
 from riskweighted.runs.columns import AMOUNT, IDENTIFIER, Column, look_at
 from riskweighted.runs.study import Study
 from riskweighted.runs.surveyed import surveyed
-from riskweighted.structure.find import MOST_COLUMNS, FoundStructure, find_structure
 
 __all__ = ["known_codes", "likely_codes", "remarks", "with_unstated"]
 

@@ -13,15 +13,15 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.contract.synthesizer import chain_names, load_synthesizer, synthesizer_names
+from riskweighted.derivation.find import MOST_COLUMNS, find_structure
+from riskweighted.derivation.rules import Finding
+from riskweighted.derivation.states import quoted as written
 from riskweighted.runs.bounds import FoundBounds, default_bounds
 from riskweighted.runs.columns import AMOUNT, LEVELS, Column, skewness
 from riskweighted.runs.mixtures import Mixture, suggest_mixture
 from riskweighted.runs.roles import giving_away, known_of, likely_target, most_columns, patterns_of, predictors_of
 from riskweighted.runs.surveyed import Surveyed, surveyed
 from riskweighted.sequence.declared import Chain
-from riskweighted.structure.columns import quoted as written
-from riskweighted.structure.find import MOST_COLUMNS, find_structure
-from riskweighted.structure.findings import Finding
 from riskweighted.weights.names import UNWEIGHTED
 
 __all__ = ["Suggestion", "suggest", "with_fewer"]

@@ -7,9 +7,9 @@ import pandas as pd
 
 from riskweighted.common.checks import is_number
 from riskweighted.common.errors import InputError
+from riskweighted.derivation.orders import holds_sum
 from riskweighted.design.distinct import by_distinct
 from riskweighted.sequence.conditions import Condition, cells_of, shown
-from riskweighted.structure.orders import holds_sum
 
 __all__ = ["Forbidden", "Implied", "Order", "Rule", "Structure", "Sum"]
 

@@ -9,9 +9,9 @@ import pytest
 from agency_file import CHAIN, agency_file
 
 from riskweighted.common.settings import as_toml
+from riskweighted.derivation.find import find_structure
 from riskweighted.runs import plan, remarks
 from riskweighted.runs.study import load_study
-from riskweighted.structure.find import find_structure
 
 AT_MOST, TRIES = 5.0, 3  # processor seconds, also of a machine that works on other things besides
 STUDY = {

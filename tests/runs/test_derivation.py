@@ -157,6 +157,31 @@ def test_what_a_rule_states_is_a_declaration():
     silent(study(synthesizer=chain | stated, release=leaving), data)
 
 
+def test_a_universe_is_proposed_and_a_study_that_states_it_is_silent():
+    data = people().assign(works=np.where(np.arange(N) % 4 > 0, "yes", "no"))
+    data["income"] = data["income"].where(data["works"] == "yes")
+    chain = {"name": "sequential", "predictors": ["sex"]}
+    leaving = {"L": 2, "columns": ["works"]}
+    with pytest.warns(DerivedWarning, match=r"works': its levels tell its missing values .*\[synthesizer.variables.income\] when"):
+        check_study(study(synthesizer=chain, release=leaving), data)
+    silent(study(synthesizer=chain | {"variables": {"income": {"when": "works == 'yes'", "otherwise": "missing"}}}, release=leaving), data)
+
+
+def test_what_cannot_be_judged_is_said():
+    with pytest.warns(DerivedWarning, match="income: 30 amounts, of which no column can be judged"):
+        check_study(study(), people().head(30))
+    near = 1_000 + np.random.default_rng(1).normal(0, 50, N).round(2)
+    with pytest.warns(DerivedWarning, match="income: the best guess is within the radius of 99 % .* radius or min_radius is too wide"):
+        check_study(study(scenario={"known": ["sex"], "synthetic": "income", "radius": 0.5}), people().assign(income=near))
+
+
+def test_bands_within_the_known_pattern_are_refused_with_what_they_are_told_with():
+    data = people()
+    data["band"] = data.groupby("sex")["income"].transform(lambda income: pd.qcut(income.rank(), 4, labels=False))
+    with pytest.raises(InputError, match=r"the column 'band' .*its levels are intervals of it.*leave it out of"):
+        check_study(study(release={"L": 2, "columns": ["band"]}), data)
+
+
 def test_a_first_study_holds_no_such_column():
     data = people()
     told = suggest(data, look_at(data), ("income",))

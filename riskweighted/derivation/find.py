@@ -10,11 +10,11 @@ import pandas as pd
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
 from riskweighted.common.native import Frame, as_pandas
-from riskweighted.structure.columns import Looked, look
-from riskweighted.structure.findings import Finding
-from riskweighted.structure.orders import orders, sums
-from riskweighted.structure.recodes import recodes
-from riskweighted.structure.statuses import implications
+from riskweighted.derivation.orders import orders, sums
+from riskweighted.derivation.recodes import recodes
+from riskweighted.derivation.rules import Finding
+from riskweighted.derivation.states import Looked, look
+from riskweighted.derivation.statuses import implications
 
 __all__ = ["MOST_COLUMNS", "FoundStructure", "find_structure"]
 

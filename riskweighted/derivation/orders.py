@@ -4,9 +4,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from riskweighted.structure.chance import LEAST, few_enough, log_chance_of_order, surprising
-from riskweighted.structure.columns import Looked, quoted
-from riskweighted.structure.findings import Finding
+from riskweighted.derivation.rules import LEAST, Finding, few_enough, log_chance_of_order, surprising
+from riskweighted.derivation.states import Looked, quoted
 
 __all__ = ["holds_sum", "orders", "sums"]
 

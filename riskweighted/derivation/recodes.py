@@ -5,9 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from riskweighted.structure.chance import LEAST, few_enough, surprising
-from riskweighted.structure.columns import AMOUNT, Looked, quoted
-from riskweighted.structure.findings import Declared, Finding
+from riskweighted.derivation.rules import LEAST, Declared, Finding, few_enough, surprising
+from riskweighted.derivation.states import AMOUNT, Looked, quoted
 
 __all__ = ["recodes"]
 

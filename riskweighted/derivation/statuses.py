@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from riskweighted.structure.chance import few_enough, log_chance, surprising
-from riskweighted.structure.columns import Looked
-from riskweighted.structure.findings import Finding
+from riskweighted.derivation.rules import Finding, few_enough, log_chance, surprising
+from riskweighted.derivation.states import Looked
 
 __all__ = ["implications"]
 

@@ -1,14 +1,35 @@
-"""What counts as a rule: enough records that could have broken it, and too few that did for chance (METHODS section 16)."""
+"""One rule that was found, and what counts as one: enough records that could have broken it, and too few that did for chance (METHODS
+section 16)."""
 
 import math
+from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
-__all__ = ["CHANCE", "LEAST", "few_enough", "log_chance", "log_chance_of_order", "surprising"]
+__all__ = ["CHANCE", "LEAST", "Declared", "Finding", "few_enough", "log_chance", "log_chance_of_order", "surprising"]
 
 LEAST = 30  # records that could have broken a rule
 CHANCE = 1e-3  # of one rule or more among all that are looked at, had the columns nothing to do with each other
 _EXCEPTIONS = 1 / 200  # of the records that could have broken it, from which a rule is none; one is always named
+
+Declared = tuple[Literal["implied", "order", "sums"], tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A rule. Confidential: it may name levels and codes.
+
+    ``kind``: "implies", "never", "order", "sum", "copy", "recode" or "bands"; ``columns``; ``text``; ``could``: records that could have
+    broken it; ``exceptions``: those that do; ``declared``: what a chain that keeps it is told, nothing where it cannot be.
+    """
+
+    kind: str
+    columns: tuple[str, ...]
+    text: str
+    could: int
+    exceptions: int
+    declared: tuple[Declared, ...] = field(default=(), repr=False)
 
 
 def few_enough(exceptions: np.ndarray, could: np.ndarray) -> np.ndarray:

@@ -7,9 +7,9 @@ from scipy.stats import binom
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError
+from riskweighted.derivation.find import MOST_COLUMNS
+from riskweighted.derivation.rules import LEAST, log_chance, log_chance_of_order
 from riskweighted.sequence.rules import Rules
-from riskweighted.structure.chance import LEAST, log_chance, log_chance_of_order
-from riskweighted.structure.find import MOST_COLUMNS
 
 pytestmark = pytest.mark.quick
 
