@@ -177,9 +177,10 @@ def _attributed(
     from riskweighted.intruder.world import make_world
 
     world, found = make_world(table, scenario), []
+    with reporter().step("reading folds") as advance:
+        made_of = {name: read_folds(folder, table, progress=advance) for name, folder in given["folds"].items()}
     with reporter().step("measuring disclosure beyond inference") as advance:
         for done, (name, frames) in enumerate(tools.items(), 1):
-            made = read_folds(given["folds"][name], table) if name in given["folds"] else None
             try:
                 if name in asked["unpaired"]:
                     raise PairingError("they are said not to")
@@ -193,7 +194,7 @@ def _attributed(
                     paired,
                     scenario,
                     released=given["released"],
-                    folds=made,
+                    folds=made_of.get(name),
                     random_seed=given["seed"],
                 )
                 told = {"verdict": rows.attrs["verdict"], "why": "; ".join(rows.attrs["reasons"]), "persons": rows.attrs["persons"]}

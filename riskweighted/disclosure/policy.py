@@ -15,6 +15,7 @@ __all__ = [
     "ALIGNED",
     "NOT_JUDGED",
     "NOT_SHOWN",
+    "NOT_SHOWN_WORD",
     "PASS",
     "REFUSE",
     "SHUFFLED",
@@ -29,6 +30,7 @@ __all__ = [
 _READ = read_by(why="the verdict is read off finished tables")
 SHUFFLED, ALIGNED = "shuffled", "aligned"  # how rows leave
 PASS, WARN, REFUSE, NOT_JUDGED = "pass", "warn", "refuse", "not judged"
+NOT_SHOWN_WORD = "not shown"  # of a release of which nothing bad was found, but not that it keeps to the limits either
 NOT_SHOWN, TOO_FEW = "not shown to be small", "records cannot show that it is small"
 _NET, _UNKNOWN = "named", "not_judged"
 _OUTSIDE = {  # what a broken rule comes to, by its limit alone: figures and names of patterns stay inside
@@ -41,6 +43,8 @@ _OUTSIDE = {  # what a broken rule comes to, by its limit alone: figures and nam
     "warn_mean": "mean disclosure beyond inference is above {:g}",
     "warn_isolated": "disclosure of isolated records is above {:g}",
     "warn_largest": "the largest disclosure of one copy is above {:g}",
+    "copied": "values of persons stand in the datasets that do not stand there without these persons",
+    "warn_copied": "values of persons seem to stand in the datasets that do not stand there without these persons",
     _UNKNOWN: "what the datasets give away is not judged",
 }
 

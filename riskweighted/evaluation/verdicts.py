@@ -17,6 +17,7 @@ __all__ = [
     "FAIL",
     "LEAVES",
     "NOT_JUDGED",
+    "NOT_SHOWN",
     "PASS",
     "REFUSE",
     "WARN",
@@ -29,10 +30,10 @@ __all__ = [
     "verdict_table",
 ]
 
-REFUSE, FAIL, NOT_JUDGED, WARN, PASS = "refuse", "fail", "not judged", "warn", "pass"
-WORDS = (REFUSE, FAIL, NOT_JUDGED, WARN, PASS)  # the worst first; not judged is whatever was not measured, which is no pass
+REFUSE, FAIL, NOT_JUDGED, NOT_SHOWN, WARN, PASS = "refuse", "fail", "not judged", "not shown", "warn", "pass"
+WORDS = (REFUSE, FAIL, NOT_JUDGED, NOT_SHOWN, WARN, PASS)  # the worst first; not judged is whatever was not measured, which is no pass
 LEAVES = (WARN, PASS)  # what a release takes
-_RANKS = {REFUSE: 0, FAIL: 0, NOT_JUDGED: 1, WARN: 2}  # of reasons
+_RANKS = {REFUSE: 0, FAIL: 0, NOT_JUDGED: 1, NOT_SHOWN: 1, WARN: 2}  # of reasons
 _DISCLOSED = (beyond.MEAN.key, beyond.HIDDEN.key)
 _FIRST = (*_DISCLOSED, CONVERGED.statistic.key, FITS.statistic.key)  # of reasons: disclosure, then whether the fit can be trusted
 _MOST_TOLD = 0.01  # of the records, of a predictor that is not released

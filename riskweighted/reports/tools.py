@@ -5,16 +5,17 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from riskweighted.evaluation.verdicts import LEAVES, NOT_JUDGED, WORDS
+from riskweighted.evaluation.verdicts import LEAVES, NOT_JUDGED, NOT_SHOWN, WORDS
 
 __all__ = ["ToolVerdict", "reason_and_next", "verdicts_of"]
 
 
+_PACKS = 20  # which show of a file of a few hundred records that it gives away little
 _COPY = "the confidential values with a little noise"
 
 
 class ToolVerdict(NamedTuple):
-    """Whether what a tool made may leave: "pass", "warn", "refuse" or "not judged", its disclosure in figures, and why."""
+    """Whether what a tool made may leave: "pass", "warn", "refuse", "not judged" or "not shown", its disclosure in figures, and why."""
 
     word: str
     figure: str
@@ -34,7 +35,8 @@ def verdicts_of(disclosure: pd.DataFrame) -> dict[str, ToolVerdict]:
 
 
 def reason_and_next(told: Mapping[str, ToolVerdict], folds: str) -> tuple[str, str]:
-    """The largest reason why a tool's files may not leave, and what comes next; both "" where all may. `folds`: the command for folds."""
+    """The largest reason why a tool's files may not leave, and what comes next; both "" where all may. `folds`: the command for folds,
+    which ends with the name of their folder."""
     failing = min(told, key=lambda label: WORDS.index(told[label].word), default=None)
     if failing is None or not told[failing].why:
         return "", ""
@@ -43,4 +45,5 @@ def reason_and_next(told: Mapping[str, ToolVerdict], folds: str) -> tuple[str, s
     step = "fewer datasets or columns, or a tool that follows single records less"
     if told[failing].figure == _COPY:
         step = "another tool: neither fewer datasets nor fewer columns mend a copy"
-    return f"{failing}: {told[failing].why}", folds if told[failing].word == NOT_JUDGED else step
+    following = {NOT_JUDGED: folds, NOT_SHOWN: f"{folds}-of-packs --packs {_PACKS}"}
+    return f"{failing}: {told[failing].why}", following.get(told[failing].word, step)

@@ -1,0 +1,274 @@
+"""Whether persons' values stand in a release of any tool that do not stand in what the tool makes without these persons.
+
+Of a person and a share rho of the reach of its true value, k is the number of the L released files in which some row of the person's
+released pattern holds an amount so near, and m the same of the L files that were made without the person's fold. It does not matter
+whether rows were shuffled. Were nothing used of the person but what the others tell as well, k and m would be alike: four tests ask that
+of everybody, of the ends of the file person by person, of groups, and of single files. An honest tool that is trained once gives L files
+of one fit, whose error all persons share: it is taken from the fits of the folds, each of the persons whom it was trained on.
+
+Amounts only: of levels, and of missing values and codes, that some row of a pattern holds them is no copy.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.stats import hypergeom, nbinom, norm, poisson, t as student
+
+from riskweighted.design.precision import find_precision
+from riskweighted.disclosure.coding import Coding
+from riskweighted.disclosure.policy import NOT_SHOWN_WORD, REFUSE, Broken, DisclosureSettings, judge
+
+__all__ = ["COPIED", "WARN_COPIED", "Present", "fold_tests", "in_words", "present"]
+
+COPIED, WARN_COPIED = "copied", "warn_copied"  # rules
+_REFUSED, _WARNED = 1e-3, 1e-2
+_SHARES = (0.0, 0.05, 0.25, 1.0)  # rho: of the reach of a true value
+_NEAREST = 2  # of these shares: those at which everybody is asked
+_FAR_TAIL, _TAIL_POINTS = 1e-4, 10  # up to which p-values of everybody are counted, and at how many points at most
+_AT_AN_END = 5  # persons, and as many at the other
+_FEWEST_FILES = 3  # more files with the persons of a group than without them, below which nothing is said
+_BEYOND_ANY_FILE = 2  # records by which one file must exceed every file of the folds
+
+
+class Present(NamedTuple):
+    """In which files some row of a person's released pattern is near the person's amount, of n persons.
+
+    ``released`` (n, L): in the released ones; ``without`` (n, L): in those made without the person's fold; ``fits`` (K, n): in what share
+    of the files of each other fold, less the mean of these shares; NaN for the person's own fold.
+    """
+
+    released: np.ndarray
+    without: np.ndarray
+    fits: np.ndarray
+
+    @property
+    def copies(self) -> int:
+        """L."""
+        return int(self.released.shape[1])
+
+    @property
+    def k(self) -> np.ndarray:
+        """In how many released files, (n,)."""
+        return np.asarray(self.released.sum(axis=1))
+
+    @property
+    def m(self) -> np.ndarray:
+        """In how many of those made without the person, (n,)."""
+        return np.asarray(self.without.sum(axis=1))
+
+
+def fold_tests(
+    coding: Coding,
+    released: np.ndarray,
+    folds: Sequence[np.ndarray],
+    of_row: np.ndarray,
+    patterns: np.ndarray,
+    groups: Mapping[str, np.ndarray],
+    settings: DisclosureSettings | None = None,
+) -> tuple[Broken, ...]:
+    """Return what one release breaks of the four tests, refused at p < .001 and warned of at p < .01.
+
+    Parameters
+    ----------
+    coding : Coding
+        Of V variables; those that are matched in a ball are asked.
+    released : array (V, n, L)
+        The released copies.
+    folds : sequence of K arrays (V, n, L)
+        Those made without each fold.
+    of_row : array of int (n,)
+        The fold of every record, from 0.
+    patterns : array of int (n,)
+        Released patterns.
+    groups : mapping of arrays of bool (n,)
+        "all", "isolated" and "top 1 %", as far as there are any.
+    settings : DisclosureSettings, optional
+        Limits of mean disclosure, to which groups are held.
+    """
+    limits = settings or DisclosureSettings()
+    found: list[tuple[float, str]] = []
+    asked = [v for v, numeric in enumerate(coding.is_numeric) if numeric]
+    for v in asked:
+        amounts = np.flatnonzero(coding.is_amount(coding.truth[v]) & (coding.truth[v] != 0))
+        if len(amounts):
+            by_share = _by_share(coding, v, amounts, released, folds, of_row, patterns)
+            named = _groups(coding.truth[v, amounts], {name: members[amounts] for name, members in groups.items()})
+            for p, text in _p_values(by_share, named, of_row[amounts], limits):
+                found.append((p * len(asked), f"{text} ({coding.names[v]})"))
+    return tuple(
+        Broken(COPIED if p < _REFUSED else WARN_COPIED, f"{text}: p = {p:.1g}", p >= _REFUSED) for p, text in sorted(found) if p < _WARNED
+    )
+
+
+def _by_share(
+    coding: Coding,
+    v: int,
+    amounts: np.ndarray,
+    released: np.ndarray,
+    folds: Sequence[np.ndarray],
+    of_row: np.ndarray,
+    patterns: np.ndarray,
+) -> list[Present]:
+    """Who is present in which files of one variable, by share of the reach; at a share of 0 within half of the column's precision."""
+    unit = find_precision(coding.world.confidential[coding.names[v]]) or 0.0
+    truth, (lower, upper) = coding.truth[v, amounts], (ends[v, amounts] for ends in coding.reach)
+    made = []
+    for share in _SHARES:
+        low = np.minimum(truth - share * (truth - lower), truth - 0.499 * unit)
+        high = np.maximum(truth + share * (upper - truth), truth + 0.499 * unit)
+        of_files = [
+            np.column_stack([present(values[v, :, copy], low, high, patterns, patterns[amounts]) for copy in range(values.shape[2])])
+            for values in (released, *folds)
+        ]
+        made.append(_present(of_files[0], np.stack(of_files[1:]), of_row[amounts]))
+    return made
+
+
+def _present(released: np.ndarray, folds: np.ndarray, of_row: np.ndarray) -> Present:
+    """Of persons (m,) in the files of the release (m, L) and of the folds (K, m, L)."""
+    own = np.arange(len(folds))[:, None] == of_row
+    shares = np.where(own, np.nan, folds.mean(axis=2))
+    return Present(released, folds[of_row, np.arange(len(of_row))], shares - np.nansum(shares, axis=0) / max(len(folds) - 1, 1))
+
+
+def present(values: np.ndarray, lower: np.ndarray, upper: np.ndarray, patterns: np.ndarray, asked: np.ndarray) -> np.ndarray:
+    """Return whether some value (n,) of a pattern (n,) lies between two ends (m,) of who is asked for, of patterns ``asked`` (m,)."""
+    order = np.argsort(values, kind="stable")
+    ordered, width = values[order], len(values) + 1
+    keys = np.sort(patterns[order] * width + np.arange(len(values)))
+    first, last = (asked * width + at for at in (np.searchsorted(ordered, lower), np.searchsorted(ordered, upper, "right")))
+    return np.asarray(np.searchsorted(keys, last) > np.searchsorted(keys, first))
+
+
+def _groups(truth: np.ndarray, given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The records of each group, by number: the ten at the ends, the largest hundredth but at least three, and those given."""
+    order = np.argsort(truth, kind="stable")
+    largest = order[-max(3, int(np.ceil(len(truth) / 100))) :]
+    return {
+        "the ends of the file": np.unique(np.r_[order[:_AT_AN_END], order[-_AT_AN_END:]]),
+        "the largest amounts": largest,
+        "isolated records": np.flatnonzero(given.get("isolated", np.zeros(len(truth), dtype=bool))),
+        "all records": np.arange(len(truth)),
+    }
+
+
+def _p_values(
+    by_share: Sequence[Present], groups: Mapping[str, np.ndarray], of_row: np.ndarray, limits: DisclosureSettings
+) -> Iterator[tuple[float, str]]:
+    """The p-value of each test, corrected for what it looks at, and what it says."""
+    said = "values stand in the datasets that do not stand there without the persons"
+    yield _of_everybody(by_share), f"of single persons {said}"
+    ends = groups["the ends of the file"]
+    yield _of_one_person(by_share, ends), "the value of one person at an end of the file stands in the datasets, and not without the person"
+    for name, members in groups.items():
+        if len(members):
+            limit = limits.isolated if name != "all records" else limits.mean
+            yield _of_group(by_share, members, of_row, limit) * len(groups), f"of {name} {said}"
+            yield _of_one_file(by_share, members) * len(groups), f"of {name} {said}, in one of them"
+
+
+def _fisher(k: np.ndarray, m: np.ndarray, copies: int) -> np.ndarray:
+    """Fisher's exact p-value of k of L files against m of L, one-sided."""
+    return np.asarray(np.minimum(hypergeom.sf(k - 1, 2 * copies, k + m, copies), 1.0))
+
+
+def _of_everybody(by_share: Sequence[Present]) -> float:
+    """How many persons have tiny p-values, against a Poisson number of them."""
+    least = 1.0
+    for at in by_share[:_NEAREST]:
+        values = _fisher(at.k, at.m, at.copies)
+        tiny = np.unique(values[values < _FAR_TAIL])
+        for point in tiny[:_TAIL_POINTS]:
+            least = min(least, float(poisson.sf((values <= point).sum() - 1, len(values) * point)))
+    return min(least * _NEAREST * _TAIL_POINTS, 1.0)
+
+
+def _of_one_person(by_share: Sequence[Present], ends: np.ndarray) -> float:
+    """The least p-value of one of the persons at the ends of the file.
+
+    At the whole reach it is warned of at most: an honest fit of a small pattern may follow its largest value so far.
+    """
+    values = np.stack([_fisher(at.k[ends], at.m[ends], at.copies) for at in by_share])
+    *near, whole = values.min(axis=1) * values.size
+    return float(min(*near, max(whole, _REFUSED), 1.0))
+
+
+def _of_group(by_share: Sequence[Present], members: np.ndarray, of_row: np.ndarray, limit: float) -> float:
+    """The least p-value of a group: the value itself against none that is used, values near it against the limit of disclosure."""
+    values: list[float] = []
+    for share, at in zip(_SHARES, by_share, strict=True):
+        k, m, copies = at.k[members], at.m[members], at.copies
+        more = float((k - m).sum())
+        q = (k + m + 0.5) / (2 * copies + 1)
+        alone = np.sqrt((2 * copies * q * (1 - q)).sum() * 2 * copies / (2 * copies - 1))
+        fits, count = _spread_of_fits(at, members), len(at.fits)
+        together = copies * np.sqrt(fits * (1 + 1 / count))
+        if more < _FEWEST_FILES:
+            values.append(1.0)
+        elif share == 0:
+            values.append(max(float(norm.sf(more / alone)), float(student.sf(more / max(together, 1e-12), count - 1))))
+        else:
+            folds = np.bincount(of_row[members], k - m, minlength=count) / np.maximum(np.bincount(of_row[members], minlength=count), 1)
+            between = folds.std(ddof=1) / np.sqrt(count) * len(members)
+            beyond = more - limit * copies * len(members)
+            values.append(float(student.sf(beyond / max(alone, between, together), count - 1)))
+    return min(min(values), 1.0)
+
+
+def _spread_of_fits(at: Present, members: np.ndarray) -> float:
+    """The variance over fits of the number of a group's records that a file holds.
+
+    Each fold's fit is asked of the K - 1 in K of the records that it was trained on, and each record's share of files is taken less its
+    mean over the K - 1 fits that were trained on it: so a sum over a group's records has 1 - 1 / (K - 1) of the deviation of its fit.
+    """
+    count = len(at.fits)
+    if count < 3:
+        return 0.0
+    sums = np.nansum(at.fits[:, members], axis=1) * (count - 1) / (count - 2)
+    return float(sums.var(ddof=1))
+
+
+def _of_one_file(by_share: Sequence[Present], members: np.ndarray) -> float:
+    """The least p-value of a file that holds more records of a group than the files made without them would."""
+    values: list[float] = []
+    for at in by_share:
+        copies = at.copies
+        held, without = at.released[members].sum(axis=0), at.without[members].sum(axis=0)
+        mean = float(((at.without[members].sum(axis=1) + 0.5) / (copies + 1)).sum())
+        variance = max(float(without.var(ddof=1)) if copies > 1 else 0.0, mean) + _spread_of_fits(at, members)
+        for count in held[held >= without.max() + _BEYOND_ANY_FILE]:
+            values.append(_tail(int(count), mean, variance))
+    return min(min(values, default=1.0) * by_share[0].copies * len(by_share), 1.0)
+
+
+def _tail(count: int, mean: float, variance: float) -> float:
+    """The chance of so many, of a negative binomial number, or of a Poisson one where the variance is no larger than the mean."""
+    if variance <= mean * (1 + 1e-9):
+        return float(poisson.sf(count - 1, mean))
+    size = mean**2 / (variance - mean)
+    return float(nbinom.sf(count - 1, size, mean / variance))
+
+
+def in_words(table: pd.DataFrame, packs: int, settings: DisclosureSettings | None = None) -> pd.DataFrame:
+    """Return a judged table of folds, "not shown" where it was refused for the upper limits of mean D alone, whose lower ones keep to the
+    limits; `packs`, of each training."""
+    limits = settings or DisclosureSettings()
+    leaving = table["release"] == table.attrs["leaves"]
+    said, within = [], table.copy()
+    for group, limit, of in (("all", limits.mean, "Mean D"), ("isolated", limits.isolated, "D of isolated records")):
+        rows = leaving & (table["group"] == group) & (table["upper"] > limit) & (2 * table["D"] - table["upper"] <= limit)
+        within.loc[rows, "upper"] = limit
+        if rows.any():
+            said.append(f"{of} may be as large as {table.loc[rows, 'upper'].max():.3f}, and the limit is {limit:g}")
+    if not said or table.attrs["verdict"] not in (REFUSE, NOT_SHOWN_WORD) or judge(within, settings).verdict == REFUSE:
+        return table
+    cure = f"give {max(20, 2 * packs)} packs (riskweighted folds --packs {max(20, 2 * packs)})"
+    none = (
+        ""
+        if table.attrs.get("broken")
+        else "no leak was found, no person's value stands in the files beyond what it would without the person; "
+    )
+    table.attrs |= {"verdict": NOT_SHOWN_WORD, "reasons": (f"{none}{'; '.join(said)}: {cure}",)}
+    return table
