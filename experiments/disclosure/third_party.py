@@ -166,7 +166,7 @@ def _packs(rows: pd.DataFrame, values: np.ndarray, packs: int) -> list[list[pd.D
     return [[with_columns(rows, {"income": column}) for column in part] for part in np.split(values, packs)]
 
 
-def tested(tried: Tried) -> str:
+def word_of_tests(tried: Tried) -> str:
     """The word of the four tests alone."""
     coding, setting = Coding(tried.world), Setting(tried.world, Asked(), np.random.default_rng(1), tried.folds.of_row)
     made = [coding_numbers(coding, pack) for pack in (tried.packs[0], *tried.folds.packs)]
@@ -181,7 +181,7 @@ def run_tests(files: int = 250, planted: int = 20) -> None:
         for name, tool in {**TOOLS, **PLANTS}.items():
             count = (files if name in TOOLS else planted) // share
             started = time.process_time()
-            words = [tested(try_tool(tool, n, copies, seed)) for seed in range(count)]
+            words = [word_of_tests(try_tool(tool, n, copies, seed)) for seed in range(count)]
             spent = (time.process_time() - started) / count
             print(
                 f"{name}, n {n}, L {copies}: refused {words.count('refuse')}, warned {words.count('warn')} of {count}; {spent:.2f} s",

@@ -100,7 +100,8 @@ class Folds:
             )
         return (
             f"the decoys cannot be seen in the folds (slope {slope:.2f}, z {z:.1f}): either the tool hardly follows the data, or datasets "
-            "lie in the wrong fold, or they were made with the fold's values",
+            "lie in the wrong fold, or they were made with the fold's values"
+            + ("" if self.whole else "; of a small file several packs show them better (riskweighted folds --packs 20)"),
         )
 
     def side(self, sides: Sequence[Side]) -> Side:
