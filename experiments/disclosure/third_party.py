@@ -21,7 +21,7 @@ from riskweighted.disclosure.fold_tests import fold_tests
 from riskweighted.disclosure.setting import Asked, Setting
 from riskweighted.intruder.world import World, make_world
 
-__all__ = ["PLANTS", "TOOLS", "Tried", "income_file", "regression", "run_packs", "run_tests", "trained_once", "try_tool"]
+__all__ = ["PLANTS", "TOOLS", "Tried", "income_file", "regression", "run_packs", "run_tests", "run_third_party", "trained_once", "try_tool"]
 
 KNOWN = ("region", "age", "earner")
 Tool = Callable[[pd.DataFrame, np.ndarray, np.ndarray, int, np.random.Generator], np.ndarray]
@@ -189,9 +189,9 @@ def run_tests(files: int = 250, planted: int = 20) -> None:
             )
 
 
-def run_packs(files: int = 8) -> None:
-    """Mean D by 20 and 10 packs, and by one release."""
-    for n, copies, packs in ((300, 10, 20), (300, 10, 1), (900, 10, 10), (900, 10, 1)):
+def run_packs(files: int = 16) -> None:
+    """Mean D by several packs, and by one release."""
+    for n, copies, packs in ((300, 10, 20), (300, 10, 40), (300, 10, 1), (900, 10, 10), (900, 10, 20)):
         for name, tool in {"regression": regression, "10 % true values": copying(_share(0.1))}.items():
             rows, words, started = [], [], time.process_time()
             for seed in range(files):
@@ -208,3 +208,9 @@ def run_packs(files: int = 8) -> None:
                 file=sys.stdout,
                 flush=True,
             )
+
+
+def run_third_party() -> None:
+    """All of it."""
+    run_tests()
+    run_packs()

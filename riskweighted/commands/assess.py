@@ -198,6 +198,7 @@ def _attributed(
                     random_seed=given["seed"],
                 )
                 told = {"verdict": rows.attrs["verdict"], "why": "; ".join(rows.attrs["reasons"]), "persons": rows.attrs["persons"]}
+                told["packs_needed"] = rows.attrs.get("packs_needed", 0)
                 if near:  # whatever the folds say
                     told |= {"verdict": REFUSE, "why": near, "nearly_copied": near}
             except PairingError as error:

@@ -9,6 +9,7 @@ of one fit, whose error all persons share: it is taken from the fits of the fold
 Amounts only: of levels, and of missing values and codes, that some row of a pattern holds them is no copy.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -29,6 +30,8 @@ _NEAREST = 2  # of these shares: those at which everybody is asked
 _FAR_TAIL, _TAIL_POINTS = 1e-4, 10  # up to which p-values of everybody are counted, and at how many points at most
 _AT_AN_END = 5  # persons, and as many at the other
 _FEWEST_FILES = 3  # more files with the persons of a group than without them, below which nothing is said
+_PACKS, _FEW_RECORDS = 20, 600  # twenty packs show of a clean file of 900 records that it gives little away, and forty of one of 300
+_FEWEST_PACKS, _MOST_PACKS = 5, 200  # whose error is that between packs; more than anybody makes
 _BEYOND_ANY_FILE = 2  # records by which one file must exceed every file of the folds
 
 
@@ -253,22 +256,38 @@ def _tail(count: int, mean: float, variance: float) -> float:
 
 def in_words(table: pd.DataFrame, packs: int, settings: DisclosureSettings | None = None) -> pd.DataFrame:
     """Return a judged table of folds, "not shown" where it was refused for the upper limits of mean D alone, whose lower ones keep to the
-    limits; `packs`, of each training."""
+    limits; `packs`, of each training. Then ``attrs["packs_needed"]`` is how many would show it, 0 where more would hardly do."""
     limits = settings or DisclosureSettings()
     leaving = table["release"] == table.attrs["leaves"]
-    said, within = [], table.copy()
+    said, needed, within = list[str](), list[int](), table.copy()
     for group, limit, of in (("all", limits.mean, "Mean D"), ("isolated", limits.isolated, "D of isolated records")):
         rows = leaving & (table["group"] == group) & (table["upper"] > limit) & (2 * table["D"] - table["upper"] <= limit)
         within.loc[rows, "upper"] = limit
         if rows.any():
             said.append(f"{of} may be as large as {table.loc[rows, 'upper'].max():.3f}, and the limit is {limit:g}")
+            needed += [
+                _packs_needed(row["D"], row["upper"], limit, packs, int(table["records"].max())) for _, row in table[rows].iterrows()
+            ]
     if not said or table.attrs["verdict"] not in (REFUSE, NOT_SHOWN_WORD) or judge(within, settings).verdict == REFUSE:
         return table
-    cure = f"give {max(20, 2 * packs)} packs (riskweighted folds --packs {max(20, 2 * packs)})"
+    most = 0 if 0 in needed else max(needed)
+    cure = (
+        f"give {most} packs (riskweighted folds --packs {most})"
+        if most
+        else "more packs will hardly show it, fewer datasets or predictors may"
+    )
     none = (
         ""
         if table.attrs.get("broken")
         else "no leak was found, no person's value stands in the files beyond what it would without the person; "
     )
-    table.attrs |= {"verdict": NOT_SHOWN_WORD, "reasons": (f"{none}{'; '.join(said)}: {cure}",)}
+    table.attrs |= {"verdict": NOT_SHOWN_WORD, "reasons": (f"{none}{'; '.join(said)}: {cure}",), "packs_needed": most}
     return table
+
+
+def _packs_needed(mean: float, upper: float, limit: float, packs: int, records: int) -> int:
+    """How many packs bring the upper limit of mean D down to a limit, in tens; of one release a number that is known from simulation."""
+    if packs < _FEWEST_PACKS:
+        return _PACKS if records >= _FEW_RECORDS else 2 * _PACKS
+    most = packs * ((upper - mean) / (limit - mean)) ** 2 if mean < limit else math.inf
+    return 0 if most > _MOST_PACKS else 10 * math.ceil(most / 10)

@@ -10,27 +10,36 @@ from riskweighted.evaluation.verdicts import LEAVES, NOT_JUDGED, NOT_SHOWN, WORD
 __all__ = ["ToolVerdict", "reason_and_next", "verdicts_of"]
 
 
-_PACKS = 20  # which show of a file of a few hundred records that it gives away little
 _COPY = "the confidential values with a little noise"
 
 
 class ToolVerdict(NamedTuple):
-    """Whether what a tool made may leave: "pass", "warn", "refuse", "not judged" or "not shown", its disclosure in figures, and why."""
+    """Whether what a tool made may leave: "pass", "warn", "refuse", "not judged" or "not shown", its disclosure in figures, and why.
+
+    ``packs``: how many by folds would show that it gives little away, 0 where none are asked for.
+    """
 
     word: str
     figure: str
     why: str
+    packs: int = 0
 
 
 def verdicts_of(disclosure: pd.DataFrame) -> dict[str, ToolVerdict]:
     """By tool, from the table of disclosure."""
-    first = disclosure.drop_duplicates("label").set_index("label").reindex(columns=["verdict", "why", "nearly_copied", "D", "upper"])
+    first = (
+        disclosure.drop_duplicates("label")
+        .set_index("label")
+        .reindex(columns=["verdict", "why", "nearly_copied", "D", "upper", "packs_needed"])
+    )
     told = {}
     for label, row in first.iterrows():
         known = f"D {row['D']:.3f}, at most {row['upper']:.3f}" if pd.notna(row["D"]) else "no folds tell what it gives away"
         if isinstance(row["nearly_copied"], str):
             known = _COPY
-        told[str(label)] = ToolVerdict(str(row["verdict"]), known, str(row["why"]))
+        told[str(label)] = ToolVerdict(
+            str(row["verdict"]), known, str(row["why"]), int(row["packs_needed"]) if row["packs_needed"] > 0 else 0
+        )
     return told
 
 
@@ -45,5 +54,8 @@ def reason_and_next(told: Mapping[str, ToolVerdict], folds: str) -> tuple[str, s
     step = "fewer datasets or columns, or a tool that follows single records less"
     if told[failing].figure == _COPY:
         step = "another tool: neither fewer datasets nor fewer columns mend a copy"
-    following = {NOT_JUDGED: folds, NOT_SHOWN: f"{folds}-of-packs --packs {_PACKS}"}
-    return f"{failing}: {told[failing].why}", following.get(told[failing].word, step)
+    if told[failing].word in (NOT_JUDGED, NOT_SHOWN):
+        step = (
+            f"{folds}-of-packs --packs {told[failing].packs}" if told[failing].packs else step if told[failing].word == NOT_SHOWN else folds
+        )
+    return f"{failing}: {told[failing].why}", step
