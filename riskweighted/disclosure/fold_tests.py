@@ -260,7 +260,7 @@ def in_words(table: pd.DataFrame, packs: int, settings: DisclosureSettings | Non
     limits = settings or DisclosureSettings()
     leaving = table["release"] == table.attrs["leaves"]
     said, needed, within = list[str](), list[int](), table.copy()
-    for group, limit, of in (("all", limits.mean, "Mean D"), ("isolated", limits.isolated, "D of isolated records")):
+    for group, limit, of in (("all", limits.mean, "mean D"), ("isolated", limits.isolated, "D of isolated records")):
         rows = leaving & (table["group"] == group) & (table["upper"] > limit) & (2 * table["D"] - table["upper"] <= limit)
         within.loc[rows, "upper"] = limit
         if rows.any():
