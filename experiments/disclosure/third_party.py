@@ -171,7 +171,7 @@ def word_of_tests(tried: Tried) -> str:
     coding, setting = Coding(tried.world), Setting(tried.world, Asked(), np.random.default_rng(1), tried.folds.of_row)
     made = [coding_numbers(coding, pack) for pack in (tried.packs[0], *tried.folds.packs)]
     groups = setting.records(coding, np.ones(len(setting.patterns), dtype=bool)).groups
-    broken = fold_tests(coding, made[0], made[1:], tried.folds.of_row, setting.patterns, groups)
+    broken, _ = fold_tests(coding, made[0], made[1:], tried.folds.of_row, setting.patterns, groups)
     return "pass" if not broken else "warn" if all(each.warning for each in broken) else "refuse"
 
 

@@ -92,8 +92,9 @@ def attribution(
     value is among the L copies; ``named`` records (Benjamini-Hochberg at 5 % of Fisher's exact test), ``reversed`` and the estimated
     ``false_share``; of own fits ``copy_D``, ``largest_D``, ``above_.01``, ``above_.05``, of one copy. Its ``attrs``: ``verdict``,
     ``reasons``, ``accepted``, ``outside`` (both without figures); ``persons``, the larger of n times the upper limit of D and the records
-    named net; ``not_judged``, ``held``, ``packs``, ``worst_groups``, ``leaves``, how the datasets leave; ``alone``, the share of the
-    records alone in their released pattern, whom nothing shuffles. Confidential.
+    named net; ``not_judged``, ``held``, ``packs``, ``worst_groups``, ``leaves``, how the datasets leave; of folds that refuse or warn
+    of single persons ``standing_out``, these records; ``alone``, the share of the records alone in their released pattern, whom nothing
+    shuffles. Confidential.
 
     Raises
     ------
@@ -218,7 +219,9 @@ def _by_folds(
     table = setting.table(coding, sides, everybody)
     if folds is not None and tested:
         groups = setting.records(coding, everybody).groups
-        table.attrs["broken"] = fold_tests(coding, given[0], out[0], folds.of_row, setting.patterns, groups, asked.settings)
+        table.attrs["broken"], table.attrs["standing_out"] = fold_tests(
+            coding, given[0], out[0], folds.of_row, setting.patterns, groups, asked.settings
+        )
     return setting.finished(table, untold, held, len(packs))
 
 

@@ -21,7 +21,7 @@ from riskweighted.design.precision import find_precision
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.policy import NOT_SHOWN_WORD, REFUSE, Broken, DisclosureSettings, judge
 
-__all__ = ["COPIED", "WARN_COPIED", "Present", "fold_tests", "in_words", "present"]
+__all__ = ["COPIED", "WARN_COPIED", "Present", "StandingOut", "fold_tests", "in_words", "present"]
 
 COPIED, WARN_COPIED = "copied", "warn_copied"  # rules
 _REFUSED, _WARNED = 1e-3, 1e-2
@@ -33,6 +33,20 @@ _FEWEST_FILES = 3  # more files with the persons of a group than without them, b
 _PACKS, _FEW_RECORDS = 20, 600  # twenty packs show of a clean file of 900 records that it gives little away, and forty of one of 300
 _FEWEST_PACKS, _MOST_PACKS = 5, 200  # whose error is that between packs; more than anybody makes
 _BEYOND_ANY_FILE = 2  # records by which one file must exceed every file of the folds
+
+
+class StandingOut(NamedTuple):
+    """A record whose value stands in more released files than in those made without it, Fisher's p < .001. Confidential.
+
+    ``record``: its place in the file, from 0; ``share``: of the reach, within which values count; ``files``, ``without``: in how many.
+    """
+
+    record: int
+    variable: str
+    share: float
+    files: int
+    without: int
+    p: float
 
 
 class Present(NamedTuple):
@@ -70,8 +84,8 @@ def fold_tests(
     patterns: np.ndarray,
     groups: Mapping[str, np.ndarray],
     settings: DisclosureSettings | None = None,
-) -> tuple[Broken, ...]:
-    """Return what one release breaks of the four tests, refused at p < .001 and warned of at p < .01.
+) -> tuple[tuple[Broken, ...], tuple[StandingOut, ...]]:
+    """Return what one release breaks of the four tests, refused at p < .001 and warned of at p < .01; and the records that stand out most.
 
     Parameters
     ----------
@@ -92,6 +106,7 @@ def fold_tests(
     """
     limits = settings or DisclosureSettings()
     found: list[tuple[float, str]] = []
+    records: list[StandingOut] = []
     asked = [v for v, numeric in enumerate(coding.is_numeric) if numeric]
     for v in asked:
         amounts = np.flatnonzero(coding.is_amount(coding.truth[v]) & (coding.truth[v] != 0))
@@ -100,9 +115,20 @@ def fold_tests(
             named = _groups(coding.truth[v, amounts], {name: members[amounts] for name, members in groups.items()})
             for p, text in _p_values(by_share, named, of_row[amounts], limits):
                 found.append((p * len(asked), f"{text} ({coding.names[v]})"))
-    return tuple(
+            records += _standing_out(by_share, amounts, coding.names[v])
+    broken = tuple(
         Broken(COPIED if p < _REFUSED else WARN_COPIED, f"{text}: p = {p:.1g}", p >= _REFUSED) for p, text in sorted(found) if p < _WARNED
     )
+    return broken, tuple(sorted(records, key=lambda each: each.p)) if broken else ()
+
+
+def _standing_out(by_share: Sequence[Present], amounts: np.ndarray, name: str) -> Iterator[StandingOut]:
+    """Of every record that stands out, by the share of the reach at which it does most."""
+    values = np.stack([_fisher(at.k, at.m, at.copies) for at in by_share])
+    best = values.argmin(axis=0)
+    for place in np.flatnonzero(values.min(axis=0) < _REFUSED):
+        at, share = by_share[best[place]], _SHARES[best[place]]
+        yield StandingOut(int(amounts[place]), name, share, int(at.k[place]), int(at.m[place]), float(values[best[place], place]))
 
 
 def _by_share(
@@ -255,22 +281,21 @@ def _tail(count: int, mean: float, variance: float) -> float:
 
 
 def in_words(table: pd.DataFrame, packs: int, settings: DisclosureSettings | None = None) -> pd.DataFrame:
-    """Return a judged table of folds, "not shown" where it was refused for the upper limits of mean D alone, whose lower ones keep to the
-    limits; `packs`, of each training. Then ``attrs["packs_needed"]`` is how many would show it, 0 where more would hardly do."""
+    """Return a judged table of folds, "not shown" where it was refused for mean D alone, which is not above its limits at p < .001.
+
+    One release of a small file, of one fit that all its records share, says little of mean D. `packs`: of each training. Then
+    ``attrs["packs_needed"]`` is how many would show that it is small, 0 where more would hardly do.
+    """
     limits = settings or DisclosureSettings()
-    leaving = table["release"] == table.attrs["leaves"]
-    said, needed, within = list[str](), list[int](), table.copy()
-    for group, limit, of in (("all", limits.mean, "mean D"), ("isolated", limits.isolated, "D of isolated records")):
-        rows = leaving & (table["group"] == group) & (table["upper"] > limit) & (2 * table["D"] - table["upper"] <= limit)
-        within.loc[rows, "upper"] = limit
-        if rows.any():
-            said.append(f"{of} may be as large as {table.loc[rows, 'upper'].max():.3f}, and the limit is {limit:g}")
-            needed += [
-                _packs_needed(row["D"], row["upper"], limit, packs, int(table["records"].max())) for _, row in table[rows].iterrows()
-            ]
-    if not said or table.attrs["verdict"] not in (REFUSE, NOT_SHOWN_WORD) or judge(within, settings).verdict == REFUSE:
+    said, needed, within = list[str](), list[int](), _unless_sure(table, limits)
+    if table.attrs["verdict"] not in (REFUSE, NOT_SHOWN_WORD) or judge(within, settings).verdict == REFUSE:
         return table
-    most = 0 if 0 in needed else max(needed)
+    for group, limit, of in (("all", limits.mean, "mean D"), ("isolated", limits.isolated, "D of isolated records")):
+        rows = table[(table["release"] == table.attrs["leaves"]) & (table["group"] == group) & (table["upper"] > limit)]
+        if len(rows):
+            said.append(f"{of} may be as large as {rows['upper'].max():.3f}, and the limit is {limit:g}")
+            needed += [_packs_needed(row["D"], row["upper"], limit, packs, int(table["records"].max())) for _, row in rows.iterrows()]
+    most = 0 if 0 in needed else max(needed, default=0)
     cure = (
         f"give {most} packs (riskweighted folds --packs {most})"
         if most
@@ -281,8 +306,28 @@ def in_words(table: pd.DataFrame, packs: int, settings: DisclosureSettings | Non
         if table.attrs.get("broken")
         else "no leak was found, no person's value stands in the files beyond what it would without the person; "
     )
-    table.attrs |= {"verdict": NOT_SHOWN_WORD, "reasons": (f"{none}{'; '.join(said)}: {cure}",), "packs_needed": most}
+    reasons = (f"{none}{'; '.join(said)}: {cure}",) if said else table.attrs["reasons"]
+    table.attrs |= {"verdict": NOT_SHOWN_WORD, "reasons": reasons, "packs_needed": most}
     return table
+
+
+def _unless_sure(table: pd.DataFrame, limits: DisclosureSettings) -> pd.DataFrame:
+    """The table as it is judged where nothing is above a limit that is not so at p < .001."""
+    within, sure = table.copy(), float(norm.isf(_REFUSED))
+    for group, limit in (("all", limits.mean), ("isolated", limits.isolated)):
+        rows = (table["group"] == group) & (table["D"] - sure * table["se"] <= limit)
+        leaving = rows & (table["release"] == table.attrs["leaves"])
+        within.loc[leaving, "upper"] = table.loc[leaving, "upper"].clip(upper=limit)
+        others = rows & ~leaving  # of which only that they are large is judged
+        within.loc[others, ["D", "upper"]] = -1.0
+    within.attrs = table.attrs | {"worst_groups": tuple(each for each in table.attrs["worst_groups"] if _is_sure(each, limits.group))}
+    return within
+
+
+def _is_sure(worst: Mapping[str, float], limit: float) -> bool:
+    """Whether D of the worst of some groups is above a limit at p < .001, corrected for their number as `worst_group` does."""
+    count = max(int(worst["groups"]), 1)
+    return bool(worst["D"] - (worst["D"] - worst["lower"]) * norm.isf(_REFUSED / count) / norm.isf(0.05 / count) > limit)
 
 
 def _packs_needed(mean: float, upper: float, limit: float, packs: int, records: int) -> int:

@@ -52,6 +52,8 @@ def test_one_copied_person_is_refused_whom_the_allowance_for_named_records_would
     assert first["named"] - first["reversed"] <= 3
     assert table.attrs["verdict"] == "refuse"
     assert any("p =" in reason for reason in table.attrs["reasons"])
+    richest = int(tried.world.confidential["income"].to_numpy().argmax())
+    assert (richest, 10, 0) in {(each.record, each.files, each.without) for each in table.attrs["standing_out"]}
 
 
 def test_one_release_of_a_small_file_is_not_shown_to_give_little_away_and_is_told_how_to():

@@ -391,6 +391,9 @@ def test_the_command_judges_by_folds_and_says_that_it_cannot_without(files, fold
     first = json.loads(assess(*files, "--folds", folder, "--out", tmp_path / "judged"))["disclosure"][0]
     assert "disclosure beyond inference" in (tmp_path / "judged" / "map.svg").read_text()
     assert (first["label"], first["verdict"]) == ("synthetic", "refuse")
+    listed = pd.read_csv(tmp_path / "judged" / "confidential" / "standing_out.csv")
+    assert len(listed) > 0
+    assert (listed["files"] > listed["without"]).all()
     expected = rw.attribution(data, [pd.read_csv(path) for path in files[1:]], SCENARIO, folds=rw.read_folds(folder, data), random_seed=1)
     assert first["D"] == pytest.approx(expected["D"].iloc[0], abs=1e-6)
     first = json.loads(assess(*files))["disclosure"][0]
