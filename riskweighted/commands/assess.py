@@ -107,12 +107,12 @@ def assess(
         notes = _notes_on_codes(table, scenario)
         for note in notes:
             tell(f"note: {note}")
-        disclosure = _attributed(table, synthetic_of, scenario, given, asked)
+        disclosure, standing_out = _attributed(table, synthetic_of, scenario, given, asked)
         result = _measure(table, synthetic_of, scenario, holdout, asked)
         folding = f"riskweighted folds {as_argument(str(confidential))} --synthesized {as_argument(synthesized)} --out folds"
         if working is not None:
             with reporter().step("writing"):
-                _write_assessment(result, working.result, disclosure)
+                _write_assessment(result, working.result, disclosure, standing_out)
                 _draw_map(result, disclosure, working.result / "map", risk, utility)
                 page = _page(
                     result, disclosure, scenario, len(table), {"confidential": [confidential], **tools}, notes, folding, (risk, utility)
@@ -164,8 +164,9 @@ def _read(tools: dict[str, list[Path]]) -> dict[str, list["pd.DataFrame"]]:
 
 def _attributed(
     table: "pd.DataFrame", tools: dict[str, list["pd.DataFrame"]], scenario: "Scenario", given: dict[str, Any], asked: dict[str, Any]
-) -> "pd.DataFrame":
-    """What every tool's datasets give away beyond inference, by `riskweighted.attribution`; with their verdict, and why."""
+) -> tuple["pd.DataFrame", "pd.DataFrame"]:
+    """What every tool's datasets give away beyond inference, by `riskweighted.attribution`, with their verdict, and why; and the records
+    whose values stand in them and not without these records."""
     import pandas as pd
 
     from riskweighted.common.frames import with_columns
@@ -176,10 +177,11 @@ def _attributed(
     from riskweighted.intruder.pairing import PairingError
     from riskweighted.intruder.world import make_world
 
-    world, found = make_world(table, scenario), []
+    world, found, standing_out = make_world(table, scenario), [], []
+    with reporter().step("reading folds") as advance:
+        made_of = {name: read_folds(folder, table, progress=advance) for name, folder in given["folds"].items()}
     with reporter().step("measuring disclosure beyond inference") as advance:
         for done, (name, frames) in enumerate(tools.items(), 1):
-            made = read_folds(given["folds"][name], table) if name in given["folds"] else None
             try:
                 if name in asked["unpaired"]:
                     raise PairingError("they are said not to")
@@ -193,10 +195,12 @@ def _attributed(
                     paired,
                     scenario,
                     released=given["released"],
-                    folds=made,
+                    folds=made_of.get(name),
                     random_seed=given["seed"],
                 )
                 told = {"verdict": rows.attrs["verdict"], "why": "; ".join(rows.attrs["reasons"]), "persons": rows.attrs["persons"]}
+                told["packs_needed"] = rows.attrs.get("packs_needed", 0)
+                standing_out.append(pd.DataFrame(list(rows.attrs.get("standing_out", ()))).assign(label=name))
                 if near:  # whatever the folds say
                     told |= {"verdict": REFUSE, "why": near, "nearly_copied": near}
             except PairingError as error:
@@ -204,7 +208,8 @@ def _attributed(
             found.append(with_columns(rows, told).assign(seed=given["seed"], label=name))
             advance(done, len(tools))
     whole = pd.concat(found, ignore_index=True)
-    return whole[["label", *(column for column in whole.columns if column != "label")]]
+    records = pd.concat(standing_out, ignore_index=True) if standing_out else pd.DataFrame()
+    return whole[["label", *(column for column in whole.columns if column != "label")]], records
 
 
 def _folds_of(folds: list[str], tools: dict[str, Any]) -> dict[str, str]:
@@ -253,13 +258,15 @@ def _both(result: "Assessment") -> "pd.DataFrame":
     return pd.concat([result.measures, result.utility.assign(release=result.utility["label"])], ignore_index=True)[result.measures.columns]
 
 
-def _write_assessment(result: "Assessment", folder: Path, disclosure: "pd.DataFrame") -> None:
+def _write_assessment(result: "Assessment", folder: Path, disclosure: "pd.DataFrame", standing_out: "pd.DataFrame") -> None:
     """The measures, and what never leaves in a folder of its own."""
     from riskweighted.data.io import write_aggregates, write_table
 
     write_table(disclosure, folder / "disclosure.csv")
     write_table(result.measures, folder / "measures.csv")
     write_table(result.utility, folder / "utility.csv")
+    if len(standing_out):
+        write_table(standing_out, folder / "confidential" / "standing_out.csv", private=True)
     if len(result.riskiest):
         write_aggregates(result.contributions, folder / "confidential" / "contributions.csv", private=True)
         write_table(result.riskiest, folder / "confidential" / "riskiest.csv", index=True, private=True)

@@ -159,6 +159,7 @@ def _lines(tuning: "Tuning", out: Path | None, file: Path) -> Iterator[str]:
         yield f'Next: "{tuning.scheme}" among [weights] schemes; then riskweighted run {as_argument(str(file))}'
     else:
         yield f"Next: riskweighted run {as_argument(str(out / 'confidential' / 'study.toml'))} --out {as_argument(f'{out}-results')}"
+    yield f"{tuning.target} is no disclosure: what all datasets tell of a person beyond inference (D) is judged by run."
     yield "The choice looks at the data, so it lies outside any epsilon of a guarantee."
 
 

@@ -13,6 +13,7 @@ from riskweighted.common.progress import Advance
 from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.comparing import Sides
+from riskweighted.disclosure.fold_tests import fold_tests, in_words
 from riskweighted.disclosure.folds import Folds
 from riskweighted.disclosure.own_fit import what_is_held
 from riskweighted.disclosure.own_folds import own_folds, why_folds
@@ -20,6 +21,7 @@ from riskweighted.disclosure.own_looks import judged_by_packs
 from riskweighted.disclosure.policy import DisclosureSettings
 from riskweighted.disclosure.refits import can_refit
 from riskweighted.disclosure.setting import Asked, Setting
+from riskweighted.disclosure.sides import Side
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import World, make_world
 from riskweighted.sequence.fit import Fit
@@ -97,7 +99,8 @@ def attribution(
     ``copy_D``, ``largest_D``, ``above_.01``, ``above_.05``, of one copy. Its ``attrs``: ``verdict``, ``reasons``, ``accepted``, ``outside``
     (both without figures); ``persons``, the larger of n times the upper limit of D and the records named net; ``not_judged``, ``held``,
     ``packs``, ``worst_groups``, ``leaves``, how the datasets leave; ``alone``, the share of the records alone in their released pattern,
-    whom nothing shuffles; ``narrow``, rows at a smaller radius where the own one names nearly everybody without the release. Of own fits
+    whom nothing shuffles; ``narrow``, rows at a smaller radius where the own one names nearly everybody without the release; of folds that
+    refuse or warn of single persons ``standing_out``, these records. Of own fits
     ``looks``, ``datasets``, ``failing`` (share of the records), ``records_per_parameter``, and ``gain``, mean and largest, about what a
     perfect intruder could gain on a person, which is no limit. Confidential.
 
@@ -191,8 +194,11 @@ def attribution_of_folds(
 ) -> pd.DataFrame:
     """`attribution` of any tool's datasets by the folds that it made; without folds, or where they show no decoys, it is not judged, and D
     is NaN; `untold` says why there are none."""
-    untold = untold if folds is None else folds.check(world, len(packs[0]))
-    return _by_folds(world, packs, None if untold else folds, asked, np.random.default_rng(random_seed), untold)
+    untold = untold if folds is None else folds.check(world, packs[0])
+    if folds is not None and folds.whole:
+        packs = folds.whole
+    table = _by_folds(world, packs, None if untold else folds, asked, np.random.default_rng(random_seed), untold, tested=True)
+    return table if folds is None else in_words(table, len(folds.made), asked.settings)
 
 
 def _by_folds(
@@ -203,21 +209,36 @@ def _by_folds(
     rng: np.random.Generator,
     untold: Sequence[str] = (),
     held: Sequence[str] = (),
+    *,
+    tested: bool = False,
 ) -> pd.DataFrame:
-    """The table of given packs against what folds tell, if there are any."""
+    """The table of given packs against what folds tell, if there are any; `tested`: whether persons' values stand in the first pack that
+    would not stand there without them."""
     coding, setting = Coding(world), Setting(world, asked, rng, None if folds is None else folds.of_row)
     given = [_numbers(coding, world, pack) for pack in packs]
-    out = [] if folds is None else [coding_numbers(coding, pack) for pack in folds.packs]
+    out = [] if folds is None else [[coding_numbers(coding, pack) for pack in made] for made in folds.made]
+    setting.repeated = len(out) > 1
 
     def sides(part: Coding, which: Sequence[int]) -> Iterator[tuple[str, Sides]]:
         for release in setting.releases:
-            using = tuple(setting.side(part, pack[list(which)], release) for pack in given)
-            left = [setting.side(part, pack[list(which)], release) for pack in out]
-            without = () if folds is None else (folds.side(left),) * len(using)
+            using = tuple(_sides(setting, part, which, release, given))
+            without = () if folds is None else tuple(folds.side(_sides(setting, part, which, release, made)) for made in out)
+            without = without if setting.repeated else without * len(using)
             yield release, Sides(using, without, np.full(len(setting.patterns), np.nan))
 
-    table = setting.table(coding, sides, np.ones(len(setting.patterns), dtype=bool))
+    everybody = np.ones(len(setting.patterns), dtype=bool)
+    table = setting.table(coding, sides, everybody)
+    if folds is not None and tested:
+        groups = setting.records(coding, everybody).groups
+        table.attrs["broken"], table.attrs["standing_out"] = fold_tests(
+            coding, given[0], out[0], folds.of_row, setting.patterns, groups, asked.settings
+        )
     return setting.finished(table, untold, held, len(packs))
+
+
+def _sides(setting: Setting, part: Coding, which: Sequence[int], release: str, packs: Sequence[np.ndarray]) -> list[Side]:
+    """What packs tell of some variables."""
+    return [setting.side(part, pack[list(which)], release) for pack in packs]
 
 
 def as_packs(packs: Packs) -> list[Sequence[pd.DataFrame]]:

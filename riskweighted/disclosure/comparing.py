@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.stats import beta
+from scipy.stats import beta, t as student
 
 from riskweighted.disclosure.attacks import best_scores
 from riskweighted.disclosure.named import Named, name_records
@@ -18,6 +18,7 @@ __all__ = ["Records", "Sides", "between", "compare", "largest", "worst_group"]
 _SURE = 0.95
 _UPPER = 1.6448536269514722  # the 95 % point of a normal distribution
 _FEWEST = 5  # records of a group that is judged by itself
+_FEWEST_PACKS = 5  # of which the error is that between packs alone
 
 
 class Sides(NamedTuple):
@@ -47,7 +48,7 @@ class Records:
     known; ``groups``: records by the group's name, "all" among them; ``everyone``: the same of all N records of the file, of which these
     n are looked at; ``weights``: survey weights, times how many records of the file each stands for; ``units``: codes of households, which
     count as one; ``folds``: codes of the folds that the other side was made by; ``drawn``: codes of the patterns by which they were drawn,
-    where not all are looked at.
+    where not all are looked at; ``repeated``: whether every pack has another side of its own, made by folds.
     """
 
     halves: np.ndarray = field(repr=False)
@@ -60,6 +61,7 @@ class Records:
     units: np.ndarray | None = field(default=None, repr=False)
     folds: np.ndarray | None = field(default=None, repr=False)
     drawn: np.ndarray | None = field(default=None, repr=False)
+    repeated: bool = False
 
     def mean(self, values: np.ndarray, rows: np.ndarray) -> float:
         """Over some records, by their survey weights."""
@@ -88,9 +90,14 @@ def compare(sides: Sides, records: Records, release: str, variables: str) -> tup
     for group, members in records.groups.items():
         there = members & records.judged
         figures = {name: records.mean(values, there) for name, values in both.items()}
+        by_packs = records.repeated and records.folds is not None and len(attributed) >= _FEWEST_PACKS
         off = figures["with"] - figures["out"]
-        se = error(attributed, there, records) if len(attributed) else math.nan
-        upper = off + _UPPER * se if se else max(off, _least_upper(off, there, records))
+        se, beyond = math.nan, _UPPER
+        if by_packs:
+            se, beyond = error_of_packs(using, without, there, records), float(student.ppf(_SURE, len(attributed) - 1))
+        elif len(attributed):
+            se = error(attributed, there, records)
+        upper = off + beyond * se if se else max(off, _least_upper(off, there, records))
         rows.append(
             {"variables": variables, "release": release, "group": group, "records": int(there.sum())}
             | {name: figures.pop(name) for name in ("with", "out", "none", "constant")}
@@ -98,7 +105,7 @@ def compare(sides: Sides, records: Records, release: str, variables: str) -> tup
                 "D": off,
                 "se": se,
                 "upper": upper,
-                "lower": off - _UPPER * se,
+                "lower": off - beyond * se,
                 "bound": 0.0,
                 "inference": records.mean(both["out"] - both["none"], there),
             }
@@ -152,6 +159,18 @@ def error(attributed: np.ndarray, there: np.ndarray, records: Records) -> float:
         means = np.average(attributed[:, there], axis=1, weights=weights)
         variance += float(means.var(ddof=1)) / len(means)
     return math.sqrt(variance)
+
+
+def error_of_packs(using: np.ndarray, without: np.ndarray, there: np.ndarray, records: Records) -> float:
+    """The standard error of mean D of some records over R packs of the whole file and of every fold, the file being the population.
+
+    ``using``, ``without`` (R, n): who is named. The packs of one fold vary apart from those of another, so that their variances are added
+    by the square of their share.
+    """
+    folds = np.zeros(len(there), dtype=int) if records.folds is None else records.folds
+    weights = np.where(there, 1.0 if records.weights is None else records.weights, 0.0)
+    shares = [(using, weights), *((without, np.where(folds == number, weights, 0.0)) for number in np.unique(folds[there]))]
+    return math.sqrt(sum(float((named @ share).var(ddof=1)) for named, share in shares) / len(using)) / float(weights.sum())
 
 
 def _least_upper(mean: float, there: np.ndarray, records: Records) -> float:

@@ -13,7 +13,7 @@ from riskweighted.common.atomic import write_file
 from riskweighted.common.datasets import Datasets
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash
-from riskweighted.common.frames import as_floats, holds_numbers, require_columns, with_columns
+from riskweighted.common.frames import as_floats, holds_numbers, require_columns
 from riskweighted.data.io import DatasetWriter, read_table
 
 __all__ = ["ASSIGNMENT", "DECOYS", "MANIFEST", "check_written", "read_manifest", "read_pack", "write_guide", "write_manifest"]
@@ -35,10 +35,24 @@ _GUIDE = """What to do with this folder ({private})
 Change no other file: each is held to what was written. In the end delete the folder.
 """
 
+_GUIDE_OF_PACKS = """What to do with this folder ({private})
 
-def write_guide(folder: Path, count: int, names: Sequence[str], name: str) -> None:
-    """Write what a person has to do with a folder that will have a name."""
-    told = _GUIDE.format(private=_PRIVATE, K=count, columns=listing(names), synthesized=",".join(names), folder=name)
+1. For each k from 0 to {K} run your tool once on k/train.csv, and on no other file: not on another k, not on the data themselves, and with
+   the same settings, but for its seed. 0/train.csv is the whole file; the others hold decoys, some values exchanged: leave them so.
+2. Let it draw {R} packs of L datasets from each training, all packs in the same way, each dataset with a row for every row of k/rows.csv,
+   in their order. A dataset holds {columns}, and may hold the columns of rows.csv.
+3. Put them beside rows.csv as k/pack_1/synthetic_1.csv to k/pack_{R}/synthetic_L.csv.
+4. What may leave is 0/pack_1 and no other: do not choose among packs, and do not draw it again.
+5. riskweighted assess DATA {folder}/0/pack_1/synthetic_*.csv --known A,B --synthesized {synthesized} --folds {folder}
+
+Change no other file: each is held to what was written. In the end delete the folder.
+"""
+
+
+def write_guide(folder: Path, count: int, names: Sequence[str], name: str, packs: int = 1) -> None:
+    """Write what a person has to do with a folder that will have a name, of one release or of several packs."""
+    guide = _GUIDE if packs == 1 else _GUIDE_OF_PACKS
+    told = guide.format(private=_PRIVATE, K=count, R=packs, columns=listing(names), synthesized=",".join(names), folder=name)
     write_file(folder / GUIDE, told, private=True)
 
 
@@ -79,16 +93,18 @@ def _changed(path: Path) -> InputError:
     return InputError(f"{str(path)!r} is not what riskweighted folds wrote: {_ANEW}")
 
 
-def read_pack(folder: Path, confidential: pd.DataFrame, names: Sequence[str]) -> list[pd.DataFrame]:
+def read_pack(folder: Path, confidential: pd.DataFrame, names: Sequence[str]) -> Datasets:
     """The datasets that the tool made of one fold, on the index of the data."""
     paths = sorted(folder.glob("synthetic_*.csv"), key=lambda path: (len(path.name), path.name))
     if not paths:
-        raise InputError(f"{str(folder)!r} holds no synthetic_1.csv: run the tool on its train.csv, for the rows of rows.csv")
-    return [_dataset(path, confidential, names) for path in paths]
+        raise InputError(f"{str(folder)!r} holds no synthetic_1.csv: run the tool on the train.csv, for the rows of rows.csv")
+    rows = confidential.drop(columns=list(names))
+    return Datasets(rows, [_values(path, confidential, rows, names) for path in paths])
 
 
-def _dataset(path: Path, confidential: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
-    frame, rows = read_table(path), confidential.drop(columns=list(names))
+def _values(path: Path, confidential: pd.DataFrame, rows: pd.DataFrame, names: Sequence[str]) -> dict[str, pd.Series]:
+    """The synthesized values of one dataset, by variable."""
+    frame = read_table(path)
     require_columns(frame, list(names), str(path))
     if len(frame) != len(rows):
         raise InputError(f"{str(path)!r} has {len(frame)} rows and rows.csv {len(rows)}: the tool makes a row for each, in their order")
@@ -98,7 +114,7 @@ def _dataset(path: Path, confidential: pd.DataFrame, names: Sequence[str]) -> pd
     for name in names:
         if holds_numbers(confidential[name]):
             _check_numbers(path, frame[name])
-    return with_columns(rows, {name: frame[name].to_numpy() for name in names})
+    return {name: pd.Series(frame[name].to_numpy(), index=rows.index, name=name) for name in names}
 
 
 def _check_numbers(path: Path, column: pd.Series) -> None:

@@ -5,6 +5,9 @@ by itself, and only that fold is scored: in a file of out-of-fold rows a record'
 
 Some values of each fold's training rows are exchanged for high ones, or for low ones: decoys. A tool that was trained on them gives values
 that move with them, and one that was trained on the data themselves gives values that do not.
+
+Of one release of a small file mean D has a large error. So the tool may be asked for R packs of the whole file and of every fold, all from
+the trainings that it makes anyway: then D is a mean over packs of one population, the file. The first pack of the whole is what may leave.
 """
 
 from collections.abc import Sequence
@@ -15,12 +18,15 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.checks import check_count, check_names, check_seed
-from riskweighted.common.errors import InputError
+from riskweighted.common.datasets import Datasets
+from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.folders import opened
 from riskweighted.common.frames import require_columns
 from riskweighted.common.native import Frame, as_pandas
+from riskweighted.common.progress import Advance, Steps
 from riskweighted.data.io import read_table, write_table
+from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.decoys import Decoys, decoy_scores, plant, shown_elsewhere, slope_on_decoys
 from riskweighted.disclosure.fold_files import ASSIGNMENT, DECOYS, check_written, read_manifest, read_pack, write_guide, write_manifest
 from riskweighted.disclosure.sides import Side
@@ -29,6 +35,7 @@ from riskweighted.intruder.world import World
 __all__ = ["Folds", "assigned", "read_folds", "write_folds"]
 
 _LEAST_Z = 3.0  # of the slope of what the folds' releases give on what they were trained on
+_LEAST_SLOPE = 1 / 3  # of several packs, whose datasets are so many that the error of a fit that they share is not seen among them
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +43,8 @@ class Folds:
     """Folds are what a tool made without the values of each K-th of the records. Confidential.
 
     ``of_row`` (n,): the fold of every record; ``packs``: of each fold L datasets of n rows; ``trained`` (K,): the mean score of what the
-    tool was to be trained on, decoys among it; ``synthesized``: the variables.
+    tool was to be trained on, decoys among it; ``synthesized``: the variables. Where the tool made R packs of each: ``further``, the R - 1
+    after the first, each of K times L datasets; ``whole``, the R that it made of the whole file, of which the first may leave.
 
     Examples
     --------
@@ -54,21 +62,36 @@ class Folds:
     packs: Sequence[Sequence[pd.DataFrame]] = field(repr=False)
     trained: np.ndarray = field(repr=False)
     synthesized: tuple[str, ...]
+    further: Sequence[Sequence[Sequence[pd.DataFrame]]] = field(default=(), repr=False)
+    whole: Sequence[Sequence[pd.DataFrame]] = field(default=(), repr=False)
 
-    def check(self, world: World, copies: int) -> tuple[str, ...]:
+    @property
+    def made(self) -> Sequence[Sequence[Sequence[pd.DataFrame]]]:
+        """R times what was made of every fold."""
+        return (self.packs, *self.further)
+
+    def check(self, world: World, released: Sequence[pd.DataFrame]) -> tuple[str, ...]:
         """Return why nothing can be judged by these folds, if the decoys cannot be seen in them.
 
-        Refused are folds of other variables or of another number of datasets than the release, and those that show the decoys of others.
+        Refused are folds of other variables or of another number of datasets than the release, those that show the decoys of others, and
+        several packs of the whole file whose first is not the release.
         """
+        copies = len(released)
         missing = [name for name in world.scenario.synthetic if name not in self.synthesized]
         if missing:
             raise InputError(f"the folds synthesize {', '.join(self.synthesized)}, and the scenario {', '.join(missing)} as well")
-        counts = {len(pack) for pack in self.packs}
+        counts = {len(pack) for packs in (self.whole, *self.made) for pack in packs}
         if counts != {copies}:
             raise InputError(f"the release has {copies} datasets and the folds {sorted(counts)}: both must have L")
-        given = np.array([[decoy_scores(world.confidential, frame, self.synthesized[0]).mean() for frame in pack] for pack in self.packs])
+        if self.whole and not _alike(world, released, self.whole[0]):
+            raise InputError("the release is not pack_1 of the whole file: what may leave is folds/0/pack_1, fixed before it is judged")
+        scores = [
+            [[decoy_scores(world.confidential, frame, self.synthesized[0]).mean() for frame in pack] for pack in packs]
+            for packs in self.made
+        ]
+        given = np.concatenate(scores, axis=1)
         slope, z = slope_on_decoys(self.trained, given)
-        if z >= _LEAST_Z:
+        if z >= _LEAST_Z and slope >= (_LEAST_SLOPE if self.whole else 0.0):
             return ()
         if shown_elsewhere(self.trained, given):
             raise InputError(
@@ -77,7 +100,8 @@ class Folds:
             )
         return (
             f"the decoys cannot be seen in the folds (slope {slope:.2f}, z {z:.1f}): either the tool hardly follows the data, or datasets "
-            "lie in the wrong fold, or they were made with the fold's values",
+            "lie in the wrong fold, or they were made with the fold's values"
+            + ("" if self.whole else "; of a small file several packs show them better (riskweighted folds --packs 20)"),
         )
 
     def side(self, sides: Sequence[Side]) -> Side:
@@ -96,6 +120,7 @@ def write_folds(
     out: str | Path,
     *,
     K: int = 5,  # noqa: N803
+    packs: int = 1,
     unit: str | None = None,
     random_seed: int | None = None,
 ) -> None:
@@ -106,6 +131,9 @@ def write_folds(
     datasets, of n rows in the order of ``rows.csv``, are put beside them as ``out/k/synthetic_1.csv`` to ``synthetic_L.csv``. All files
     are confidential and their owner's.
 
+    Of several packs there is ``out/0`` as well, the whole file without decoys, and the tool draws `packs` times L datasets from each
+    training, as ``out/k/pack_1/synthetic_1.csv`` and so on. ``out/0/pack_1`` is what may leave.
+
     Parameters
     ----------
     confidential : DataFrame, n rows
@@ -115,6 +143,9 @@ def write_folds(
         A new folder.
     K : int
         The number of folds, from 2.
+    packs : int
+        How many packs of L datasets the tool makes of each training. One release of a file of a few hundred records cannot show that mean
+        D is small, 20 packs can; with fewer than 5 the error is still that over records.
     unit : str, optional
         A column such as a household's number: rows of one unit stand in one fold.
     random_seed : int, optional
@@ -123,7 +154,7 @@ def write_folds(
     Raises
     ------
     InputError
-        If a column is unknown, the folder exists, or there are fewer than K units.
+        If a column is unknown, the folder exists, there are fewer than K units, or `packs` is no number from 1.
 
     Examples
     --------
@@ -139,6 +170,7 @@ def write_folds(
     require_columns(confidential, [*names, *([] if unit is None else [unit])], "confidential data")
     if not names or check_count(K, "K") < 2:
         raise InputError(f"folds need a synthesized variable and K >= 2, got {len(names)} variables and K = {K}")
+    check_count(packs, "packs")
     rng = np.random.default_rng(random_seed)
     of_row = assigned(confidential, unit, K, rng)
     planted = plant(confidential, names, of_row, rng)
@@ -146,14 +178,14 @@ def write_folds(
     with opened(out, "folds") as working:
         made = working.result
         made.chmod(0o700)
-        for number in range(K):
+        for number in range(-1 if packs > 1 else 0, K):  # the whole file is number -1, of which no row is out
             folder = made / str(number + 1)
             write_table(planted.trained(confidential, names, of_row, number), folder / "train.csv", private=True)
             write_table(rows, folder / "rows.csv", private=True)
         write_table(pd.DataFrame({"row": np.arange(1, len(of_row) + 1), "fold": of_row + 1}), made / ASSIGNMENT, private=True)
         write_table(planted.table(), made / DECOYS, private=True)
-        write_guide(made, K, names, out.name)
-        write_manifest(made, {"K": K, "synthesized": list(names), "data": fingerprint(confidential)})
+        write_guide(made, K, names, out.name, packs)
+        write_manifest(made, {"K": K, "packs": packs, "synthesized": list(names), "data": fingerprint(confidential)})
 
 
 def assigned(confidential: pd.DataFrame, unit: str | None, count: int, rng: np.random.Generator) -> np.ndarray:
@@ -166,14 +198,30 @@ def assigned(confidential: pd.DataFrame, unit: str | None, count: int, rng: np.r
     return np.asarray((rng.permutation(units) % count)[codes])
 
 
-def read_folds(folder: str | Path, confidential: Frame) -> Folds:
+def _alike(world: World, released: Sequence[pd.DataFrame], pack: Sequence[pd.DataFrame]) -> bool:
+    """Whether two packs hold the same values, however they were read."""
+    coding = Coding(world)
+    return all(
+        np.allclose(coding.numbers(one), coding.numbers(other), rtol=1e-9, atol=0) for one, other in zip(released, pack, strict=True)
+    )
+
+
+def read_folds(folder: str | Path, confidential: Frame, *, progress: Advance | None = None) -> Folds:
     """Return what a tool made of the folder of `write_folds`, checked.
+
+    Parameters
+    ----------
+    folder : path
+    confidential : DataFrame, n rows
+        The data that the folds were written of.
+    progress : callable, optional
+        Called with how many packs of datasets were read, and of how many.
 
     Raises
     ------
     InputError
-        If the folder is of other data, any file of it was changed, a fold's rows stand in its train.csv, a fold has no datasets or
-        another number of them, rows differ, or text or infinite numbers stand where the data hold numbers.
+        If the folder is of other data, any file of it was changed, a fold's rows stand in its train.csv, a fold or a pack has no datasets
+        or another number of them, rows differ, or text or infinite numbers stand where the data hold numbers.
 
     Examples
     --------
@@ -190,16 +238,24 @@ def read_folds(folder: str | Path, confidential: Frame) -> Folds:
     about = read_manifest(folder)
     if about["data"] != fingerprint(confidential):
         raise InputError(f"{str(folder)!r} holds the folds of other data")
-    names, count = tuple(about["synthesized"]), int(about["K"])
+    names, count, several = tuple(about["synthesized"]), int(about["K"]), int(about.get("packs", 1))
     of_row = read_table(folder / ASSIGNMENT)["fold"].to_numpy() - 1
     planted = Decoys.read(read_table(folder / DECOYS))
-    packs, trained = [], np.empty(count)
-    for number in range(count):
+    trained, wholes = np.empty(count), several > 1
+    told = Steps(progress, (count + wholes) * several)
+    made: list[list[Datasets]] = []
+    for number in range(-1 if wholes else 0, count):
         part = folder / str(number + 1)
         shown = planted.trained(confidential, names, of_row, number)
         check_written(part / "train.csv", shown)
-        packs.append(read_pack(part, confidential, names))
-        trained[number] = decoy_scores(confidential, shown, names[0]).mean()
-    if len({len(pack) for pack in packs}) > 1:
-        raise InputError(f"the folds hold {[len(pack) for pack in packs]} datasets: each must hold L")
-    return Folds(of_row, packs, trained, names)
+        trained[number] = decoy_scores(confidential, shown, names[0]).mean()  # that of the whole is written over by the last fold
+        made.append([])
+        for each in range(several):
+            made[-1].append(read_pack(part / f"pack_{each + 1}" if wholes else part, confidential, names))
+            told()
+    sizes = [len(pack) for packs in made for pack in packs]
+    if len(set(sizes)) > 1:
+        raise InputError(f"the {'packs' if wholes else 'folds'} hold {listing(sorted(set(sizes)))} datasets: each must hold L")
+    whole, folds = (made[0], made[1:]) if wholes else ((), made)
+    first, *further = ([packs[each] for packs in folds] for each in range(several))
+    return Folds(of_row, first, trained, names, further, whole)

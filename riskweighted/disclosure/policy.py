@@ -43,6 +43,8 @@ _OUTSIDE = {  # what a broken rule comes to, by its limit alone: figures and nam
     "warn_mean": "mean disclosure beyond inference is above {:g}",
     "warn_isolated": "disclosure of isolated records is above {:g}",
     "warn_largest": "the largest disclosure of a person is above {:g}",
+    "copied": "values of persons stand in the datasets that do not stand there without these persons",
+    "warn_copied": "values of persons seem to stand in the datasets that do not stand there without these persons",
     _UNKNOWN: "what the datasets give away is not judged",
     _UNSHOWN: "disclosure beyond inference is not shown to be small",
 }

@@ -73,6 +73,7 @@ class Setting:
         if self.rows is not None:  # of a pattern of which a part is looked at, each row stands for several
             stands_for = (np.bincount(patterns) / np.maximum(np.bincount(patterns[self.rows], minlength=patterns.max() + 1), 1))[patterns]
             self.weights = self.cut(stands_for) * (1.0 if self.weights is None else self.weights)
+        self.repeated = False  # whether the other side of every pack is one of its own
         self.worst: list[dict[str, object]] = []
         self.narrow: list[dict[str, object]] = []
 
@@ -126,7 +127,7 @@ class Setting:
         drawn = None if self.rows is None else self.patterns
         drawn = drawn if self.asked.of is None else self.cut(self.world.patterns.codes)  # which were taken at random
         of_all = (self.halves, none, named_by_constant(coding), self.cut(judged), groups, everyone)
-        return Records(*of_all, self.weights, self.units, self.folds, drawn)
+        return Records(*of_all, self.weights, self.units, self.folds, drawn, self.repeated)
 
     def table(self, coding: Coding, sides: MakeSides, judged: np.ndarray) -> pd.DataFrame:
         """All rows."""
@@ -169,7 +170,7 @@ class Setting:
 
     def finished(self, table: pd.DataFrame, untold: Sequence[str], held: Sequence[str], packs: int, **further: object) -> pd.DataFrame:
         """With what is said beside the table."""
-        table.attrs = {"not_judged": tuple(untold), "worst_groups": tuple(self.worst), "held": tuple(held), "packs": packs}
+        table.attrs |= {"not_judged": tuple(untold), "worst_groups": tuple(self.worst), "held": tuple(held), "packs": packs}
         table.attrs |= {"narrow": tuple(self.narrow), "leaves": self.releases[0], "alone": self.alone}
         table.attrs |= further
         verdict = judge(table, self.asked.settings)

@@ -27,7 +27,8 @@ _RISKS = (  # of a map where none is named, the first that was measured
     identification.MEAN,
     identification.IDENTIFICATION,
 )
-_LACKING = {measure.label: "not judged" for measure in beyond.MEASURES}  # what it means that a label lacks the risk
+_DISCLOSURE = [measure.label for measure in beyond.MEASURES]
+_LACKING = dict.fromkeys(_DISCLOSURE, "not judged")  # what it means that a label lacks the risk
 _LACKING |= {measure.label: "no fit" for measure in (influence.ISOLATED, influence.LARGEST)}
 _BETTER: dict[str, Better] = {"more useful": "higher", "less useful": "lower"}  # by what a higher value is
 
@@ -108,6 +109,7 @@ def plot_risk_utility(
     styles |= {label: replace(_REFERENCE, marker=marker) for label, marker in zip(references, _REFERENCE_MARKERS, strict=False)}
     _draw_points(drawn, pd.DataFrame({"x": x, "y": y, "front": front}, points.index))
     notes = ["Large and joined: no other label is as good in both and better in one."]
+    notes += [] if risk in _DISCLOSURE else ["The risk is no disclosure beyond inference, which is judged apart."]
     if error is not None:
         ax.errorbar(x, y, xerr=2 * np.nan_to_num(table.loc[points.index, error].to_numpy(float)), fmt="none", color="#777777", zorder=1.5)
         notes.append("Bars: two standard errors of the risk.")

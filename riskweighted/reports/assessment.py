@@ -87,7 +87,9 @@ def _answer(given: Assessed, glossary: Glossary) -> Answer:
     why, following = reason_and_next(told, given.folds)
     states = {PASS: "pass", REFUSE: "fail"}
     judged = [
-        Judged(plain(label), capital(each.word), states.get(each.word, ""), plain(capital("; ".join(filter(None, each[1:])))))
+        Judged(
+            plain(label), capital(each.word), states.get(each.word, ""), plain(capital("; ".join(filter(None, (each.figure, each.why)))))
+        )
         for label, each in told.items()
     ]
     alarms = [f"{note}." for note in given.notes]

@@ -53,7 +53,7 @@ _FIXED = {  # by key: title, definition, boundary, direction
         "Weight",
         "alpha, the power of a record's likelihood in the pseudo posterior, from 0 to 1; means are over records.",
         "",
-        "Lower tells the model less of the record; 1 keeps all of the likelihood.",
+        "Lower tells the model less of the record; 1 keeps all of the likelihood. Weights do not lower disclosure (D) over all records.",
     ),
     "rise": ("Rise", "Expected risk of a record under the scheme minus its risk under the unweighted one.", "", RISKIER),
     "risk": (

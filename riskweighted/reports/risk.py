@@ -161,8 +161,9 @@ def map_section(source: Source) -> Section:
     chosen = [column for column in (*distances[:1], *overlaps[:1]) if values[column.name].notna().any()]
     text = (
         "Left is safer. A label is on the Pareto front when no other is as good in both measures and better in one. The risk of the first "
-        "maps is what an isolated record's own value teaches the fit, where there are fits; that of the next ones is disclosure beyond "
-        "inference, where it was judged. A label that has no fit, or whose disclosure is not judged, stands apart, off the front."
+        "maps is what an isolated record's own value teaches the fit, where there are fits: weights limit it, and it is no disclosure. "
+        "That of the next ones is disclosure, beyond inference, where it was judged. A label that has no fit, or whose disclosure is not "
+        "judged, stands apart, off the front."
     )
     pairs = [(axis, each) for axis in _axes_of_maps(source, main_table(source.run)) for each in chosen]
     maps = tuple(_map(source, number, *pair) for number, pair in enumerate(pairs, 1))

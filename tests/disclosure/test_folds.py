@@ -201,6 +201,61 @@ def change(path: Path, text: str, other: str) -> None:
     path.write_text(path.read_text().replace(text, other, 1))
 
 
+@pytest.fixture
+def folder_of_packs(tmp_path, data) -> Path:
+    """Five packs of the regression and a few records, of the whole and of each fold."""
+    folder, some, rng = tmp_path / "packs", data.iloc[:200], np.random.default_rng(7)
+    rw.write_folds(some, "income", folder, K=2, packs=5, random_seed=1)
+    assert pd.read_csv(folder / "0" / "train.csv").equals(some.reset_index(drop=True))
+    for number in range(3):
+        rows, train = (pd.read_csv(folder / str(number) / name) for name in ("rows.csv", "train.csv"))
+        for pack in range(1, 6):
+            (folder / str(number) / f"pack_{pack}").mkdir()
+            for copy, values in enumerate(regression(train, rows, rng)[:3], start=1):
+                rows.assign(income=values).to_csv(folder / str(number) / f"pack_{pack}" / f"synthetic_{copy}.csv", index=False)
+    return folder
+
+
+def test_several_packs_are_read_and_the_first_of_the_whole_is_what_may_leave(folder_of_packs, data):
+    data = data.iloc[:200]
+    folds = rw.read_folds(folder_of_packs, data)
+    assert [len(folds.whole), len(folds.made), {len(pack) for packs in (folds.whole, *folds.made) for pack in packs}] == [5, 5, {3}]
+    released = pd.read_csv(folder_of_packs / "1" / "pack_4" / "synthetic_3.csv")
+    assert folds.made[3][0][2]["income"].tolist() == released["income"].tolist()
+    table = rw.attribution(data, list(folds.whole[0]), SCENARIO, folds=folds, random_seed=1)
+    assert table.attrs["packs"] == 5
+    assert table.loc[0, "se"] < 0.05
+    with pytest.raises(rw.InputError, match="pack_1"):
+        rw.attribution(data, list(folds.whole[1]), SCENARIO, folds=folds, random_seed=1)
+    for words in ("0 to 2", "k/pack_1/synthetic_1.csv", "5 packs", "0/pack_1", "packs/0/pack_1/synthetic_*.csv", "confidential"):
+        assert words in (folder_of_packs / "README.txt").read_text()
+
+
+def test_packs_of_another_number_of_datasets_or_none_are_refused(folder_of_packs, data):
+    (folder_of_packs / "2" / "pack_5" / "synthetic_3.csv").unlink()
+    with pytest.raises(rw.InputError, match="each must hold L"):
+        rw.read_folds(folder_of_packs, data.iloc[:200])
+    for copy in (1, 2):
+        (folder_of_packs / "2" / "pack_5" / f"synthetic_{copy}.csv").unlink()
+    with pytest.raises(rw.InputError, match=r"pack_5.*holds no synthetic_1\.csv"):
+        rw.read_folds(folder_of_packs, data.iloc[:200])
+
+
+@pytest.mark.parametrize("packs", [0, 1.5])
+def test_no_number_of_packs_is_refused(packs, tmp_path, data):
+    with pytest.raises(rw.InputError, match="packs"):
+        rw.write_folds(data, "income", tmp_path / "none", packs=packs)
+    assert not (tmp_path / "none").exists()
+
+
+def test_folds_of_one_release_that_were_written_before_packs_are_read(folder, data):
+    run(regression, folder, data)
+    about = json.loads((folder / "folds.json").read_text())
+    write_manifest(folder, {name: about[name] for name in ("K", "synthesized", "data")})
+    folds = rw.read_folds(folder, data)
+    assert (len(folds.made), len(folds.whole), len(folds.packs)) == (1, 0, 5)
+
+
 def drop_dataset(folder: Path) -> None:
     (folder / "2" / "synthetic_10.csv").unlink()
 
@@ -336,6 +391,9 @@ def test_the_command_judges_by_folds_and_says_that_it_cannot_without(files, fold
     first = json.loads(assess(*files, "--folds", folder, "--out", tmp_path / "judged"))["disclosure"][0]
     assert "disclosure beyond inference" in (tmp_path / "judged" / "map.svg").read_text()
     assert (first["label"], first["verdict"]) == ("synthetic", "refuse")
+    listed = pd.read_csv(tmp_path / "judged" / "confidential" / "standing_out.csv")
+    assert len(listed) > 0
+    assert (listed["files"] > listed["without"]).all()
     expected = rw.attribution(data, [pd.read_csv(path) for path in files[1:]], SCENARIO, folds=rw.read_folds(folder, data), random_seed=1)
     assert first["D"] == pytest.approx(expected["D"].iloc[0], abs=1e-6)
     first = json.loads(assess(*files))["disclosure"][0]

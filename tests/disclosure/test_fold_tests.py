@@ -1,0 +1,85 @@
+"""The four tests of one release by folds: honest tools pass, also one that is trained once, and a copied person is found."""
+
+import numpy as np
+import pytest
+
+from experiments.disclosure.third_party import PLANTS, TOOLS, copying, regression, trained_once, try_tool, word_of_tests
+from riskweighted.disclosure.attribution import attribution_of_folds
+from riskweighted.disclosure.fold_tests import _fisher, _tail, present
+from riskweighted.disclosure.setting import Asked
+
+
+def test_who_is_present_is_looked_for_in_the_pattern_alone():
+    rng = np.random.default_rng(1)
+    values, patterns = rng.integers(0, 30, 200).astype(float), rng.integers(0, 6, 200)
+    lower, asked = rng.integers(0, 30, 50) - 0.5, rng.integers(0, 6, 50)
+    upper = lower + rng.integers(0, 3, 50)
+    expected = [((patterns == of) & (low <= values) & (values <= up)).any() for low, up, of in zip(lower, upper, asked, strict=True)]
+    assert present(values, lower, upper, patterns, asked).tolist() == expected
+    assert 0 < sum(expected) < 50
+
+
+def test_the_tails_are_those_of_tables_worked_by_hand():
+    assert _fisher(np.array([10]), np.array([0]), 10)[0] == pytest.approx(1 / 184_756)
+    assert _fisher(np.array([1]), np.array([0]), 1)[0] == pytest.approx(0.5)
+    assert _tail(1, 0.5, 0.5) == pytest.approx(1 - np.exp(-0.5))
+    assert _tail(1, 1.0, 2.0) == pytest.approx(0.5)  # a geometric number of mean 1
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_honest_tools_are_not_refused(name):
+    assert [word_of_tests(try_tool(TOOLS[name], 300, 10, seed)) for seed in range(6)].count("refuse") == 0
+
+
+@pytest.mark.parametrize("name", [name for name in PLANTS if name != "10 % within 5 %"])
+def test_a_tool_that_copies_is_refused(name):
+    assert [word_of_tests(try_tool(PLANTS[name], 300, 10, seed)) for seed in range(3)] == ["refuse"] * 3
+
+
+@pytest.mark.long
+def test_honest_tools_are_not_refused_of_many_files():
+    for n, files in ((300, 60), (1_500, 12)):
+        for tool in TOOLS.values():
+            words = [word_of_tests(try_tool(tool, n, 10, seed)) for seed in range(1_000, 1_000 + files)]
+            assert words.count("refuse") == 0
+            assert words.count("warn") <= files // 8
+
+
+def test_one_copied_person_is_refused_whom_the_allowance_for_named_records_would_let_pass():
+    tried = try_tool(PLANTS["richest 1"], 300, 10, 3)
+    table = attribution_of_folds(tried.world, tried.packs, tried.folds, Asked(), 1)
+    first = table.iloc[0]
+    assert first["named"] - first["reversed"] <= 3
+    assert table.attrs["verdict"] == "refuse"
+    assert any("p =" in reason for reason in table.attrs["reasons"])
+    richest = int(tried.world.confidential["income"].to_numpy().argmax())
+    assert (richest, 10, 0) in {(each.record, each.files, each.without) for each in table.attrs["standing_out"]}
+
+
+def test_one_release_of_a_small_file_is_not_shown_to_give_little_away_and_is_told_how_to():
+    tried = try_tool(regression, 300, 10, 0)
+    table = attribution_of_folds(tried.world, tried.packs, tried.folds, Asked(), 1)
+    assert table.attrs["verdict"] == "not shown"
+    assert table.loc[0, "upper"] > 0.02 > 2 * table.loc[0, "D"] - table.loc[0, "upper"]
+    assert f"--packs {table.attrs['packs_needed']}" in table.attrs["reasons"][0]
+    assert "no leak was found" in table.attrs["reasons"][0]
+
+
+def test_packs_narrow_the_error_of_mean_d_and_show_what_copies():
+    clean, copies = (try_tool(tool, 300, 10, 0, 20) for tool in (regression, copying(lambda rows, y, train, rng: train[::10])))
+    one = attribution_of_folds(clean.world, clean.packs[:1], try_tool(regression, 300, 10, 0).folds, Asked(), 1).iloc[0]
+    table = attribution_of_folds(clean.world, clean.packs[:1], clean.folds, Asked(), 1)
+    first = table.iloc[0]
+    assert first["se"] < 0.4 * one["se"]
+    assert first["upper"] < 0.035
+    assert table.attrs["packs"] == 20
+    table = attribution_of_folds(copies.world, copies.packs[:1], copies.folds, Asked(), 1)
+    assert table.iloc[0]["upper"] > 0.02
+    assert table.attrs["verdict"] == "refuse"
+
+
+def test_fewer_than_five_packs_have_the_error_over_records():
+    tried = try_tool(trained_once, 300, 10, 3, 4)
+    few = attribution_of_folds(tried.world, tried.packs[:1], tried.folds, Asked(), 1).iloc[0]
+    assert few["se"] > 0.01
+    assert few["upper"] == pytest.approx(few["D"] + 1.645 * few["se"], abs=1e-4)
