@@ -26,7 +26,8 @@ from riskweighted_models.status import StatusCells, probabilities, status_densit
 from experiments.trust.calibration import CASES, FALSE_ALARM, Case, calibrate, judge
 
 IN_CI = [name for name, case in CASES.items() if case.in_ci]
-REPLICATES = dict.fromkeys(CASES, 60) | {"normal-mixture": 30}  # two seconds each; 30 find a likelihood to the power .2
+SLOW = ("normal-mixture", "transformation", "two-part", "hierarchical", "negative-binomial")
+REPLICATES = dict.fromkeys(CASES, 60) | dict.fromkeys(SLOW, 30)  # 30 find a likelihood to the power .2, and 60 a prior three times as wide
 SAMPLING = Sampling(draws=150, tune=150, chains=2, cores=2)  # 60 of the draws are ranked; the script takes more
 
 

@@ -40,6 +40,7 @@ zz-stranger = strangers_package:Stranger
 a-stranger-beyond = strangers_package:BEYOND
 zz-stranger-secret = strangers_package:SECRET
 """
+ROOMS = [f"tests/{room}" for room in ("commands", "conformance", "contract", "evaluation", "plots", "release", "reports", "runs")]
 LISTING = (
     "tests/statistical/test_calibration.py::test_every_synthesizer_that_estimates_is_calibrated",
     "tests/runs/test_study.py",
@@ -63,7 +64,7 @@ def with_strangers(folder, *command):
 
 @pytest.mark.long
 @pytest.mark.slow
-@pytest.mark.parametrize("chosen", [("-m", "quick"), LISTING], ids=["quick", "listing"])
+@pytest.mark.parametrize("chosen", [("-m", "quick", *ROOMS), LISTING], ids=["quick", "listing"])
 def test_the_tests_hold_beside_strangers(tmp_path, chosen):
     seen = "import riskweighted as rw; from riskweighted.measures.registry import measures; print(rw.synthesizer_names(), list(measures()))"
     shown = with_strangers(tmp_path, "-c", seen).stdout
