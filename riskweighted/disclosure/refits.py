@@ -11,6 +11,8 @@ import pandas as pd
 from riskweighted.common.errors import ConvergenceWarning, FlatWeightsWarning
 from riskweighted.common.frames import with_columns
 from riskweighted.contract.centring import CentredWeights, OwnFunction
+from riskweighted.contract.synthesizer import Synthesizer, is_strange
+from riskweighted.design.formulas import split_formula
 from riskweighted.disclosure.anew import Weighting, depends_on_values, is_made_anew, weights_without
 from riskweighted.disclosure.own_fit import weighing_of
 from riskweighted.intruder.world import World, make_world
@@ -53,13 +55,13 @@ class _WithoutSome:
 
 
 def means_of_targets(fit: Fit) -> dict[str, str]:
-    """Predictors that are the means of a target, or of its log, over the records that share the predictor's value: by name, of what. Where
-    a model looks at the file itself any column may be a predictor.
+    """Predictors that are the means of a target, or of its log, over the records that share the predictor's value: by name, of what. Of a
+    class that is not the package's any column may be a predictor.
 
     Such a column holds the values of few records each, and is as much a thing made of the target as a learned score.
     """
     made = {}
-    sources = {source for block in fit.prepared.blocks for source in block.sources or fit.confidential.columns}
+    sources = {source for block in fit.prepared.blocks for source in block.sources or _read_by(fit.blocks[block.name].synthesizer, fit)}
     for name in fit.confidential.columns.intersection(list(sources), sort=False):
         if name in fit.variables or not pd.api.types.is_float_dtype(fit.confidential[name].dtype):
             continue
@@ -67,6 +69,16 @@ def means_of_targets(fit: Fit) -> dict[str, str]:
             if next(_means(fit.confidential, name, target), None) is not None:
                 made[str(name)] = target
     return made
+
+
+def _read_by(synthesizer: Synthesizer, fit: Fit) -> set[str]:
+    """The columns that a model may read of the file: of the package's models those that its settings name."""
+    columns = {str(name) for name in fit.confidential.columns}
+    if is_strange(synthesizer):
+        return columns
+    settings = vars(synthesizer)
+    named = [value if isinstance(value, tuple) else (value,) for value in settings.values()]
+    return columns & {*split_formula(settings["formula"]).names, *(name for names in named for name in names if isinstance(name, str))}
 
 
 def _means(data: pd.DataFrame, name: str, target: str) -> Iterator[Callable[[pd.Series], pd.Series]]:

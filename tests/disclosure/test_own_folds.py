@@ -91,6 +91,8 @@ def test_a_predictor_that_is_the_mean_of_the_target_by_level_is_made_again_witho
     kind = rw.load_synthesizer("linear-regression")("income ~ pooled + age", transform="log")
     fit = rw.fit(kind, data, random_seed=1, draws=200, tune=200, chains=2)
     assert means_of_targets(fit) == {"pooled": "income"}
+    other = rw.load_synthesizer("linear-regression")("income ~ age", transform="log")  # reads no such column
+    assert means_of_targets(rw.fit(other, data, random_seed=1, draws=200, tune=200, chains=2)) == {}
     assert "made again without a record" in why_folds(fit)[0]
     without = refit_without(fit, make_world(data, SCENARIO), np.array([6]), None, np.random.default_rng(1))
     made = without.confidential["pooled"]

@@ -53,7 +53,7 @@ RENT = {
 def firms():
     rng = np.random.default_rng(4)
     region = rng.choice(["north", "south"], N)
-    frame = pd.DataFrame({"region": region, "jobs": 10 * rng.negative_binomial(2, 0.3, N), "rent": rng.normal(700, 90, N).round(1)})
+    frame = pd.DataFrame({"region": region, "jobs": 10 * rng.negative_binomial(2, 0.3, N), "rent": rng.normal(700, 200, N).round(1)})
     frame.loc[np.arange(3), "jobs"] += 1  # 98.5 % are multiples of ten
     return frame
 

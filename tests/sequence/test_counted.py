@@ -207,7 +207,7 @@ def test_a_fit_of_counted_rows_serves_the_records(name):
     stated = find_mechanism("half", held.changed(file=None), world, EvaluationSettings(risk_draws=40), 1)
     np.testing.assert_array_equal(mechanism.risk.risk, stated.risk.risk)
     assert len(mechanism.influence) == len(FILE.records)
-    table = attribution_of_fit(held, world, Asked(shuffled=False), L=5, repeats=2, random_seed=1)
+    table = attribution_of_fit(held, world, Asked(shuffled=False), L=5, random_seed=1)
     assert table["with"].between(0, 1).all()
     drawn = next(held.synthetic(1, random_seed=3))
     assert drawn.index.equals(FILE.records.index)

@@ -19,7 +19,7 @@ from riskweighted.common.seeds import ENTROPY_BYTES
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study
 
-_SMALL = dict.fromkeys(("mean", "isolated", "largest", "own_value", "named", "group", "not_judged"), "a few records of a test")
+_SMALL = dict.fromkeys(("mean", "isolated", "largest", "own_value", "named", "group", "not_judged", "not_shown"), "a few records of a test")
 ACCEPTED = {"accept": _SMALL}  # so few records never show that little is given away
 SETTINGS = {
     "data": {"path": "data.csv"},
