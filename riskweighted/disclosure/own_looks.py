@@ -1,8 +1,7 @@
 """Own fits judged by packs, of which more are drawn until they decide (METHODS section 13)."""
 
 import math
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -13,8 +12,8 @@ from riskweighted.contract.drawing import spread_draws
 from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.own_fit import Drawn, Without, draw_copies, how_many, leave_out
-from riskweighted.disclosure.own_packs import FEWEST, LOOKS, Estimate, OwnPacks, copies_for, own_rows
-from riskweighted.disclosure.persons import FEW, Persons, may_stand_alone
+from riskweighted.disclosure.own_packs import FEWEST, LOOKS, Estimate, OwnPacks, copies_for, named_in, own_rows
+from riskweighted.disclosure.persons import FEW, Apart, Persons, apart_of, may_stand_alone
 from riskweighted.disclosure.policy import Broken, DisclosureSettings, undecided, unshown_by_bound
 from riskweighted.disclosure.refits import REFITTED, can_refit, refit_without
 from riskweighted.disclosure.setting import TOLD, Asked, Setting, tells_nothing
@@ -28,6 +27,7 @@ _FEWEST_DRAWS = 100  # datasets of a fit that can pass
 _OF_PERSONS = 400  # parameters that the rows of persons are drawn by
 _SURE = 1.6448536269514722  # the 95 % point of a normal distribution
 _LEVEL = 0.05  # of all groups of one kind together
+_SERVE = 0.7  # Pareto shape up to which a record's weights tell what one dataset is without it
 
 
 def judged_by_packs(
@@ -42,20 +42,25 @@ def judged_by_packs(
 ) -> pd.DataFrame | None:
     """The table of a fit by packs of its datasets, drawn until they decide; None where folds must.
 
-    Folds must where what failing records may add is all that lies above a limit, and they are more than `refits`, which are left out by
-    fits of their own.
+    Where what failing records may add is all that lies above a limit, packs of their own patterns are taken for it; folds must where
+    that tells nothing of more records than `refits`, which are left out by fits of their own.
     """
     setting = Setting(world, asked, rng, most=_MOST)
     looks = _Looks(fit, setting, copies, weighting, progress)
     table = looks.look()
     while looks.more and undecided(table, setting.worst, setting.releases[0], asked.settings):
         table = looks.look()
-    if refits and unshown_by_bound(table, setting.releases[0], asked.settings) and looks.may_refit:
+    leaves = setting.releases[0]
+    alone = looks.alone()
+    if alone and unshown_by_bound(table, setting.worst, leaves, asked.settings):
+        table = looks.with_those(alone)
+    if refits and unshown_by_bound(table, setting.worst, leaves, asked.settings) and looks.may_refit:
         failing = looks.failing
         if len(failing) > refits:
             return None
-        table = looks.refitted(failing)
-    broken, untold = list(looks.of_persons()), []
+        alone = looks.refitted(failing, alone)
+        table = looks.with_those(alone)
+    broken, untold = list(looks.of_persons(alone)), []
     if looks.count < 2 * copies:
         untold = [f"the fit has {looks.count} draws, fewer than two packs of {copies} datasets: draw more"]
     elif looks.count < _FEWEST_DRAWS or looks.count // copies < FEWEST:
@@ -81,6 +86,7 @@ class _Looks:
     packs: OwnPacks
     without: Without
     estimate: Estimate  # of all variables, as they leave
+    in_doubt: np.ndarray  # records (n,) of groups that are neither refused nor shown to be small
 
     def __init__(self, fit: Fit, setting: Setting, copies: int, weighting: Weighting | None, progress: Advance | None) -> None:
         self.fit, self.setting, self.copies, self.weighting = fit, setting, copies, weighting
@@ -90,6 +96,7 @@ class _Looks:
         self.places = [places[number] for number in setting.rng.permutation(most)]
         self.count, self.looks = 0, 0
         self.datasets: Drawn | None = None
+        self.of_failing: list[Apart] = []  # of each part what packs of their own tell of records whose weights fail
 
     @property
     def more(self) -> bool:
@@ -112,13 +119,15 @@ class _Looks:
         """All rows."""
         setting, rows = self.setting, list[pd.DataFrame]()
         setting.worst, setting.narrow = [], []
+        self.in_doubt = np.zeros(len(setting.patterns), dtype=bool)
         everybody = np.ones(len(self.fit.confidential), dtype=bool)
         parts, leaves = setting.parts(self.coding), setting.releases[0]
         self.told.total += len(parts) * (len(self.packs.drawn) + 2 * len(self.packs.apart))
-        for variables, coding, which in parts:
+        for number, (variables, coding, which) in enumerate(parts):
             records, packs = setting.records(coding, everybody), self.packs.of(which)
             for release in setting.releases:
-                row, estimate = own_rows(packs, coding, records, release, variables, setting, self.told)
+                alone = self.of_failing[number] if self.of_failing and release == leaves else None
+                row, estimate = own_rows(packs, coding, records, release, variables, setting, self.told, alone)
                 rows.append(row)
                 self._note_groups(estimate, release, variables, records.weights)
                 if coding is self.coding and release == leaves:
@@ -144,7 +153,11 @@ class _Looks:
             lower = np.where(large, figures.D - reach * figures.se, -np.inf)
             upper = figures.D + _SURE * figures.se + figures.bound
             unshown = large & ((limit < figures.D) | (upper > 2 * limit))
+            by_bound = unshown & (figures.D <= limit) & (upper - figures.bound <= 2 * limit)
             told = {"of": of, "release": release, "variables": variables, "groups": int(large.sum()), "unshown": int(unshown.sum())}
+            told["by_bound"] = int(by_bound.sum())
+            if release == self.setting.releases[0]:
+                self.in_doubt |= unshown[codes]
             self.setting.worst.append(told | {"lower": float(lower.max()), "D": float(figures.D[lower.argmax()])})
 
     @property
@@ -154,28 +167,16 @@ class _Looks:
 
     @property
     def failing(self) -> np.ndarray:
-        """The records whose weights fail and whom some attack names."""
-        return np.flatnonzero(self.packs.fails & (self.estimate.using.max(axis=0) > 0))
+        """The records whose weights fail, of whom no packs of their own tell, and whom some attack names."""
+        return np.flatnonzero(self.estimate.fails & (self.estimate.using.max(axis=0) > 0))
 
-    def refitted(self, records: np.ndarray) -> pd.DataFrame:
-        """All rows, some records being left out by fits of their own."""
-        rng, units, again = self.setting.rng, self.setting.units, {}
-        self.told.total += len(records)
-        for record in records.tolist():
-            gone = np.array([record]) if units is None else np.flatnonzero(units == units[record])
-            fit = refit_without(self.fit, self.setting.world, gone, self.weighting, rng)
-            again[record] = draw_copies(fit, self.coding, rng, copies=self.packs.apart.size).values
-            self.told()
-        self.packs = replace(self.packs, again=again)
-        return self._table()
-
-    def of_persons(self) -> Iterator[Broken]:
-        """What the packs of their patterns tell of persons who may stand alone."""
-        setting, settings = self.setting, self.setting.asked.settings or DisclosureSettings()
-        single = setting.cut(self.without.bounded)
-        asked = may_stand_alone(setting.patterns, single, self.packs.fails, self.estimate.using)
+    def alone(self) -> list[Apart]:
+        """What packs of their own patterns tell of persons who may stand alone, of records whose weights fail, and of groups in doubt, for
+        each part."""
+        setting, single = self.setting, self.setting.cut(self.without.bounded)
+        asked = may_stand_alone(setting.patterns, single, self.packs.fails | self.in_doubt, self.estimate.using, setting.rng)
         if not len(asked):
-            return
+            return []
         self.told.total += len(np.unique(setting.patterns[asked]))
         every = self.setting.cut(self.without.weights)
         some = slice(None, None, max(self.count // _OF_PERSONS, 1))
@@ -184,12 +185,51 @@ class _Looks:
         persons = Persons(
             self.fit, setting.world, setting.patterns, setting.units, setting.releases[0], weights, self.places[: self.count][some], rows
         )
-        found, error = persons.disclosed(asked, self.copies, setting.rng, self.told)
-        largest, of = float(found.max()), f"over the pack ({setting.releases[0]})"
+        parts = [(Coding(coding.world), which) for _, coding, which in setting.parts(self.coding)]
+        return persons.disclosed(asked, parts, self.copies, setting.rng, self.told)
+
+    def with_those(self, alone: Sequence[Apart]) -> pd.DataFrame:
+        """All rows, with what packs of their own tell of those whose weights serve for one dataset, or that were left out."""
+        serve = (self.packs.fails | self.in_doubt) & (self.packs.shape <= _SERVE)
+        self.of_failing = [of.of(serve[of.records] | of.refitted) for of in alone]
+        return self._table()
+
+    def refitted(self, records: np.ndarray, alone: Sequence[Apart]) -> list[Apart]:
+        """With packs of fits without a record each, in the place of what weights tell of these records."""
+        rng, units, copies = self.setting.rng, self.setting.units, self.packs.apart.shape[1]
+        self.told.total += len(records)
+        parts, drawn = self.setting.parts(self.coding), []
+        for record in records.tolist():
+            gone = np.array([record]) if units is None else np.flatnonzero(units == units[record])
+            fit = refit_without(self.fit, self.setting.world, gone, self.weighting, rng)
+            drawn.append(draw_copies(fit, self.coding, rng, copies=self.packs.apart.size).values)
+            self.told()
+        made = []
+        for number, (_, coding, which) in enumerate(parts):
+            named = {}
+            for record, values in zip(records.tolist(), drawn, strict=True):
+                both = (self.packs.values[which][:, :, self.packs.apart.T], values[which][:, :, : self.packs.apart.size])
+                named[record] = tuple(
+                    self._named(coding, side.reshape(len(which), -1, copies, self.packs.apart.shape[0]), record) for side in both
+                )
+            made.append(apart_of(records, named, refitted=True).joined(alone[number] if alone else None))
+        return made
+
+    def _named(self, coding: Coding, values: np.ndarray, record: int) -> np.ndarray:
+        """Whether each attack names a record in packs (V, n, L, packs) as they leave, (attacks, packs)."""
+        leaves, packs = self.setting.releases[0], range(values.shape[3])
+        return np.stack([named_in(values[..., pack], coding, leaves, self.setting)[:, record] for pack in packs], axis=1).astype(float)
+
+    def of_persons(self, alone: Sequence[Apart]) -> Iterator[Broken]:
+        """What the packs of their patterns tell of persons who may stand alone."""
+        if not alone:
+            return
+        settings, of_all = self.setting.asked.settings or DisclosureSettings(), alone[0]
+        largest, of = float(of_all.D.max()), f"over the pack ({self.setting.releases[0]})"
         if largest > settings.largest:
-            count = int((found > settings.largest).sum())
+            count = int((of_all.D > settings.largest).sum())
             yield Broken("largest", f"D of {count} persons who may stand alone is above {settings.largest:g} {of}, at most {largest:.3f}")
-        elif (found - _SURE * error).max() > settings.warn_largest:  # of so many persons the largest lies above by chance
+        elif (of_all.D - _SURE * of_all.se).max() > settings.warn_largest:  # of so many persons the largest lies above by chance
             text = f"the largest D of a person who may stand alone is {largest:.3f} {of}, above {settings.warn_largest:g}"
             yield Broken("warn_largest", text, warning=True)
 

@@ -6,7 +6,6 @@ packs, weighted anew, say what would be named without it.
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -21,13 +20,25 @@ from riskweighted.disclosure.attacks import hits
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.comparing import Records, between, largest
 from riskweighted.disclosure.own_fit import FAILING, Drawn, Without, draw_copies, leave_out
+from riskweighted.disclosure.persons import Apart
 from riskweighted.disclosure.policy import SHUFFLED
 from riskweighted.disclosure.setting import Asked, Setting
 from riskweighted.disclosure.sides import exchanged
 from riskweighted.intruder.world import World
 from riskweighted.sequence.fit import Fit
 
-__all__ = ["FEWEST", "LOOKS", "Estimate", "Figures", "OwnPacks", "copies_for", "disclosure_of_copies", "own_rows", "quantile_of_look"]
+__all__ = [
+    "FEWEST",
+    "LOOKS",
+    "Estimate",
+    "Figures",
+    "OwnPacks",
+    "copies_for",
+    "disclosure_of_copies",
+    "named_in",
+    "own_rows",
+    "quantile_of_look",
+]
 
 LOOKS = 4  # at most, each with twice the datasets
 FEWEST = 10  # packs that share no dataset, of which an error is told
@@ -70,8 +81,7 @@ class OwnPacks:
     ``values`` (V, n, M) of the n records that are looked at; ``log_weights`` (n, M): log of M times the weight of each dataset without
     each record; ``drawn`` (R, L), ``apart`` (P, L): packs as numbers of datasets, which overlap, and which do not; ``shape`` (n,): of the
     tail of the weights; ``single`` (N,): D of one copy of all records of the file, of failing ones at most, NaN where it is not known;
-    ``inefficiency``: by which dependence between draws multiplies the variance; ``again``: datasets of fits without a record each, by
-    record, whose weights fail.
+    ``inefficiency``: by which dependence between draws multiplies the variance.
     """
 
     values: np.ndarray = field(repr=False)
@@ -81,7 +91,6 @@ class OwnPacks:
     shape: np.ndarray = field(repr=False)
     single: np.ndarray = field(repr=False)
     inefficiency: float = 1.0
-    again: Mapping[int, np.ndarray] = field(default_factory=dict, repr=False)
 
     @classmethod
     def dealt(cls, datasets: Drawn, without: Without, setting: Setting, copies: int, inefficiency: float) -> "OwnPacks":
@@ -123,8 +132,7 @@ class OwnPacks:
         """The same of some of the variables."""
         if len(which) == len(self.values):
             return self
-        again = {record: values[which] for record, values in self.again.items()}
-        made = replace(self, values=self.values[which], single=np.full(len(self.single), np.nan), again=again)
+        made = replace(self, values=self.values[which], single=np.full(len(self.single), np.nan))
         made.__dict__.update({name: getattr(self, name) for name in ("effective", "fails", "gain")})
         return made
 
@@ -132,20 +140,12 @@ class OwnPacks:
         """Every pack attacked once, as it leaves."""
         named = []
         for pack in packs:
-            named.append(_hits(self.values[:, :, pack], coding, release, setting))
+            named.append(named_in(self.values[:, :, pack], coding, release, setting))
             told()
         return _Attacked(np.stack(named), self.weights(packs))
 
-    def attacked_again(self, coding: Coding, release: str, setting: Setting) -> dict[int, np.ndarray]:
-        """How often each attack names the records that were left out by a fit of their own, (attacks,) by record."""
-        made, copies = {}, self.apart.shape[1]
-        for record, values in self.again.items():
-            packs = [values[:, :, start : start + copies] for start in range(0, values.shape[2] - copies + 1, copies)]
-            made[record] = np.mean([_hits(pack, coding, release, setting)[:, record] for pack in packs], axis=0)
-        return made
 
-
-def _hits(values: np.ndarray, coding: Coding, release: str, setting: Setting) -> np.ndarray:
+def named_in(values: np.ndarray, coding: Coding, release: str, setting: Setting) -> np.ndarray:
     """Whom each attack names in a pack (V, n, L) as it leaves, (attacks, n)."""
     values = np.ascontiguousarray(values)
     if release == SHUFFLED:
@@ -158,7 +158,7 @@ class Estimate:
     """D of groups of records, from packs that overlap and packs that do not.
 
     ``using``, ``without`` (attacks, n): the share of packs in which each record is named, with its value and without; ``inflation`` (n,):
-    by which self-normalised weights shrink D.
+    by which self-normalised weights shrink D; ``variance`` (n,): of D of records that packs of their own tell of, 0 of others.
     """
 
     apart: _Attacked = field(repr=False)
@@ -166,17 +166,21 @@ class Estimate:
     without: np.ndarray = field(repr=False)
     inflation: np.ndarray = field(repr=False)
     fails: np.ndarray = field(repr=False)
+    variance: np.ndarray = field(repr=False)
     inefficiency: float = 1.0
 
     @classmethod
-    def of(cls, packs: OwnPacks, all_packs: _Attacked, apart: _Attacked, again: Mapping[int, np.ndarray]) -> "Estimate":
-        """Of packs that were attacked; `again`: how often records are named that were left out by a fit of their own."""
+    def of(cls, packs: OwnPacks, all_packs: _Attacked, apart: _Attacked, alone: Apart | None) -> "Estimate":
+        """Of packs that were attacked; `alone`: what packs of their own tell of records whose weights fail over whole packs."""
         count = len(all_packs.named)
         without = np.einsum("ran,rn->an", all_packs.named, all_packs.weights) / count
         inflation, fails = 1 / np.maximum(1 - 1 / packs.effective, _LEAST_SHARE), packs.fails.copy()
-        for record, named in again.items():
-            without[:, record], inflation[record], fails[record], apart.weights[:, record] = named, 1.0, False, 1.0
-        return cls(apart, all_packs.named.mean(axis=0), without, inflation, fails, packs.inefficiency)
+        using, variance = all_packs.named.mean(axis=0), np.zeros(len(fails))
+        if alone is not None:
+            at = alone.records
+            using[:, at], without[:, at], variance[at], inflation[at], fails[at] = alone.using, alone.without, alone.se**2, 1.0, False
+            apart.weights[:, at] = 1.0
+        return cls(apart, using, without, inflation, fails, variance, packs.inefficiency)
 
     def figures(self, codes: np.ndarray, weights: np.ndarray | None = None) -> tuple[Figures, np.ndarray]:
         """Of every group (n,), numbered from 0, by the attacks that are best within it; and D of every record, (n,).
@@ -196,6 +200,7 @@ class Estimate:
         means = np.stack([np.bincount(codes, pack, count) for pack in of_pack]) / total
         packs = len(means)
         se = means.std(axis=0, ddof=1) * math.sqrt(self.inefficiency / packs) if packs > 1 else np.full(count, np.nan)
+        se = np.hypot(se, np.sqrt(np.bincount(codes, share**2 * self.variance, count)) / total)
         most = np.where(self.fails, self.using.max(axis=0), 0.0)
         D, bound, there = (np.bincount(codes, share * of, count) / total for of in (off, most, self.using[best, rows]))  # noqa: N806
         return Figures(D, se, bound, there, np.bincount(codes, minlength=count)), off
@@ -212,15 +217,22 @@ def _best_of(named: np.ndarray, codes: np.ndarray, weights: np.ndarray, count: i
 
 
 def own_rows(
-    packs: OwnPacks, coding: Coding, records: Records, release: str, variables: str, setting: Setting, told: Steps
+    packs: OwnPacks,
+    coding: Coding,
+    records: Records,
+    release: str,
+    variables: str,
+    setting: Setting,
+    told: Steps,
+    alone: Apart | None = None,
 ) -> tuple[pd.DataFrame, Estimate]:
-    """Return a row for each group of records, and what other groups are judged by.
+    """Return a row for each group of records, and what other groups are judged by; `alone`: of failing records, packs of their own.
 
     Of the way in which datasets do not leave the packs that share no dataset tell alone.
     """
     apart = packs.attacked(packs.apart, coding, release, setting, told)
     whole = apart if release != setting.releases[0] else packs.attacked(packs.drawn, coding, release, setting, told)
-    estimate = Estimate.of(packs, whole, apart, packs.attacked_again(coding, release, setting))
+    estimate = Estimate.of(packs, whole, apart, alone)
     copies = _of_copies(packs, coding)
     rows = []
     for group, members in records.groups.items():
@@ -230,7 +242,7 @@ def own_rows(
         part = replace(
             estimate,
             apart=_Attacked(apart.named[:, :, there], apart.weights[:, there]),
-            **{name: getattr(estimate, name)[..., there] for name in ("using", "without", "inflation", "fails")},
+            **{name: getattr(estimate, name)[..., there] for name in ("using", "without", "inflation", "fails", "variance")},
         )
         weights = None if records.weights is None else records.weights[there]
         figures, of_record = part.figures(np.zeros(int(there.sum()), dtype=np.int64), weights)

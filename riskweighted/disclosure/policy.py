@@ -156,17 +156,17 @@ def undecided(rows: pd.DataFrame, groups: Sequence[Mapping[str, Any]], leaves: s
         limit = settings.isolated if row["group"] == "isolated" else settings.mean
         if row["lower"] <= limit < row["upper"] - row["bound"]:
             return True
-    return any(of["release"] == leaves and of["lower"] <= settings.group and of.get("unshown", 0) for of in groups)
+    return any(of["release"] == leaves and of["lower"] <= settings.group and of["unshown"] > of["by_bound"] for of in groups)
 
 
-def unshown_by_bound(rows: pd.DataFrame, leaves: str, settings: DisclosureSettings | None) -> bool:
-    """Whether what failing records may add is all that keeps a mean from being shown small."""
+def unshown_by_bound(rows: pd.DataFrame, groups: Sequence[Mapping[str, Any]], leaves: str, settings: DisclosureSettings | None) -> bool:
+    """Whether what failing records may add is all that keeps a mean from being shown small, or a group is not shown to be small."""
     settings = settings or DisclosureSettings()
     for _, row in rows[(rows["release"] == leaves) & rows["group"].isin(["all", "isolated"])].iterrows():
         limit = settings.isolated if row["group"] == "isolated" else settings.mean
         if row["lower"] <= limit and row["upper"] - row["bound"] <= limit < row["upper"]:
             return True
-    return False
+    return any(of["release"] == leaves and of["lower"] <= settings.group and of["unshown"] for of in groups)
 
 
 def _broken(table: pd.DataFrame, settings: DisclosureSettings) -> Iterator[Broken]:
