@@ -6,7 +6,7 @@
 Two hundred made files of 600 to 3,000 records: the logarithm of income is normal about region, age and earner, and a column that is made
 of income is planted, of ten kinds, within the known pattern or within that and earner; levels in order, scrambled, as letters, or under
 codes of their own in each pattern; none, 5 or 10 % of the records hold another record's value. Three hundred clean columns of numbers,
-levels and letters have correlations with the logarithm of up to .8. What a column of two levels tells that is not refused is warned of.
+levels and letters have correlations with the logarithm of up to .8.
 """
 
 import argparse

@@ -85,9 +85,9 @@ def derived(
         records for which the target is told, to a percent), ``base`` (the share without these columns, by the same standard), ``verdict``.
         Refused ("refuse"): "exact" (a relation holds for a tenth of the records and more, and half of what the base misses), "recovered"
         (within a radius at which the known pattern tells half at most), "order", "coarsening", "status". Warned of ("warn"): "coarsening"
-        by two levels that tell less than half, "universe" (who is not asked: to be stated as ``when``), "predicted" (a quarter of what the
-        base misses), and, without columns, a base from which nothing is predicted, and "not judged" (fewer than 40 amounts). No value of
-        the data is in it.
+        by two levels that tell less than half and are not cut apart in each known pattern, "universe" (who is not asked: to be stated as
+        ``when``), "predicted" (a quarter of what the base misses), and, without columns, a base from which nothing is predicted, and "not
+        judged" (fewer than 40 amounts). No value of the data is in it.
 
     Examples
     --------

@@ -25,6 +25,7 @@ _ROOM = 20  # changes, or steps in rank, that an order which knows nothing has b
 _BANDS, _ORDER = 0.8, 0.9  # of that room
 _UNLIKELY = 6  # standard deviations
 _WORTH = 0.25  # of the room, from which recovery is looked at
+_APART = 0.1  # of the room, that two levels use up within the known pattern beyond what they do overall
 _TOLD, _TOLD_GAIN = 0.5, 0.5  # of the records, and of what the base misses, that two levels may not tell
 
 
@@ -197,7 +198,7 @@ def findings_within_patterns(
     known = [name for name in known if name in columns.codes]
     for name in looked_at.columns.codes:
         if name not in told and name in screened.columns.codes:
-            found = [_judged(looked_at, name, names) for names in _promising(screened, name, known)]
+            found = [_judged(looked_at, name, names, known) for names in _promising(screened, name, known)]
             best = min((finding for finding in found if finding is not None), key=_place, default=None)
             if best is not None:
                 yield best
@@ -236,7 +237,7 @@ def _promising(sample: _Sample, name: str, known: Sequence[str]) -> list[frozens
     return list(dict.fromkeys([candidates[place] for place in best] + [frozenset(known) - {name}]))
 
 
-def _judged(sample: _Sample, name: str, names: frozenset[str]) -> Finding | None:
+def _judged(sample: _Sample, name: str, names: frozenset[str], known: Sequence[str]) -> Finding | None:
     """What a column tells within a grouping."""
     columns, amounts, grouping = sample.columns, sample.amounts, sample.grouping(names.intersection(sample.columns.codes))
     within = _in_words(names, columns)
@@ -249,20 +250,22 @@ def _judged(sample: _Sample, name: str, names: frozenset[str]) -> Finding | None
             return found
         if order.beyond(_ORDER):
             return Finding((name,), f"its order{within}", ORDER, amounts.within_reach(guesses[0]), amounts.base)
-    return _banded(sample, name, "its levels", columns.codes[name], grouping, within)
+    jointly = len(names) > 1 and names >= {*known} - {name}
+    return _banded(sample, name, "its levels", columns.codes[name], grouping, within, jointly=jointly)
 
 
-def _banded(sample: _Sample, name: str, what: str, levels: np.ndarray, grouping: _Grouping, within: str) -> Finding | None:
-    """Levels that are bands of the amount within groups: refused, but two of them only where they tell half of what is not told anyway."""
+def _banded(
+    sample: _Sample, name: str, what: str, levels: np.ndarray, grouping: _Grouping, within: str, *, jointly: bool = False
+) -> Finding | None:
+    """Levels that are bands of the amount within groups: refused, but two of them only where they tell half of what is not told anyway, or
+    `jointly`, within the known columns, where they are cut at another place in each: an age band is cut at one, a half of a pattern not."""
     parts = np.unique(levels[~sample.columns.missing[name]]) if what == "its levels" else np.unique(levels)
     if len(np.unique(levels)) > len(levels) / 2 or not grouping.bands(levels).beyond(_BANDS):
         return None
-    share, base = (
-        sample.amounts.told_by(_codes(grouping.codes.astype(np.int64) * (int(levels.max()) + 1) + levels)),
-        sample.amounts.base_narrow,
-    )
-    least = lower_limit(share, len(levels))
-    refused = len(parts) > 2 or (least >= _TOLD and gain(least, base) >= _TOLD_GAIN)
+    share = sample.amounts.told_by(_codes(grouping.codes.astype(np.int64) * (int(levels.max()) + 1) + levels))
+    base, least = sample.amounts.base_narrow, lower_limit(share, len(levels))
+    cut_apart = jointly and grouping.bands(levels).gain - sample.grouping(frozenset()).bands(levels).gain > _APART
+    refused = len(parts) > 2 or cut_apart or (least >= _TOLD and gain(least, base) >= _TOLD_GAIN)
     return Finding((name,), f"{what} are intervals of it{within}", COARSENING, share, base, REFUSE if refused else WARN)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import riskweighted as rw
 from experiments.trust.derivations import nulls, plants, refused as refused_columns
-from experiments.trust.derivations_within import clean, people as within_people
+from experiments.trust.derivations_within import clean, people as within_people, plant
 from riskweighted.common.errors import InputError
 from riskweighted.derivation.columns import as_numbers
 
@@ -173,6 +173,16 @@ def test_two_levels_are_refused_where_they_tell_half_of_what_is_not_told():
     assert told[["rule", "verdict"]].to_numpy().tolist() == [["coarsening", "warn"]]
     data["income"] = np.where(low, 900.0, 2_000.0) * np.exp(np.random.default_rng(1).normal(0, 0.08, N))
     assert refused(rw.derived(data, "income", released=["other"]))["columns"].tolist() == [("other",)]
+
+
+def test_halves_of_each_known_pattern_are_refused_and_an_age_band_is_not():
+    rng = np.random.default_rng(3)
+    data = within_people(900, rng)
+    halves = plant(data, "halves", ("region", "age"), "scrambled", 0.05, rng)
+    known = ["region", "age", "earner"]
+    assert refused(rw.derived(data.assign(other=halves), "income", known=known))["columns"].tolist() == [("other",)]
+    told = rw.derived(data.assign(other=data["income"] > data["income"].median()), "income", known=known)
+    assert told.loc[told["rule"] == "coarsening", ["columns", "verdict"]].to_numpy().tolist() == [[("other",), "warn"]]
 
 
 def test_a_radius_that_is_too_wide_is_said_in_one_sentence():

@@ -31,6 +31,12 @@ def test_honest_tools_are_not_refused(name):
     assert [word_of_tests(try_tool(TOOLS[name], 300, 10, seed)) for seed in range(6)].count("refuse") == 0
 
 
+@pytest.mark.parametrize("seed", [4, 19])
+def test_files_of_one_fit_that_all_come_near_a_person_are_no_copies_of_it(seed):
+    """Fisher's test takes them as drawn apart: p .001 and .0009."""
+    assert word_of_tests(try_tool(trained_once, 1_500, 20, seed)) == "pass"
+
+
 @pytest.mark.parametrize("name", [name for name in PLANTS if name != "10 % within 5 %"])
 def test_a_tool_that_copies_is_refused(name):
     assert [word_of_tests(try_tool(PLANTS[name], 300, 10, seed)) for seed in range(3)] == ["refuse"] * 3
