@@ -1,5 +1,6 @@
 """`attribution`: what a whole release gives away of a person beyond what it would had that person's value never been used (METHODS 13)."""
 
+import math
 from collections.abc import Iterator, Sequence
 from functools import partial
 
@@ -158,6 +159,8 @@ def attribution_of_fit(
         drawn = packs or [fit.synthesize(copies, random_seed=int(rng.integers(2**31)))]
         return attribution_of_folds(world, drawn, None, asked, random_seed, untold=_NO_SIDE if fit.converged else _NOT_CONVERGED)
     by_folds = partial(_by_own_folds, fit, world, asked, copies, weighting, rng, progress)
+    if (draws := math.prod(fit.sizes.values())) < 2 * copies:
+        return by_folds(untold=(f"the fit has {draws} draws, fewer than two packs of {copies} datasets: draw more",))
     why = why_folds(fit)
     if why and refits:
         return by_folds(untold=() if can_refit(weighting) and not fit.of_part else why)
@@ -224,7 +227,7 @@ def _by_folds(
         for release in setting.releases:
             using = tuple(setting.side(part, pack[list(which)], release) for pack in given)
             made = [[setting.side(part, pack[list(which)], release) for pack in of_folds] for of_folds in out]
-            without = tuple(of_own_fold(setting.folds, each) for each in made)
+            without = tuple(of_own_fold(setting.folds, each) for each in made) if setting.folds is not None else ()
             yield release, Sides(using, without if setting.repeated else without * len(using), np.full(len(setting.patterns), np.nan))
 
     return setting.finished(

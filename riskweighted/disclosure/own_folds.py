@@ -53,7 +53,7 @@ def own_folds(
     packs = min(_PACKS, max(_ROOM // (len(of_row) * copies), 1), math.prod(fit.sizes.values()) // copies)
     for number in range(-1, K):
         one = fit if number < 0 else refit_without(fit, world, np.flatnonzero(of_row == number), weighting, rng, together=True)
-        places = spread_draws(*one.sizes.values(), packs * copies)
+        places = spread_draws(one.sizes["chain"], one.sizes["draw"], packs * copies)
         values = draw_copies(one, Coding(world), rng, places=[places[at] for at in rng.permutation(len(places))], values_alone=True).values
         made.append(np.split(values, packs, axis=2))
         told()

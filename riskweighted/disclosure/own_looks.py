@@ -55,10 +55,8 @@ def judged_by_packs(
         if len(failing) > refits:
             return None
         table = looks.refitted(failing)
-    broken, untold = list(looks.of_persons()), []
-    if looks.count < 2 * copies:
-        untold = [f"the fit has {looks.count} draws, fewer than two packs of {copies} datasets: draw more"]
-    elif looks.count < _FEWEST_DRAWS or looks.count // copies < FEWEST:
+    broken = list(looks.of_persons())
+    if looks.count < _FEWEST_DRAWS or looks.count // copies < FEWEST:
         broken.append(
             Broken("not_shown", f"{looks.count} datasets are {looks.count // copies} packs, and {FEWEST} tell an error: draw more")
         )
@@ -72,7 +70,7 @@ def judged_by_packs(
         "records_per_parameter": len(fit.confidential) / max(_parameters(fit), 1),
         "gain": (float(gain.mean()), float(gain.max())),
     }
-    return setting.finished(table, untold, looks.without.held, len(looks.packs.drawn), **told)
+    return setting.finished(table, (), looks.without.held, len(looks.packs.drawn), **told)
 
 
 class _Looks:

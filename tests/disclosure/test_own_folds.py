@@ -125,3 +125,10 @@ def test_means_of_levels_give_away_by_folds_what_they_do_made_again_record_by_re
     assert told["held"] < 0.01  # weights hold the means, and see nothing
     if size < 10:
         assert told["by_folds"] > told["held"] + 0.04
+
+
+def test_a_fit_of_fewer_draws_than_two_packs_is_not_judged(data):
+    fit = rw.fit(rw.load_synthesizer("linear-regression")("income ~ age", transform="log"), data, random_seed=1, draws=400, chains=2)
+    told = attribution_of_fit(fit, make_world(data, SCENARIO), Asked(), L=401, random_seed=2)
+    assert told.attrs["verdict"] == "not judged"
+    assert "draw more" in told.attrs["reasons"][0]
