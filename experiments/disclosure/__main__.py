@@ -2,6 +2,7 @@
 
 own: the package's own models by their fits (own.csv). refits: importance weights against refits (refits.csv). tools: known tools by
 folds with decoys (tools.csv). poisoned, clean, pooled: a few true rows; packs of a regression; what pooled folds would say.
+held: what is made of the target, held and made again (held.csv).
 third-party: who is refused of one release of simulated tools, and who is shown by several packs.
 """
 
@@ -11,12 +12,20 @@ from pathlib import Path
 
 from experiments.disclosure.by_folds import run_clean, run_poisoned, run_pooled, run_tools
 from experiments.disclosure.cases import SD2011
+from experiments.disclosure.held import run_held
 from experiments.disclosure.own import run_own
 from experiments.disclosure.refits import run_refits
 from experiments.disclosure.third_party import run_third_party
 from riskweighted.common.errors import RiskWeightedWarning
 
-SIMPLE = {"refits": run_refits, "poisoned": run_poisoned, "clean": run_clean, "pooled": run_pooled, "third-party": run_third_party}
+SIMPLE = {
+    "refits": run_refits,
+    "poisoned": run_poisoned,
+    "clean": run_clean,
+    "pooled": run_pooled,
+    "third-party": run_third_party,
+    "held": run_held,
+}
 
 
 def main() -> None:

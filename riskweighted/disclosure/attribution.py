@@ -1,5 +1,6 @@
 """`attribution`: what a whole release gives away of a person beyond what it would had that person's value never been used (METHODS 13)."""
 
+import math
 from collections.abc import Iterator, Sequence
 from functools import partial
 
@@ -15,13 +16,13 @@ from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.comparing import Sides
 from riskweighted.disclosure.fold_tests import fold_tests, in_words
 from riskweighted.disclosure.folds import Folds
-from riskweighted.disclosure.own_fit import what_is_held
+from riskweighted.disclosure.own_fit import draw_copies, what_is_held
 from riskweighted.disclosure.own_folds import own_folds, why_folds
 from riskweighted.disclosure.own_looks import judged_by_packs
 from riskweighted.disclosure.policy import DisclosureSettings
 from riskweighted.disclosure.refits import can_refit
 from riskweighted.disclosure.setting import Asked, Setting
-from riskweighted.disclosure.sides import Side
+from riskweighted.disclosure.sides import of_own_fold
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import World, make_world
 from riskweighted.sequence.fit import Fit
@@ -30,7 +31,6 @@ __all__ = ["attribution", "attribution_of_fit", "attribution_of_folds"]
 
 _NO_SIDE = ("no fit and no folds say what the release would be without a record",)
 _NOT_CONVERGED = ("a fit that did not converge tells nothing of what it would be without a record",)
-_PACKS = 5  # of the whole, where folds are of a fit and no pack is given
 Packs = Sequence[pd.DataFrame] | Sequence[Sequence[pd.DataFrame]]
 
 
@@ -158,7 +158,9 @@ def attribution_of_fit(
     if fit.keeps_true_values or not fit.estimates or not fit.converged:
         drawn = packs or [fit.synthesize(copies, random_seed=int(rng.integers(2**31)))]
         return attribution_of_folds(world, drawn, None, asked, random_seed, untold=_NO_SIDE if fit.converged else _NOT_CONVERGED)
-    by_folds = partial(_by_own_folds, fit, world, asked, packs, copies, weighting, rng, progress)
+    by_folds = partial(_by_own_folds, fit, world, asked, copies, weighting, rng, progress)
+    if (draws := math.prod(fit.sizes.values())) < 2 * copies:
+        return by_folds(untold=(f"the fit has {draws} draws, fewer than two packs of {copies} datasets: draw more",))
     why = why_folds(fit)
     if why and refits:
         return by_folds(untold=() if can_refit(weighting) and not fit.of_part else why)
@@ -170,7 +172,6 @@ def _by_own_folds(
     fit: Fit,
     world: World,
     asked: Asked,
-    packs: Sequence[Sequence[pd.DataFrame]] | None,
     copies: int,
     weighting: Weighting | None,
     rng: np.random.Generator,
@@ -178,9 +179,12 @@ def _by_own_folds(
     untold: Sequence[str] = (),
 ) -> pd.DataFrame:
     """The table of a fit by fits of its own without a fifth of the units each."""
-    whole = packs or [list(fit.synthesize(copies, random_seed=int(rng.integers(2**31)))) for _ in range(_PACKS)]
-    folds = None if untold else own_folds(fit, world, weighting, asked.unit, copies, rng, progress)
-    return _by_folds(world, whole, folds, asked, rng, untold, held=what_is_held(fit, weighting, refitted=True))
+    held = what_is_held(fit, weighting, refitted=True)
+    if untold:
+        values = [draw_copies(fit, Coding(world), rng, copies=copies, values_alone=True).values]
+        return _by_folds(Setting(world, asked, rng), values, untold=untold, held=held)
+    of_row, (using, *without) = own_folds(fit, world, weighting, asked.unit, copies, rng, progress)
+    return _by_folds(Setting(world, asked, rng, of_row), using, list(zip(*without, strict=True)), held=held)
 
 
 def attribution_of_folds(
@@ -197,48 +201,38 @@ def attribution_of_folds(
     untold = untold if folds is None else folds.check(world, packs[0])
     if folds is not None and folds.whole:
         packs = folds.whole
-    table = _by_folds(world, packs, None if untold else folds, asked, np.random.default_rng(random_seed), untold, tested=True)
-    return table if folds is None else in_words(table, len(folds.made), asked.settings)
+    coding, setting = Coding(world), Setting(world, asked, np.random.default_rng(random_seed), None if folds is None else folds.of_row)
+    given = [_numbers(coding, world, pack) for pack in packs]
+    if folds is None or untold:
+        return _by_folds(setting, given, untold=untold)
+    out = [[coding_numbers(coding, pack) for pack in made] for made in folds.made]
+    groups = setting.records(coding, np.ones(len(setting.patterns), dtype=bool)).groups
+    broken, standing_out = fold_tests(coding, given[0], out[0], folds.of_row, setting.patterns, groups, asked.settings)
+    return in_words(_by_folds(setting, given, out, broken=broken, standing_out=standing_out), len(out), asked.settings)
 
 
 def _by_folds(
-    world: World,
-    packs: Sequence[Sequence[pd.DataFrame]],
-    folds: Folds | None,
-    asked: Asked,
-    rng: np.random.Generator,
+    setting: Setting,
+    given: Sequence[np.ndarray],
+    out: Sequence[Sequence[np.ndarray]] = (),
+    *,
     untold: Sequence[str] = (),
     held: Sequence[str] = (),
-    *,
-    tested: bool = False,
+    **further: object,
 ) -> pd.DataFrame:
-    """The table of given packs against what folds tell, if there are any; `tested`: whether persons' values stand in the first pack that
-    would not stand there without them."""
-    coding, setting = Coding(world), Setting(world, asked, rng, None if folds is None else folds.of_row)
-    given = [_numbers(coding, world, pack) for pack in packs]
-    out = [] if folds is None else [[coding_numbers(coding, pack) for pack in made] for made in folds.made]
+    """The table of given packs (V, n, L) against what folds tell, R packs of each; nothing where nobody knows it."""
     setting.repeated = len(out) > 1
 
     def sides(part: Coding, which: Sequence[int]) -> Iterator[tuple[str, Sides]]:
         for release in setting.releases:
-            using = tuple(_sides(setting, part, which, release, given))
-            without = () if folds is None else tuple(folds.side(_sides(setting, part, which, release, made)) for made in out)
-            without = without if setting.repeated else without * len(using)
-            yield release, Sides(using, without, np.full(len(setting.patterns), np.nan))
+            using = tuple(setting.side(part, pack[list(which)], release) for pack in given)
+            made = [[setting.side(part, pack[list(which)], release) for pack in of_folds] for of_folds in out]
+            without = tuple(of_own_fold(setting.folds, each) for each in made) if setting.folds is not None else ()
+            yield release, Sides(using, without if setting.repeated else without * len(using), np.full(len(setting.patterns), np.nan))
 
-    everybody = np.ones(len(setting.patterns), dtype=bool)
-    table = setting.table(coding, sides, everybody)
-    if folds is not None and tested:
-        groups = setting.records(coding, everybody).groups
-        table.attrs["broken"], table.attrs["standing_out"] = fold_tests(
-            coding, given[0], out[0], folds.of_row, setting.patterns, groups, asked.settings
-        )
-    return setting.finished(table, untold, held, len(packs))
-
-
-def _sides(setting: Setting, part: Coding, which: Sequence[int], release: str, packs: Sequence[np.ndarray]) -> list[Side]:
-    """What packs tell of some variables."""
-    return [setting.side(part, pack[list(which)], release) for pack in packs]
+    return setting.finished(
+        setting.table(Coding(setting.world), sides, np.ones(len(setting.patterns), dtype=bool)), untold, held, len(given), **further
+    )
 
 
 def as_packs(packs: Packs) -> list[Sequence[pd.DataFrame]]:

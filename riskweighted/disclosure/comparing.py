@@ -97,7 +97,7 @@ def compare(sides: Sides, records: Records, release: str, variables: str) -> tup
             se, beyond = error_of_packs(using, without, there, records), float(student.ppf(_SURE, len(attributed) - 1))
         elif len(attributed):
             se = error(attributed, there, records)
-        upper = off + beyond * se if se else max(off, _least_upper(off, there, records))
+        upper = off + beyond * se if se else max(off, _least_upper(off, there, records, len(attributed) if by_packs else 1))
         rows.append(
             {"variables": variables, "release": release, "group": group, "records": int(there.sum())}
             | {name: figures.pop(name) for name in ("with", "out", "none", "constant")}
@@ -173,8 +173,9 @@ def error_of_packs(using: np.ndarray, without: np.ndarray, there: np.ndarray, re
     return math.sqrt(sum(float((named @ share).var(ddof=1)) for named, share in shares) / len(using)) / float(weights.sum())
 
 
-def _least_upper(mean: float, there: np.ndarray, records: Records) -> float:
-    """What the upper limit of mean D of some records is at least: the exact binomial one of that share (Clopper and Pearson 1934).
+def _least_upper(mean: float, there: np.ndarray, records: Records, packs: int = 1) -> float:
+    """What the upper limit of mean D of some records is at least: the exact binomial one of that share (Clopper and Pearson 1934), of as
+    many guesses as there are records in `packs` that share no dataset.
 
     Where both sides agree on everybody the error is 0, and n records still do not show that D is below 1 - .05^(1 / n). Units count as
     one, and survey weights by their effective number.
@@ -183,7 +184,7 @@ def _least_upper(mean: float, there: np.ndarray, records: Records) -> float:
         return math.nan
     weights = np.ones(int(there.sum())) if records.weights is None else records.weights[there]
     sums = weights if records.units is None else np.bincount(np.unique(records.units[there], return_inverse=True)[1], weights)
-    count, share = float(sums.sum() ** 2 / (sums**2).sum()), max(mean, 0.0)
+    count, share = packs * float(sums.sum() ** 2 / (sums**2).sum()), max(mean, 0.0)
     return float(beta.ppf(_SURE, share * count + 1, count * (1 - share))) if share < 1 else 1.0
 
 

@@ -29,7 +29,6 @@ from riskweighted.data.io import read_table, write_table
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.decoys import Decoys, decoy_scores, plant, shown_elsewhere, slope_on_decoys
 from riskweighted.disclosure.fold_files import ASSIGNMENT, DECOYS, check_written, read_manifest, read_pack, write_guide, write_manifest
-from riskweighted.disclosure.sides import Side
 from riskweighted.intruder.world import World
 
 __all__ = ["Folds", "assigned", "read_folds", "write_folds"]
@@ -103,15 +102,6 @@ class Folds:
             "lie in the wrong fold, or they were made with the fold's values"
             + ("" if self.whole else "; of a small file several packs show them better (riskweighted folds --packs 20)"),
         )
-
-    def side(self, sides: Sequence[Side]) -> Side:
-        """What the folds tell: of every record that which its own fold's release tells, and no other."""
-        made = Side(*(part.copy() for part in sides[0]))
-        for number, side in enumerate(sides):
-            rows = self.of_row == number
-            for whole, part in zip(made, side, strict=True):
-                whole[..., rows] = part[..., rows]
-        return made
 
 
 def write_folds(

@@ -71,16 +71,20 @@ def draw_copies(
     copies: int = COPIES,
     places: Sequence[tuple[int, int]] | None = None,
     told: Steps | None = None,
+    *,
+    values_alone: bool = False,
 ) -> Drawn:
-    """Datasets of draws spread evenly over the chains, at most as many as the fit has and as there is room for; or of given draws."""
+    """Datasets of draws spread evenly over the chains, at most as many as the fit has and as there is room for; or of given draws; with
+    `values_alone` without what weights are made of."""
     available, n = fit.sizes["chain"] * fit.sizes["draw"], len(fit.confidential)
     if places is None:
         count = how_many(copies, available, n) if fit.estimates else copies
         places = spread_draws(fit.sizes["chain"], fit.sizes["draw"], count) if fit.estimates else [(0, 0)] * count
     count = len(places)
     values = np.empty((count, len(coding.names), n if coding.rows is None else len(coding.rows)))
-    terms = {name: np.empty((count, n)) for name in (fit.variables if fit.estimates else ())}
-    masses = np.empty((count, n)) if gives_masses(fit) and fit.estimates else None
+    told_of = fit.estimates and not values_alone
+    terms = {name: np.empty((count, n)) for name in (fit.variables if told_of else ())}
+    masses = np.empty((count, n)) if told_of and gives_masses(fit) else None
     mass = None if masses is None else ball_masses(fit, coding.world, precision)
     for s, place in enumerate(places):
         theta: Any = fit.thetas(*place)

@@ -1,11 +1,16 @@
 """Folds of an own fit, for what importance weights cannot tell: all is fitted anew without the values of a fold (METHODS section 13)."""
 
+import math
+
 import numpy as np
 
 from riskweighted.common.progress import Advance, Steps
+from riskweighted.contract.drawing import spread_draws
 from riskweighted.contract.synthesizer import data_dependent, is_strange
 from riskweighted.disclosure.anew import Weighting
-from riskweighted.disclosure.folds import Folds, assigned
+from riskweighted.disclosure.coding import Coding
+from riskweighted.disclosure.folds import assigned
+from riskweighted.disclosure.own_fit import draw_copies
 from riskweighted.disclosure.refits import means_of_targets, refit_without
 from riskweighted.intruder.world import World
 from riskweighted.sequence.fit import Fit
@@ -13,6 +18,8 @@ from riskweighted.sequence.fit import Fit
 __all__ = ["K", "own_folds", "why_folds"]
 
 K = 5
+_PACKS = 10  # of the whole, and of each fold
+_ROOM = 20_000_000  # numbers of copies of one fit that are held
 
 
 def why_folds(fit: Fit) -> tuple[str, ...]:
@@ -36,12 +43,18 @@ def own_folds(
     copies: int,
     rng: np.random.Generator,
     progress: Advance | None = None,
-) -> Folds:
-    """L datasets of each of K fits without the values of one fold of units: their weights are 0, and scores, bounds, knots and the risk
-    weights of the others are made anew."""
-    of_row, packs, told = assigned(world.confidential, unit, K, rng), [], Steps(progress, K)
-    for number in range(K):
-        anew = refit_without(fit, world, np.flatnonzero(of_row == number), weighting, rng, together=True)
-        packs.append(list(anew.synthesize(copies, random_seed=int(rng.integers(2**31)))))
+) -> tuple[np.ndarray, list[list[np.ndarray]]]:
+    """Return the fold of every record (n,), and of the fit and of K fits without the values of one fold of units R packs each (V, n, L).
+
+    Of those without, weights are 0, and scores, bounds, knots and the risk weights of the others are made anew. The file is the population,
+    so that a mean over its packs has no error over records.
+    """
+    of_row, made, told = assigned(world.confidential, unit, K, rng), list[list[np.ndarray]](), Steps(progress, K + 1)
+    packs = min(_PACKS, max(_ROOM // (len(of_row) * copies), 1), math.prod(fit.sizes.values()) // copies)
+    for number in range(-1, K):
+        one = fit if number < 0 else refit_without(fit, world, np.flatnonzero(of_row == number), weighting, rng, together=True)
+        places = spread_draws(one.sizes["chain"], one.sizes["draw"], packs * copies)
+        values = draw_copies(one, Coding(world), rng, places=[places[at] for at in rng.permutation(len(places))], values_alone=True).values
+        made.append(np.split(values, packs, axis=2))
         told()
-    return Folds(of_row, packs, np.full(K, np.nan), fit.variables)
+    return of_row, made

@@ -60,10 +60,8 @@ def judged_by_packs(
             return None
         alone = looks.refitted(failing, alone)
         table = looks.with_those(alone)
-    broken, untold = list(looks.of_persons(alone)), []
-    if looks.count < 2 * copies:
-        untold = [f"the fit has {looks.count} draws, fewer than two packs of {copies} datasets: draw more"]
-    elif looks.count < _FEWEST_DRAWS or looks.count // copies < FEWEST:
+    broken = list(looks.of_persons(alone))
+    if looks.count < _FEWEST_DRAWS or looks.count // copies < FEWEST:
         broken.append(
             Broken("not_shown", f"{looks.count} datasets are {looks.count // copies} packs, and {FEWEST} tell an error: draw more")
         )
@@ -77,7 +75,7 @@ def judged_by_packs(
         "records_per_parameter": len(fit.confidential) / max(_parameters(fit), 1),
         "gain": (float(gain.mean()), float(gain.max())),
     }
-    return setting.finished(table, untold, looks.without.held, len(looks.packs.drawn), **told)
+    return setting.finished(table, (), looks.without.held, len(looks.packs.drawn), **told)
 
 
 class _Looks:

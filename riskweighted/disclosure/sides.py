@@ -1,5 +1,6 @@
 """One pack as attacks see it: with the values of its records used, or as it would be without each of them."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -8,7 +9,7 @@ from riskweighted.disclosure.attacks import guesses
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.shuffle import shuffled_rows
 
-__all__ = ["Side", "copies_near", "exchanged", "side_of"]
+__all__ = ["Side", "copies_near", "exchanged", "of_own_fold", "side_of"]
 
 
 class Side(NamedTuple):
@@ -41,6 +42,16 @@ def copies_near(coding: Coding, values: np.ndarray) -> tuple[np.ndarray, np.ndar
     near = coding.near(values.transpose(0, 2, 1)).sum(axis=0)
     same = (values == coding.truth[:, :, None]).all(axis=0).any(axis=1)
     return near, same
+
+
+def of_own_fold(fold_of: np.ndarray, sides: Sequence[Side]) -> Side:
+    """Of every record that which its own fold's release tells, and no other, by the records' folds (n,)."""
+    made = Side(*(part.copy() for part in sides[0]))
+    for number, side in enumerate(sides):
+        rows = fold_of == number
+        for whole, part in zip(made, side, strict=True):
+            whole[..., rows] = part[..., rows]
+    return made
 
 
 def exchanged(values: np.ndarray, patterns: np.ndarray, rng: np.random.Generator, units: np.ndarray | None = None) -> np.ndarray:

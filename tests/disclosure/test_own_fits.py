@@ -11,10 +11,9 @@ import riskweighted as rw
 from experiments.disclosure.refits import households, off_from_refits
 from riskweighted.disclosure import own_looks
 from riskweighted.disclosure.anew import Weighting
-from riskweighted.disclosure.attribution import _by_folds, attribution_of_fit
+from riskweighted.disclosure.attribution import _by_folds, attribution_of_fit, coding_numbers
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.comparing import Records, _least_upper, error
-from riskweighted.disclosure.folds import Folds
 from riskweighted.disclosure.own_fit import Drawn, Without, draw_copies, leave_out, what_is_held
 from riskweighted.disclosure.own_packs import Estimate, OwnPacks, quantile_of_look
 from riskweighted.disclosure.setting import Asked, Setting, some_rows
@@ -213,9 +212,9 @@ def test_a_clean_file_of_200_records_passes_and_no_fit_is_made_for_records_whose
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("persons", [1, 2])
-def test_persons_alone_in_a_pattern_with_a_dummy_of_their_own_are_refused(persons):
-    data = small(200, 5)
+@pytest.mark.parametrize(("n", "persons"), [(200, 1), (200, 2), (500, 2)])
+def test_persons_alone_in_a_pattern_with_a_dummy_of_their_own_are_refused(n, persons):
+    data = small(n, 5)
     data.loc[: persons - 1, "region"] = [f"only {person}" for person in range(persons)]
     data.loc[: persons - 1, "income"] = data["income"].quantile(0.9).round(1)
     told = judged(data, small_fit(data, "C(region) + C(age)"), rw.Scenario(known="region", synthetic="income"))
@@ -289,12 +288,15 @@ def test_exact_copies_are_found_where_the_radius_is_so_wide_that_nearly_everybod
     data = pd.DataFrame({"region": rng.choice(["n", "s"], n), "income": np.exp(9 + 0.2 * rng.normal(size=n)).round(1)})
     world = make_world(data, rw.Scenario(known="region", synthetic="income", radius=0.5))
     honest = lambda: [data.assign(income=np.exp(9 + 0.2 * rng.normal(size=n)).round(1)) for _ in range(5)]  # noqa: E731
-    folds = Folds(np.arange(n) % 5, [honest() for _ in range(5)], np.full(5, np.nan), ("income",))
+    coding = Coding(world)
+    numbers = lambda pack: coding_numbers(coding, pack)  # noqa: E731
+    out = [[numbers(honest()) for _ in range(5)]]
     true = rng.random(n) < 0.15
     copied = [frame.assign(income=frame["income"].where(~true, data["income"])) for frame in honest()]
     words = []
     for pack in (honest(), copied):
-        table = _by_folds(world, [pack], folds, Asked(shuffled=False), np.random.default_rng(1))
+        setting = Setting(world, Asked(shuffled=False), np.random.default_rng(1), np.arange(n) % 5)
+        table = _by_folds(setting, [numbers(pack)], out)
         assert table.loc[0, "out"] > 0.9
         assert table.attrs["narrow"][0]["out"] <= 0.5
         words.append(any("radius divided by" in reason for reason in table.attrs["reasons"]) and table.attrs["verdict"])

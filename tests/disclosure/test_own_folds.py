@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 
 import riskweighted as rw
+from experiments.disclosure.held import levels, made_again
+from riskweighted.disclosure import attribution
 from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.attribution import attribution_of_fit
 from riskweighted.disclosure.own_folds import why_folds
@@ -82,7 +84,7 @@ def test_a_fold_is_left_out_with_the_weights_that_the_others_have_alone(data):
     assert not np.array_equal(one.rows[one.which], other.rows[other.which])
 
 
-def test_a_predictor_that_is_the_mean_of_the_target_by_level_is_made_again_without_a_record():
+def test_a_predictor_that_is_the_mean_of_the_target_by_level_is_made_again_without_a_record(monkeypatch):
     rng = np.random.default_rng(4)
     cell = np.arange(200) // 2
     income = np.round(np.exp(7 + rng.normal(size=200)))
@@ -101,3 +103,34 @@ def test_a_predictor_that_is_the_mean_of_the_target_by_level_is_made_again_witho
     told = attribution_of_fit(fit, make_world(data, SCENARIO), Asked(), L=5, random_seed=2)
     assert "looks" not in told.attrs  # it is judged by folds
     assert told.attrs["verdict"] in ("refuse", "not shown", "not judged")
+    monkeypatch.setattr(attribution, "can_refit", lambda weighting: False)
+    assert attribution_of_fit(fit, make_world(data, SCENARIO), Asked(), L=5, random_seed=2).attrs["verdict"] == "not judged"
+
+
+def test_what_a_strangers_class_takes_from_the_data_is_made_again_by_folds(monkeypatch):
+    rng = np.random.default_rng(4)
+    data = pd.DataFrame({"region": rng.choice(["n", "s"], 100), "income": np.round(np.exp(7 + rng.normal(size=100)))})
+    kind = rw.load_synthesizer("linear-regression")
+    fit = rw.fit(kind("income ~ C(region)", transform="log"), data, random_seed=1, draws=200, tune=200, chains=2)
+    assert why_folds(fit) == ()
+    monkeypatch.setattr("riskweighted.disclosure.own_folds.is_strange", lambda synthesizer: True)
+    assert "takes from the data" in why_folds(fit)[0]  # its location and scale
+    monkeypatch.setattr(kind, "data_dependent", ())
+    assert why_folds(fit) == ()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("size", [2, 3, 10])
+def test_means_of_levels_give_away_by_folds_what_they_do_made_again_record_by_record(size):
+    told = made_again(*levels(size), records=20, packs=20)
+    assert abs(told["by_folds"] - told["one_by_one"]) < 0.03 + 2.5 * told["se"]
+    assert told["held"] < 0.01  # weights hold the means, and see nothing
+    if size < 10:
+        assert told["by_folds"] > told["held"] + 0.04
+
+
+def test_a_fit_of_fewer_draws_than_two_packs_is_not_judged(data):
+    fit = rw.fit(rw.load_synthesizer("linear-regression")("income ~ age", transform="log"), data, random_seed=1, draws=400, chains=2)
+    told = attribution_of_fit(fit, make_world(data, SCENARIO), Asked(), L=401, random_seed=2)
+    assert told.attrs["verdict"] == "not judged"
+    assert "draw more" in told.attrs["reasons"][0]

@@ -1,0 +1,108 @@
+"""What is made of the target and is no parameter: held by weights over packs, made again by folds, and made again record by record."""
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import riskweighted as rw
+from riskweighted.disclosure.attacks import hits
+from riskweighted.disclosure.coding import Coding
+from riskweighted.disclosure.own_fit import draw_copies
+from riskweighted.disclosure.own_folds import own_folds
+from riskweighted.disclosure.own_looks import judged_by_packs
+from riskweighted.disclosure.refits import refit_without
+from riskweighted.disclosure.setting import Asked
+from riskweighted.intruder.world import World, make_world
+
+__all__ = ["HELD", "MADE_OF_THE_TARGET", "levels", "made_again", "run_held"]
+
+HELD = Path(__file__).parent / "held.csv"
+N, L, PACKS, RECORDS = 400, 20, 40, 40
+
+
+def levels(size: int, n: int = N) -> tuple[rw.Fit, World]:
+    """Cells of so many records, whose mean log income is the predictor."""
+    rng = np.random.default_rng(size)
+    cell = np.arange(n) // size
+    income = np.exp(7 + 0.5 * rng.normal(size=n)[cell] + 0.5 * rng.standard_t(4, n)).round(1)
+    data = pd.DataFrame({"cell": cell.astype(str), "pooled": pd.Series(np.log(income)).groupby(cell).transform("mean"), "income": income})
+    return _fitted(rw.load_synthesizer("linear-regression")("income ~ pooled", transform="log"), data), _world(data, "cell")
+
+
+def learned(n: int = N) -> tuple[rw.Fit, World]:
+    """Scores of a chain's learned part, with predictors that tell little."""
+    data = _people(n)
+    own = {"income": {"model": "linear-regression", "transform": "log"}}
+    chain = rw.load_synthesizer("sequential")(["income"], ["age", "hours", "region"], own, recoding="statuses", learned=["age", "hours"])
+    return _fitted(chain, data), _world(data, "region")
+
+
+def _people(n: int) -> pd.DataFrame:
+    rng = np.random.default_rng(8)
+    age, hours = rng.uniform(20, 70, n).round(1), rng.uniform(0, 60, n).round(1)
+    income = np.exp(7 + 0.01 * age + rng.normal(0, 0.5, n)).round()
+    return pd.DataFrame({"age": age, "hours": hours, "region": rng.choice(list("abcd"), n), "income": income})
+
+
+def _fitted(kind: Any, data: pd.DataFrame) -> rw.Fit:
+    return rw.fit(kind, data, random_seed=1, draws=400, tune=300)
+
+
+def _world(data: pd.DataFrame, known: str) -> World:
+    return make_world(data, rw.Scenario(known=known, synthetic="income"))
+
+
+MADE_OF_THE_TARGET: dict[str, Callable[[], tuple[rw.Fit, World]]] = {
+    "means of 2": lambda: levels(2),
+    "means of 3": lambda: levels(3),
+    "means of 10": lambda: levels(10),
+    "learned scores": learned,
+}
+
+
+def made_again(fit: rw.Fit, world: World, records: int = RECORDS, packs: int = PACKS) -> dict[str, float]:
+    """Mean D of some random records of aligned files, by folds and by fits without each record alone, and of all by weights that hold all.
+
+    ``se``: the error of what both ways differ by. Files are aligned, so that nothing but the fits differs.
+    """
+    rng, coding, patterns = np.random.default_rng(3), Coding(world), world.patterns.codes
+    of_row, (using, *without) = own_folds(fit, world, None, None, L, rng)
+
+    def named(packs: list[np.ndarray], record: int) -> np.ndarray:
+        rows = np.flatnonzero(patterns == patterns[record])
+        place = int(np.flatnonzero(rows == record)[0])
+        alone = np.arange(len(rows))
+        return np.mean([hits(coding, pack[:, rows], 0 * alone, rows)[:, place] for pack in packs], axis=0)
+
+    chosen, sides = rng.choice(len(of_row), records, replace=False).tolist(), np.empty((3, records, 7))
+    for number, record in enumerate(chosen):
+        alone = refit_without(fit, world, np.array([record]), None, rng)
+        values = draw_copies(alone, coding, rng, copies=packs * L, values_alone=True).values
+        shuffled = values[:, :, rng.permutation(values.shape[2])]
+        one = np.split(shuffled, values.shape[2] // L, axis=2)
+        sides[:, number] = [named(of, record) for of in (using, without[of_row[record]], one)]
+    best = [side[:, side.mean(axis=0).argmax()] for side in sides]
+    off = best[1] - best[2]
+    weights = judged_by_packs(fit, world, Asked(shuffled=False), L, None, rng, 0, None)
+    assert weights is not None
+    held = {
+        "held": float(weights.loc[0, "D"]),
+        "by_folds": float((best[0] - best[1]).mean()),
+        "one_by_one": float((best[0] - best[2]).mean()),
+    }
+    return held | {"se": float(off.std(ddof=1)) / np.sqrt(records)}
+
+
+def run_held(out: Path = HELD) -> None:
+    """Every case, written as a table."""
+    rows, began = [], time.process_time()
+    for name, make in MADE_OF_THE_TARGET.items():
+        rows.append({"made of the target": name} | made_again(*make()))
+        print(f"{name}: {time.process_time() - began:.0f} s of processor time so far", file=sys.stderr, flush=True)
+        pd.DataFrame(rows).to_csv(out, index=False, float_format="%.3g")
+    print(pd.DataFrame(rows).to_string(index=False))
