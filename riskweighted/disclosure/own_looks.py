@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +16,17 @@ from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.own_fit import Drawn, Without, draw_copies, how_many, leave_out
 from riskweighted.disclosure.own_packs import FEWEST, LOOKS, Estimate, OwnPacks, copies_for, own_rows
 from riskweighted.disclosure.persons import FEW, Persons, may_stand_alone
-from riskweighted.disclosure.policy import Broken, DisclosureSettings, undecided, unshown_by_bound
+from riskweighted.disclosure.policy import (
+    NOT_SHOWN,
+    PASS,
+    REFUSE,
+    WARN,
+    Broken,
+    Concerned,
+    DisclosureSettings,
+    undecided,
+    unshown_by_bound,
+)
 from riskweighted.disclosure.refits import REFITTED, can_refit, refit_without
 from riskweighted.disclosure.setting import TOLD, Asked, Setting, tells_nothing
 from riskweighted.intruder.world import World
@@ -28,6 +39,7 @@ _FEWEST_DRAWS = 100  # datasets of a fit that can pass
 _OF_PERSONS = 400  # parameters that the rows of persons are drawn by
 _SURE = 1.6448536269514722  # the 95 % point of a normal distribution
 _LEVEL = 0.05  # of all groups of one kind together
+_FEWEST_LISTED = 10  # records of largest D
 
 
 def judged_by_packs(
@@ -55,24 +67,10 @@ def judged_by_packs(
         if len(failing) > refits:
             return None
         table = looks.refitted(failing)
-    broken, untold = list(looks.of_persons()), []
-    if looks.count < 2 * copies:
-        untold = [f"the fit has {looks.count} draws, fewer than two packs of {copies} datasets: draw more"]
-    elif looks.count < _FEWEST_DRAWS or looks.count // copies < FEWEST:
-        broken.append(
-            Broken("not_shown", f"{looks.count} datasets are {looks.count // copies} packs, and {FEWEST} tell an error: draw more")
-        )
-    gain = looks.packs.gain
-    told = {
-        "own": True,
-        "broken": tuple(broken),
-        "looks": looks.looks,
-        "datasets": looks.count,
-        "failing": float(looks.packs.fails.mean()),
-        "records_per_parameter": len(fit.confidential) / max(_parameters(fit), 1),
-        "gain": (float(gain.mean()), float(gain.max())),
-    }
-    return setting.finished(table, untold, looks.without.held, len(looks.packs.drawn), **told)
+    table = looks.finished(table)
+    if table.attrs["verdict"] in (REFUSE, NOT_SHOWN):
+        table.attrs |= {"concerned": looks.concerned(), "fewer": looks.fewer()}
+    return table
 
 
 class _Looks:
@@ -81,6 +79,8 @@ class _Looks:
     packs: OwnPacks
     without: Without
     estimate: Estimate  # of all variables, as they leave
+    persons: list[Concerned]
+    in_groups: list[Concerned]
 
     def __init__(self, fit: Fit, setting: Setting, copies: int, weighting: Weighting | None, progress: Advance | None) -> None:
         self.fit, self.setting, self.copies, self.weighting = fit, setting, copies, weighting
@@ -105,13 +105,59 @@ class _Looks:
         self.looks, self.count = self.looks + 1, count
         self.without = leave_out(self.fit, self.setting.world, self.datasets, self.weighting, self.setting.units)
         self.told()
-        self.packs = OwnPacks.dealt(self.datasets, self.without, self.setting, min(self.copies, count), _inefficiency(self.fit, count))
+        return self._dealt(self.datasets)
+
+    def _dealt(self, datasets: Drawn) -> pd.DataFrame:
+        """All rows, of packs dealt anew."""
+        inefficiency = _inefficiency(self.fit, self.count)
+        self.packs = OwnPacks.dealt(datasets, self.without, self.setting, min(self.copies, self.count), inefficiency)
         return self._table()
+
+    def fewer(self) -> int | None:
+        """The most datasets that would pass of half as many as asked for, a quarter and so on, by the same draws; None where none would."""
+        other, datasets = copy(self), self.datasets
+        other.setting = copy(self.setting)
+        while datasets is not None and (copies := other.copies // 2) > 1:
+            other.copies = copies
+            if other.finished(other._dealt(datasets)).attrs["verdict"] in (PASS, WARN):
+                return copies
+        return None
+
+    def finished(self, table: pd.DataFrame) -> pd.DataFrame:
+        """The judged table."""
+        self.persons = []
+        broken, untold, packs = list(self.of_persons()), list[str](), self.count // self.copies
+        if packs < 2:
+            untold = [f"the fit has {self.count} draws, fewer than two packs of {self.copies} datasets: draw more"]
+        elif self.count < _FEWEST_DRAWS or packs < FEWEST:
+            broken.append(Broken("not_shown", f"{self.count} datasets are {packs} packs, and {FEWEST} tell an error: draw more"))
+        gain = self.packs.gain
+        told = {
+            "own": True,
+            "broken": tuple(broken),
+            "looks": self.looks,
+            "datasets": self.count,
+            "failing": float(self.packs.fails.mean()),
+            "records_per_parameter": len(self.fit.confidential) / max(_parameters(self.fit), 1),
+            "gain": (float(gain.mean()), float(gain.max())),
+        }
+        return self.setting.finished(table, untold, self.without.held, len(self.packs.drawn), **told)
+
+    def concerned(self) -> list[Concerned]:
+        """The records that what is broken concerns: persons who may stand alone, large ones of one copy, those of refused groups, and the
+        hundredth of largest D over the packs."""
+        limits, rows = self.setting.asked.settings or DisclosureSettings(), self.setting.rows
+        single, (_, over_packs) = self.without.bounded, self.estimate.figures(np.zeros(self.packs.values.shape[1], dtype=np.int64))
+        most = np.argsort(-over_packs, kind="stable")[: max(len(over_packs) // 100, _FEWEST_LISTED)]
+        looked_at = [*self.persons, *self.in_groups, *(Concerned(int(row), "mean", float(over_packs[row])) for row in most)]
+        found = looked_at if rows is None else [each._replace(row=int(rows[each.row])) for each in looked_at]
+        large = np.flatnonzero(single > limits.warn_largest)
+        return [*(Concerned(int(row), "largest D of one copy", float(single[row])) for row in large), *found]
 
     def _table(self) -> pd.DataFrame:
         """All rows."""
         setting, rows = self.setting, list[pd.DataFrame]()
-        setting.worst, setting.narrow = [], []
+        setting.worst, setting.narrow, self.in_groups = [], [], []
         everybody = np.ones(len(self.fit.confidential), dtype=bool)
         parts, leaves = setting.parts(self.coding), setting.releases[0]
         self.told.total += len(parts) * (len(self.packs.drawn) + 2 * len(self.packs.apart))
@@ -146,6 +192,8 @@ class _Looks:
             unshown = large & ((limit < figures.D) | (upper > 2 * limit))
             told = {"of": of, "release": release, "variables": variables, "groups": int(large.sum()), "unshown": int(unshown.sum())}
             self.setting.worst.append(told | {"lower": float(lower.max()), "D": float(figures.D[lower.argmax()])})
+            there = np.flatnonzero((lower > limit)[codes])
+            self.in_groups += [Concerned(int(row), f"D of its {of}, {release}", float(figures.D[codes[row]])) for row in there]
 
     @property
     def may_refit(self) -> bool:
@@ -185,6 +233,9 @@ class _Looks:
             self.fit, setting.world, setting.patterns, setting.units, setting.releases[0], weights, self.places[: self.count][some], rows
         )
         found, error = persons.disclosed(asked, self.copies, setting.rng, self.told)
+        above = found > settings.warn_largest
+        who = zip(asked[above], found[above], strict=True)
+        self.persons += [Concerned(int(row), "D of a person who may stand alone", float(D)) for row, D in who]
         largest, of = float(found.max()), f"over the pack ({setting.releases[0]})"
         if largest > settings.largest:
             count = int((found > settings.largest).sum())

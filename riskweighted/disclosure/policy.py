@@ -20,6 +20,7 @@ __all__ = [
     "SHUFFLED",
     "WARN",
     "Broken",
+    "Concerned",
     "DisclosureSettings",
     "DisclosureVerdict",
     "judge",
@@ -47,6 +48,22 @@ _OUTSIDE = {  # what a broken rule comes to, by its limit alone: figures and nam
     "warn_copied": "values of persons seem to stand in the datasets that do not stand there without these persons",
     _UNKNOWN: "what the datasets give away is not judged",
     _UNSHOWN: "disclosure beyond inference is not shown to be small",
+}
+_FEWER_PARAMETERS = "fewer predictors, wider levels or a stronger prior"
+_LONELY = "leave out or coarsen the released column that parts these records from all others"
+_COPYING = "a model that keeps no value: {}, such as means by levels of a few records, spikes, or a class that stores values"
+_TOOL = "a tool that follows single records less, or fewer columns"
+_CURES = {  # what lowers what breaks a rule
+    "mean": _FEWER_PARAMETERS,
+    "isolated": f"{_LONELY}, or {_FEWER_PARAMETERS}",
+    "largest": f"{_LONELY}, or {_FEWER_PARAMETERS}",
+    "group": "wider levels of the columns that part the group, or a stronger prior",
+    "copies": _COPYING.format("what repeats true values"),
+    "own_value": _TOOL,
+    _NET: _TOOL,
+    "copied": _TOOL,
+    _UNSHOWN: _FEWER_PARAMETERS,
+    _UNKNOWN: "what the reason asks for",
 }
 
 
@@ -106,12 +123,13 @@ class DisclosureSettings:
 
 class DisclosureVerdict(NamedTuple):
     """``verdict``: "refuse", "not judged", "not shown", "warn" or "pass"; ``reasons``: what was broken; ``accepted``: what, and why it may
-    be; ``outside``: both as they may be said outside, with limits and without figures."""
+    be; ``outside``: both as they may be said outside, with limits and without figures; ``cures``: what mends what does not leave."""
 
     verdict: str
     reasons: tuple[str, ...]
     accepted: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
+    cures: tuple[str, ...] = ()
 
 
 class Broken(NamedTuple):
@@ -120,6 +138,14 @@ class Broken(NamedTuple):
     rule: str
     text: str
     warning: bool = False
+
+
+class Concerned(NamedTuple):
+    """A record that a broken rule concerns: its ``row`` in the file, from 0, the ``rule`` in words, its ``D``. Confidential."""
+
+    row: int
+    rule: str
+    D: float
 
 
 def judge(table: pd.DataFrame, settings: DisclosureSettings | None = None) -> DisclosureVerdict:
@@ -137,7 +163,10 @@ def judge(table: pd.DataFrame, settings: DisclosureSettings | None = None) -> Di
     left = [one for one, said in zip(left, words, strict=True) if said == word]
     said = dict.fromkeys(_said(one.rule, settings) for one in left)
     outside = (*said, *dict.fromkeys(_accepted(one.rule, settings) for one in taken))
-    return DisclosureVerdict(word, tuple(one.text for one in left), accepted, outside)
+    cures = dict.fromkeys(_CURES[one.rule] for one in left if word in (REFUSE, NOT_JUDGED, NOT_SHOWN))
+    if cures and (fewer := table.attrs.get("fewer")):
+        cures = {f"fewer datasets: L = {fewer} would pass": None} | cures
+    return DisclosureVerdict(word, tuple(one.text for one in left), accepted, outside, tuple(cures))
 
 
 def _said(rule: str, settings: DisclosureSettings) -> str:
@@ -207,7 +236,7 @@ def _of_mean(row: Mapping[str, Any], rule: str, of: str, settings: DisclosureSet
         yield Broken(_UNSHOWN, f"mean D of {of}: too few records for an error")
     elif row["upper"] > limit:
         upper = row["upper"]
-        yield Broken(_UNSHOWN, f"mean D of {of}: upper limit {upper:.3f} at the limit {limit:g}; shown small only from {upper:.3f}")
+        yield Broken(_UNSHOWN, f"mean D of {of}: upper limit {upper:.3f} at the limit {limit:g}, shown small only from {upper:.3f}")
     elif row["D"] > warned:
         yield Broken(f"warn_{rule}", f"mean D of {of} is {row['D']:.3f}, above {warned:g}", warning=True)
 

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
-from riskweighted.common.frames import require_columns
+from riskweighted.common.frames import holds_numbers, require_columns
 from riskweighted.common.settings import to_table
 from riskweighted.common.text import as_argument
 from riskweighted.design.formulas import split_formula
@@ -38,6 +38,7 @@ from riskweighted.runs.amended import (
 from riskweighted.runs.checked import check_study
 from riskweighted.runs.columns import IDENTIFIER, look_at
 from riskweighted.runs.derivation import check_derived, undeclared
+from riskweighted.runs.folder import CONCERNED
 from riskweighted.runs.reasons import COUNTS, REASONS, largest, of_guesses, told_by
 from riskweighted.runs.remarks import known_codes, likely_codes, with_unstated
 from riskweighted.runs.study import AUTO, Study, read_study
@@ -50,7 +51,7 @@ __all__ = ["Advice", "advise", "applied"]
 
 _WIDE, _NARROW = 0.5, 0.01  # relative radii beyond which one looks wrong
 _FEWEST_DRAWS, _MOST_DRAWS = 500, 10_000
-_FEWEST_DATASETS = 5
+_TWO = 2  # levels, which cost one parameter
 _ALONE = 0.2  # of the records: alone in the released pattern, so that shuffling does nothing for them
 _CHAINED = "predictors then enter as they suit and amounts have the model of their type, in place of the formula and model"
 
@@ -223,7 +224,7 @@ def _of_verdict(
     elif of_disclosure(reason) and key == beyond.HIDDEN.key:
         yield from _of_hidden(study, data, reason)
     elif of_disclosure(reason):
-        yield from _of_disclosure(study, data, reason)
+        yield from _of_disclosure(study, data, reason, tables)
     elif key == CONVERGED.statistic.key and not failing:
         yield Advice(
             f"{reason.label}: converged with {reason.why}",
@@ -272,28 +273,48 @@ def _of_hidden(study: Study, data: pd.DataFrame, reason: Verdict) -> Iterator[Ad
     )
 
 
-def _of_disclosure(study: Study, data: pd.DataFrame, reason: Verdict) -> Iterator[Advice]:
-    """What is not shown to be small; else columns that leave records alone, then fewer datasets, then stronger weights."""
-    why = f"{reason.label}: {reason.why}"
+def _of_disclosure(study: Study, data: pd.DataFrame, reason: Verdict, tables: Mapping[str, pd.DataFrame]) -> Iterator[Advice]:
+    """Fewer datasets where the run found that they would pass, else a column that leaves records alone, else the predictor that costs most
+    parameters; weights lower no D over all records."""
+    why, listed = f"{reason.label}: {reason.why}", f"; the records concerned: {CONCERNED}"
     if reason.verdict == NOT_JUDGED:
         yield Advice(why, "the internal report says what was lacking (riskweighted report RUN --internal)")
         return
-    if reason.verdict == NOT_SHOWN:
-        do = '[release.disclosure.accept] not_shown = "the reason", if the board accepts it; else fewer datasets or predictors'
-        yield Advice(why, do)
-        return
-    lonely = _leaving_alone(study, data)
-    if lonely:
+    if fewer := _fewer(tables.get("disclosure_verdicts"), reason.label):
+        yield Advice(why, f"fewer datasets: [release] L = {fewer} would pass", partial(with_settings, section="release", L=fewer))
+    elif lonely := _leaving_alone(study, data):
         yield Advice(
             why,
-            f"{lonely} leaves records alone in their released pattern: leave it out of [release] columns",
+            f"{lonely} leaves records alone in their released pattern: leave it out of [release] columns{listed}",
             partial(without_columns, names=[lonely]),
         )
-    elif study.release.L > _FEWEST_DATASETS:
-        fewer = max(study.release.L // 2, _FEWEST_DATASETS)
-        yield Advice(why, f"fewer datasets: [release] L = {fewer}", partial(with_settings, section="release", L=fewer))
+    elif heavy := _of_most_levels(study, data):
+        yield Advice(
+            why,
+            f"fewer parameters, of which {heavy} takes most ({data[heavy].nunique()} levels): leave it out of what predicts{listed}",
+            partial(without_columns, names=[heavy], released=False),
+        )
     else:
-        yield Advice(why, "weights that limit more: mix+(t=0.8)", partial(with_scheme, old=reason.label, new="mix+(t=0.8)"))
+        yield Advice(why, (reason.cure or "fewer datasets, or a stronger prior") + listed)
+    if reason.verdict == NOT_SHOWN:
+        yield Advice(why, 'or, if the board accepts it: [release.disclosure.accept] not_shown = "the reason"')
+
+
+def _fewer(verdicts: pd.DataFrame | None, label: str) -> int:
+    """How many datasets the run found to pass; 0 where it found no number."""
+    if verdicts is None or "fewer" not in verdicts:
+        return 0
+    found = verdicts.loc[verdicts["label"] == label, "fewer"].dropna()
+    return int(found.iloc[0]) if len(found) else 0
+
+
+def _of_most_levels(study: Study, data: pd.DataFrame) -> str:
+    """The predictor of most levels, which costs most parameters; "" where none has more than two."""
+    settings = str(to_table(study)["synthesizer"])
+    names = [name for name in study.synthesizer.columns_among(data.columns) if name not in study.variables]
+    levels = {name: data[name].nunique() for name in names if not holds_numbers(data[name]) or f"C({name})" in settings}
+    most = max(levels, key=levels.__getitem__, default="")
+    return most if most and levels[most] > _TWO else ""
 
 
 def _leaving_alone(study: Study, data: pd.DataFrame) -> str:
