@@ -225,7 +225,7 @@ def verdict_records(verdicts: Sequence[Verdict], labels: Sequence[str], view: Vi
     return records
 
 
-def disclosure_by_label(table: pd.DataFrame, told: Mapping[str, tuple[str, Sequence[str]]]) -> dict[str, dict[str, object]]:
+def disclosure_by_label(table: "pd.DataFrame", told: Mapping[str, tuple[str, Sequence[str]]]) -> dict[str, dict[str, object]]:
     """For a machine inside: by scheme or tool the verdict on what it discloses, its reasons, D and the upper limit.
 
     `table`: of disclosure, how the datasets leave first; `told`: verdict and reasons by label.
@@ -237,7 +237,7 @@ def disclosure_by_label(table: pd.DataFrame, told: Mapping[str, tuple[str, Seque
     }
 
 
-def disclosure_of_schemes(verdicts: Sequence[Verdict], table: pd.DataFrame) -> dict[str, dict[str, object]]:
+def disclosure_of_schemes(verdicts: Sequence[Verdict], table: "pd.DataFrame") -> dict[str, dict[str, object]]:
     """The same of a run."""
     told = {}
     for label in dict.fromkeys(each.label for each in verdicts):
