@@ -69,7 +69,7 @@ def judged_by_packs(
         table = looks.refitted(failing)
     table = looks.finished(table)
     if table.attrs["verdict"] in (REFUSE, NOT_SHOWN):
-        table.attrs |= {"concerned": looks.concerned(), "fewer": looks.fewer()}
+        table.attrs |= {"concerned": looks.concerned(), "fewer": looks.fewer(table)}
     return table
 
 
@@ -113,10 +113,13 @@ class _Looks:
         self.packs = OwnPacks.dealt(datasets, self.without, self.setting, min(self.copies, self.count), inefficiency)
         return self._table()
 
-    def fewer(self) -> int | None:
-        """The most datasets that would pass of half as many as asked for, a quarter and so on, by the same draws; None where none would."""
+    def fewer(self, table: pd.DataFrame) -> int | None:
+        """The most datasets that would pass of half as many as asked for, a quarter and so on, by the same draws; None where none would,
+        as where one copy gives too much away."""
         other, datasets = copy(self), self.datasets
         other.setting = copy(self.setting)
+        if table["largest_D"].max() > (self.setting.asked.settings or DisclosureSettings()).largest:
+            return None
         while datasets is not None and (copies := other.copies // 2) > 1:
             other.copies = copies
             if other.finished(other._dealt(datasets)).attrs["verdict"] in (PASS, WARN):

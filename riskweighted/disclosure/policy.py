@@ -122,14 +122,15 @@ class DisclosureSettings:
 
 
 class DisclosureVerdict(NamedTuple):
-    """``verdict``: "refuse", "not judged", "not shown", "warn" or "pass"; ``reasons``: what was broken; ``accepted``: what, and why it may
-    be; ``outside``: both as they may be said outside, with limits and without figures; ``cures``: what mends what does not leave."""
+    """``verdict``: "refuse", "not judged", "not shown", "warn" or "pass"; ``reasons``: what was broken, and ``rules``, which; ``accepted``:
+    what, and why it may be; ``outside``: both as they may be said outside, with limits and without figures; ``cures``: what mends it."""
 
     verdict: str
     reasons: tuple[str, ...]
     accepted: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
     cures: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
 
 
 class Broken(NamedTuple):
@@ -166,7 +167,9 @@ def judge(table: pd.DataFrame, settings: DisclosureSettings | None = None) -> Di
     cures = dict.fromkeys(_CURES[one.rule] for one in left if word in (REFUSE, NOT_JUDGED, NOT_SHOWN))
     if cures and (fewer := table.attrs.get("fewer")):
         cures = {f"fewer datasets: L = {fewer} would pass": None} | cures
-    return DisclosureVerdict(word, tuple(one.text for one in left), accepted, outside, tuple(cures))
+    return DisclosureVerdict(
+        word, tuple(one.text for one in left), accepted, outside, tuple(cures), tuple(dict.fromkeys(one.rule for one in left))
+    )
 
 
 def _said(rule: str, settings: DisclosureSettings) -> str:
@@ -216,7 +219,8 @@ def _broken(table: pd.DataFrame, settings: DisclosureSettings) -> Iterator[Broke
             yield from _of_mean(row, "isolated", f"isolated records ({of})", settings, leaves)
         else:
             yield from _of_mean(row, "mean", of, settings, leaves)
-            yield from _of_persons(row, of, settings, own)
+            yield from _of_copy(row, of, settings) if row["release"] == leaves else ()
+            yield from () if own else _of_own_values(row, of, settings)
     for worst in table.attrs.get("worst_groups", ()):
         if worst["lower"] > settings.group:
             text = f"D of a {worst['of']} is {worst['D']:.3f}, above {settings.group:g} beyond chance ({worst['release']})"
@@ -241,13 +245,16 @@ def _of_mean(row: Mapping[str, Any], rule: str, of: str, settings: DisclosureSet
         yield Broken(f"warn_{rule}", f"mean D of {of} is {row['D']:.3f}, above {warned:g}", warning=True)
 
 
-def _of_persons(row: Mapping[str, Any], of: str, settings: DisclosureSettings, own: bool) -> Iterator[Broken]:
+def _of_copy(row: Mapping[str, Any], of: str, settings: DisclosureSettings) -> Iterator[Broken]:
+    """By D of one copy, which is the same however rows leave."""
     if row["largest_D"] > settings.largest:
         yield Broken("largest", f"the largest D of one copy ({of}) is {row['largest_D']:.3f}, above {settings.largest:g}")
     elif row["largest_D"] > settings.warn_largest:
         yield Broken("warn_largest", f"the largest D of one copy ({of}) is {row['largest_D']:.3f}, above {settings.warn_largest:g}", True)
-    if own:  # whose copies are tested against what the fit itself says of them
-        return
+
+
+def _of_own_values(row: Mapping[str, Any], of: str, settings: DisclosureSettings) -> Iterator[Broken]:
+    """By values that stand among copies, of other tools alone: those of a fit are tested against what the fit itself says of them."""
     beyond = row["own_value_with"] - row["own_value_out"]
     if beyond > settings.own_value:
         yield Broken("own_value", f"the own value is among the copies of {beyond:.3f} more of the records than without it ({of})")

@@ -51,6 +51,7 @@ __all__ = ["Advice", "advise", "applied"]
 
 _WIDE, _NARROW = 0.5, 0.01  # relative radii beyond which one looks wrong
 _FEWEST_DRAWS, _MOST_DRAWS = 500, 10_000
+_OF_FEW, _FEW = {"largest", "isolated", "group"}, 5  # rules of few records; those in a pattern who may stand alone
 _TWO = 2  # levels, which cost one parameter
 _ALONE = 0.2  # of the records: alone in the released pattern, so that shuffling does nothing for them
 _CHAINED = "predictors then enter as they suit and amounts have the model of their type, in place of the formula and model"
@@ -280,13 +281,20 @@ def _of_disclosure(study: Study, data: pd.DataFrame, reason: Verdict, tables: Ma
     if reason.verdict == NOT_JUDGED:
         yield Advice(why, "the internal report says what was lacking (riskweighted report RUN --internal)")
         return
-    if fewer := _fewer(tables.get("disclosure_verdicts"), reason.label):
+    told = tables.get("disclosure_verdicts", pd.DataFrame(columns=["label"])).set_index("label")
+    told = told.reindex(index=[reason.label], columns=["fewer", "rules"])
+    fewer, rules = told["fewer"].fillna(0).iloc[0], str(told["rules"].iloc[0]).split("; ")
+    if fewer := int(fewer):
         yield Advice(why, f"fewer datasets: [release] L = {fewer} would pass", partial(with_settings, section="release", L=fewer))
     elif lonely := _leaving_alone(study, data):
         yield Advice(
             why,
             f"{lonely} leaves records alone in their released pattern: leave it out of [release] columns{listed}",
             partial(without_columns, names=[lonely]),
+        )
+    elif set(rules) & _OF_FEW and (parting := _parting(study, data)):
+        yield Advice(
+            why, f"wider levels of {parting}, which parts most of those in a pattern of fewer than {_FEW}: join some yourself{listed}"
         )
     elif heavy := _of_most_levels(study, data):
         yield Advice(
@@ -298,14 +306,6 @@ def _of_disclosure(study: Study, data: pd.DataFrame, reason: Verdict, tables: Ma
         yield Advice(why, (reason.cure or "fewer datasets, or a stronger prior") + listed)
     if reason.verdict == NOT_SHOWN:
         yield Advice(why, 'or, if the board accepts it: [release.disclosure.accept] not_shown = "the reason"')
-
-
-def _fewer(verdicts: pd.DataFrame | None, label: str) -> int:
-    """How many datasets the run found to pass; 0 where it found no number."""
-    if verdicts is None or "fewer" not in verdicts:
-        return 0
-    found = verdicts.loc[verdicts["label"] == label, "fewer"].dropna()
-    return int(found.iloc[0]) if len(found) else 0
 
 
 def _of_most_levels(study: Study, data: pd.DataFrame) -> str:
@@ -320,14 +320,25 @@ def _of_most_levels(study: Study, data: pd.DataFrame) -> str:
 def _leaving_alone(study: Study, data: pd.DataFrame) -> str:
     """The released column without which fewest records are alone in their released pattern, where many are; "" where few are."""
     leaving = study.unaltered(data)
-
-    def alone(names: Sequence[str]) -> float:
-        return float((data.groupby(list(names), observed=True, dropna=False)[names[0]].transform("size") == 1).mean()) if names else 0.0
-
     free = [name for name in study.release.columns if name in leaving and name not in study.scenario.known]
-    if not free or alone(leaving) < _ALONE:
+    if not free or _in_small_patterns(data, leaving, 2) < _ALONE:
         return ""
-    return min(free, key=lambda name: alone([other for other in leaving if other != name]))
+    return min(free, key=lambda name: _in_small_patterns(data, [other for other in leaving if other != name], 2))
+
+
+def _parting(study: Study, data: pd.DataFrame) -> str:
+    """The column of those that leave unaltered without which fewest records are in a small pattern; "" where none is."""
+    leaving = study.unaltered(data)
+    if not _in_small_patterns(data, leaving, _FEW):
+        return ""
+    return min(leaving, key=lambda name: _in_small_patterns(data, [other for other in leaving if other != name], _FEW))
+
+
+def _in_small_patterns(data: pd.DataFrame, names: Sequence[str], size: int) -> float:
+    """The share of the records in a pattern of some columns that fewer than so many have."""
+    if not names:
+        return 0.0
+    return float((data.groupby(list(names), observed=True, dropna=False)[names[0]].transform("size") < size).mean())
 
 
 def _of_convergence(study: Study, label: str, convergence: pd.DataFrame) -> Iterator[Advice]:
