@@ -57,7 +57,7 @@ def advise(
         finished, settings, file, data = _read(run, study, confidential)
         verdicts, tables = ((), None) if finished is None else (finished.verdicts, finished.tables)
         advice = advice_of(settings, data, verdicts, tables)
-        if finished is not None and (against := outlook(finished).why):
+        if finished is not None and (against := outlook(finished, data).why):
             advice = [Advice("a release is refused whatever the scheme", against), *advice]
         advice = [replace(each, what=_typed(each.what, run, file)) for each in advice]
     written = _write(settings, data, advice, out or _beside(file, run)) if apply else None

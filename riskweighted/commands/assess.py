@@ -119,8 +119,16 @@ def assess(
                 )
                 write_file(working.result / "confidential" / "report.html", page, private=True)
         show_json(  # inside: without it, nothing is left
-            "assess", disclosure=disclosure, measures=_both(result), left_out=result.unpaired, notes=notes, results=out
+            "assess",
+            disclosure=_by_tool(disclosure),
+            disclosure_rows=disclosure,
+            measures=_both(result),
+            left_out=result.unpaired,
+            notes=notes,
+            results=out,
         )
+        if out is not None and len(standing_out):
+            tell(f"note: the records whose values stand out are listed in {as_argument(f'{out}/confidential/standing_out.csv')}")
         if not (manner.json or (manner.quiet and out is not None)):
             if full or internal:
                 _print_disclosure(disclosure)
@@ -300,6 +308,15 @@ def _page(
     hashes = [(label, path.name, file_hash(path)) for label, paths in files.items() for path in paths]
     told = pd.DataFrame(hashes, columns=["Of", "File", "SHA-256"])
     return assessment_page(Assessed(result, disclosure, scenario, records, told, notes, folding, measures))
+
+
+def _by_tool(disclosure: "pd.DataFrame") -> dict[str, dict[str, object]]:
+    """Of each tool, for a machine, the verdict on what it discloses, why, D and its upper limit."""
+    from riskweighted.reports.tools import verdicts_of
+    from riskweighted.reports.verdicts import disclosure_by_label
+
+    told = {name: (each.word, [each.why] if each.why else []) for name, each in verdicts_of(disclosure).items()}
+    return disclosure_by_label(disclosure, told)
 
 
 def _brief(disclosure: "pd.DataFrame", folding: str) -> Iterator[str]:

@@ -179,7 +179,7 @@ def _show_all(finished: "Run", study: "Study") -> None:
 def _show_as_json(finished: "Run", study: "Study", code: int) -> None:
     """The same for a machine."""
     from riskweighted.reports.disclosure import INTERNAL
-    from riskweighted.reports.verdicts import verdict_records
+    from riskweighted.reports.verdicts import disclosure_of_schemes, verdict_records
 
     choice, tuned = finished.choice, finished.tuned
     show_json(
@@ -191,6 +191,7 @@ def _show_as_json(finished: "Run", study: "Study", code: int) -> None:
         model=None if choice is None else {"name": choice.name, "settings": dict(choice.settings), "why": choice.why},
         tuned=None if tuned is None else tuned.why,
         verdicts=verdict_records(finished.verdicts, [str(label) for label in finished.summary.index], INTERNAL),
+        disclosure=disclosure_of_schemes(finished.verdicts, finished.tables["disclosure"]),
         summary=finished.summary.rename_axis("label").reset_index(),
         guarantee=_proved(study),
     )

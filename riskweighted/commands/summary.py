@@ -25,7 +25,7 @@ def summary(
     from riskweighted.release.codebook import parse_units
     from riskweighted.reports.disclosure import INTERNAL
     from riskweighted.reports.summary import summary_table, to_latex, to_markdown, to_terminal
-    from riskweighted.reports.verdicts import sentences, verdict_records
+    from riskweighted.reports.verdicts import disclosure_of_schemes, sentences, verdict_records
     from riskweighted.reports.wording import main_columns, main_table
     from riskweighted.runs.finished import load_run
 
@@ -39,7 +39,8 @@ def summary(
             {"measure": name, "values": dict(zip(table.columns, numbers[column.name], strict=True)), "definition": text}
             for column, (name, _, text) in zip(main_columns(finished), table.rows, strict=True)
         ]
-        show_json("summary", caption=table.caption, rows=rows, verdicts=verdict_records(judged, table.columns[1:], INTERNAL))
+        told, disclosed = verdict_records(judged, table.columns[1:], INTERNAL), finished.tables["disclosure"]
+        show_json("summary", caption=table.caption, rows=rows, verdicts=told, disclosure=disclosure_of_schemes(judged, disclosed))
     elif form is Form.terminal:
         for line in verdicts:
             show(plain(line))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["Advance", "Forward", "LogLines", "Quiet", "Reporter", "Steps", "TerminalBars", "default_reporter", "duration"]
 
 Advance = Callable[[int, int], None]  # done, in all
-_EVERY, _EVERY_IN_DETAIL = 60.0, 10.0  # seconds between two lines of one step
+_EVERY, _EVERY_IN_DETAIL = 60.0, 5.0  # seconds between two lines of one step
 _LOOKS = 20  # times in between at which it is seen whether a line is due
 _NEARLY = 0.999  # of a step that has not ended
 _STAMP = "%Y-%m-%d %H:%M:%S"
@@ -100,7 +100,7 @@ class TerminalBars:
 class LogLines:
     """Plain lines with the time of day: one when a step is done, one a minute while it runs, none of a step that fails.
 
-    With `detail` also when a step begins, how far it is every ten seconds, and the most memory that the process has held.
+    With `detail` also when a step begins, how far it is every five seconds, and the most memory that the process has held.
     """
 
     def __init__(self, write: Callable[[str], object], *, detail: bool = False) -> None:

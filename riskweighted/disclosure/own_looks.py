@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from copy import copy
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,17 @@ from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.own_fit import Drawn, Without, draw_copies, how_many, leave_out
 from riskweighted.disclosure.own_packs import FEWEST, LOOKS, Estimate, OwnPacks, copies_for, named_in, own_rows
 from riskweighted.disclosure.persons import FEW, Apart, Persons, apart_of, may_stand_alone
-from riskweighted.disclosure.policy import Broken, DisclosureSettings, undecided, unshown_by_bound
+from riskweighted.disclosure.policy import (
+    NOT_SHOWN,
+    PASS,
+    REFUSE,
+    WARN,
+    Broken,
+    Concerned,
+    DisclosureSettings,
+    undecided,
+    unshown_by_bound,
+)
 from riskweighted.disclosure.refits import REFITTED, can_refit, refit_without
 from riskweighted.disclosure.setting import TOLD, Asked, Setting, tells_nothing
 from riskweighted.intruder.world import World
@@ -28,6 +39,7 @@ _OF_PERSONS = 400  # parameters that the rows of persons are drawn by
 _SURE = 1.6448536269514722  # the 95 % point of a normal distribution
 _LEVEL = 0.05  # of all groups of one kind together
 _SERVE = 0.7  # Pareto shape up to which a record's weights tell what one dataset is without it
+_FEWEST_LISTED = 10  # records of largest D
 
 
 def judged_by_packs(
@@ -50,32 +62,10 @@ def judged_by_packs(
     table = looks.look()
     while looks.more and undecided(table, setting.worst, setting.releases[0], asked.settings):
         table = looks.look()
-    leaves = setting.releases[0]
-    alone = looks.alone()
-    if alone and unshown_by_bound(table, setting.worst, leaves, asked.settings):
-        table = looks.with_those(alone)
-    if refits and unshown_by_bound(table, setting.worst, leaves, asked.settings) and looks.may_refit:
-        failing = looks.failing
-        if len(failing) > refits:
-            return None
-        alone = looks.refitted(failing, alone)
-        table = looks.with_those(alone)
-    broken = list(looks.of_persons(alone))
-    if looks.count < _FEWEST_DRAWS or looks.count // copies < FEWEST:
-        broken.append(
-            Broken("not_shown", f"{looks.count} datasets are {looks.count // copies} packs, and {FEWEST} tell an error: draw more")
-        )
-    gain = looks.packs.gain
-    told = {
-        "own": True,
-        "broken": tuple(broken),
-        "looks": looks.looks,
-        "datasets": looks.count,
-        "failing": float(looks.packs.fails.mean()),
-        "records_per_parameter": len(fit.confidential) / max(_parameters(fit), 1),
-        "gain": (float(gain.mean()), float(gain.max())),
-    }
-    return setting.finished(table, (), looks.without.held, len(looks.packs.drawn), **told)
+    decided = looks.decided(table, refits)
+    if decided is not None and decided.attrs["verdict"] in (REFUSE, NOT_SHOWN):
+        decided.attrs |= {"concerned": looks.concerned(), "fewer": looks.fewer(decided)}
+    return decided
 
 
 class _Looks:
@@ -85,6 +75,8 @@ class _Looks:
     without: Without
     estimate: Estimate  # of all variables, as they leave
     in_doubt: np.ndarray  # records (n,) of groups that are neither refused nor shown to be small
+    persons: list[Concerned]
+    in_groups: list[Concerned]
 
     def __init__(self, fit: Fit, setting: Setting, copies: int, weighting: Weighting | None, progress: Advance | None) -> None:
         self.fit, self.setting, self.copies, self.weighting = fit, setting, copies, weighting
@@ -110,13 +102,75 @@ class _Looks:
         self.looks, self.count = self.looks + 1, count
         self.without = leave_out(self.fit, self.setting.world, self.datasets, self.weighting, self.setting.units)
         self.told()
-        self.packs = OwnPacks.dealt(self.datasets, self.without, self.setting, min(self.copies, count), _inefficiency(self.fit, count))
+        return self._dealt(self.datasets)
+
+    def _dealt(self, datasets: Drawn) -> pd.DataFrame:
+        """All rows, of packs dealt anew."""
+        inefficiency, self.of_failing = _inefficiency(self.fit, self.count), []
+        self.packs = OwnPacks.dealt(datasets, self.without, self.setting, min(self.copies, self.count), inefficiency)
         return self._table()
+
+    def fewer(self, table: pd.DataFrame) -> int | None:
+        """The most datasets that would pass of half as many as asked for, a quarter and so on, by the same draws; None where none would,
+        as where one copy gives too much away."""
+        other, datasets = copy(self), self.datasets
+        other.setting = copy(self.setting)
+        if table["largest_D"].max() > (self.setting.asked.settings or DisclosureSettings()).largest:
+            return None
+        while datasets is not None and (copies := other.copies // 2) > 1:
+            other.copies = copies
+            decided = other.decided(other._dealt(datasets))
+            if decided is not None and decided.attrs["verdict"] in (PASS, WARN):
+                return copies
+        return None
+
+    def decided(self, table: pd.DataFrame, refits: int = 0) -> pd.DataFrame | None:
+        """The judged table, with packs of their own in the place of what failing records may add, where that matters; None where folds
+        must tell."""
+        groups, leaves, settings = self.setting.worst, self.setting.releases[0], self.setting.asked.settings
+        alone = self.alone()
+        if alone and unshown_by_bound(table, groups, leaves, settings):
+            table = self.with_those(alone)
+        if refits and unshown_by_bound(table, (), leaves, settings) and self.may_refit:
+            failing = self.failing
+            if len(failing) > refits:
+                return None
+            alone = self.refitted(failing, alone)
+            table = self.with_those(alone)
+        return self._finished(table, alone)
+
+    def _finished(self, table: pd.DataFrame, alone: Sequence[Apart]) -> pd.DataFrame:
+        """The judged table."""
+        self.persons = []
+        broken, packs, gain = list(self.of_persons(alone)), self.count // self.copies, self.packs.gain
+        if self.count < _FEWEST_DRAWS or packs < FEWEST:
+            broken.append(Broken("not_shown", f"{self.count} datasets are {packs} packs, and {FEWEST} tell an error: draw more"))
+        told = {
+            "own": True,
+            "broken": tuple(broken),
+            "looks": self.looks,
+            "datasets": self.count,
+            "failing": float(self.packs.fails.mean()),
+            "records_per_parameter": len(self.fit.confidential) / max(_parameters(self.fit), 1),
+            "gain": (float(gain.mean()), float(gain.max())),
+        }
+        return self.setting.finished(table, (), self.without.held, len(self.packs.drawn), **told)
+
+    def concerned(self) -> list[Concerned]:
+        """The records that what is broken concerns: persons who may stand alone, large ones of one copy, those of refused groups, and the
+        hundredth of largest D over the packs."""
+        limits, rows = self.setting.asked.settings or DisclosureSettings(), self.setting.rows
+        single, (_, over_packs) = self.without.bounded, self.estimate.figures(np.zeros(self.packs.values.shape[1], dtype=np.int64))
+        most = np.argsort(-over_packs, kind="stable")[: max(len(over_packs) // 100, _FEWEST_LISTED)]
+        looked_at = [*self.persons, *self.in_groups, *(Concerned(int(row), "mean", float(over_packs[row])) for row in most)]
+        found = looked_at if rows is None else [each._replace(row=int(rows[each.row])) for each in looked_at]
+        large = np.flatnonzero(single > limits.warn_largest)
+        return [*(Concerned(int(row), "largest D of one copy", float(single[row])) for row in large), *found]
 
     def _table(self) -> pd.DataFrame:
         """All rows."""
         setting, rows = self.setting, list[pd.DataFrame]()
-        setting.worst, setting.narrow = [], []
+        setting.worst, setting.narrow, self.in_groups = [], [], []
         self.in_doubt = np.zeros(len(setting.patterns), dtype=bool)
         everybody = np.ones(len(self.fit.confidential), dtype=bool)
         parts, leaves = setting.parts(self.coding), setting.releases[0]
@@ -151,12 +205,14 @@ class _Looks:
             lower = np.where(large, figures.D - reach * figures.se, -np.inf)
             upper = figures.D + _SURE * figures.se + figures.bound
             unshown = large & ((limit < figures.D) | (upper > 2 * limit))
-            by_bound = unshown & (figures.D <= limit) & (upper - figures.bound <= 2 * limit)
+            by_bound = unshown & (limit >= figures.D) & (upper - figures.bound <= 2 * limit)
             told = {"of": of, "release": release, "variables": variables, "groups": int(large.sum()), "unshown": int(unshown.sum())}
             told["by_bound"] = int(by_bound.sum())
             if release == self.setting.releases[0]:
                 self.in_doubt |= unshown[codes]
             self.setting.worst.append(told | {"lower": float(lower.max()), "D": float(figures.D[lower.argmax()])})
+            there = np.flatnonzero((lower > limit)[codes])
+            self.in_groups += [Concerned(int(row), f"D of its {of}, {release}", float(figures.D[codes[row]])) for row in there]
 
     @property
     def may_refit(self) -> bool:
@@ -224,8 +280,11 @@ class _Looks:
             return
         settings, of_all = self.setting.asked.settings or DisclosureSettings(), alone[0]
         largest, of = float(of_all.D.max()), f"over the pack ({self.setting.releases[0]})"
+        above = settings.warn_largest < of_all.D
+        who = zip(of_all.records[above], of_all.D[above], strict=True)
+        self.persons += [Concerned(int(row), "D of a person who may stand alone", float(D)) for row, D in who]
         if largest > settings.largest:
-            count = int((of_all.D > settings.largest).sum())
+            count = int((settings.largest < of_all.D).sum())
             yield Broken("largest", f"D of {count} persons who may stand alone is above {settings.largest:g} {of}, at most {largest:.3f}")
         elif (of_all.D - _SURE * of_all.se).max() > settings.warn_largest:  # of so many persons the largest lies above by chance
             text = f"the largest D of a person who may stand alone is {largest:.3f} {of}, above {settings.warn_largest:g}"

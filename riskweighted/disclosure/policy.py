@@ -20,6 +20,7 @@ __all__ = [
     "SHUFFLED",
     "WARN",
     "Broken",
+    "Concerned",
     "DisclosureSettings",
     "DisclosureVerdict",
     "judge",
@@ -47,6 +48,22 @@ _OUTSIDE = {  # what a broken rule comes to, by its limit alone: figures and nam
     "warn_copied": "values of persons seem to stand in the datasets that do not stand there without these persons",
     _UNKNOWN: "what the datasets give away is not judged",
     _UNSHOWN: "disclosure beyond inference is not shown to be small",
+}
+_FEWER_PARAMETERS = "fewer predictors, wider levels or a stronger prior"
+_LONELY = "leave out or coarsen the released column that parts these records from all others"
+_COPYING = "a model that keeps no value: {}, such as means by levels of a few records, spikes, or a class that stores values"
+_TOOL = "a tool that follows single records less, or fewer columns"
+_CURES = {  # what lowers what breaks a rule
+    "mean": _FEWER_PARAMETERS,
+    "isolated": f"{_LONELY}, or {_FEWER_PARAMETERS}",
+    "largest": f"{_LONELY}, or {_FEWER_PARAMETERS}",
+    "group": "wider levels of the columns that part the group, or a stronger prior",
+    "copies": _COPYING.format("what repeats true values"),
+    "own_value": _TOOL,
+    _NET: _TOOL,
+    "copied": _TOOL,
+    _UNSHOWN: _FEWER_PARAMETERS,
+    _UNKNOWN: "what the reason asks for",
 }
 
 
@@ -105,13 +122,15 @@ class DisclosureSettings:
 
 
 class DisclosureVerdict(NamedTuple):
-    """``verdict``: "refuse", "not judged", "not shown", "warn" or "pass"; ``reasons``: what was broken; ``accepted``: what, and why it may
-    be; ``outside``: both as they may be said outside, with limits and without figures."""
+    """``verdict``: "refuse", "not judged", "not shown", "warn" or "pass"; ``reasons``: what was broken, and ``rules``, which; ``accepted``:
+    what, and why it may be; ``outside``: both as they may be said outside, with limits and without figures; ``cures``: what mends it."""
 
     verdict: str
     reasons: tuple[str, ...]
     accepted: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
+    cures: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
 
 
 class Broken(NamedTuple):
@@ -120,6 +139,14 @@ class Broken(NamedTuple):
     rule: str
     text: str
     warning: bool = False
+
+
+class Concerned(NamedTuple):
+    """A record that a broken rule concerns: its ``row`` in the file, from 0, the ``rule`` in words, its ``D``. Confidential."""
+
+    row: int
+    rule: str
+    D: float
 
 
 def judge(table: pd.DataFrame, settings: DisclosureSettings | None = None) -> DisclosureVerdict:
@@ -137,7 +164,12 @@ def judge(table: pd.DataFrame, settings: DisclosureSettings | None = None) -> Di
     left = [one for one, said in zip(left, words, strict=True) if said == word]
     said = dict.fromkeys(_said(one.rule, settings) for one in left)
     outside = (*said, *dict.fromkeys(_accepted(one.rule, settings) for one in taken))
-    return DisclosureVerdict(word, tuple(one.text for one in left), accepted, outside)
+    cures = dict.fromkeys(_CURES[one.rule] for one in left if word in (REFUSE, NOT_JUDGED, NOT_SHOWN))
+    if cures and (fewer := table.attrs.get("fewer")):
+        cures = {f"fewer datasets: L = {fewer} would pass": None} | cures
+    return DisclosureVerdict(
+        word, tuple(one.text for one in left), accepted, outside, tuple(cures), tuple(dict.fromkeys(one.rule for one in left))
+    )
 
 
 def _said(rule: str, settings: DisclosureSettings) -> str:
@@ -187,7 +219,8 @@ def _broken(table: pd.DataFrame, settings: DisclosureSettings) -> Iterator[Broke
             yield from _of_mean(row, "isolated", f"isolated records ({of})", settings, leaves)
         else:
             yield from _of_mean(row, "mean", of, settings, leaves)
-            yield from _of_persons(row, of, settings, own)
+            yield from _of_copy(row, of, settings) if row["release"] == leaves else ()
+            yield from () if own else _of_own_values(row, of, settings)
     for worst in table.attrs.get("worst_groups", ()):
         if worst["lower"] > settings.group:
             text = f"D of a {worst['of']} is {worst['D']:.3f}, above {settings.group:g} beyond chance ({worst['release']})"
@@ -207,18 +240,21 @@ def _of_mean(row: Mapping[str, Any], rule: str, of: str, settings: DisclosureSet
         yield Broken(_UNSHOWN, f"mean D of {of}: too few records for an error")
     elif row["upper"] > limit:
         upper = row["upper"]
-        yield Broken(_UNSHOWN, f"mean D of {of}: upper limit {upper:.3f} at the limit {limit:g}; shown small only from {upper:.3f}")
+        yield Broken(_UNSHOWN, f"mean D of {of}: upper limit {upper:.3f} at the limit {limit:g}, shown small only from {upper:.3f}")
     elif row["D"] > warned:
         yield Broken(f"warn_{rule}", f"mean D of {of} is {row['D']:.3f}, above {warned:g}", warning=True)
 
 
-def _of_persons(row: Mapping[str, Any], of: str, settings: DisclosureSettings, own: bool) -> Iterator[Broken]:
+def _of_copy(row: Mapping[str, Any], of: str, settings: DisclosureSettings) -> Iterator[Broken]:
+    """By D of one copy, which is the same however rows leave."""
     if row["largest_D"] > settings.largest:
         yield Broken("largest", f"the largest D of one copy ({of}) is {row['largest_D']:.3f}, above {settings.largest:g}")
     elif row["largest_D"] > settings.warn_largest:
         yield Broken("warn_largest", f"the largest D of one copy ({of}) is {row['largest_D']:.3f}, above {settings.warn_largest:g}", True)
-    if own:  # whose copies are tested against what the fit itself says of them
-        return
+
+
+def _of_own_values(row: Mapping[str, Any], of: str, settings: DisclosureSettings) -> Iterator[Broken]:
+    """By values that stand among copies, of other tools alone: those of a fit are tested against what the fit itself says of them."""
     beyond = row["own_value_with"] - row["own_value_out"]
     if beyond > settings.own_value:
         yield Broken("own_value", f"the own value is among the copies of {beyond:.3f} more of the records than without it ({of})")

@@ -36,6 +36,7 @@ LEAVES = (WARN, PASS)  # what a release takes
 _RANKS = {REFUSE: 0, FAIL: 0, NOT_JUDGED: 1, NOT_SHOWN: 2, WARN: 3}  # of reasons
 _DISCLOSED = (beyond.MEAN.key, beyond.HIDDEN.key)
 _FIRST = (*_DISCLOSED, CONVERGED.statistic.key, FITS.statistic.key)  # of reasons: disclosure, then whether the fit can be trusted
+_TOLD = ["verdict", "reasons", "accepted", "outside", "cures"]
 _MOST_TOLD = 0.01  # of the records, of a predictor that is not released
 
 
@@ -43,8 +44,8 @@ class Verdict(NamedTuple):
     """Whether a scheme keeps to one limit, as one of `WORDS`.
 
     ``value`` and ``error`` (Monte Carlo, or NaN) are those of the ``statistic``; ``limit`` is None of what is judged of every run: whether
-    its fit converged, its model suits the data, and its datasets give away no more than the policy allows, of which ``why`` says more, and
-    ``outside`` as much as may be said outside.
+    its fit converged, its model suits the data, and its datasets give away no more than the policy allows, of which ``why`` says more,
+    ``outside`` as much as may be said outside, and ``cure`` what mends it.
     """
 
     label: str
@@ -55,6 +56,7 @@ class Verdict(NamedTuple):
     verdict: str
     why: str = ""
     outside: str = ""
+    cure: str = ""
 
     @property
     def close(self) -> bool:
@@ -189,11 +191,11 @@ def _of_disclosure(label: str, tables: Mapping[str, pd.DataFrame]) -> Iterator[V
         return
     judged = tables["disclosure_verdicts"].set_index("label")
     if label in judged.index:
-        word, reasons, accepted, outside = judged.loc[label].reindex(["verdict", "reasons", "accepted", "outside"]).fillna("")
+        word, reasons, accepted, outside, cure = judged.loc[label].reindex(_TOLD).fillna("").astype(str)
         rows = tables["risk"][(tables["risk"]["label"] == label) & (tables["risk"]["key"] == beyond.MEAN.key)]
         value, error = (float(rows[name].iloc[0]) if len(rows) else float("nan") for name in ("value", "error"))
         why = "; ".join(text for text in (reasons, f"accepted: {accepted}" if accepted else "") if text)
-        yield Verdict(label, Statistic(beyond.MEAN.key), value, error, None, str(word), why, str(outside))
+        yield Verdict(label, Statistic(beyond.MEAN.key), value, error, None, word, why, outside, cure)
 
 
 def _of_hidden(label: str, risk: pd.DataFrame, declared: Container[str]) -> Iterator[Verdict]:

@@ -120,6 +120,40 @@ CONSTANT = _share(
     direction="neither",
     order=8,
 )
+RECORDS_PER_PARAMETER = _beyond(
+    "records-per-parameter",
+    "records per parameter",
+    "n / P: records over parameters of the fit; where it is about L / 2 or less, weights do not tell what the L datasets would be without "
+    "most records, whose disclosure is bounded, or judged by folds",
+    kind="ratio",
+    direction="neither",
+    disclosure=Disclosure.THREE_DIGITS,
+    order=17,
+    main=5,
+)
+_gain = partial(
+    _beyond,
+    source="METHODS section 13.1: total variation between packs with and without the record's value",
+    unbounded=False,
+)
+GAIN = _gain(
+    "perfect-intruder",
+    "gain of a perfect intruder",
+    "about what an intruder who knows everybody else's value could gain at most on a person by the L datasets, mean over records; no limit",
+    kind="mean",
+    order=18,
+    main=6,
+)
+LARGEST_GAIN = _gain(
+    "perfect-intruder-largest",
+    "largest gain of a perfect intruder",
+    "the same of the person on whom it is largest; no limit, and too low where it is near 1",
+    kind="extreme",
+    disclosure=Disclosure.LEFT_OUT,
+    order=19,
+    main=7,
+)
+_OF_FIT = (RECORDS_PER_PARAMETER, GAIN, LARGEST_GAIN)
 _hidden = partial(_share, parameter="variable", many=True)
 HIDDEN = _hidden(
     "hidden-named",
@@ -152,6 +186,7 @@ MEASURES = (
     HIDDEN,
     HIDDEN_AREA,
     ALONE,
+    *_OF_FIT,
 )
 _COLUMNS = {
     WITH: "with",
@@ -186,6 +221,8 @@ def values_of_attribution(table: pd.DataFrame) -> Iterator[Value]:
             yield Value(measure, float(whole[column]), variable)
         if variable is None:
             yield Value(ALONE, float(table.attrs["alone"]))
+            of_fit = (table.attrs.get("records_per_parameter", np.nan), *table.attrs.get("gain", ()))
+            yield from (Value(measure, value) for measure, value in zip(_OF_FIT, of_fit, strict=False) if np.isfinite(value))
 
 
 def _persons(row: Mapping[str, Any]) -> float:

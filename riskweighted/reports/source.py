@@ -112,7 +112,7 @@ def gather(run: FinishedRun, internal: bool, confidential: pd.DataFrame | str | 
         raise InputError(f"{records} records are fewer than minimum_count ({minimum_count}), so nothing can be shown")
     check_single(run.tables)
     withheld: Mapping[str, int] = {}
-    verdicts, checks, coming = run.verdicts, run.tables["fit_check"], outlook(run)
+    verdicts, checks, coming = run.verdicts, run.tables["fit_check"], outlook(run, data)
     if not internal:
         run = _without_baselines_of_few(run, data, minimum_count)
         tables, withheld = releasable(run.tables, (CONFIDENTIAL, *run.schemes, *run.study.baselines), data.columns)

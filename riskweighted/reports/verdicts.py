@@ -1,6 +1,7 @@
 """Verdicts on the thresholds in words: what may be said of each outside the agency, and why a scheme passes or fails."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from riskweighted.common.numbers import exactly, in_column
 from riskweighted.evaluation.summary import CONVERGED, FITS
@@ -23,9 +24,14 @@ from riskweighted.measures.measure import Disclosure
 from riskweighted.reports.disclosure import WITHHELD, View, number
 from riskweighted.reports.wording import in_words
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 __all__ = [
     "bounds_of",
     "decimals_of",
+    "disclosure_by_label",
+    "disclosure_of_schemes",
     "in_brief",
     "limits_cost",
     "not_to_be_trusted",
@@ -217,3 +223,24 @@ def verdict_records(verdicts: Sequence[Verdict], labels: Sequence[str], view: Vi
         ]
         records.append({"scheme": label, "verdict": overall(of_label, label), "reason": in_brief(of_label, label, view), "limits": limits})
     return records
+
+
+def disclosure_by_label(table: "pd.DataFrame", told: Mapping[str, tuple[str, Sequence[str]]]) -> dict[str, dict[str, object]]:
+    """For a machine inside: by scheme or tool the verdict on what it discloses, its reasons, D and the upper limit.
+
+    `table`: of disclosure, how the datasets leave first; `told`: verdict and reasons by label.
+    """
+    first = table.drop_duplicates("label").set_index("label").reindex(index=list(told), columns=["D", "upper"])
+    return {
+        label: {"verdict": word, "reasons": list(reasons), "D": first.loc[label, "D"], "upper": first.loc[label, "upper"]}
+        for label, (word, reasons) in told.items()
+    }
+
+
+def disclosure_of_schemes(verdicts: Sequence[Verdict], table: "pd.DataFrame") -> dict[str, dict[str, object]]:
+    """The same of a run."""
+    told = {}
+    for label in dict.fromkeys(each.label for each in verdicts):
+        of_label = [each for each in verdicts if each.label == label and of_disclosure(each)]
+        told[label] = overall(of_label, label), [text for each in of_label if each.why for text in each.why.split("; ")]
+    return disclosure_by_label(table, told)

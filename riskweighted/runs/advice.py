@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
-from riskweighted.common.frames import require_columns
+from riskweighted.common.frames import holds_numbers, require_columns
 from riskweighted.common.settings import to_table
 from riskweighted.common.text import as_argument
 from riskweighted.design.formulas import split_formula
@@ -38,6 +38,7 @@ from riskweighted.runs.amended import (
 from riskweighted.runs.checked import check_study
 from riskweighted.runs.columns import IDENTIFIER, look_at
 from riskweighted.runs.derivation import check_derived, undeclared
+from riskweighted.runs.folder import CONCERNED
 from riskweighted.runs.reasons import COUNTS, REASONS, largest, of_guesses, told_by
 from riskweighted.runs.remarks import known_codes, likely_codes, with_unstated
 from riskweighted.runs.study import AUTO, Study, read_study
@@ -50,7 +51,8 @@ __all__ = ["Advice", "advise", "applied"]
 
 _WIDE, _NARROW = 0.5, 0.01  # relative radii beyond which one looks wrong
 _FEWEST_DRAWS, _MOST_DRAWS = 500, 10_000
-_FEWEST_DATASETS = 5
+_OF_FEW, _FEW = {"largest", "isolated", "group"}, 5  # rules of few records; those in a pattern who may stand alone
+_TWO = 2  # levels, which cost one parameter
 _ALONE = 0.2  # of the records: alone in the released pattern, so that shuffling does nothing for them
 _CHAINED = "predictors then enter as they suit and amounts have the model of their type, in place of the formula and model"
 
@@ -223,7 +225,7 @@ def _of_verdict(
     elif of_disclosure(reason) and key == beyond.HIDDEN.key:
         yield from _of_hidden(study, data, reason)
     elif of_disclosure(reason):
-        yield from _of_disclosure(study, data, reason)
+        yield from _of_disclosure(study, data, reason, tables)
     elif key == CONVERGED.statistic.key and not failing:
         yield Advice(
             f"{reason.label}: converged with {reason.why}",
@@ -272,41 +274,71 @@ def _of_hidden(study: Study, data: pd.DataFrame, reason: Verdict) -> Iterator[Ad
     )
 
 
-def _of_disclosure(study: Study, data: pd.DataFrame, reason: Verdict) -> Iterator[Advice]:
-    """What is not shown to be small; else columns that leave records alone, then fewer datasets, then stronger weights."""
-    why = f"{reason.label}: {reason.why}"
+def _of_disclosure(study: Study, data: pd.DataFrame, reason: Verdict, tables: Mapping[str, pd.DataFrame]) -> Iterator[Advice]:
+    """Fewer datasets where the run found that they would pass, else a column that leaves records alone, else the predictor that costs most
+    parameters; weights lower no D over all records."""
+    why, listed = f"{reason.label}: {reason.why}", f"; the records concerned: {CONCERNED}"
     if reason.verdict == NOT_JUDGED:
         yield Advice(why, "the internal report says what was lacking (riskweighted report RUN --internal)")
         return
-    if reason.verdict == NOT_SHOWN:
-        do = '[release.disclosure.accept] not_shown = "the reason", if the board accepts it; else fewer datasets or predictors'
-        yield Advice(why, do)
-        return
-    lonely = _leaving_alone(study, data)
-    if lonely:
+    told = tables.get("disclosure_verdicts", pd.DataFrame(columns=["label"])).set_index("label")
+    told = told.reindex(index=[reason.label], columns=["fewer", "rules"])
+    fewer, rules = told["fewer"].fillna(0).iloc[0], str(told["rules"].iloc[0]).split("; ")
+    if fewer := int(fewer):
+        yield Advice(why, f"fewer datasets: [release] L = {fewer} would pass", partial(with_settings, section="release", L=fewer))
+    elif lonely := _leaving_alone(study, data):
         yield Advice(
             why,
-            f"{lonely} leaves records alone in their released pattern: leave it out of [release] columns",
+            f"{lonely} leaves records alone in their released pattern: leave it out of [release] columns{listed}",
             partial(without_columns, names=[lonely]),
         )
-    elif study.release.L > _FEWEST_DATASETS:
-        fewer = max(study.release.L // 2, _FEWEST_DATASETS)
-        yield Advice(why, f"fewer datasets: [release] L = {fewer}", partial(with_settings, section="release", L=fewer))
+    elif set(rules) & _OF_FEW and (parting := _parting(study, data)):
+        yield Advice(
+            why, f"wider levels of {parting}, which parts most of those in a pattern of fewer than {_FEW}: join some yourself{listed}"
+        )
+    elif heavy := _of_most_levels(study, data):
+        yield Advice(
+            why,
+            f"fewer parameters, of which {heavy} takes most ({data[heavy].nunique()} levels): leave it out of what predicts{listed}",
+            partial(without_columns, names=[heavy], released=False),
+        )
     else:
-        yield Advice(why, "weights that limit more: mix+(t=0.8)", partial(with_scheme, old=reason.label, new="mix+(t=0.8)"))
+        yield Advice(why, (reason.cure or "fewer datasets, or a stronger prior") + listed)
+    if reason.verdict == NOT_SHOWN:
+        yield Advice(why, 'or, if the board accepts it: [release.disclosure.accept] not_shown = "the reason"')
+
+
+def _of_most_levels(study: Study, data: pd.DataFrame) -> str:
+    """The predictor of most levels, which costs most parameters; "" where none has more than two."""
+    settings = str(to_table(study)["synthesizer"])
+    names = [name for name in study.synthesizer.columns_among(data.columns) if name not in study.variables]
+    levels = {name: data[name].nunique() for name in names if not holds_numbers(data[name]) or f"C({name})" in settings}
+    most = max(levels, key=levels.__getitem__, default="")
+    return most if most and levels[most] > _TWO else ""
 
 
 def _leaving_alone(study: Study, data: pd.DataFrame) -> str:
     """The released column without which fewest records are alone in their released pattern, where many are; "" where few are."""
     leaving = study.unaltered(data)
-
-    def alone(names: Sequence[str]) -> float:
-        return float((data.groupby(list(names), observed=True, dropna=False)[names[0]].transform("size") == 1).mean()) if names else 0.0
-
     free = [name for name in study.release.columns if name in leaving and name not in study.scenario.known]
-    if not free or alone(leaving) < _ALONE:
+    if not free or _in_small_patterns(data, leaving, 2) < _ALONE:
         return ""
-    return min(free, key=lambda name: alone([other for other in leaving if other != name]))
+    return min(free, key=lambda name: _in_small_patterns(data, [other for other in leaving if other != name], 2))
+
+
+def _parting(study: Study, data: pd.DataFrame) -> str:
+    """The column of those that leave unaltered without which fewest records are in a small pattern; "" where none is."""
+    leaving = study.unaltered(data)
+    if not _in_small_patterns(data, leaving, _FEW):
+        return ""
+    return min(leaving, key=lambda name: _in_small_patterns(data, [other for other in leaving if other != name], _FEW))
+
+
+def _in_small_patterns(data: pd.DataFrame, names: Sequence[str], size: int) -> float:
+    """The share of the records in a pattern of some columns that fewer than so many have."""
+    if not names:
+        return 0.0
+    return float((data.groupby(list(names), observed=True, dropna=False)[names[0]].transform("size") < size).mean())
 
 
 def _of_convergence(study: Study, label: str, convergence: pd.DataFrame) -> Iterator[Advice]:

@@ -1,6 +1,6 @@
 """What the datasets of a label give away beyond inference, as they leave, and what those of a fit tell of predictors not released."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import pandas as pd
@@ -11,6 +11,7 @@ from riskweighted.common.seeds import Streams
 from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.attribution import attribution_of_fit
 from riskweighted.disclosure.hidden import hidden_predictors
+from riskweighted.disclosure.policy import Concerned, DisclosureVerdict, judge
 from riskweighted.disclosure.setting import Asked
 from riskweighted.evaluation.tables import as_row
 from riskweighted.intruder.world import World
@@ -23,16 +24,21 @@ __all__ = ["Disclosed", "attributed", "disclosure_tables", "told_of_hidden", "we
 
 
 class Disclosed(NamedTuple):
-    """Of one label: ``table``, as `riskweighted.attribution` gives it; ``rows``, its figures as they stand among risks. Confidential."""
+    """Of one label: ``table``, as `riskweighted.attribution` gives it; ``rows``, its figures as they stand among risks; the ``verdict`` of
+    the study's policy; ``concerned``, the records that what is broken concerns, and which rule that is. Confidential."""
 
     table: pd.DataFrame
     rows: list[dict[str, object]]
+    verdict: DisclosureVerdict
+    concerned: pd.DataFrame
 
     @classmethod
     def of(cls, label: str, study: Study, fit: Fit, drawn: Datasets, streams: Streams, table: pd.DataFrame) -> "Disclosed":
         """The table with its figures, and with what the datasets tell of predictors that are not released."""
         values = [*values_of_attribution(table), *told_of_hidden(label, study, fit, drawn, streams)]
-        return cls(table, [as_row(label, value) for value in values])
+        concerned = pd.DataFrame(table.attrs.get("concerned", ()), columns=list(Concerned._fields))
+        concerned.insert(0, "label", label)
+        return cls(table, [as_row(label, value) for value in values], judge(table, study.release.disclosure), concerned)
 
 
 def attributed(
@@ -72,12 +78,15 @@ def told_of_hidden(label: str, study: Study, fit: Fit, drawn: Datasets, streams:
 
 def disclosure_tables(found: Mapping[str, Disclosed]) -> dict[str, pd.DataFrame]:
     """All figures by label; and of each label the verdict of the policy, its reasons, what was accepted and why, both as they may be
-    said outside, and what was held."""
-    told = ("verdict", "reasons", "accepted", "outside", "held")
-    verdicts = [{"label": label, **{name: _listed(of.table.attrs[name]) for name in told}} for label, of in found.items()]
+    said outside, what mends it, how many datasets would pass, and what was held."""
+    verdicts = [
+        {"label": label, **{name: _listed(told) for name, told in of.verdict._asdict().items()}}
+        | {"fewer": of.table.attrs.get("fewer"), "held": _listed(of.table.attrs["held"])}
+        for label, of in found.items()
+    ]
     figures = pd.concat({label: of.table for label, of in found.items()}, names=["label"])
     return {"disclosure": figures.reset_index("label").reset_index(drop=True), "disclosure_verdicts": pd.DataFrame(verdicts)}
 
 
-def _listed(told: object) -> str:
-    return told if isinstance(told, str) else "; ".join(map(str, told))  # type: ignore[call-overload]
+def _listed(told: str | Sequence[object]) -> str:
+    return told if isinstance(told, str) else "; ".join(map(str, told))

@@ -37,6 +37,7 @@ if TYPE_CHECKING:  # at run time it would load PyMC
     from riskweighted.sequence.fit import Fit
 
 __all__ = [
+    "CONCERNED",
     "DATA_PATH",
     "DESCRIBED",
     "check_dataset",
@@ -72,13 +73,15 @@ def check_replaceable(out: Path) -> None:
 DATA_PATH = "confidential/data.txt"  # where the data lie, from the folder on in which the run lies
 # what the data's own file, or one beside it, says of the columns; levels of its categories are those of confidential records
 DESCRIBED = "confidential/variables.toml"
+CONCERNED = "confidential/disclosure_records.csv"  # by scheme the records that a broken rule of disclosure concerns, and which rule
 _GUIDE = """What lies here
 
 synthetic/      the synthetic datasets, one folder per scheme. Rows stand in the order of the data: of a file that is sorted, the number of
                 a row tells its values, and who joins the datasets by row learns more of a person than they tell shuffled. So this folder
                 must not leave the agency; "riskweighted release" makes the pack that may, its rows in a random order
 tables/         aggregates to decide on: verdicts, summary, risk, utility, convergence, fit_check; review before release
-confidential/   weights, risk of every record, posterior draws, the top-coded data, where the data lie, seed and entropy; never leaves
+confidential/   weights, risk of every record, the records that a refusal concerns (disclosure_records.csv), posterior draws, the
+                top-coded data, where the data lie, seed and entropy; never leaves
 manifest.json   settings, versions, SHA-256 of the input and of every file
 """
 
@@ -121,6 +124,8 @@ def write_results(
     write_table(weights.rename_axis("row"), secret / "weights.csv", index=True, private=True)
     for name, table in records.items():
         write_table(table.rename_axis("row"), secret / f"{name}.csv", index=True, private=True)
+    concerned = pd.concat([work.disclosed(label).concerned for label in work.labels], ignore_index=True)
+    write_table(concerned, result / CONCERNED, private=True)
     make_folder(secret / "posterior", private=True)
     for label, fitted in fits.items():
         if len(fitted.diagnostics):

@@ -13,6 +13,7 @@ from riskweighted.evaluation.verdicts import FAIL, LEAVES, NOT_JUDGED, NOT_SHOWN
 from riskweighted.measures import beyond
 from riskweighted.measures.released import UNIQUES
 from riskweighted.runs.derivation import refuse_derived
+from riskweighted.runs.folder import CONCERNED
 from riskweighted.runs.study import Study
 from riskweighted.weights.names import UNWEIGHTED
 
@@ -78,9 +79,10 @@ def _disclosure(run: Judged, data: pd.DataFrame | None, schemes: Sequence[str], 
             continue
         if each.statistic.key == beyond.HIDDEN.key:
             return each.why
+        mends = f"; what mends it: {each.cure} (the records concerned: {CONCERNED})" if each.cure else ""
         return (
             f"the datasets of {each.label!r} are {'refused' if each.verdict == REFUSE else each.verdict} for what they give away beyond "
-            f"inference: {each.why}; use another scheme or model, or accept it with a reason ([release.disclosure] accept)"
+            f"inference: {each.why}{mends}; or accept it with a reason ([release.disclosure] accept)"
         )
     return None
 
@@ -115,14 +117,15 @@ class Outlook(NamedTuple):
     why: str = ""
 
 
-def outlook(run: Judged) -> Outlook:
-    """What `riskweighted release` will do with a run."""
+def outlook(run: Judged, data: pd.DataFrame | None = None) -> Outlook:
+    """What `riskweighted release` will do with a run, asked as it asks; `data`: as in `refusal`."""
     study, schemes = run.study, run.study.weights.schemes
     shown = study.reproducible and study.data.embedded is not None
     accepted = Accepted(demonstration=shown)
-    leaving = [scheme for scheme in schemes if overall(run.verdicts, scheme) in LEAVES and not refusal(run, None, [scheme], accepted)]
-    leaving.sort(key=lambda scheme: (overall(run.verdicts, scheme) == WARN, scheme == UNWEIGHTED))
-    against = "" if leaving else refusal(run, None, [], accepted) or ""
+    against = refusal(run, data, [], accepted) or ""  # once, of all schemes: what looks at the data takes seconds
+    words = {scheme: overall(run.verdicts, scheme) for scheme in ([] if against else schemes)}
+    leaving = [scheme for scheme, word in words.items() if word in LEAVES and not refusal(run, None, [scheme], accepted)]
+    leaving.sort(key=lambda scheme: (words[scheme] == WARN, scheme == UNWEIGHTED))
     return Outlook(leaving[0] if leaving else None, " --demonstration" if shown else "", against)
 
 

@@ -72,8 +72,9 @@ def test_columns_that_look_as_if_they_had_codes_are_named_everywhere(tmp_path, f
     assert [note.split()[0] for note in found["notes"]] == told
     given = json.loads(CliRunner().invoke(app, [*files, "--codes", "income=-8", "--codes", "cigs=-8", "--json"]).stdout)
     assert given["notes"] == []
-    judged = {row["label"]: row["verdict"] for row in given["disclosure"]}
-    assert judged == {"noisy": "refuse", "donors": "not judged"}
+    assert {name: told["verdict"] for name, told in given["disclosure"].items()} == {"noisy": "refuse", "donors": "not judged"}
+    assert all(set(told) == {"verdict", "reasons", "D", "upper"} and told["reasons"] for told in given["disclosure"].values())
+    assert {row["label"] for row in given["disclosure_rows"]} == {"noisy", "donors"}
 
 
 @pytest.mark.parametrize("options", [(), ("--codes", "income=-8", "--codes", "cigs=-8")], ids=["without codes", "with codes"])

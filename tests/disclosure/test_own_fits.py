@@ -212,14 +212,19 @@ def test_a_clean_file_of_200_records_passes_and_no_fit_is_made_for_records_whose
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n", "persons"), [(200, 1), (200, 2), (500, 2)])
+@pytest.mark.parametrize(("n", "persons"), [(200, 1), *(pytest.param(n, 2, marks=pytest.mark.long) for n in (200, 500))])
 def test_persons_alone_in_a_pattern_with_a_dummy_of_their_own_are_refused(n, persons):
     data = small(n, 5)
     data.loc[: persons - 1, "region"] = [f"only {person}" for person in range(persons)]
     data.loc[: persons - 1, "income"] = data["income"].quantile(0.9).round(1)
-    told = judged(data, small_fit(data, "C(region) + C(age)"), rw.Scenario(known="region", synthetic="income"))
+    fit, scenario = small_fit(data, "C(region) + C(age)"), rw.Scenario(known="region", synthetic="income")
+    told = judged(data, fit, scenario)
     assert told.attrs["verdict"] == "refuse"
     assert any("stand alone" in reason for reason in told.attrs["reasons"])
+    assert set(range(persons)) <= {each.row for each in told.attrs["concerned"] if "stand alone" in each.rule and each.D > 0.2}
+    fewer = told.attrs["fewer"]  # found by the same draws, and so it is by others
+    again = attribution_of_fit(fit, make_world(data, scenario), Asked(), L=fewer, weighting=Weighting("unweighted"), random_seed=7)
+    assert again.attrs["verdict"] == "warn"
 
 
 @pytest.mark.long

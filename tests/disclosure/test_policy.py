@@ -31,7 +31,7 @@ def verdict(settings=None, worst=-1.0, group="all", leaves="shuffled", **changes
 
 
 def test_what_gives_nothing_away_passes():
-    assert verdict() == ("pass", (), (), ())
+    assert verdict() == ("pass", (), (), (), (), ())
 
 
 @pytest.mark.parametrize(
@@ -52,6 +52,7 @@ def test_what_gives_nothing_away_passes():
         ({"worst": 0.06}, "refuse"),
         ({"release": "aligned", "D": 0.013, "upper": 0.022}, "pass"),
         ({"release": "aligned", "D": 0.04, "upper": 0.05, "lower": 0.03}, "refuse"),
+        ({"release": "aligned", "largest_D": 0.21}, "pass"),
         ({"release": "aligned", "leaves": "aligned", "D": 0.013, "upper": 0.022}, "not shown"),
         ({"release": "shuffled", "leaves": "aligned", "D": 0.013, "upper": 0.022}, "pass"),
         ({"upper": np.nan}, "not shown"),
@@ -67,10 +68,24 @@ def test_what_is_not_shown_names_the_limit_from_which_it_would_be():
     found = verdict(group="isolated", upper=0.095)
     assert found.verdict == "not shown"
     assert found.reasons == (
-        "mean D of isolated records (shuffled, income): upper limit 0.095 at the limit 0.05; shown small only from 0.095",
+        "mean D of isolated records (shuffled, income): upper limit 0.095 at the limit 0.05, shown small only from 0.095",
     )
     accepted = verdict(rw.DisclosureSettings(accept={"not_shown": "the board, 3 May"}), upper=0.03)
     assert (accepted.verdict, len(accepted.accepted)) == ("warn", 1)
+
+
+def test_whatever_does_not_leave_names_what_mends_it_and_how_many_datasets_would_pass():
+    table = pd.DataFrame([CLEAN | {"D": 0.03, "lower": 0.025, "upper": 0.04}])
+    assert len(judge(table).cures) == 1
+    assert judge(table).rules == ("mean",)
+    table.attrs["fewer"] = 10
+    first, second = judge(table).cures
+    assert "L = 10" in first
+    assert "prior" in second
+    for rule in ("isolated", "largest", "group", "copies", "copied", "not_judged"):
+        table.attrs = {"broken": (Broken(rule, "something"),)}
+        assert judge(table).cures, rule
+    assert judge(pd.DataFrame([CLEAN | {"D": 0.006, "upper": 0.01}])).cures == ()
 
 
 def test_of_a_fit_own_values_and_named_records_are_left_to_the_tests_of_copies():
