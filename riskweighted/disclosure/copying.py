@@ -22,15 +22,17 @@ from scipy.stats import binom, chi2, norm, rankdata
 from riskweighted.common.errors import InputError, SingletonWarning
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.design.precision import Precision
-from riskweighted.disclosure.policy import Broken
+from riskweighted.disclosure.policy import COPIES, Broken
 from riskweighted.intruder.world import World
+from riskweighted.risk.balls import gives_mass
 from riskweighted.risk.expected import isolated_records, top_values
 from riskweighted.risk.identification import confidential_risk
 from riskweighted.risk.law import Law, Sets, Space, laws, not_in_closed_form
+from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sequence.drawing import Thetas
 from riskweighted.sequence.fit import Fit
 
-__all__ = ["CopyTests", "Copies", "copy_tests"]
+__all__ = ["Copies", "CopyTests", "copy_tests"]
 
 _SHARES = (0.0, 0.05, 0.25, 1.0)  # of the radius
 _NEAR = (0.0, 0.05)  # of the radius, around amounts at the ends
@@ -43,26 +45,25 @@ _CALLS, _FEW = 5_000, 20  # of masses of other records' values; datasets in whic
 _MOST_LEVELS = 20  # that are scored
 _CLIPPED = 8.0  # standard deviations
 _WIDE = 1e-3  # of a value: where not even that has a mass, a copy is impossible
-_RULE = "copies"
 COLUMNS = ["datasets", "variable", "test", "of", "radius", "found", "expected", "p", "level", "verdict"]
 
 
 class Copies(NamedTuple):
     """What the copy tests say. Confidential.
 
-    ``broken``: findings for `riskweighted.disclosure.policy.judge`; ``untold``: what is not judged, and why, for ``attrs["not_judged"]``;
+    ``broken``: findings for `riskweighted.disclosure.policy.judge`; ``untold``: which variables are not judged, and why;
     ``table``: of each test the smallest p, already times the number of its questions.
     """
 
     broken: tuple[Broken, ...]
-    untold: tuple[str, ...]
+    untold: dict[str, str]
     table: pd.DataFrame
 
 
 class CopyTests:
     """The copy tests of a fit: datasets as they leave, and others, are counted one by one, and then it is asked what they come to.
 
-    ``untold``: of which variables nothing can be asked, and why. Confidential.
+    ``untold``: of which variables nothing can be asked, and why; ``silent``: those whose models give no masses. Confidential.
     """
 
     def __init__(
@@ -71,7 +72,8 @@ class CopyTests:
         self._fit, self._precision, self._rng = fit, precision, np.random.default_rng(random_seed)
         variables = [] if fit.keeps_true_values else [name for name in fit.variables if name in world.scenario.synthetic]
         unknown = not_in_closed_form(fit, variables, self._rng, precision)
-        self.untold = tuple(f"copies of {name!r} are not compared with chance: {why}" for name, why in unknown.items())
+        self.silent = tuple(name for name in unknown if not all(gives_mass(block) for block in _blocks(fit, name)))
+        self.untold = {name: f"copies of {name!r} are not compared with chance: {why}" for name, why in unknown.items()}
         links = [link for link in fit.prepared.links if link.variable in variables and link.variable not in unknown]
         spaces = [Space(fit, link, precision, world.scenario.codes_of(link.variable)) for link in links]
         asked = _asked(world, spaces, world.patterns.codes if patterns is None else patterns)
@@ -107,7 +109,11 @@ class CopyTests:
         """What they come to."""
         rows = [*self._leaving.judged("as they leave", 2 * _LEVEL), *self._others.judged("other draws", _LEVEL)]
         table = pd.DataFrame(rows, columns=COLUMNS)
-        return Copies(tuple(_broken(table)), (*self.untold, *_untold(table)), table)
+        return Copies(tuple(_broken(table)), self.untold | _untold(table), table)
+
+
+def _blocks(fit: Fit, variable: str) -> list[BlockFit]:
+    return [fit.blocks[block.name] for block in fit.prepared.blocks if block.variable == variable]
 
 
 def copy_tests(
@@ -150,7 +156,7 @@ def copy_tests(
     >>> datasets = fit.synthesize(5, random_seed=1)
     >>> found = copy_tests(fit, make_world(fit.confidential, scenario), datasets, fit.places(5, random_seed=1), draws=20, random_seed=2)
     >>> found.broken, found.untold
-    ((), ())
+    ((), {})
     """
     tests = CopyTests(fit, world, precision, patterns=patterns, random_seed=random_seed)
     tests.leave(datasets, places)
@@ -163,14 +169,13 @@ def _broken(table: pd.DataFrame) -> Iterator[Broken]:
         figures = "" if np.isnan(row["found"]) else f", {row['found']:.0f} where {row['expected']:.3g} are expected"
         near = "" if np.isnan(row["radius"]) else f" within {row['radius']:g} of the radius"
         yield Broken(
-            _RULE, f"copies of {row['variable']!r} tell the true values, {row['test']}, {row['of']}{near} ({row['datasets']}){figures}"
+            COPIES, f"copies of {row['variable']!r} tell the true values, {row['test']}, {row['of']}{near} ({row['datasets']}){figures}"
         )
 
 
-def _untold(table: pd.DataFrame) -> Iterator[str]:
-    refused = set(table.loc[table["verdict"] == "refuse", "variable"])
-    for name in dict.fromkeys(name for name in table.loc[table["verdict"] == "not judged", "variable"] if name not in refused):
-        yield f"masses and draws of {name!r} disagree: fewer copies lie near true values than its model states"
+def _untold(table: pd.DataFrame) -> dict[str, str]:
+    why = "masses and draws of {!r} disagree: fewer copies lie near true values than its model states"
+    return {name: why.format(name) for name in table.loc[table["verdict"] == "not judged", "variable"]}
 
 
 class _Group(NamedTuple):
@@ -408,7 +413,7 @@ def _count(counts: _Counts, each: _Variable, law: Law, copies: np.ndarray, numbe
     counts.person = counts.person + both
     groups = (both.reshape(-1, both.shape[2]) @ each.members).reshape(2, len(each.balls), -1)
     counts.groups = counts.groups + groups
-    tails = _high(*groups, each.sizes)
+    tails = _high(groups[0], groups[1], each.sizes)
     radius, group = divmod(int(tails.argmin()), len(each.sizes))
     if tails[radius, group] < counts.least[0]:
         counts.least = (float(tails[radius, group]), group, radius, *groups[:, radius, group].tolist())

@@ -8,6 +8,7 @@ from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.folds import Folds, assigned
 from riskweighted.disclosure.refits import means_of_targets, refit_without
 from riskweighted.intruder.world import World
+from riskweighted.risk.balls import gives_mass
 from riskweighted.sequence.fit import Fit
 
 __all__ = ["K", "own_folds", "why_folds"]
@@ -18,13 +19,15 @@ K = 5
 def why_folds(fit: Fit) -> tuple[str, ...]:
     """Why importance weights would not see what a fit gives away, () where they would: what is made of the records' values and is no
     parameter is held by them. Such are learned scores, predictors that are means of the target by level, and whatever a class that is not
-    the package's says that it takes from the data, or does not say."""
+    the package's says that it takes from the data, or does not say. Copies of a model that gives no masses are compared with no chance."""
     why = []
     if fit.prepared.scores:
         why.append("scores that were learned of others' values")
     why += [f"{name!r}, the means of {of!r} by level" for name, of in means_of_targets(fit).items()]
     strange = [name for name, block in fit.blocks.items() if is_strange(block.synthesizer) and data_dependent(block.synthesizer) != ()]
     why += [fit.prepared.label_of(name, "what its class takes from the data") for name in strange]
+    silent = [name for name, block in fit.blocks.items() if not gives_mass(block)]
+    why += [fit.prepared.label_of(name, "draws of a model that gives no masses") for name in silent]
     return tuple(f"{each} must be made again without a record, and no fold can be fitted" for each in why)
 
 
