@@ -231,6 +231,17 @@ def test_records_that_are_drawn_again_whole_are_not_judged():
     assert all("drawn again whole" in untold for untold in found.untold.values())
 
 
+@pytest.mark.parametrize("kind", ["levels", "counts"])
+def test_true_values_planted_in_released_levels_and_counts_are_refused(kind):
+    model, settings, kind, *_ = CLEAN[kind]
+    fit = fitted(model, settings, kind, draws=L)
+    world = make_world(fit.confidential, rw.Scenario(known=["region", "age"], synthetic="income"))
+    datasets, rows = fit.synthesize(L, random_seed=1), np.random.default_rng(1).random(N) < 0.1
+    assert not copy_tests(fit, world, datasets, fit.places(L, random_seed=1), draws=0, random_seed=1).broken
+    planted = [frame.assign(income=frame["income"].where(~rows, fit.confidential["income"])) for frame in datasets]
+    assert copy_tests(fit, world, planted, fit.places(L, random_seed=1), draws=0, random_seed=1).broken
+
+
 @pytest.mark.long
 def test_clean_fits_are_refused_as_rarely_as_stated():
     refused = [bool(judged(fitted(*LINEAR, "whole", seed), seed=seed, draws=100).broken) for seed in range(100)]
