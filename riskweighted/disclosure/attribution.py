@@ -14,14 +14,16 @@ from riskweighted.common.progress import Advance
 from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.comparing import Sides
+from riskweighted.disclosure.copying import CopyTests
 from riskweighted.disclosure.fold_tests import fold_tests, in_words
 from riskweighted.disclosure.folds import Folds
 from riskweighted.disclosure.own_fit import draw_copies, what_is_held
 from riskweighted.disclosure.own_folds import own_folds, why_folds
 from riskweighted.disclosure.own_looks import judged_by_packs
-from riskweighted.disclosure.policy import DisclosureSettings
+from riskweighted.disclosure.policy import NOT_JUDGED_RULE, Broken, DisclosureSettings
 from riskweighted.disclosure.refits import can_refit
-from riskweighted.disclosure.setting import Asked, Setting
+from riskweighted.disclosure.setting import Asked, Setting, with_verdict
+from riskweighted.disclosure.shuffle import released_patterns
 from riskweighted.disclosure.sides import of_own_fold
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import World, make_world
@@ -31,6 +33,7 @@ __all__ = ["attribution", "attribution_of_fit", "attribution_of_folds"]
 
 _NO_SIDE = ("no fit and no folds say what the release would be without a record",)
 _NOT_CONVERGED = ("a fit that did not converge tells nothing of what it would be without a record",)
+Places = Sequence[Sequence[tuple[int, int]]]
 Packs = Sequence[pd.DataFrame] | Sequence[Sequence[pd.DataFrame]]
 
 
@@ -48,6 +51,7 @@ def attribution(
     survey: str | None = None,
     settings: DisclosureSettings | None = None,
     shuffled: bool = True,
+    places: Places | None = None,
     random_seed: int | None = None,
 ) -> pd.DataFrame:
     """Return what a whole release tells of persons beyond what it would tell had a person's value not been used (METHODS section 13).
@@ -69,7 +73,8 @@ def attribution(
         Columns that leave unaltered besides ``scenario.known``.
     fit : Fit, optional
         What the datasets were drawn from: an expectation over packs drawn from it, each attacked once, T_out by importance weights over
-        whole packs. More are drawn until they decide.
+        whole packs. More are drawn until they decide. Copies of these datasets, and of the given ones if `places` says what they were
+        drawn from, must not lie nearer to true values than the fit's own chances say.
     folds : Folds, optional
         What another tool made of `riskweighted folds`, read by `riskweighted.read_folds`.
     scheme : str, optional
@@ -85,6 +90,8 @@ def attribution(
         Limits of the verdict.
     shuffled : bool
         Whether the datasets leave with their rows shuffled within released patterns; if not, aligned figures stand first and are judged.
+    places : L sequences of (chain, draw), optional
+        Of each dataset of the first pack the draws of `fit` that it was made from, as `Fit.places` gives them.
     random_seed : int, optional
 
     Returns
@@ -122,7 +129,7 @@ def attribution(
     confidential = as_pandas(confidential)
     check_seed(random_seed)
     world = make_world(confidential, scenario)
-    asked = Asked(check_names(released, "released"), check_names(groups, "groups"), unit, survey, settings, shuffled)
+    asked = Asked([*scenario.known, *check_names(released, "released")], check_names(groups, "groups"), unit, survey, settings, shuffled)
     if fit is not None:
         check_given(fit, "fit", "blocks", "Fit", "fit(...)")
     if fit is not None and folds is not None:
@@ -130,7 +137,7 @@ def attribution(
     given = None if packs is None else as_packs(packs)
     if fit is not None:
         return attribution_of_fit(
-            fit, world, asked, given, weighting=None if scheme is None else Weighting(scheme), random_seed=random_seed
+            fit, world, asked, given, weighting=None if scheme is None else Weighting(scheme), places=places, random_seed=random_seed
         )
     if given is None:
         raise InputError("packs is None and there is no fit: give the released datasets")
@@ -146,14 +153,41 @@ def attribution_of_fit(
     L: int = 20,  # noqa: N803
     weighting: Weighting | None = None,
     refits: int = 3,
+    places: Places | None = None,
     random_seed: int | None = None,
     progress: Advance | None = None,
 ) -> pd.DataFrame:
     """`attribution` of a run's own fit, for what its datasets would be without each record.
 
     `packs`: those that leave, of which L alone is read; `refits`: how many records at most are left out by a fit of their own, and with 0
-    no fold either.
+    no fold either; `places`: of each dataset of the first pack the draw of every block.
     """
+    patterns = released_patterns(world.confidential, list(asked.released or world.scenario.known))
+    copied = CopyTests(fit, world, asked.precision, patterns=patterns, random_seed=random_seed)
+    if packs is not None and places is not None:
+        copied.leave(packs[0], places)
+    table = _of_fit(fit, world, asked, packs, L, weighting, refits, random_seed, progress, copied)
+    copied.draw()
+    found, folded = copied.found(), table.attrs.get("own") is None and not table.attrs["not_judged"]
+    untold = [why for name, why in found.untold.items() if not (folded and name in copied.silent)]
+    broken = (*found.broken, *(Broken(NOT_JUDGED_RULE, why) for why in untold))
+    table.attrs["broken"] = (*table.attrs.get("broken", ()), *broken)
+    return with_verdict(table, asked.settings)
+
+
+def _of_fit(
+    fit: Fit,
+    world: World,
+    asked: Asked,
+    packs: Sequence[Sequence[pd.DataFrame]] | None,
+    L: int,  # noqa: N803
+    weighting: Weighting | None,
+    refits: int,
+    random_seed: int | None,
+    progress: Advance | None,
+    copied: CopyTests,
+) -> pd.DataFrame:
+    """D of a fit: by packs, or by folds where these do not tell."""
     rng, copies = np.random.default_rng(random_seed), L if packs is None else len(packs[0])
     if fit.keeps_true_values or not fit.estimates or not fit.converged:
         drawn = packs or [fit.synthesize(copies, random_seed=int(rng.integers(2**31)))]
@@ -164,7 +198,7 @@ def attribution_of_fit(
     why = why_folds(fit)
     if why and refits:
         return by_folds(untold=() if can_refit(weighting) and not fit.of_part else why)
-    judged = judged_by_packs(fit, world, asked, copies, weighting, rng, refits, progress)
+    judged = judged_by_packs(fit, world, asked, copies, weighting, rng, refits, progress, copied)
     return by_folds() if judged is None else judged
 
 
@@ -181,9 +215,9 @@ def _by_own_folds(
     """The table of a fit by fits of its own without a fifth of the units each."""
     held = what_is_held(fit, weighting, refitted=True)
     if untold:
-        values = [draw_copies(fit, Coding(world), rng, copies=copies, values_alone=True).values]
+        values = [draw_copies(fit, Coding(world), rng, asked.precision, copies=copies, values_alone=True).values]
         return _by_folds(Setting(world, asked, rng), values, untold=untold, held=held)
-    of_row, (using, *without) = own_folds(fit, world, weighting, asked.unit, copies, rng, progress)
+    of_row, (using, *without) = own_folds(fit, world, weighting, asked.unit, copies, rng, progress, asked.precision)
     return _by_folds(Setting(world, asked, rng, of_row), using, list(zip(*without, strict=True)), held=held)
 
 

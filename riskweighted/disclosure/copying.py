@@ -8,27 +8,31 @@ would release.
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_array, hstack
 from scipy.special import ndtri
 from scipy.stats import binom, chi2, norm, rankdata
 
 from riskweighted.common.errors import InputError, SingletonWarning
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.design.precision import Precision
-from riskweighted.disclosure.policy import Broken
+from riskweighted.disclosure.policy import COPIES, Broken
 from riskweighted.intruder.world import World
+from riskweighted.risk.balls import gives_mass
 from riskweighted.risk.expected import isolated_records, top_values
 from riskweighted.risk.identification import confidential_risk
 from riskweighted.risk.law import Law, Sets, Space, laws, not_in_closed_form
+from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sequence.drawing import Thetas
 from riskweighted.sequence.fit import Fit
 
-__all__ = ["Copies", "copy_tests"]
+__all__ = ["Copies", "CopyTests", "copy_tests"]
 
 _SHARES = (0.0, 0.05, 0.25, 1.0)  # of the radius
 _NEAR = (0.0, 0.05)  # of the radius, around amounts at the ends
@@ -37,24 +41,79 @@ _LEVEL = 0.0005  # of each test of each of two ways of looking: the datasets as 
 _MANY, _FACTOR = 10_000, 1.02  # expected copies, from which on a share beyond them counts too
 _DRAWS = 400
 _ROOM = 2_000_000  # copies that are looked at
-_CALLS = 5_000  # of masses of other records' values
+_CALLS, _FEW = 5_000, 20  # of masses of other records' values; datasets in which they are asked in any case
 _MOST_LEVELS = 20  # that are scored
 _CLIPPED = 8.0  # standard deviations
 _WIDE = 1e-3  # of a value: where not even that has a mass, a copy is impossible
-_RULE = "copies"
 COLUMNS = ["datasets", "variable", "test", "of", "radius", "found", "expected", "p", "level", "verdict"]
 
 
 class Copies(NamedTuple):
     """What the copy tests say. Confidential.
 
-    ``broken``: findings for `riskweighted.disclosure.policy.judge`; ``untold``: what is not judged, and why, for ``attrs["not_judged"]``;
+    ``broken``: findings for `riskweighted.disclosure.policy.judge`; ``untold``: which variables are not judged, and why;
     ``table``: of each test the smallest p, already times the number of its questions.
     """
 
     broken: tuple[Broken, ...]
-    untold: tuple[str, ...]
+    untold: dict[str, str]
     table: pd.DataFrame
+
+
+class CopyTests:
+    """The copy tests of a fit: datasets as they leave, and others, are counted one by one, and then it is asked what they come to.
+
+    ``untold``: of which variables nothing can be asked, and why; ``silent``: those whose models give no masses. Confidential.
+    """
+
+    def __init__(
+        self, fit: Fit, world: World, precision: Precision = None, *, patterns: np.ndarray | None = None, random_seed: int | None = None
+    ) -> None:
+        self._fit, self._precision, self._rng = fit, precision, np.random.default_rng(random_seed)
+        variables = [] if fit.keeps_true_values else [name for name in fit.variables if name in world.scenario.synthetic]
+        unknown = not_in_closed_form(fit, variables, self._rng, precision)
+        self.silent = tuple(name for name in unknown if not all(gives_mass(block) for block in _blocks(fit, name)))
+        self.untold = {name: f"copies of {name!r} are not compared with chance: {why}" for name, why in unknown.items()}
+        links = [link for link in fit.prepared.links if link.variable in variables and link.variable not in unknown]
+        spaces = [Space(fit, link, precision, world.scenario.codes_of(link.variable)) for link in links]
+        asked = _asked(world, spaces, world.patterns.codes if patterns is None else patterns)
+        self._leaving, self._others = (_Looked(asked, self._rng) for _ in range(2))
+
+    def leave(self, datasets: Iterable[pd.DataFrame], places: Sequence[Sequence[tuple[int, int]]]) -> None:
+        """Count datasets as they leave but for the order of rows, each with the draw of every block that it was made from."""
+        for frame, place in zip(datasets, places, strict=True):
+            self._leaving.see(frame, self._fit.thetas_at(place))
+
+    def see(self, frame: pd.DataFrame, thetas: Thetas) -> None:
+        """Count another dataset of the fit, which does not leave, unless there are enough of them."""
+        if self._others.total < self._wanted(_DRAWS):
+            self._others.see(frame, thetas)
+
+    def draw(self, draws: int = _DRAWS) -> None:
+        """Draw and count other datasets until there are so many, at most one for each posterior draw, spread evenly over them."""
+        count = self._wanted(draws) - self._others.total
+        if count <= 0 or not self._others.asked:
+            return
+        sizes = self._fit.sizes
+        for place in spread_draws(sizes["chain"], sizes["draw"], count) if self._fit.estimates else [(0, 0)] * count:
+            theta = self._fit.thetas(*place)
+            with suppress(InputError):  # rules leave these parameters no value, so no dataset is released of them
+                self._others.see(self._fit.drawing.made(theta, self._rng, self._precision), theta)
+
+    def _wanted(self, draws: int) -> int:
+        sizes = self._fit.sizes
+        available = sizes["chain"] * sizes["draw"] if self._fit.estimates else draws
+        return min(draws, available, max(_ROOM // len(self._fit.confidential), 20))
+
+    def found(self) -> Copies:
+        """What they come to."""
+        rows = [*self._leaving.judged("as they leave", 2 * _LEVEL), *self._others.judged("other draws", _LEVEL)]
+        table = pd.DataFrame(rows, columns=COLUMNS)
+        return Copies(tuple(_broken(table)), self.untold | _untold(table), table)
+
+
+def _blocks(fit: Fit, variable: str) -> list[BlockFit]:
+    return [fit.blocks[block.name] for block in fit.prepared.blocks if block.variable == variable]
 
 
 def copy_tests(
@@ -67,7 +126,6 @@ def copy_tests(
     patterns: np.ndarray | None = None,
     draws: int = _DRAWS,
     random_seed: int | None = None,
-    thetas: Thetas | None = None,
 ) -> Copies:
     """Return whether copies lie nearer to true values than chance has it, in the datasets of a fit and in many draws (VERDICT 2).
 
@@ -86,8 +144,6 @@ def copy_tests(
         Posterior draws of which datasets are made besides, at most as many as the fit has; 0 for none.
     random_seed : int, optional
         Of these datasets, and of where in its cell a copy lies.
-    thetas : block -> parameter name -> value, optional
-        Parameters of all datasets, where they were not drawn.
 
     Returns
     -------
@@ -100,48 +156,12 @@ def copy_tests(
     >>> datasets = fit.synthesize(5, random_seed=1)
     >>> found = copy_tests(fit, make_world(fit.confidential, scenario), datasets, fit.places(5, random_seed=1), draws=20, random_seed=2)
     >>> found.broken, found.untold
-    ((), ())
+    ((), {})
     """
-    rng, variables = np.random.default_rng(random_seed), [name for name in fit.variables if name in world.scenario.synthetic]
-    if fit.keeps_true_values:
-        return Copies((), (), pd.DataFrame(columns=COLUMNS))
-    unknown = not_in_closed_form(fit, variables, rng, precision)
-    untold = tuple(f"copies of {name!r} are not compared with chance: {why}" for name, why in unknown.items())
-    spaces = _spaces(fit, world, [name for name in variables if name not in unknown], precision)
-    if not spaces:
-        return Copies((), untold, pd.DataFrame(columns=COLUMNS))
-    looked = _Looked.at(world, spaces, world.patterns.codes if patterns is None else patterns)
-    given = (fit.thetas_at(each) if thetas is None else thetas for each in places)
-    rows = looked.judged("as they leave", zip(datasets, given, strict=True), len(places), 2 * _LEVEL, rng)
-    count = _how_many(fit, draws, len(world.confidential)) if thetas is None else draws
-    if count:
-        rows += looked.judged("other draws", _drawn(fit, count, thetas, rng, precision), count, _LEVEL, rng)
-    table = pd.DataFrame(rows, columns=COLUMNS)
-    return Copies(tuple(_broken(table)), (*untold, *_untold(table)), table)
-
-
-def _spaces(fit: Fit, world: World, variables: Sequence[str], precision: Precision) -> list[Space]:
-    links = (link for link in fit.prepared.links if link.variable in variables)
-    return [Space(fit, link, precision, world.scenario.codes_of(link.variable)) for link in links]
-
-
-def _how_many(fit: Fit, draws: int, n: int) -> int:
-    available = fit.sizes["chain"] * fit.sizes["draw"] if fit.estimates else draws
-    return min(draws, available, max(_ROOM // n, 20))
-
-
-def _drawn(
-    fit: Fit, count: int, thetas: Thetas | None, rng: np.random.Generator, precision: Precision
-) -> Iterator[tuple[pd.DataFrame, Thetas]]:
-    """Datasets of draws spread evenly, with their parameters; they do not leave."""
-    spread = spread_draws(fit.sizes["chain"], fit.sizes["draw"], count) if fit.estimates and thetas is None else [(0, 0)] * count
-    for place in spread:
-        theta = fit.thetas(*place) if thetas is None else thetas
-        try:
-            frame = fit.drawing.made(theta, rng, precision)
-        except InputError:  # rules leave these parameters no value, so no dataset is released of them
-            continue
-        yield frame, theta
+    tests = CopyTests(fit, world, precision, patterns=patterns, random_seed=random_seed)
+    tests.leave(datasets, places)
+    tests.draw(draws)
+    return tests.found()
 
 
 def _broken(table: pd.DataFrame) -> Iterator[Broken]:
@@ -149,14 +169,13 @@ def _broken(table: pd.DataFrame) -> Iterator[Broken]:
         figures = "" if np.isnan(row["found"]) else f", {row['found']:.0f} where {row['expected']:.3g} are expected"
         near = "" if np.isnan(row["radius"]) else f" within {row['radius']:g} of the radius"
         yield Broken(
-            _RULE, f"copies of {row['variable']!r} tell the true values, {row['test']}, {row['of']}{near} ({row['datasets']}){figures}"
+            COPIES, f"copies of {row['variable']!r} tell the true values, {row['test']}, {row['of']}{near} ({row['datasets']}){figures}"
         )
 
 
-def _untold(table: pd.DataFrame) -> Iterator[str]:
-    refused = set(table.loc[table["verdict"] == "refuse", "variable"])
-    for name in dict.fromkeys(name for name in table.loc[table["verdict"] == "not judged", "variable"] if name not in refused):
-        yield f"masses and draws of {name!r} disagree: fewer copies lie near true values than its model states"
+def _untold(table: pd.DataFrame) -> dict[str, str]:
+    why = "masses and draws of {!r} disagree: fewer copies lie near true values than its model states"
+    return {name: why.format(name) for name in table.loc[table["verdict"] == "not judged", "variable"]}
 
 
 class _Group(NamedTuple):
@@ -178,21 +197,23 @@ class _Owner(NamedTuple):
 class _Unions:
     """The masses and counts of unions of intervals, each for the records of a pattern, several patterns at once.
 
-    ``layers``: of every record a set and its ``owner``, the union that it is a part of, from 1 (0: none); sets of one union are disjoint.
-    ``owners`` (U,); ``rows`` (U,): of the patterns concerned. Confidential.
+    ``layers``: of every record a set and, for it, which unions it is a part of, each (n,), from 1 (0: none); sets of one union are
+    disjoint. ``owners`` (U,); ``rows`` (U,): of the patterns concerned. Confidential.
     """
 
-    layers: list[tuple[Sets, np.ndarray]] = field(repr=False)
+    layers: list[tuple[Sets, list[np.ndarray]]] = field(repr=False)
     owners: tuple["_Owner", ...]
     rows: np.ndarray = field(repr=False)
 
     def look(self, law: Law, copies: np.ndarray) -> np.ndarray:
         """Copies found, and expected, of every union, (2, U)."""
-        total = np.zeros((2, len(self.owners)))
-        for sets, owner in self.layers:
-            for place, values in enumerate((law.space.hold(sets, copies), law.mass(sets))):
-                total[place] += np.bincount(owner, values, len(self.owners) + 1)[1:]
-        return total
+        total = np.zeros((2, len(self.owners) + 1))
+        for sets, owners in self.layers:
+            both = law.space.hold(sets, copies), law.mass(sets)
+            for owner in owners:
+                for place, values in enumerate(both):
+                    total[place] += np.bincount(owner, values, len(self.owners) + 1)
+        return total[:, 1:]
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,6 +229,24 @@ class _Variable:
     @property
     def name(self) -> str:
         return self.space.link.variable
+
+    @cached_property
+    def members(self) -> csr_array:
+        """Which records (n,) are of which groups, the released patterns last, (n, G)."""
+        n = len(self.patterns)
+        patterns = csr_array((np.ones(n), (np.arange(n), self.patterns)))
+        return csr_array(hstack([csr_array(np.column_stack([group.members for group in self.groups]).astype(float)), patterns]))
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """Of the groups, (G,)."""
+        return np.asarray(self.members.sum(axis=0)).ravel().astype(int)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """What the groups are called, (G,)."""
+        names = [group.name for group in self.groups]
+        return names + ["a released pattern"] * (len(self.sizes) - len(names))
 
     @cached_property
     def amounts(self) -> np.ndarray:
@@ -247,16 +286,19 @@ class _Variable:
             sets = self.balls[place]
             ends = (sets.first[row], sets.last[row], sets.ends.lower[row], sets.ends.upper[row])
             held.setdefault((int(self.patterns[row]), owners[owner]), []).append(tuple(map(float, ends)))
-        parts: dict[int, list[tuple[int, float, float]]] = {}
+        parts: dict[int, dict[tuple[float, float], list[int]]] = {}
         for (pattern, number), pieces in held.items():
-            parts.setdefault(pattern, []).extend((number, first, last) for first, last in _merged(pieces))
+            for span in _merged(pieces):
+                parts.setdefault(pattern, {}).setdefault(span, []).append(number)
         sizes, layers = np.bincount(self.patterns), []
         for depth in range(max(map(len, parts.values()))):
-            which, first, last = np.full(len(sizes), -1), *np.full((2, len(sizes)), np.nan)
-            for pattern, spans in parts.items():
-                if depth < len(spans):
-                    which[pattern], first[pattern], last[pattern] = spans[depth]
-            layers.append((self.space.sets(first[self.patterns], last[self.patterns], True), which[self.patterns] + 1))
+            here = {pattern: list(spans.items())[depth] for pattern, spans in parts.items() if depth < len(spans)}
+            first, last = np.full((2, len(sizes)), np.nan)
+            which = np.zeros((max(len(numbers) for _, numbers in here.values()), len(sizes)), dtype=np.int64)
+            for pattern, ((low, high), numbers) in here.items():
+                first[pattern], last[pattern] = low, high
+                which[: len(numbers), pattern] = np.array(numbers) + 1
+            layers.append((self.space.sets(first[self.patterns], last[self.patterns], True), list(which[:, self.patterns])))
         rows = np.zeros(len(owners))
         for pattern, number in held:
             rows[number] += sizes[pattern]
@@ -278,12 +320,14 @@ def _merged(pieces: list[tuple[float, ...]]) -> list[tuple[float, float]]:
 class _Counts:
     """What one variable's copies came to over S datasets. Confidential.
 
-    ``person`` (2, R, n): copies found, and expected, at each radius; ``dataset`` (S, 2, R, G): of groups; ``unions``: of `_Unions` (2, U);
-    ``first``, ``second`` (n,): sums of the normal numbers of copies and of their squares; ``impossible``: copies without a mass.
+    ``person`` (2, R, n): copies found, and expected, at each radius; ``groups`` (2, R, G): of groups; ``least`` of one dataset and group
+    (p, group, radius, found, expected); ``ends``, ``anywhere``: of `_Unions` (2, U); ``first``, ``second`` (n,): sums of the normal numbers
+    of copies and of their squares; ``impossible``: copies without a mass.
     """
 
-    person: np.ndarray
-    dataset: list[np.ndarray] = field(default_factory=list)
+    person: np.ndarray | float = 0.0
+    groups: np.ndarray | float = 0.0
+    least: tuple[float, int, int, float, float] = (1.0, 0, 0, 0.0, 0.0)
     ends: np.ndarray | float = 0.0
     anywhere: np.ndarray | float = 0.0
     anywhere_in: int = 0
@@ -292,94 +336,90 @@ class _Counts:
     impossible: int = 0
 
 
-@dataclass(frozen=True, eq=False)
+def _asked(world: World, spaces: Sequence[Space], patterns: np.ndarray) -> list[_Variable]:
+    """What is asked of each variable."""
+    n, asked = len(world.confidential), list[_Variable]()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SingletonWarning)
+        isolated = isolated_records(confidential_risk(world).to_numpy()) if spaces else np.empty(0)
+    for space in spaces:
+        name, scenario = space.link.variable, world.scenario
+        truth = space.read(world.confidential[name])
+        half = np.zeros(n)
+        if not space.of_levels:
+            half = np.full(n, float(scenario.radius_of(name)))
+            half = np.maximum(half * np.abs(truth) if scenario.kind_of(name) == "relative" else half, scenario.min_radius)
+        balls = [space.around(truth, share * np.nan_to_num(half)) for share in ((0.0,) if space.of_levels else _SHARES)]
+        groups = [_Group("all", np.ones(n, dtype=bool)), _Group("isolated", isolated)]
+        amount = np.flatnonzero(space.is_amount(truth))
+        if len(amount):
+            top, five = np.zeros((2, n), dtype=bool)
+            top[amount] = top_values(truth[amount])
+            five[amount[np.argsort(truth[amount], kind="stable")[-_ENDS:]]] = True
+            groups += [_Group("top 1 %", top), _Group("top 5", five)]
+        asked.append(_Variable(space, patterns, truth, balls, groups))
+    return asked
+
+
 class _Looked:
-    """What is looked at: the variables, in order, with what is asked of each. Confidential."""
+    """What the datasets of one kind come to. Confidential."""
 
-    variables: list[_Variable]
-    scores: dict[str, np.ndarray] = field(repr=False)
+    def __init__(self, asked: list[_Variable], rng: np.random.Generator) -> None:
+        self.asked, self.total, self._rng = asked, 0, rng
+        self._counts = {each.name: _Counts() for each in asked}
 
-    @classmethod
-    def at(cls, world: World, spaces: Sequence[Space], patterns: np.ndarray) -> "_Looked":
-        n = len(world.confidential)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SingletonWarning)
-            isolated = isolated_records(confidential_risk(world).to_numpy())
-        variables, scores = list[_Variable](), dict[str, np.ndarray]()
-        for space in spaces:
-            name, scenario = space.link.variable, world.scenario
-            truth = space.read(world.confidential[name])
-            shares = (0.0,) if space.of_levels else _SHARES
-            half = np.zeros(n)
-            if not space.of_levels:
-                half = np.full(n, float(scenario.radius_of(name)))
-                half = np.maximum(half * np.abs(truth) if scenario.kind_of(name) == "relative" else half, scenario.min_radius)
-            balls = [space.around(truth, share * np.nan_to_num(half)) for share in shares]
-            groups = [_Group("all", np.ones(n, dtype=bool)), _Group("isolated", isolated)]
-            amount = np.flatnonzero(space.is_amount(truth))
-            if len(amount):
-                top, five = np.zeros((2, n), dtype=bool)
-                top[amount] = top_values(truth[amount])
-                five[amount[np.argsort(truth[amount], kind="stable")[-_ENDS:]]] = True
-                groups += [_Group("top 1 %", top), _Group("top 5", five)]
-            variables.append(_Variable(space, patterns, truth, balls, groups))
-            scores |= _scores(space, truth)
-        return cls(variables, scores)
+    def see(self, frame: pd.DataFrame, thetas: Thetas) -> None:
+        """Count one dataset, of these parameters."""
+        if self.asked:
+            for each, law in zip(self.asked, laws([each.space for each in self.asked], frame, thetas), strict=True):
+                _count(self._counts[each.name], each, law, each.space.read(frame[each.name]), self.total, self._rng)
+        self.total += 1
 
-    def judged(
-        self, named: str, datasets: Iterable[tuple[pd.DataFrame, Thetas]], count: int, level: float, rng: np.random.Generator
-    ) -> list[tuple[object, ...]]:
-        """The rows of the table, of so many datasets as they come."""
-        counts = {each.name: _Counts(np.zeros((2, len(each.balls), len(each.truth)))) for each in self.variables}
-        spaces, total = [each.space for each in self.variables], 0
-        for number, (frame, thetas) in enumerate(datasets):
-            total += 1
-            for each, law in zip(self.variables, laws(spaces, frame, thetas), strict=True):
-                _count(counts[each.name], each, law, each.space.read(frame[each.name]), number, count, rng)
-        level, rows = level / len(self.variables), []
-        for each in self.variables:
-            found = [*_in_row(each, counts[each.name], level), *_elsewhere(each, counts[each.name], level)]
-            found += _pinned(counts[each.name], total, level / 4)
-            rows += [(named, each.name, *row) for row in found]
-        return rows + [(named, *row) for row in self._scored(counts, total, level * len(self.variables) / 4)]
+    def judged(self, named: str, level: float) -> Iterator[tuple[object, ...]]:
+        """The rows of the table."""
+        if not self.total or not self.asked:
+            return
+        for each in self.asked:
+            counts, of_one = self._counts[each.name], level / len(self.asked)
+            found = [*_in_row(each, counts, self.total, of_one), *_elsewhere(each, counts, self.total, of_one)]
+            yield from ((named, each.name, *row) for row in [*found, *_pinned(counts, self.total, of_one / 4)])
+        yield from ((named, *row) for row in self._scored(level / 4))
 
-    def _scored(self, counts: dict[str, _Counts], total: int, level: float) -> Iterator[tuple[object, ...]]:
+    def _scored(self, level: float) -> Iterator[tuple[object, ...]]:
         """Do copies of one column rise with the true values of the same or another one?"""
-        asked = len(self.scores) * len(counts)
-        for name, of_variable in counts.items():
-            least = 1.0
-            for weights in self.scores.values():
-                score = float((weights * of_variable.first).sum() / np.sqrt(total * (weights**2).sum()))
-                least = min(least, 2 * float(norm.sf(abs(score))))
-            p = min(1.0, least * max(asked, 1))
+        scores = [weights for each in self.asked for weights in _scores(each)]
+        for name, counts in self._counts.items():
+            drawn = (abs((weights * counts.first).sum()) / np.sqrt(self.total * (weights**2).sum()) for weights in scores)
+            p = min(1.0, 2 * float(norm.sf(max(drawn, default=0.0))) * max(len(scores) * len(self.asked), 1))
             yield name, "in score", "all", np.nan, np.nan, np.nan, p, level, "refuse" if p < level else "pass"
 
 
-def _scores(space: Space, truth: np.ndarray) -> dict[str, np.ndarray]:
+def _scores(each: _Variable) -> list[np.ndarray]:
     """Centred normal scores (n,) of true values; of levels one for each, of the commonest."""
-    name, n = space.link.variable, len(truth)
-    if not space.of_levels:
-        weights = ndtri((rankdata(np.nan_to_num(truth, nan=-np.inf)) - 0.5) / n)
-        given = {name: weights - weights.mean()}
+    truth = np.nan_to_num(each.truth, nan=-np.inf)
+    if not each.space.of_levels:
+        given = [ndtri((rankdata(truth) - 0.5) / len(truth))]
     else:
-        codes, counts = np.unique(np.nan_to_num(truth, nan=-1.0), return_counts=True)
-        kept = codes[np.argsort(-counts, kind="stable")[:_MOST_LEVELS]]
-        held = {f"{name} {code:.0f}": (np.nan_to_num(truth, nan=-1.0) == code).astype(float) for code in kept}
-        given = {key: weights - weights.mean() for key, weights in held.items()}
-    return {key: weights for key, weights in given.items() if (weights**2).sum() > 1e-9}
+        codes, counts = np.unique(truth, return_counts=True)
+        given = [(truth == code).astype(float) for code in codes[np.argsort(-counts, kind="stable")[:_MOST_LEVELS]]]
+    centred = [weights - weights.mean() for weights in given]
+    return [weights for weights in centred if (weights**2).sum() > 1e-9]
 
 
-def _count(counts: _Counts, each: _Variable, law: Law, copies: np.ndarray, number: int, total: int, rng: np.random.Generator) -> None:
+def _count(counts: _Counts, each: _Variable, law: Law, copies: np.ndarray, number: int, rng: np.random.Generator) -> None:
     """Add what one dataset gives."""
     space = each.space
-    both = np.array([(space.hold(sets, copies).astype(float), law.mass(sets)) for sets in each.balls]).transpose(1, 0, 2)
-    counts.person += both
-    patterns = np.array([[np.bincount(each.patterns, values) for values in of_kind] for of_kind in both])
-    groups = np.array([both[:, :, group.members].sum(axis=2) for group in each.groups]).transpose(1, 2, 0)
-    counts.dataset.append(np.concatenate([groups, patterns], axis=2))
+    both = np.array([[space.hold(sets, copies), law.mass(sets)] for sets in each.balls]).transpose(1, 0, 2)
+    counts.person = counts.person + both
+    groups = (both.reshape(-1, both.shape[2]) @ each.members).reshape(2, len(each.balls), -1)
+    counts.groups = counts.groups + groups
+    tails = _high(groups[0], groups[1], each.sizes)
+    radius, group = divmod(int(tails.argmin()), len(each.sizes))
+    if tails[radius, group] < counts.least[0]:
+        counts.least = (float(tails[radius, group]), group, radius, *groups[:, radius, group].tolist())
     if each.ends is not None:
         counts.ends = counts.ends + each.ends.look(law, copies)
-    if each.anywhere is not None and (number == 0 or number * len(each.anywhere.layers) < _CALLS or number < min(total, 20)):
+    if each.anywhere is not None and (number * len(each.anywhere.layers) < _CALLS or number < _FEW):
         counts.anywhere = counts.anywhere + each.anywhere.look(law, copies)
         counts.anywhere_in += 1
     normal, impossible = _normal(space, law, copies, rng)
@@ -389,12 +429,10 @@ def _count(counts: _Counts, each: _Variable, law: Law, copies: np.ndarray, numbe
 
 def _normal(space: Space, law: Law, copies: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, int]:
     """Copies as standard normal numbers (n,), by their distribution, at random within a cell; and how many have no mass at all."""
-    missing, n = np.isnan(copies), len(copies)
-    low, high, share = np.where(missing, np.nan, -np.inf), np.where(missing, np.nan, np.inf), rng.random(n)
+    missing, share = np.isnan(copies), rng.random(len(copies))
     own = space.sets(copies, copies, missing=missing)
-    cell, below = law.mass(own), law.mass(space.sets(low, copies, missing=True))
-    above = np.where(missing, 1.0, law.mass(space.sets(copies, high)))
-    lower, upper = below - share * cell, above - (1 - share) * cell
+    cell, below = law.mass(own), law.mass(space.up_to(own))
+    lower, upper = below - share * cell, 1 - below + share * cell
     with np.errstate(divide="ignore", invalid="ignore"):
         normal = np.where(lower <= 0.5, ndtri(np.clip(lower, 0, 1)), -ndtri(np.clip(upper, 0, 1)))
     impossible = cell <= 0
@@ -407,10 +445,12 @@ def _normal(space: Space, law: Law, copies: np.ndarray, rng: np.random.Generator
 
 def _high(found: np.ndarray, expected: np.ndarray, trials: np.ndarray | int) -> np.ndarray:
     """The probability of so many copies or more; an upper bound whatever the single masses are (Hoeffding 1956)."""
-    trials, expected = np.broadcast_to(trials, found.shape), np.maximum(expected, 0.0)
-    tail = np.where(found >= expected + 1, binom.sf(found - 1, trials, np.minimum(expected / trials, 1.0)), 1.0)
-    tail = np.where((found == 1) & (expected < 1), np.minimum(expected, 1.0), tail)
-    return np.asarray(np.where((expected > _MANY) & (found <= _FACTOR * expected), 1.0, tail))
+    trials, tail = np.broadcast_to(trials, found.shape), np.ones(found.shape)
+    asked = (found >= expected + 1) & ((expected <= _MANY) | (found > _FACTOR * expected))
+    tail[asked] = binom.sf(found[asked] - 1, trials[asked], np.clip(expected[asked] / trials[asked], 0.0, 1.0))
+    first = (found == 1) & (expected < 1)
+    tail[first] = np.maximum(expected[first], 0.0)
+    return tail
 
 
 def _low(found: np.ndarray, expected: np.ndarray, trials: np.ndarray | int) -> np.ndarray:
@@ -432,29 +472,26 @@ def _worst(
     return test, of[question] if len(of) > 1 else of[0], radii[radius], *counted, p, level, "refuse" if p < level else "pass"
 
 
-def _in_row(each: _Variable, counts: _Counts, level: float) -> Iterator[tuple[object, ...]]:
+def _in_row(each: _Variable, counts: _Counts, total: int, level: float) -> Iterator[tuple[object, ...]]:
     """Copies in the record's own row: of groups, of the ends, of every person over all datasets, of groups in every dataset."""
-    radii, dataset = _SHARES[: len(each.balls)], np.array(counts.dataset)  # (S, 2, R, G)
-    total, quarter = len(dataset), level / 4
-    sizes = np.concatenate([[group.members.sum() for group in each.groups], np.bincount(each.patterns)]).astype(int)
-    names = [*(group.name for group in each.groups), *["a released pattern"] * (len(sizes) - len(each.groups))]
-    trials = np.broadcast_to(sizes[:, None], (len(sizes), len(radii)))
-    pooled = dataset.sum(axis=0).transpose(0, 2, 1)  # (2, G, R)
-    yield _worst("in the row itself", names, radii, pooled, trials * total, quarter)
+    radii, quarter, names = _SHARES[: len(each.balls)], level / 4, each.names
+    pooled, person = np.asarray(counts.groups).transpose(0, 2, 1), np.asarray(counts.person).transpose(0, 2, 1)  # (2, G, R), (2, n, R)
+    trials = each.sizes[:, None] * total
+    yield _worst("in the row itself", names, radii, pooled, trials, quarter)
     if len(each.persons):
-        yield _worst("in the row itself", ["one at the ends"], radii, counts.person[:, :, each.persons].transpose(0, 2, 1), total, quarter)
-    yield _worst("in the row itself", ["one record"], radii, counts.person.transpose(0, 2, 1), total, quarter)
-    single = dataset.transpose(1, 0, 3, 2).reshape(2, -1, len(radii))
-    yield _worst("in a dataset", [f"{name} in one dataset" for name in names] * total, radii, single, np.tile(trials, (total, 1)), quarter)
-    p = float(min(1.0, _low(pooled[0], pooled[1], trials * total).min() * pooled[0].size))
+        yield _worst("in the row itself", ["one at the ends"], radii, person[:, each.persons], total, quarter)
+    yield _worst("in the row itself", ["one record"], radii, person, total, quarter)
+    least, group, radius, *figures = counts.least
+    p = min(1.0, least * pooled[0].size * total)
+    yield "in a dataset", f"{names[group]} in one dataset", radii[radius], *figures, p, quarter, "refuse" if p < quarter else "pass"
+    p = float(min(1.0, _low(pooled[0], pooled[1], trials).min() * pooled[0].size))
     verdict = "not judged" if p < level else "pass"
     yield "too few in the row itself", "all groups", np.nan, np.nan, np.nan, p, level, verdict
     yield "without a mass", "all", np.nan, float(counts.impossible), 0.0, np.nan, level, "refuse" if counts.impossible else "pass"
 
 
-def _elsewhere(each: _Variable, counts: _Counts, level: float) -> Iterator[tuple[object, ...]]:
+def _elsewhere(each: _Variable, counts: _Counts, total: int, level: float) -> Iterator[tuple[object, ...]]:
     """Copies of true amounts anywhere in their pattern."""
-    total = len(counts.dataset)
     for test, unions, both, times in (
         ("anywhere in the pattern", each.anywhere, counts.anywhere, counts.anywhere_in),
         ("anywhere in the pattern", each.ends, counts.ends, total),

@@ -1,10 +1,11 @@
 """A fit's datasets as they would be without each record: how probable each of them is (METHODS section 13)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from riskweighted.common.progress import Steps
 from riskweighted.contract.drawing import spread_draws
@@ -16,6 +17,7 @@ from riskweighted.intruder.world import World
 from riskweighted.risk.expected import gives_masses
 from riskweighted.risk.kernels.draws import smoothed_weights
 from riskweighted.risk.masses import ball_masses
+from riskweighted.sequence.drawing import Thetas
 from riskweighted.sequence.fit import Fit
 from riskweighted.weights.subsets import match_subsets
 
@@ -73,9 +75,11 @@ def draw_copies(
     told: Steps | None = None,
     *,
     values_alone: bool = False,
+    see: Callable[[pd.DataFrame, Thetas], None] | None = None,
 ) -> Drawn:
     """Datasets of draws spread evenly over the chains, at most as many as the fit has and as there is room for; or of given draws; with
-    `values_alone` without what weights are made of."""
+    `values_alone` without what weights are made of. `see`: is shown every dataset and its parameters.
+    """
     available, n = fit.sizes["chain"] * fit.sizes["draw"], len(fit.confidential)
     if places is None:
         count = how_many(copies, available, n) if fit.estimates else copies
@@ -90,6 +94,8 @@ def draw_copies(
         theta: Any = fit.thetas(*place)
         frame = fit.drawing.made(theta, rng, precision)
         values[s] = coding.numbers(frame)
+        if see is not None:
+            see(frame, theta)
         for name, of_variable in terms.items():
             of_variable[s] = _terms(fit, theta, name)
         if mass is not None and masses is not None:

@@ -7,12 +7,14 @@ import numpy as np
 from riskweighted.common.progress import Advance, Steps
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.contract.synthesizer import data_dependent, is_strange
+from riskweighted.design.precision import Precision
 from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.folds import assigned
 from riskweighted.disclosure.own_fit import draw_copies
 from riskweighted.disclosure.refits import means_of_targets, refit_without
 from riskweighted.intruder.world import World
+from riskweighted.risk.balls import gives_mass
 from riskweighted.sequence.fit import Fit
 
 __all__ = ["K", "own_folds", "why_folds"]
@@ -25,13 +27,15 @@ _ROOM = 20_000_000  # numbers of copies of one fit that are held
 def why_folds(fit: Fit) -> tuple[str, ...]:
     """Why importance weights would not see what a fit gives away, () where they would: what is made of the records' values and is no
     parameter is held by them. Such are learned scores, predictors that are means of the target by level, and whatever a class that is not
-    the package's says that it takes from the data, or does not say."""
+    the package's says that it takes from the data, or does not say. Copies of a model that gives no masses are compared with no chance."""
     why = []
     if fit.prepared.scores:
         why.append("scores that were learned of others' values")
     why += [f"{name!r}, the means of {of!r} by level" for name, of in means_of_targets(fit).items()]
     strange = [name for name, block in fit.blocks.items() if is_strange(block.synthesizer) and data_dependent(block.synthesizer) != ()]
     why += [fit.prepared.label_of(name, "what its class takes from the data") for name in strange]
+    silent = [name for name, block in fit.blocks.items() if not gives_mass(block)]
+    why += [fit.prepared.label_of(name, "draws of a model that gives no masses") for name in silent]
     return tuple(f"{each} must be made again without a record, and no fold can be fitted" for each in why)
 
 
@@ -43,6 +47,7 @@ def own_folds(
     copies: int,
     rng: np.random.Generator,
     progress: Advance | None = None,
+    precision: Precision = None,
 ) -> tuple[np.ndarray, list[list[np.ndarray]]]:
     """Return the fold of every record (n,), and of the fit and of K fits without the values of one fold of units R packs each (V, n, L).
 
@@ -54,7 +59,7 @@ def own_folds(
     for number in range(-1, K):
         one = fit if number < 0 else refit_without(fit, world, np.flatnonzero(of_row == number), weighting, rng, together=True)
         places = spread_draws(one.sizes["chain"], one.sizes["draw"], packs * copies)
-        values = draw_copies(one, Coding(world), rng, places=[places[at] for at in rng.permutation(len(places))], values_alone=True).values
+        values = draw_copies(one, Coding(world), rng, precision, places=rng.permutation(places).tolist(), values_alone=True).values
         made.append(np.split(values, packs, axis=2))
         told()
     return of_row, made

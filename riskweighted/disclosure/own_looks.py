@@ -12,6 +12,7 @@ from riskweighted.common.progress import Advance, Steps
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.coding import Coding
+from riskweighted.disclosure.copying import CopyTests
 from riskweighted.disclosure.own_fit import Drawn, Without, draw_copies, how_many, leave_out
 from riskweighted.disclosure.own_packs import FEWEST, LOOKS, Estimate, OwnPacks, copies_for, named_in, own_rows
 from riskweighted.disclosure.persons import FEW, Apart, Persons, apart_of, may_stand_alone
@@ -51,14 +52,15 @@ def judged_by_packs(
     rng: np.random.Generator,
     refits: int,
     progress: Advance | None,
+    copied: CopyTests,
 ) -> pd.DataFrame | None:
     """The table of a fit by packs of its datasets, drawn until they decide; None where folds must.
 
     Where what failing records may add is all that lies above a limit, packs of their own patterns are taken for it; folds must where
-    that tells nothing of more records than `refits`, which are left out by fits of their own.
+    that tells nothing of more records than `refits`, which are left out by fits of their own. `copied` is shown the datasets.
     """
     setting = Setting(world, asked, rng, most=_MOST)
-    looks = _Looks(fit, setting, copies, weighting, progress)
+    looks = _Looks(fit, setting, copies, weighting, progress, copied)
     table = looks.look()
     while looks.more and undecided(table, setting.worst, setting.releases[0], asked.settings):
         table = looks.look()
@@ -78,8 +80,10 @@ class _Looks:
     persons: list[Concerned]
     in_groups: list[Concerned]
 
-    def __init__(self, fit: Fit, setting: Setting, copies: int, weighting: Weighting | None, progress: Advance | None) -> None:
-        self.fit, self.setting, self.copies, self.weighting = fit, setting, copies, weighting
+    def __init__(
+        self, fit: Fit, setting: Setting, copies: int, weighting: Weighting | None, progress: Advance | None, copied: CopyTests
+    ) -> None:
+        self.fit, self.setting, self.copies, self.weighting, self.copied = fit, setting, copies, weighting, copied
         self.coding, self.told = Coding(setting.world, setting.rows), Steps(progress, 0)
         most = how_many(copies_for(copies) * 2 ** (LOOKS - 1), math.prod(fit.sizes.values()), len(fit.confidential))
         places = spread_draws(fit.sizes["chain"], fit.sizes["draw"], most)
@@ -97,7 +101,8 @@ class _Looks:
         """Draw as many datasets again as there are, and attack packs of all of them."""
         count = min(2 * self.count or copies_for(self.copies), len(self.places))
         self.told.total += count - self.count + 1
-        further = draw_copies(self.fit, self.coding, self.setting.rng, places=self.places[self.count : count], told=self.told)
+        rng, precision, places = self.setting.rng, self.setting.asked.precision, self.places[self.count : count]
+        further = draw_copies(self.fit, self.coding, rng, precision, places=places, told=self.told, see=self.copied.see)
         self.datasets = further if self.datasets is None else self.datasets.joined(further)
         self.looks, self.count = self.looks + 1, count
         self.without = leave_out(self.fit, self.setting.world, self.datasets, self.weighting, self.setting.units)
@@ -237,7 +242,15 @@ class _Looks:
         weights = every[:, some] / every[:, some].sum(axis=1, keepdims=True)
         rows = np.arange(len(self.fit.confidential)) if setting.rows is None else setting.rows
         persons = Persons(
-            self.fit, setting.world, setting.patterns, setting.units, setting.releases[0], weights, self.places[: self.count][some], rows
+            self.fit,
+            setting.world,
+            setting.patterns,
+            setting.units,
+            setting.releases[0],
+            weights,
+            self.places[: self.count][some],
+            rows,
+            setting.asked.precision,
         )
         parts = [(Coding(coding.world), which) for _, coding, which in setting.parts(self.coding)]
         return persons.disclosed(asked, parts, self.copies, setting.rng, self.told)
@@ -256,7 +269,7 @@ class _Looks:
         for record in records.tolist():
             gone = np.array([record]) if units is None else np.flatnonzero(units == units[record])
             fit = refit_without(self.fit, self.setting.world, gone, self.weighting, rng)
-            drawn.append(draw_copies(fit, self.coding, rng, copies=self.packs.apart.size).values)
+            drawn.append(draw_copies(fit, self.coding, rng, self.setting.asked.precision, copies=self.packs.apart.size).values)
             self.told()
         made = []
         for number, (_, coding, which) in enumerate(parts):

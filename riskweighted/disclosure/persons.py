@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from riskweighted.common.progress import Steps
+from riskweighted.design.precision import Precision
 from riskweighted.disclosure.attacks import hits
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.policy import SHUFFLED
@@ -78,6 +79,7 @@ class Persons(NamedTuple):
     weights: np.ndarray
     places: Sequence[tuple[int, int]]
     rows: np.ndarray
+    precision: Precision = None
 
     def disclosed(
         self, records: np.ndarray, parts: Sequence[tuple[Coding, list[int]]], copies: int, rng: np.random.Generator, told: Steps
@@ -111,7 +113,7 @@ class Persons(NamedTuple):
         values = np.empty((len(coding.names), len(rows), len(self.places), times))
         for s, place in enumerate(self.places):
             theta: Any = self.fit.thetas(*place)
-            values[:, :, s] = coding.numbers(drawing.made(theta, rng)).reshape(-1, len(rows), times)
+            values[:, :, s] = coding.numbers(drawing.made(theta, rng, self.precision)).reshape(-1, len(rows), times)
         return values
 
     def _of_record(

@@ -13,7 +13,9 @@ from riskweighted.common.settings import read_by
 
 __all__ = [
     "ALIGNED",
+    "COPIES",
     "NOT_JUDGED",
+    "NOT_JUDGED_RULE",
     "NOT_SHOWN",
     "PASS",
     "REFUSE",
@@ -31,8 +33,8 @@ __all__ = [
 _READ = read_by(why="the verdict is read off finished tables")
 SHUFFLED, ALIGNED = "shuffled", "aligned"  # how rows leave
 PASS, WARN, NOT_SHOWN, NOT_JUDGED, REFUSE = "pass", "warn", "not shown", "not judged", "refuse"
-_NET, _UNKNOWN, _UNSHOWN = "named", "not_judged", "not_shown"
-_WORDS = {_UNKNOWN: NOT_JUDGED, _UNSHOWN: NOT_SHOWN}  # of broken rules that refuse nothing
+_NET, NOT_JUDGED_RULE, _UNSHOWN, COPIES = "named", "not_judged", "not_shown", "copies"
+_WORDS = {NOT_JUDGED_RULE: NOT_JUDGED, _UNSHOWN: NOT_SHOWN}  # of broken rules that refuse nothing
 _OUTSIDE = {  # what a broken rule comes to, by its limit alone: figures and names of patterns stay inside
     "mean": "mean disclosure beyond inference is above {:g}",
     "isolated": "disclosure of isolated records is above {:g}",
@@ -40,13 +42,13 @@ _OUTSIDE = {  # what a broken rule comes to, by its limit alone: figures and nam
     "own_value": "the own value is among the copies of more records than chance gives, by more than {:g} of them",
     _NET: "records are named beyond chance, more than {:g} of them",
     "group": "disclosure of a group of records is above {:g}",
-    "copies": "copies lie nearer to true values than the models' own chances say",
+    COPIES: "copies lie nearer to true values than the models' own chances say",
     "warn_mean": "mean disclosure beyond inference is above {:g}",
     "warn_isolated": "disclosure of isolated records is above {:g}",
     "warn_largest": "the largest disclosure of a person is above {:g}",
     "copied": "values of persons stand in the datasets that do not stand there without these persons",
     "warn_copied": "values of persons seem to stand in the datasets that do not stand there without these persons",
-    _UNKNOWN: "what the datasets give away is not judged",
+    NOT_JUDGED_RULE: "what the datasets give away is not judged",
     _UNSHOWN: "disclosure beyond inference is not shown to be small",
 }
 _FEWER_PARAMETERS = "fewer predictors, wider levels or a stronger prior"
@@ -63,7 +65,7 @@ _CURES = {  # what lowers what breaks a rule
     _NET: _TOOL,
     "copied": _TOOL,
     _UNSHOWN: _FEWER_PARAMETERS,
-    _UNKNOWN: "what the reason asks for",
+    NOT_JUDGED_RULE: "what the reason asks for",
 }
 
 
@@ -80,8 +82,8 @@ class DisclosureSettings:
     above ``warn_largest``.
 
     ``accept``: a rule by name and the reason why the board lets it be broken, which stands on the sign-off sheet; a limit that is not
-    the default needs one as well; ``not_shown`` and ``not_judged`` may be accepted so. D of files that do not leave, aligned ones as a
-    rule, is refused by its lower limit and needs not be shown small.
+    the default needs one as well; ``copies``, ``not_shown`` and ``not_judged`` may be accepted so. D of files that do not leave,
+    aligned ones as a rule, is refused by its lower limit and needs not be shown small.
 
     Examples
     --------
@@ -107,9 +109,10 @@ class DisclosureSettings:
             check_number(getattr(self, name), f"release.disclosure.{name}", least=0)
         if not isinstance(self.accept, Mapping):
             raise InputError('release.disclosure.accept must be a table of reasons by rule, such as mean = "reason"')
-        strange = [name for name in self.accept if name not in (*limits, _UNKNOWN, _UNSHOWN)]
+        valid = [*limits, COPIES, NOT_JUDGED_RULE, _UNSHOWN]
+        strange = [name for name in self.accept if name not in valid]
         if strange:
-            raise InputError(f"release.disclosure.accept names {listing(strange)}; valid are {listing([*limits, _UNKNOWN, _UNSHOWN])}")
+            raise InputError(f"release.disclosure.accept names {listing(strange)}; valid are {listing(valid)}")
         for name, reason in self.accept.items():
             check_text(reason, f"release.disclosure.accept.{name}")
             if not reason.strip():
@@ -207,7 +210,7 @@ def _broken(table: pd.DataFrame, settings: DisclosureSettings) -> Iterator[Broke
     untold = tuple(table.attrs.get("not_judged", ()))
     if not untold and (not len(table) or table.loc[table["group"] == "all", "D"].isna().any()):
         untold = ("what the release would be without a record is not known",)
-    yield from (Broken(_UNKNOWN, reason) for reason in untold)
+    yield from (Broken(NOT_JUDGED_RULE, reason) for reason in untold)
     if untold:
         return
     for row in [*table.to_dict("records"), *table.attrs.get("narrow", ())]:

@@ -12,6 +12,7 @@ import pandas as pd
 from riskweighted.common.errors import SingletonWarning
 from riskweighted.common.frames import require_columns
 from riskweighted.common.survey import checked_survey
+from riskweighted.design.precision import Precision
 from riskweighted.disclosure.alone import share_alone
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.comparing import Records, Sides, compare, worst_group
@@ -23,7 +24,7 @@ from riskweighted.intruder.world import World
 from riskweighted.risk.expected import isolated_records, top_values
 from riskweighted.risk.identification import confidential_risk
 
-__all__ = ["LOOKED_AT", "TOLD", "Asked", "MakeSides", "Setting", "some_rows", "tells_nothing"]
+__all__ = ["LOOKED_AT", "TOLD", "Asked", "MakeSides", "Setting", "some_rows", "tells_nothing", "with_verdict"]
 
 MakeSides = Callable[[Coding, Sequence[int]], Iterator[tuple[str, Sides]]]  # of some variables and their places among all, by release
 
@@ -36,7 +37,7 @@ _NARROWER, _NARROWINGS = 1.5, 24
 class Asked(NamedTuple):
     """Of what attribution is asked besides a scenario: released unaltered columns, groups, units, survey weights, a board's limits, and
     whether rows leave shuffled within released patterns. ``of``: records of the file, where those of the question are known
-    patterns of it that were taken at random.
+    patterns of it that were taken at random. ``precision``: as in `Fit.synthesize`.
     """
 
     released: Sequence[str] = ()
@@ -46,6 +47,7 @@ class Asked(NamedTuple):
     settings: DisclosureSettings | None = None
     shuffled: bool = True
     of: int | None = None
+    precision: Precision = None
 
 
 class Setting:
@@ -173,13 +175,19 @@ class Setting:
         table.attrs |= {"not_judged": tuple(untold), "worst_groups": tuple(self.worst), "held": tuple(held), "packs": packs}
         table.attrs |= {"narrow": tuple(self.narrow), "leaves": self.releases[0], "alone": self.alone}
         table.attrs |= further
-        verdict = judge(table, self.asked.settings)
-        table.attrs |= {"verdict": verdict.verdict, "reasons": verdict.reasons, "accepted": verdict.accepted, "outside": verdict.outside}
+        with_verdict(table, self.asked.settings)
         first = table.iloc[0]
         units = first["records"] if self.units is None else len(np.unique(self.units))
         persons = max(units * max(first["upper"], 0.0), first["named"] - first["reversed"], 0.0)
         table.attrs["persons"] = float(persons * (self.asked.of or len(self.world.confidential)) / len(self.patterns))
         return table
+
+
+def with_verdict(table: pd.DataFrame, settings: DisclosureSettings | None) -> pd.DataFrame:
+    """The table with the verdict on it among its ``attrs``."""
+    verdict = judge(table, settings)
+    table.attrs |= {"verdict": verdict.verdict, "reasons": verdict.reasons, "accepted": verdict.accepted, "outside": verdict.outside}
+    return table
 
 
 def tells_nothing(rows: Sequence[pd.DataFrame], release: str, variables: str) -> bool:

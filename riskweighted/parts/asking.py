@@ -42,6 +42,7 @@ def disclose_looked(job: Job, label: str, fits: Mapping[str, LightFit], looked: 
         settings=study.release.disclosure,
         shuffled=study.release.shuffle,
         of=None if len(data) == total else total,
+        precision=study.release.precision,
     )
     weighting = Weighting(label, world=weighing, **study.weights.making)
     with warnings.catch_warnings():
@@ -50,8 +51,9 @@ def disclose_looked(job: Job, label: str, fits: Mapping[str, LightFit], looked: 
         made_of = None if source is None else fits[source].on(data, np.ones(len(data)))
         alpha = world_weights(weighing, label, fit=made_of, **study.weights.making)[job.target].to_numpy()
         held, seed = fits[label].on(data, alpha, weighing, study.weights.making), job.streams.seed_for("disclosure", "")
+        places = held.places(len(drawn), random_seed=job.streams.seed_for("synthesize", label))
         refits = _REFITS if len(data) == total else 0
-        table = attribution_of_fit(held, world, asked, [drawn], weighting=weighting, refits=refits, random_seed=seed)
+        table = attribution_of_fit(held, world, asked, [drawn], weighting=weighting, refits=refits, places=places, random_seed=seed)
         return Disclosed.of(label, study, held, drawn, job.streams, table)
 
 

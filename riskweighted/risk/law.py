@@ -132,17 +132,26 @@ class Space:
 
     def sets(self, first: np.ndarray, last: np.ndarray, apart: np.ndarray | bool = False, missing: np.ndarray | bool = False) -> Sets:
         """The sets between numbers (n,); NaN for an end: no number."""
-        n, none = len(first), np.isnan(first)
+        none = np.isnan(first)
         ends = self.ends(np.where(none, 0.0, first), np.where(none, 0.0, last))
-        held = Ends(fixed(ends.lower), fixed(ends.upper), ends.empty | none)
-        made, besides = Sets(first, last, held, np.broadcast_to(apart, n), np.broadcast_to(missing, n)), []
+        return self._made(first, last, Ends(ends.lower, ends.upper, ends.empty | none), apart, missing)
+
+    def up_to(self, sets: Sets) -> Sets:
+        """All numbers up to the last one of each set, and the missing value, with nothing else where that is in the set."""
+        first = np.where(sets.missing, np.nan, -np.inf)
+        return self._made(first, sets.last, sets.ends._replace(lower=np.full(len(first), -np.inf)), False, True)
+
+    def _made(self, first: np.ndarray, last: np.ndarray, ends: Ends, apart: np.ndarray | bool, missing: np.ndarray | bool) -> Sets:
+        n, besides = len(first), []
+        apart = np.broadcast_to(apart, n)
         for code, (low, high), wide in self.special_ends if self.rounding is not None else ():
             drawn = (first <= code) & (code <= last) if wide else (ends.lower <= code) & (code <= ends.upper)
-            inside = (first <= code) & (code <= last) & ~made.apart
-            sign = inside.astype(float) - (drawn & ~held.empty)
+            inside = (first <= code) & (code <= last) & ~apart
+            sign = inside.astype(float) - (drawn & ~ends.empty)
             if sign.any():
                 besides.append((sign, low, high))
-        return made._replace(besides=tuple(besides))
+        held = Ends(fixed(ends.lower), fixed(ends.upper), ends.empty)
+        return Sets(first, last, held, apart, np.broadcast_to(missing, n), tuple(besides))
 
     def around(self, numbers: np.ndarray, half: np.ndarray) -> Sets:
         """The balls around numbers (n,): amounts within half a width, anything else itself alone."""

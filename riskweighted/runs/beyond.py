@@ -53,13 +53,18 @@ def attributed(
 ) -> pd.DataFrame:
     """What the datasets give away of synthesized values, beside what they would without each record.
 
-    `worlds`: that in which risk is measured, and that in which the weights were made; `refits`: at most.
+    `drawn`: what `fit` draws with the seed that the study has for that; `worlds`: that in which risk is measured, and that in which the
+    weights were made; `refits`: at most.
     """
     weights, released = study.weights, study.unaltered(fit.confidential)
-    asked = Asked(released, (), study.linking_column, weights.survey, study.release.disclosure, study.release.shuffle)
+    release = study.release
+    asked = Asked(released, (), study.linking_column, weights.survey, release.disclosure, release.shuffle, precision=release.precision)
     seed = streams.seed_for("disclosure", "")  # the same halves, and the same yardstick, for every label
     made = weighting_of(label, study, worlds[1])
-    return attribution_of_fit(fit, worlds[0], asked, [drawn], weighting=made, refits=refits, random_seed=seed, progress=progress)
+    places = fit.places(len(drawn), random_seed=streams.seed_for("synthesize", label))
+    return attribution_of_fit(
+        fit, worlds[0], asked, [drawn], weighting=made, refits=refits, places=places, random_seed=seed, progress=progress
+    )
 
 
 def weighting_of(label: str, study: Study, world: World) -> Weighting | None:

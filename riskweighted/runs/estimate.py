@@ -260,7 +260,8 @@ def _disclosing(work: Work, some: _Some, fit: Fit, share: float, before: Mapping
     study, world, schemes, L = work.study, some.world, work.study.weights.schemes, work.study.release.L  # noqa: N806
     labels = len(schemes) + len(study.baselines)
     of_copy = (before["drawing"] / L + before["expected risk"] / (study.evaluation.measures.risk_draws or _WALK)) / labels
-    drawn = Datasets.of(world.confidential, fit.synthetic(L, random_seed=0, precision=study.release.precision), study.variables)
+    seed = work.streams.seed_for("synthesize", UNWEIGHTED)
+    drawn = Datasets.of(world.confidential, fit.synthetic(L, random_seed=seed, precision=study.release.precision), study.variables)
     worlds = world, world.under(replace(study.weighting_scenario(), singletons="protect"))
     began = time.process_time()
     attributed(UNWEIGHTED, study, fit, worlds, drawn, work.streams, 0)

@@ -7,7 +7,9 @@ from laplace_fit import laplace_fit
 from planted import LEAKS, RARE, leaking
 
 import riskweighted as rw
+from riskweighted.disclosure.attribution import attribution_of_fit
 from riskweighted.disclosure.copying import copy_tests
+from riskweighted.disclosure.setting import Asked
 from riskweighted.intruder.world import make_world
 from riskweighted.sampling.isolation import check_independent
 
@@ -61,7 +63,7 @@ CLEAN = {
 def test_a_clean_fit_of_any_kind_is_not_refused(case):
     model, settings, kind, precision, codes = case
     found = judged(fitted(model, settings, kind), precision=precision, codes=codes, draws=20)
-    assert (found.broken, found.untold) == ((), ())
+    assert (found.broken, found.untold) == ((), {})
     assert set(found.table["verdict"]) == {"pass"}
 
 
@@ -97,6 +99,27 @@ def test_a_leak_at_a_tenth_of_the_draws_is_seen_in_what_another_run_would_releas
     assert (table.loc["other draws", "verdict"] == "refuse").any()
 
 
+def attributed(fit, accept=None, **given):
+    scenario = rw.Scenario(known=["region", "age"], synthetic="income", radius=0.2)
+    asked = Asked(settings=rw.DisclosureSettings(accept=accept or {}))
+    return attribution_of_fit(fit, make_world(fit.confidential, scenario), asked, L=5, refits=0, random_seed=1, **given)
+
+
+@pytest.mark.parametrize("leak", ["none", "top 3 copied"])
+def test_copies_decide_wherever_a_fit_is_judged(leak):
+    fit = fitted(*LINEAR, "whole", draws=100)
+    fit = fit if leak == "none" else leaking(fit, LEAKS[leak])
+    given = {"packs": [fit.synthesize(5, random_seed=1)], "places": fit.places(5, random_seed=1)}
+    told = [attributed(fit), attributed(fit, **given)]
+    assert [any("tell the true values" in reason for reason in table.attrs["reasons"]) for table in told] == [leak != "none"] * 2
+    assert {table.attrs["verdict"] == "refuse" for table in told} == {leak != "none"}
+    assert any("as they leave" in reason for reason in told[1].attrs["reasons"]) == (leak != "none")
+    if leak != "none":
+        accepted = attributed(fit, {"copies": "agreed by the board"})
+        assert accepted.attrs["verdict"] != "refuse"
+        assert any("agreed by the board" in said for said in accepted.attrs["outside"])
+
+
 def test_what_is_found_says_no_value_and_no_record():
     fit = leaking(fitted(*LINEAR, "whole", draws=L), LEAKS["top 3 copied"])
     said = " ".join(broken.text for broken in judged(fit, draws=0).broken)
@@ -119,7 +142,7 @@ def test_a_model_without_masses_is_not_judged(monkeypatch):
     monkeypatch.delattr(type(fit.block.distribution(fit.draw(0, 0))), "mass")
     found = judged(fit, draws=0)
     assert found.broken == ()
-    assert "no masses" in found.untold[0]
+    assert "no masses" in found.untold["income"]
     assert len(found.table) == 0
 
 
@@ -166,7 +189,7 @@ def judged_chain(fit, datasets=None):
 def test_a_chain_is_judged_variable_by_variable(kind):
     fit = chain(kind)
     found = judged_chain(fit)
-    assert (found.broken, found.untold) == ((), ())
+    assert (found.broken, found.untold) == ((), {})
     assert set(found.table["variable"]) == set(fit.variables)
     datasets = fit.synthesize(L, random_seed=1)
     truth = fit.confidential["income"]
@@ -205,7 +228,18 @@ def test_records_that_are_drawn_again_whole_are_not_judged():
     found = judged_chain(chain("stuck"))
     assert found.broken == ()
     assert len(found.untold) == 3
-    assert all("drawn again whole" in untold for untold in found.untold)
+    assert all("drawn again whole" in untold for untold in found.untold.values())
+
+
+@pytest.mark.parametrize("kind", ["levels", "counts"])
+def test_true_values_planted_in_released_levels_and_counts_are_refused(kind):
+    model, settings, kind, *_ = CLEAN[kind]
+    fit = fitted(model, settings, kind, draws=L)
+    world = make_world(fit.confidential, rw.Scenario(known=["region", "age"], synthetic="income"))
+    datasets, rows = fit.synthesize(L, random_seed=1), np.random.default_rng(1).random(N) < 0.1
+    assert not copy_tests(fit, world, datasets, fit.places(L, random_seed=1), draws=0, random_seed=1).broken
+    planted = [frame.assign(income=frame["income"].where(~rows, fit.confidential["income"])) for frame in datasets]
+    assert copy_tests(fit, world, planted, fit.places(L, random_seed=1), draws=0, random_seed=1).broken
 
 
 @pytest.mark.long
