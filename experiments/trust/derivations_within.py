@@ -112,7 +112,7 @@ def _table(radius: float) -> None:
     for repeat in range(100):
         rng = np.random.default_rng([1_000, repeat])
         data = people(int(rng.integers(600, 3001)), rng)
-        data = data.assign(**clean(data, rng))
+        data = pd.concat([data, pd.DataFrame(clean(data, rng), index=data.index)], axis=1)
         told = _verdicts(data, radius)
         columns += 3
         false += int((told["verdict"] == "refuse").sum())
