@@ -388,7 +388,7 @@ def files(tmp_path, data) -> list[Path]:
 @pytest.mark.filterwarnings("ignore:rows of")
 def test_the_command_judges_by_folds_and_says_that_it_cannot_without(files, folder, data, tmp_path):
     run(donors, folder, data)
-    first = json.loads(assess(*files, "--folds", folder, "--out", tmp_path / "judged"))["disclosure"][0]
+    first = json.loads(assess(*files, "--folds", folder, "--out", tmp_path / "judged"))["disclosure_rows"][0]
     assert "disclosure beyond inference" in (tmp_path / "judged" / "map.svg").read_text()
     assert (first["label"], first["verdict"]) == ("synthetic", "refuse")
     listed = pd.read_csv(tmp_path / "judged" / "confidential" / "standing_out.csv")
@@ -396,16 +396,16 @@ def test_the_command_judges_by_folds_and_says_that_it_cannot_without(files, fold
     assert (listed["files"] > listed["without"]).all()
     expected = rw.attribution(data, [pd.read_csv(path) for path in files[1:]], SCENARIO, folds=rw.read_folds(folder, data), random_seed=1)
     assert first["D"] == pytest.approx(expected["D"].iloc[0], abs=1e-6)
-    first = json.loads(assess(*files))["disclosure"][0]
+    first = json.loads(assess(*files))["disclosure_rows"][0]
     assert (first["verdict"], first["D"]) == ("not judged", None)
-    apart = json.loads(assess(*files, "--unpaired", "synthetic"))["disclosure"][0]
+    apart = json.loads(assess(*files, "--unpaired", "synthetic"))["disclosure_rows"][0]
     assert apart["verdict"] == "not judged"
 
 
 @pytest.mark.filterwarnings("ignore:rows of")
 def test_the_seed_is_recorded_and_hardly_matters(files, folder, data):
     run(regression, folder, data)
-    told = [json.loads(assess(*files, "--folds", folder, "--seed", seed))["disclosure"][0] for seed in (1, 2)]
+    told = [json.loads(assess(*files, "--folds", folder, "--seed", seed))["disclosure_rows"][0] for seed in (1, 2)]
     assert [first["seed"] for first in told] == [1, 2]
     assert told[0]["D"] == pytest.approx(told[1]["D"], abs=0.015)
 
@@ -424,8 +424,8 @@ def test_what_halves_say_is_a_mean_over_them():
 def test_the_command_refuses_folds_of_other_datasets_and_gives_the_rest_where_no_decoys_are_seen(files, folder, data):
     run(donors, folder, data, cheats=True)
     told = json.loads(assess(*files, "--folds", folder))
-    assert (told["disclosure"][0]["verdict"], told["disclosure"][0]["D"]) == ("not judged", None)
-    assert "the decoys cannot be seen in the folds" in told["disclosure"][0]["why"]
+    assert (told["disclosure_rows"][0]["verdict"], told["disclosure_rows"][0]["D"]) == ("not judged", None)
+    assert "the decoys cannot be seen in the folds" in told["disclosure_rows"][0]["why"]
     assert told["measures"]
     assert "both must have L" in assess(*files[:-1], "--folds", folder)
     assert "names no tool" in assess(files[0], "--synthetic", f"a={files[1]}", "--synthetic", f"b={files[2]}", "--folds", folder)
