@@ -36,7 +36,6 @@ _NEAR, _NEXT = 0.05, 0.1  # of the reach: hit exactly, and the ring beyond it
 _RING = 1.5  # what a smooth prediction hits within the ring for each hit within
 _EXACT, _EXACT_GAIN = 0.1, 0.5  # of the records beyond the commonest value's, and of what the base misses
 _RECOVERED, _RECOVERED_GAIN = 0.8, 0.75
-_BY_ONE, _BY_ONE_GAIN = 0.75, 0.6  # of the neighbours in one column
 _PREDICTED_GAIN = 0.25
 _TOLD_ANYWAY = 0.9  # of the records: a base from which a prediction says nothing
 _HALF = 0.5  # of the records that the pattern may tell where recovery is judged
@@ -131,30 +130,22 @@ class Amounts:
 
     def judge(self, columns: Sequence[str], relation: str, guess: np.ndarray) -> Finding | None:
         """What a prediction (m,), NaN where there is none, comes to by the rules; None where it tells too little."""
-        found = self._exact(columns, relation, guess) or self._recovered(columns, relation, guess, _RECOVERED, _RECOVERED_GAIN)
-        share = self.within_reach(guess)
+        found, share = self.refused(columns, relation, guess), self.within_reach(guess)
         if found is None and not self.told_anyway and gain(share, self.base) >= _PREDICTED_GAIN:
             return Finding(tuple(columns), relation, PREDICTED, share, self.base, WARN)
         return found
 
-    def judge_neighbours(self, columns: Sequence[str], relation: str, guesses: Sequence[np.ndarray]) -> Finding | None:
-        """The same of predictions by the neighbours in one column; only what is refused."""
-        for guess in guesses:
-            found = self._exact(columns, relation, guess) or self._recovered(columns, relation, guess, _BY_ONE, _BY_ONE_GAIN)
-            if found is not None:
-                return found
-        return None
-
-    def _exact(self, columns: Sequence[str], relation: str, guess: np.ndarray) -> Finding | None:
+    def refused(
+        self, columns: Sequence[str], relation: str, guess: np.ndarray, share: float = _RECOVERED, more: float = _RECOVERED_GAIN
+    ) -> Finding | None:
+        """The same, where it is refused: exact, or of at least a share, and a part of what the base misses, recovered at a reach at which
+        the known pattern tells at most half, so that a wide one neither refuses nor excuses."""
         error = np.abs(guess - self.y) / self.reach
         near, ring = float((error <= _NEAR).mean()), float(((error > _NEAR) & (error <= _NEXT)).mean())
         sure = lower_limit(near, len(self.y))
-        exact = sure - _RING * ring - self.commonest >= _EXACT and gain(sure, self.base_exact) >= _EXACT_GAIN
-        return Finding(tuple(columns), relation, EXACT, near, self.base_exact) if exact else None
-
-    def _recovered(self, columns: Sequence[str], relation: str, guess: np.ndarray, share: float, more: float) -> Finding | None:
-        """At a reach at which the known pattern tells at most half, so that a wide one neither refuses nor excuses."""
-        hit = float((np.abs(guess - self.y) <= self.narrow * self.reach).mean())
+        if sure - _RING * ring - self.commonest >= _EXACT and gain(sure, self.base_exact) >= _EXACT_GAIN:
+            return Finding(tuple(columns), relation, EXACT, near, self.base_exact)
+        hit = float((error <= self.narrow).mean())
         least = lower_limit(hit, len(self.y))
         recovered = least >= share and gain(least, self.base_narrow) >= more
         return Finding(tuple(columns), relation, RECOVERED, hit, self.base_narrow) if recovered else None

@@ -12,7 +12,7 @@ import numpy as np
 from riskweighted.common.ranks import neighbours_apart
 from riskweighted.derivation.columns import LEAST, MOST_LEVELS, Columns
 from riskweighted.derivation.judging import COARSENING, EXACT, FEWEST, ORDER, RECOVERED, REFUSE, WARN, Amounts, Finding, gain, lower_limit
-from riskweighted.derivation.predictions import by_four, by_neighbours
+from riskweighted.derivation.predictions import by_neighbours
 
 __all__ = ["findings_within_patterns"]
 
@@ -23,6 +23,7 @@ _FEWEST_VALUES = 8  # of a column that has an order
 _SMALLEST = 3  # records of a group
 _ROOM = 20  # changes, or steps in rank, that an order which knows nothing has beyond the least
 _BANDS, _ORDER = 0.8, 0.9  # of that room
+_RECOVERED = 0.75, 0.6  # of the records, and of what the base misses, that the neighbours in one column may not tell
 _UNLIKELY = 6  # standard deviations
 _WORTH = 0.25  # of the room, from which recovery is looked at
 _APART = 0.1  # of the room, that two levels use up within the known pattern beyond what they do overall
@@ -244,10 +245,11 @@ def _judged(sample: _Sample, name: str, names: frozenset[str], known: Sequence[s
     order = grouping.order(sample.by_column[name]) if name in sample.by_column else _Statistic()
     if order.gain >= _WORTH:
         values = columns.numbers[name]
-        guesses = [guess(values, amounts.y, grouping.codes, rng=sample.rng) for guess in (by_neighbours, by_four)]
-        found = amounts.judge_neighbours((name,), f"any function of it{within}", guesses)
-        if found is not None:
-            return found
+        guesses = [by_neighbours(values, amounts.y, grouping.codes, each=each, rng=sample.rng) for each in (1, 2)]
+        for guess in guesses:
+            found = amounts.refused((name,), f"any function of it{within}", guess, *_RECOVERED)
+            if found is not None:
+                return found
         if order.beyond(_ORDER):
             return Finding((name,), f"its order{within}", ORDER, amounts.within_reach(guesses[0]), amounts.base)
     jointly = len(names) > 1 and names >= {*known} - {name}

@@ -5,7 +5,7 @@ from itertools import combinations
 
 import numpy as np
 
-__all__ = ["COMBINED", "by_four", "by_neighbours", "combined", "exchanged", "fitted_by_all", "next_to", "promising_pairs"]
+__all__ = ["COMBINED", "by_neighbours", "combined", "exchanged", "fitted_by_all", "next_to", "promising_pairs"]
 
 _REWEIGHTINGS = 25  # of least squares, until they are least absolute deviations
 _STANDARDS = (1, 0.25, 0.05)  # of the reach
@@ -28,21 +28,13 @@ def next_to(values: np.ndarray, groups: np.ndarray | None = None, *, rng: np.ran
     return order, arranged[1:] == arranged[:-1]
 
 
-def by_neighbours(values: np.ndarray, y: np.ndarray, groups: np.ndarray | None = None, *, rng: np.random.Generator) -> np.ndarray:
-    """Return the mean of the targets of the two records next in the order of a column, (m,), NaN without a neighbour.
+def by_neighbours(
+    values: np.ndarray, y: np.ndarray, groups: np.ndarray | None = None, *, each: int = 1, rng: np.random.Generator
+) -> np.ndarray:
+    """Return the median of the targets of as many records on `each` side in the order of a column, (m,), NaN without a neighbour.
 
-    This finds any function of the column; within a level two others of the level are taken.
+    This finds any function of the column; within a level others of the level are taken. Two on each side stand where some values are wrong.
     """
-    return _about(values, y, groups, 1, rng)
-
-
-def by_four(values: np.ndarray, y: np.ndarray, groups: np.ndarray | None = None, *, rng: np.random.Generator) -> np.ndarray:
-    """Return the median of the targets of the two records on either side, (m,), which stands where some values of the column are wrong."""
-    return _about(values, y, groups, 2, rng)
-
-
-def _about(values: np.ndarray, y: np.ndarray, groups: np.ndarray | None, each: int, rng: np.random.Generator) -> np.ndarray:
-    """The median of as many targets on each side in the order of a column."""
     order, same = next_to(values, groups, rng=rng)
     arranged, linked = y[order], same
     around = np.full((2 * each, len(y)), np.nan)

@@ -1,7 +1,6 @@
 """Implications between the states of two columns, and combinations that never occur: every pair of columns as one table of counts."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -56,15 +55,15 @@ def _found(columns: Sequence[Looked], skipped: set[tuple[str, str]]) -> Iterator
     starts = np.cumsum([0, *(len(column.states) for column in columns)])
     total, n = int(starts[-1]), len(columns[0].state)
     places = np.column_stack([column.state + start for column, start in zip(columns, starts, strict=False)])
-    sizes, looked_at = np.bincount(places.ravel(), minlength=total), int(2 * total**2)
+    sizes = np.bincount(places.ravel(), minlength=total)
     for number, first in enumerate(columns[:-1]):
         later = starts[number + 1]
         table = _table(first, places[:, number + 1 :] - later, total - later)
-        flagged = _flagged(table, sizes[starts[number] : later], sizes[later:], n, looked_at)
-        for other in np.unique(np.searchsorted(starts, np.flatnonzero(flagged.any(axis=0)) + later, side="right") - 1):
-            second = columns[other]
+        ways = _hardly_broken(table, sizes[starts[number] : later], sizes[later:], n, int(2 * total**2))
+        for other in np.unique(np.searchsorted(starts, np.flatnonzero(ways.any(axis=(0, 1))) + later, side="right") - 1):
+            second, here = columns[other], slice(starts[other] - later, starts[other + 1] - later)
             if (first.name, second.name) not in skipped:
-                yield from _of_pair(first, second, table[:, starts[other] - later : starts[other + 1] - later], looked_at)
+                yield from _of_pair(first, second, table[:, here], ways[:, :, here])
 
 
 def _table(first: Looked, places: np.ndarray, total: int) -> np.ndarray:
@@ -77,28 +76,26 @@ def _table(first: Looked, places: np.ndarray, total: int) -> np.ndarray:
     return counts.reshape(s, total)
 
 
-def _flagged(table: np.ndarray, own: np.ndarray, sizes: np.ndarray, n: int, looked_at: int) -> np.ndarray:
-    """In which cells there are too few, and by which cells an implication, either way, is hardly broken, (s, total)."""
+def _hardly_broken(table: np.ndarray, own: np.ndarray, sizes: np.ndarray, n: int, looked_at: int) -> np.ndarray:
+    """By which cells a rule is hardly broken, (3, s, total): that it is empty, and that one state implies the other, either way."""
     rows, columns = own[:, None], sizes[None, :]
     ways = (  # exceptions, trials, the records on the other side
         (table, rows, columns),
         (rows - table, rows, n - columns),
         (columns - table, columns, n - rows),
     )
-    found = np.zeros(table.shape, dtype=bool)
-    for exceptions, trials, against in ways:
-        could = np.broadcast_to(np.minimum(trials, against), table.shape)
-        likely = few_enough(exceptions, could)
-        chance = log_chance(
-            exceptions[likely], np.broadcast_to(trials, table.shape)[likely], np.broadcast_to(against / n, table.shape)[likely]
-        )
-        found[likely] |= surprising(chance, looked_at)
+    found = np.zeros((3, *table.shape), dtype=bool)
+    for way, (exceptions, *counts) in zip(found, ways, strict=True):
+        trials, against = (np.broadcast_to(count, table.shape) for count in counts)
+        likely = few_enough(exceptions, np.minimum(trials, against))
+        way[likely] = surprising(log_chance(exceptions[likely], trials[likely], against[likely] / n), looked_at)
     return found
 
 
-def _of_pair(first: Looked, second: Looked, table: np.ndarray, looked_at: int) -> Iterator[_Found]:
+def _of_pair(first: Looked, second: Looked, table: np.ndarray, ways: np.ndarray) -> Iterator[_Found]:
     """The rules of one pair: those without exception first, and of either kind only those that say something new."""
-    rules = [*_implied(table, False, looked_at), *_implied(table.T, True, looked_at), *_empty(table, looked_at)]
+    empty, onto_second, onto_first = ways
+    rules = [*_implied(table, onto_second, False), *_implied(table.T, onto_first.T, True), *_empty(table, empty)]
     covered: set[tuple[int, int]] = set()
     for rule in sorted(rules, key=lambda rule: (rule.exceptions > 0, rule.then is None, -len(rule.cells), -rule.could)):
         if not rule.cells <= covered:
@@ -106,39 +103,27 @@ def _of_pair(first: Looked, second: Looked, table: np.ndarray, looked_at: int) -
             yield _Found(rule, *((second, first) if rule.turned else (first, second)))
 
 
-def _implied(table: np.ndarray, turned: bool, looked_at: int) -> Iterator[_Rule]:
+def _implied(table: np.ndarray, hardly_broken: np.ndarray, turned: bool) -> Iterator[_Rule]:
     """Which state of one column implies which of the other."""
     n, own, other = int(table.sum()), table.sum(axis=1), table.sum(axis=0)
-    for when, then in zip(*(places.tolist() for places in np.nonzero(table > 0)), strict=True):
+    for when, then in np.argwhere(hardly_broken & (table > 0)).tolist():
         exceptions, could = int(own[when] - table[when, then]), int(min(own[when], n - other[then]))
-        if few_enough(np.array(exceptions), np.array(could)) and _is_surprising(exceptions, own[when], n - other[then], n, looked_at):
-            out = frozenset(range(table.shape[1])) - {then}
-            cells = frozenset((place, when) if turned else (when, place) for place in out)
-            yield _Rule(cells, frozenset({when}), out, then, turned, could, exceptions)
+        out = frozenset(range(table.shape[1])) - {then}
+        cells = frozenset((place, when) if turned else (when, place) for place in out)
+        yield _Rule(cells, frozenset({when}), out, then, turned, could, exceptions)
 
 
-def _empty(table: np.ndarray, looked_at: int) -> Iterator[_Rule]:
+def _empty(table: np.ndarray, hardly_any: np.ndarray) -> Iterator[_Rule]:
     """Combinations that never occur: for each state of one column those of the other that it rules out."""
-    n, own, other = int(table.sum()), table.sum(axis=1), table.sum(axis=0)
-    found = [
-        (row, column)
-        for row, column in product(range(len(own)), range(len(other)))
-        if few_enough(table[row, column], np.minimum(own[row], other[column]))
-        and _is_surprising(table[row, column], own[row], other[column], n, looked_at)
-    ]
-    for exact in (True, False):
-        cells = [cell for cell in found if (table[cell] == 0) == exact]
-        turned = len({column for _, column in cells}) < len({row for row, _ in cells})
+    could = np.minimum(table.sum(axis=1)[:, None], table.sum(axis=0))
+    for kind in (hardly_any & (table == 0), hardly_any & (table > 0)):
+        cells = [(row, column) for row, column in np.argwhere(kind).tolist()]
+        turned = bool(kind.any(axis=0).sum() < kind.any(axis=1).sum())
         for when in sorted({cell[turned] for cell in cells}):
             here = frozenset(cell for cell in cells if cell[turned] == when)
-            could = sum(int(min(own[row], other[column])) for row, column in here)
             out = frozenset(cell[not turned] for cell in here)
-            yield _Rule(here, frozenset({when}), out, None, turned, could, sum(int(table[cell]) for cell in here))
-
-
-def _is_surprising(exceptions: int, trials: int, against: int, n: int, looked_at: int) -> bool:
-    chance = log_chance(np.array(exceptions), np.array(trials), np.array(against / n))
-    return bool(surprising(chance, looked_at))
+            counts = (int(sum(of[cell] for cell in here)) for of in (could, table))
+            yield _Rule(here, frozenset({when}), out, None, turned, *counts)
 
 
 def _without_what_follows(found: Sequence[_Found], place: Mapping[str, int]) -> list[_Found]:

@@ -40,15 +40,8 @@ class Coding:
 
     @cached_property
     def _levels(self) -> dict[str, pd.Index]:
-        return {name: pd.Index(self._objects(self.world.confidential[name]).dropna().unique()) for name in self._named_levels}
-
-    @property
-    def _named_levels(self) -> list[str]:
-        return [name for name, numeric in zip(self.names, self.is_numeric, strict=True) if not numeric]
-
-    @staticmethod
-    def _objects(column: pd.Series) -> pd.Series:
-        return column.astype(object)
+        named = [name for name, numeric in zip(self.names, self.is_numeric, strict=True) if not numeric]
+        return {name: pd.Index(self.world.confidential[name].astype(object).dropna().unique()) for name in named}
 
     def numbers(self, frame: pd.DataFrame) -> np.ndarray:
         """The synthetic variables of a frame's rows, of which those that are looked at are kept, (V, n)."""
@@ -60,7 +53,7 @@ class Coding:
             statuses = self.world.scenario.statuses(column)
             return np.asarray(np.where(statuses.status == AMOUNT, statuses.values, _APART * (1.0 + statuses.status)))
         levels = self._levels[name]
-        codes = levels.get_indexer(pd.Index(self._objects(column)))  # a level that no confidential record has is -1
+        codes = levels.get_indexer(pd.Index(column.astype(object)))  # a level that no confidential record has is -1
         codes[column.isna().to_numpy()] = len(levels)
         return np.asarray(_APART * (2.0 + codes))
 

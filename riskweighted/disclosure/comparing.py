@@ -10,7 +10,7 @@ import pandas as pd
 from scipy.stats import beta, t as student
 
 from riskweighted.disclosure.attacks import best_scores
-from riskweighted.disclosure.named import Named, name_records
+from riskweighted.disclosure.named import name_records
 from riskweighted.disclosure.sides import Side
 
 __all__ = ["Records", "Sides", "between", "compare", "largest", "worst_group"]
@@ -121,12 +121,11 @@ def _mean_of(packs: Sequence[np.ndarray], n: int) -> np.ndarray:
     return np.asarray(np.mean(packs, axis=0)) if len(packs) else np.full(n, np.nan)
 
 
-def _counts(named: Sequence[Named], there: np.ndarray) -> dict[str, float]:
+def _counts(named: Sequence[tuple[np.ndarray, np.ndarray]], there: np.ndarray) -> dict[str, float]:
     """Records named in the two directions among some, mean over the packs."""
     if not named:
         return dict.fromkeys(("named", "reversed", "false_share"), math.nan)
-    forward = float(np.mean([found.records[there].sum() for found in named]))
-    reverse = float(np.mean([found.unnamed[there].sum() for found in named]))
+    forward, reverse = (float(np.mean([found[there].sum() for found in way])) for way in zip(*named, strict=True))
     return {"named": forward, "reversed": reverse, "false_share": min((1 + reverse) / max(forward, 1.0), 1.0)}
 
 

@@ -15,10 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.stats import hypergeom, nbinom, norm, poisson, t as student
+from scipy.stats import nbinom, norm, poisson, t as student
 
 from riskweighted.design.precision import find_precision
 from riskweighted.disclosure.coding import Coding
+from riskweighted.disclosure.named import fisher
 from riskweighted.disclosure.policy import NOT_SHOWN, REFUSE, Broken, DisclosureSettings, judge
 
 __all__ = ["COPIED", "WARN_COPIED", "Present", "StandingOut", "fold_tests", "in_words", "present"]
@@ -124,7 +125,7 @@ def fold_tests(
 
 def _standing_out(by_share: Sequence[Present], amounts: np.ndarray, name: str) -> Iterator[StandingOut]:
     """Of every record that stands out, by the share of the reach at which it does most."""
-    values = np.stack([_fisher(at.k, at.m, at.copies) for at in by_share])
+    values = np.stack([fisher(at.k, at.m, at.copies) for at in by_share])
     best = values.argmin(axis=0)
     for place in np.flatnonzero(values.min(axis=0) < _REFUSED):
         at, share = by_share[best[place]], _SHARES[best[place]]
@@ -198,16 +199,11 @@ def _p_values(
             yield _of_one_file(by_share, members) * len(groups), f"of {name} {said}, in one of them"
 
 
-def _fisher(k: np.ndarray, m: np.ndarray, copies: int) -> np.ndarray:
-    """Fisher's exact p-value of k of L files against m of L, one-sided."""
-    return np.asarray(np.minimum(hypergeom.sf(k - 1, 2 * copies, k + m, copies), 1.0))
-
-
 def _of_everybody(by_share: Sequence[Present]) -> float:
     """How many persons have tiny p-values, against a Poisson number of them."""
     least = 1.0
     for at in by_share[:_NEAREST]:
-        values = _fisher(at.k, at.m, at.copies)
+        values = fisher(at.k, at.m, at.copies)
         tiny = np.unique(values[values < _FAR_TAIL])
         for point in tiny[:_TAIL_POINTS]:
             least = min(least, float(poisson.sf((values <= point).sum() - 1, len(values) * point)))
@@ -221,7 +217,7 @@ def _of_one_person(by_share: Sequence[Present], ends: np.ndarray) -> float:
     of the reach it is not of a tool that is trained once, whose files all hold it or none: there the difference is also held to how much
     the other folds' fits, which were trained on the person, differ (Student's t).
     """
-    values = np.stack([_fisher(at.k[ends], at.m[ends], at.copies) for at in by_share])
+    values = np.stack([fisher(at.k[ends], at.m[ends], at.copies) for at in by_share])
     for number, at in enumerate(by_share):
         free = len(at.fits) - 2
         if number >= _NEAREST and free > 0:

@@ -1,35 +1,23 @@
 """Records whose copies lie near the truth beyond chance, counted so that the count can be believed (METHODS section 13)."""
 
-from typing import NamedTuple
-
 import numpy as np
 from scipy.stats import false_discovery_control, hypergeom
 
-__all__ = ["Named", "name_records"]
+__all__ = ["fisher", "name_records"]
 
 
-class Named(NamedTuple):
-    """How many records a release names beyond what it would name had their values not been used.
-
-    ``forward``: records found at the level; ``reversed``: the same with both counts exchanged, which names nobody but by chance;
-    ``false_share``: an estimate of the share of false ones, (1 + reversed) / max(forward, 1), at most 1; ``records``,
-    ``unnamed`` (n,): which ones forward and reversed.
-    """
-
-    forward: int
-    reversed: int
-    false_share: float
-    records: np.ndarray
-    unnamed: np.ndarray
-
-    @property
-    def net(self) -> int:
-        """Forward less reversed."""
-        return self.forward - self.reversed
+def fisher(near: np.ndarray, near_without: np.ndarray, copies: int) -> np.ndarray:
+    """Return Fisher's exact p-value of k of L copies (n,) against m of L (n,), one-sided, (n,)."""
+    k, m = np.arange(copies + 1)[:, None], np.arange(copies + 1)
+    values = np.minimum(hypergeom.sf(k - 1, 2 * copies, k + m, copies), 1.0)
+    return np.asarray(values[near, near_without])
 
 
-def name_records(near: np.ndarray, near_without: np.ndarray, copies: int, level: float = 0.05) -> Named:
-    """Return which records have more copies near the truth than without their value (Benjamini & Hochberg 1995, of Fisher's exact test).
+def name_records(near: np.ndarray, near_without: np.ndarray, copies: int, level: float = 0.05) -> tuple[np.ndarray, np.ndarray]:
+    """Return which records have more copies near the truth than without their value, and which fewer, (n,) each.
+
+    By Benjamini and Hochberg (1995), of Fisher's exact test, at a false discovery rate in each direction. Had their values not been used,
+    fewer would be as likely as more: the second number estimates how many of the first are false.
 
     Parameters
     ----------
@@ -40,17 +28,8 @@ def name_records(near: np.ndarray, near_without: np.ndarray, copies: int, level:
     level : float
         False discovery rate of each direction.
     """
-    forward = _found(near, near_without, copies, level)
-    backward = _found(near_without, near, copies, level)
-    count, reverse = int(forward.sum()), int(backward.sum())
-    return Named(count, reverse, min((1 + reverse) / max(count, 1), 1.0), forward, backward)
-
-
-def _found(more: np.ndarray, less: np.ndarray, copies: int, level: float) -> np.ndarray:
-    """Which p-values stay below the level after Benjamini and Hochberg, (n,)."""
-    if not len(more):
-        return np.zeros(0, dtype=bool)
-    k, m = np.arange(copies + 1)[:, None], np.arange(copies + 1)
-    values = np.minimum(hypergeom.sf(k - 1, 2 * copies, k + m, copies), 1.0)
-    found: np.ndarray = false_discovery_control(values[more, less]) <= level
-    return found
+    if not len(near):
+        return np.zeros(0, dtype=bool), np.zeros(0, dtype=bool)
+    ways = (fisher(near, near_without, copies), fisher(near_without, near, copies))
+    more, fewer = (np.asarray(false_discovery_control(p) <= level) for p in ways)
+    return more, fewer

@@ -5,7 +5,8 @@ import pytest
 
 from experiments.disclosure.third_party import PLANTS, TOOLS, copying, regression, trained_once, try_tool, word_of_tests
 from riskweighted.disclosure.attribution import attribution_of_folds
-from riskweighted.disclosure.fold_tests import _fisher, _tail, present
+from riskweighted.disclosure.fold_tests import _tail, present
+from riskweighted.disclosure.named import fisher
 from riskweighted.disclosure.setting import Asked
 
 
@@ -20,8 +21,8 @@ def test_who_is_present_is_looked_for_in_the_pattern_alone():
 
 
 def test_the_tails_are_those_of_tables_worked_by_hand():
-    assert _fisher(np.array([10]), np.array([0]), 10)[0] == pytest.approx(1 / 184_756)
-    assert _fisher(np.array([1]), np.array([0]), 1)[0] == pytest.approx(0.5)
+    assert fisher(np.array([10]), np.array([0]), 10)[0] == pytest.approx(1 / 184_756)
+    assert fisher(np.array([1]), np.array([0]), 1)[0] == pytest.approx(0.5)
     assert _tail(1, 0.5, 0.5) == pytest.approx(1 - np.exp(-0.5))
     assert _tail(1, 1.0, 2.0) == pytest.approx(0.5)  # a geometric number of mean 1
 

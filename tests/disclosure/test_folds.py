@@ -424,7 +424,7 @@ def test_what_halves_say_is_a_mean_over_them():
 def test_the_command_refuses_folds_of_other_datasets_and_gives_the_rest_where_no_decoys_are_seen(files, folder, data):
     run(donors, folder, data, cheats=True)
     told = json.loads(assess(*files, "--folds", folder))
-    assert (told["disclosure_rows"][0]["verdict"], told["disclosure"][0]["D"]) == ("not judged", None)
+    assert (told["disclosure_rows"][0]["verdict"], told["disclosure_rows"][0]["D"]) == ("not judged", None)
     assert "the decoys cannot be seen in the folds" in told["disclosure_rows"][0]["why"]
     assert told["measures"]
     assert "both must have L" in assess(*files[:-1], "--folds", folder)
