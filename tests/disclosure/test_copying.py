@@ -261,18 +261,6 @@ def test_survey_weights_change_the_fit_and_not_what_a_copy_is():
     assert leaking_one.broken
 
 
-@pytest.mark.long
-@pytest.mark.usefixtures("forked")
-@pytest.mark.filterwarnings("ignore::riskweighted.common.errors.RiskWeightedWarning")
-def test_datasets_under_a_guarantee_are_looked_at_as_they_leave():
-    data = pd.DataFrame({"jobs": np.random.default_rng(8).poisson(20, 120), "size": np.tile(["a", "b"], 60)})
-    model = rw.load_synthesizer("negative-binomial")("jobs ~ 1", components=1)
-    fit = rw.fit(model, data, guarantee=rw.Guarantee(epsilon=60_000), L=L, draws=20, tune=50, chains=1, cores=1)
-    clean, leaking_one = judged_and_planted(fit, make_world(data, rw.Scenario(known=["size"], synthetic="jobs", radius=0.2)))
-    assert (clean.broken, clean.untold) == ((), {})
-    assert leaking_one.broken
-
-
 def test_records_of_data_in_parts_are_looked_at_as_those_of_a_file():
     """A fit of counted rows, put on the records that are looked at, as `parts` does it."""
     data = people("whole", n=300)

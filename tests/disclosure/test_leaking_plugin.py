@@ -100,9 +100,10 @@ def test_a_plugin_that_leaks_at_a_tenth_of_its_draws_is_refused_to_the_end(tmp_p
     installed = partial(site.addsitedir, str(tmp_path / "site"))
     ran = riskweighted("run", "study.toml", cwd=tmp_path, columns=200, before=installed)
     assert ran.returncode == 0, ran.stderr
-    leaks = "refuse" in ran.stdout and "copies of 'income' tell the true values" in ran.stdout
-    assert leaks == (share > 0)
-    released = riskweighted("release", "results/study", "--out", "pack", cwd=tmp_path, columns=200, before=installed)
-    assert (released.returncode == 2) == leaks, released.stderr
-    assert ("copies of 'income' tell the true values" in released.stderr) == leaks
-    assert (tmp_path / "pack").exists() != leaks
+    told = "copies of 'income' tell the true values"
+    assert ("refuse" in ran.stdout and told in ran.stdout) == (share > 0)
+    if share > 0:
+        released = riskweighted("release", "results/study", "--out", "pack", cwd=tmp_path, columns=200, before=installed)
+        assert released.returncode == 2
+        assert told in released.stderr
+        assert not (tmp_path / "pack").exists()
