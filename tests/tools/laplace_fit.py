@@ -10,8 +10,8 @@ from riskweighted.sequence.prepare import prepare_sequence
 from riskweighted.sequence.tasks import block_tasks
 
 
-def laplace_fit(declared, data, weights=None, *, draws=200, seed=1, counts=None):
-    prepared = prepare_sequence(declared, data, counts=counts)
+def laplace_fit(declared, data, weights=None, *, draws=200, seed=1, counts=None, survey=None):
+    prepared = prepare_sequence(declared, data, survey, counts=counts)
     alphas = alphas_of(prepared.variables, weights, data.index)
     rng, blocks = np.random.default_rng(seed), {}
     for task in block_tasks(prepared, alphas, functions=functions_of(weights), centrings=centrings_of(weights)):
