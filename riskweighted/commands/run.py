@@ -148,7 +148,7 @@ def _show_run(finished: "Run", study: "Study", code: int, *, full: bool) -> None
     _show_as_json(finished, study, code)
     if full:
         _show_all(finished, study)
-    for line in brief(finished):
+    for line in brief(finished, finished.data):
         say(line)
     summary = f"  (the table: riskweighted summary {as_argument(str(finished.folder))})"
     show(f"Results: {finished.folder}/" + ("" if full or manner.quiet else summary))

@@ -13,6 +13,7 @@ from riskweighted.disclosure.setting import Asked
 from riskweighted.evaluation.fit_check import check_fit
 from riskweighted.measures.context import Ratios
 from riskweighted.parts.fitting import LightFit
+from riskweighted.parts.gather import ORDER
 from riskweighted.parts.job import Job
 from riskweighted.parts.looking import STANDS_FOR, Looked, drawn_apart, join_looked
 from riskweighted.parts.regressions import Regressions
@@ -30,7 +31,8 @@ _OF_RATIOS = 20_000  # records on which ratios of variances are found
 def disclose_looked(job: Job, label: str, fits: Mapping[str, LightFit], looked: list[Looked]) -> Disclosed:
     """What the datasets of a label give away beyond inference, measured on the records that are looked at.
 
-    Their weights are made anew of their own known patterns, so that those of the others can be without a record.
+    Their weights are made anew of their own known patterns, so that those of the others can be without a record. The records concerned
+    are told by their identifier, or by their place among all records.
     """
     study, records = job.study, join_looked(looked)[0]
     data, drawn = drawn_apart(records, label, job.target)
@@ -54,7 +56,9 @@ def disclose_looked(job: Job, label: str, fits: Mapping[str, LightFit], looked: 
         places = held.places(len(drawn), random_seed=job.streams.seed_for("synthesize", label))
         refits = _REFITS if len(data) == total else 0
         table = attribution_of_fit(held, world, asked, [drawn], weighting=weighting, refits=refits, places=places, random_seed=seed)
-        return Disclosed.of(label, study, held, drawn, job.streams, table)
+        disclosed = Disclosed.of(label, study, held, drawn, job.streams, table)
+        concerned = disclosed.concerned
+        return disclosed._replace(concerned=concerned.assign(row=data[ORDER].to_numpy()[concerned["row"].astype(int)]))
 
 
 def check_looked(job: Job, label: str, fit: LightFit, looked: list[Looked]) -> pd.DataFrame:

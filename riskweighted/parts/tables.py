@@ -28,7 +28,7 @@ from riskweighted.parts.measuring import TABLES, Measured
 from riskweighted.parts.regressions import Regressions
 from riskweighted.runs.beyond import Disclosed, disclosure_tables
 from riskweighted.runs.finished import SAMPLE
-from riskweighted.runs.folder import posterior_name, write_manifest
+from riskweighted.runs.folder import CONCERNED, posterior_name, write_manifest
 from riskweighted.runs.run import Run, summary_table
 from riskweighted.weights.names import UNWEIGHTED
 
@@ -146,6 +146,8 @@ class Told:
         for name, table in tables.items():
             write_table(table, self.job.result / "tables" / f"{name}.csv")
         write_table(self.sample, self.job.result / SAMPLE, private=True)
+        concerned = pd.concat([of.concerned for of in self.disclosed.values()], ignore_index=True)
+        write_table(concerned, self.job.result / CONCERNED, private=True)
         make_folder(self.job.result / "confidential" / "posterior", private=True)
         for scheme, fitted in self.fits.items():
             write_file(self.job.result / "confidential" / "posterior" / posterior_name(scheme), fitted.archive, private=True)
@@ -154,4 +156,5 @@ class Told:
         read = {"records": total, "sha256": gathered.digest, "parts": len(gathered.buckets), "room": gathered.room}
         write_manifest(study, self.job.streams, self.job.result, precision, read, hashes=self.files)
         summary = tables["summary"].set_index("label")
-        return Run(working.out, result, tables["convergence"], summary, tables["fit_check"], verdicts=verdicts, study=study, tables=tables)
+        judged = (tables["convergence"], summary, tables["fit_check"])
+        return Run(working.out, result, *judged, verdicts=verdicts, study=study, tables=tables, data=self.sample)

@@ -21,7 +21,7 @@ from riskweighted.common.text import for_spreadsheet
 from riskweighted.data.io import DatasetWriter, write_table
 from riskweighted.data.layout import CsvLayout
 from riskweighted.data.variables import Variables
-from riskweighted.evaluation.verdicts import LEAVES, overall
+from riskweighted.evaluation.verdicts import overall
 from riskweighted.release.analysis_code import combining_code, find_analysis, kappa_of, render, special_codes
 from riskweighted.release.codebook import codebook, codebook_markdown, with_descriptions
 from riskweighted.release.column_facts import ColumnFacts
@@ -32,7 +32,7 @@ from riskweighted.reports.disclosure import outside
 from riskweighted.reports.verdicts import bounds_of, in_brief, verdict_records
 from riskweighted.runs.file_order import numbered_columns
 from riskweighted.runs.finished import FinishedRun
-from riskweighted.runs.refusals import identifying_columns, share_of_uniques
+from riskweighted.runs.refusals import Accepted, failing, identifying_columns, share_of_uniques, unaccepted
 from riskweighted.weights.names import is_centred
 
 __all__ = [
@@ -44,7 +44,6 @@ __all__ = [
     "dataset_files",
     "dataset_stem",
     "failing_schemes",
-    "refuse_failing",
     "write_pack",
 ]
 
@@ -54,7 +53,6 @@ _LABEL = "SYNTHETIC DATA"  # SAS keeps 40 characters of a label
 _LONGEST_UNIT = 40
 _NEW_NUMBERS = "new numbers"  # the status of such a column in the codebook
 ROWS = "in one random order, the same in every dataset"  # in the manifest; packs that do not say so keep the order of the file
-_LONGEST_REASON = 300
 
 
 @dataclass(frozen=True)
@@ -75,7 +73,8 @@ class Contents:
     facts_of_parts: Mapping[str, ColumnFacts] | None = None
 
     def __post_init__(self) -> None:
-        refuse_failing(self.run, self.schemes, self.accepted_fail)
+        if why := unaccepted(self.run, None, self.schemes, Accepted(fail=self.accepted_fail)):  # of a pack that is checked, by its manifest
+            raise InputError(why)
         long = [name for name, unit in self.units.items() if len(unit) > _LONGEST_UNIT]
         if long:
             raise InputError(f"the unit of {listing(long)} is longer than {_LONGEST_UNIT} characters")
@@ -199,23 +198,7 @@ def failing_schemes(run: FinishedRun, schemes: Sequence[str]) -> dict[str, str]:
     outside.
     """
     view = outside(run.manifest["input"]["records"])
-    return {scheme: in_brief(run.verdicts, scheme, view) for scheme in schemes if overall(run.verdicts, scheme) not in LEAVES}
-
-
-def refuse_failing(run: FinishedRun, schemes: Sequence[str], accepted: str) -> None:
-    """Refuse schemes that do not pass, unless somebody accepted that with a reason; and a reason where there is nothing to accept."""
-    failing = failing_schemes(run, schemes)
-    if accepted and not failing:
-        raise InputError(f"accept-fail has a reason, and {listing(schemes)} {'does' if len(schemes) == 1 else 'do'} not fail: leave it out")
-    if len(accepted) > _LONGEST_REASON or "\n" in accepted:
-        raise InputError(f"the reason of accept-fail must be one line of at most {_LONGEST_REASON} characters, got {len(accepted)}")
-    if failing and not accepted.strip():
-        scheme, why = next(iter(failing.items()))
-        more = f" (and {len(failing) - 1} more)" if len(failing) > 1 else ""
-        raise InputError(
-            f"{scheme!r}{more} does not pass: {why}; release a scheme that passes, or accept it with a reason that the sign-off sheet then "
-            'holds (--accept-fail "REASON")'
-        )
+    return {scheme: in_brief(run.verdicts, scheme, view) for scheme in failing(run, schemes)}
 
 
 class Dataset(NamedTuple):

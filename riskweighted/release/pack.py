@@ -27,13 +27,7 @@ from riskweighted.data.foreign import refuse_names
 from riskweighted.data.formats import WRITABLE
 from riskweighted.data.io import require_reader
 from riskweighted.data.layout import CsvLayout
-from riskweighted.release.contents import (
-    PLAIN,
-    Contents,
-    failing_schemes,
-    refuse_failing,
-    write_pack,
-)
+from riskweighted.release.contents import PLAIN, Contents, failing_schemes, write_pack
 from riskweighted.release.leak_check import check_pack, check_texts, gather_secrets, read_manifest, refusal, sample_secrets
 from riskweighted.release.older import holes_of_older, is_older
 from riskweighted.runs.again import refuse_what_is_not_made
@@ -140,12 +134,15 @@ def release_run(
         chosen, kinds = _chosen(finished, schemes), _checked_formats(formats)
         for ending in {f".{kind}" for kind in kinds} - {".csv", ".parquet"}:
             refuse_names(finished.synthetic[chosen[0]][0], ending)
-        accepted, told = Accepted(accept_uniques, demonstration), reporter or default_reporter()
+        accepted, told = Accepted(accept_uniques, demonstration, accept_fail), reporter or default_reporter()
         if isinstance(finished, SampledRun):
-            _refuse(finished, finished.confidential, chosen, accepted, accept_fail)
+            data = finished.confidential
+        else:
+            data = confidential if isinstance(confidential, pd.DataFrame) else find_confidential(finished, confidential)
+        if why := refused_of_run(finished, data, chosen, accepted):
+            raise InputError(why)
+        if isinstance(finished, SampledRun):
             return _in_parts(finished, working, chosen, kinds, confidential, dict(units or {}), page, accept_fail, plain_csv, told)
-        data = confidential if isinstance(confidential, pd.DataFrame) else find_confidential(finished, confidential)
-        _refuse(finished, data, chosen, accepted, accept_fail)
         refuse_what_is_not_made(finished, data, told)
         with told.step("making and checking the pack"):
             secrets = gather_secrets(finished, data, chosen, page)
@@ -313,13 +310,6 @@ def _made_once(report: Callable[[FinishedRun], str]) -> Callable[[FinishedRun], 
         return pages[0]
 
     return page
-
-
-def _refuse(run: FinishedRun, data: pd.DataFrame, schemes: Sequence[str], accepted: Accepted, accept_fail: str) -> None:
-    """Refuse what the run itself knows not to leave."""
-    if why := refused_of_run(run, data, schemes, accepted):
-        raise InputError(why)
-    refuse_failing(run, schemes, accept_fail)
 
 
 def _chosen(run: FinishedRun, schemes: Sequence[str]) -> tuple[str, ...]:

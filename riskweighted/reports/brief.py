@@ -10,8 +10,8 @@ from riskweighted.common.text import as_argument, plain, shortened
 from riskweighted.evaluation.judgement import missed_checks, worst_misfits
 from riskweighted.evaluation.summary import FITS
 from riskweighted.evaluation.verdicts import FAIL, LEAVES, PASS, WORDS, Verdict, of_disclosure, overall
-from riskweighted.reports.disclosure import INTERNAL, WITHHELD, View
-from riskweighted.reports.verdicts import in_brief, sentence, shortly_disclosed, shown_verdict
+from riskweighted.reports.disclosure import INTERNAL, View
+from riskweighted.reports.verdicts import UNTOLD, in_brief, sentence, shortly_disclosed, shown_verdict
 from riskweighted.runs.reasons import largest, of_guesses, told_by
 from riskweighted.runs.refusals import Outlook, outlook
 
@@ -25,9 +25,12 @@ _WIDTH = 80  # of a line
 MOST_LABELS = 4
 
 
-def brief(run: "Run | FinishedRun") -> Iterator[str]:
-    """The lines, what a release refuses first and the next command last; the folder's own line is for who calls."""
-    verdicts, coming, schemes = run.verdicts, outlook(run), run.study.weights.schemes
+def brief(run: "Run | FinishedRun", data: pd.DataFrame | None = None) -> Iterator[str]:
+    """The lines, what a release refuses first and the next command last; the folder's own line is for who calls.
+
+    `data`: as in `refusal`.
+    """
+    verdicts, coming, schemes = run.verdicts, outlook(run, data), run.study.weights.schemes
     told = {scheme: (overall(verdicts, scheme), in_brief(verdicts, scheme, INTERNAL)) for scheme in schemes}
     place = as_argument(str(run.folder))
     why, following = reason_and_next(verdicts, schemes, run.tables["fit_check"], run.reasons, INTERNAL, coming, place)
@@ -50,7 +53,7 @@ def reason_and_next(
 
     `coming`: what a release will do with the run; `run`: its folder as it stands in a command.
     """
-    seen = [verdict for verdict in verdicts if shown_verdict(verdict, view) != WITHHELD]
+    seen = [verdict for verdict in verdicts if shown_verdict(verdict, view) != UNTOLD]
     reason = largest(seen, schemes)
     return "" if reason is None else _why(reason, checks, reasons, view), _next(coming, run)
 

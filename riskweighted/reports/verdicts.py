@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "UNTOLD",
     "bounds_of",
     "decimals_of",
     "disclosure_by_label",
@@ -43,6 +44,7 @@ __all__ = [
     "verdict_records",
 ]
 
+UNTOLD = "withheld"  # in the place of a verdict that would tell more than may be told; "not shown" is a verdict
 _JUDGED = {  # of what is judged of every run: as a sentence, and in brief
     (CONVERGED.statistic.key, FAIL): ("fit did not converge", "no convergence"),
     (CONVERGED.statistic.key, WARN): ("fit converged with a warning", "converged with a warning"),
@@ -82,9 +84,9 @@ def shown_verdict(verdict: Verdict, view: View) -> str:
     if verdict.statistic.measure.of_check:
         return verdict.verdict  # of an effect, which is not shown itself
     if rule is None or rule is Disclosure.LEFT_OUT:
-        return WITHHELD
+        return UNTOLD
     if rule is Disclosure.COUNT and not _told(verdict, view):
-        return WITHHELD
+        return UNTOLD
     return verdict.verdict
 
 
@@ -160,7 +162,7 @@ def _failed(verdicts: Sequence[Verdict], label: str, view: View) -> tuple[list[V
     missed, limits = failed(verdicts, label), sum(verdict.limit is not None for verdict in of_label)
     which = f"all {limits} thresholds" if limits > 1 else "the threshold"
     unlimited = "" if limits_cost(of_label) else f", {'none of them' if limits > 1 else 'which is not'} on utility"
-    shown = [verdict for verdict in missed if shown_verdict(verdict, view) != WITHHELD]
+    shown = [verdict for verdict in missed if shown_verdict(verdict, view) != UNTOLD]
     hidden = len(missed) - len(shown)
     more = [f"{hidden} more, of what is not shown outside"] if hidden else []
     keeps = bool(limits) and overall(verdicts, label) in LEAVES

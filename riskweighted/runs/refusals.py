@@ -9,7 +9,7 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import own_value_for_each
 from riskweighted.evaluation.summary import CONVERGED
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label
-from riskweighted.evaluation.verdicts import FAIL, LEAVES, NOT_JUDGED, NOT_SHOWN, REFUSE, WARN, Verdict, of_disclosure, overall
+from riskweighted.evaluation.verdicts import FAIL, LEAVES, NOT_JUDGED, NOT_SHOWN, REFUSE, WARN, Verdict, failed, of_disclosure, overall
 from riskweighted.measures import beyond
 from riskweighted.measures.released import UNIQUES
 from riskweighted.runs.derivation import refuse_derived
@@ -17,14 +17,19 @@ from riskweighted.runs.folder import CONCERNED
 from riskweighted.runs.study import Study
 from riskweighted.weights.names import UNWEIGHTED
 
-__all__ = ["CHECKS", "Accepted", "Outlook", "identifying_columns", "outlook", "refusal", "share_of_uniques"]
+__all__ = ["CHECKS", "Accepted", "Outlook", "failing", "identifying_columns", "outlook", "refusal", "share_of_uniques", "unaccepted"]
+
+_LONGEST_REASON = 300
+_UNKEPT = {FAIL: "it does not keep to", NOT_JUDGED: "not judged is"}
 
 
 class Accepted(NamedTuple):
-    """What somebody takes on himself: more records that are alone than the study allows, a reproducible run of public data."""
+    """What somebody takes on himself: more records that are alone than the study allows, a reproducible run of public data, and, by a
+    reason, schemes that do not pass."""
 
     uniques: bool = False
     demonstration: bool = False
+    fail: str = ""
 
 
 class Judged(Protocol):
@@ -97,11 +102,35 @@ def _derived(run: Judged, data: pd.DataFrame | None, schemes: Sequence[str], acc
     return None
 
 
-CHECKS: tuple[Check, ...] = (_reproducible, _uniques, _convergence, _disclosure, _derived)
+def failing(run: Judged, schemes: Sequence[str]) -> list[str]:
+    """The schemes that do not keep to the thresholds, whose model misfits, or that a limit could not judge."""
+    return [scheme for scheme in schemes if overall(run.verdicts, scheme) not in LEAVES]
+
+
+def unaccepted(run: Judged, data: pd.DataFrame | None, schemes: Sequence[str], accepted: Accepted) -> str | None:
+    """Schemes that do not pass, unless somebody accepted that with a reason; and a reason where there is nothing to accept."""
+    named, reason = failing(run, schemes), accepted.fail
+    if reason and schemes and not named:
+        return f"accept-fail has a reason, and {listing(schemes)} {'does' if len(schemes) == 1 else 'do'} not fail: leave it out"
+    if len(reason) > _LONGEST_REASON or "\n" in reason:
+        return f"the reason of accept-fail must be one line of at most {_LONGEST_REASON} characters, got {len(reason)}"
+    if not named or reason.strip():
+        return None
+    missed = [each for each in failed(run.verdicts, named[0]) if each.verdict not in LEAVES]
+    why = dict.fromkeys(
+        f"{_UNKEPT.get(each.verdict, each.verdict)} {each.limit.name if each.limit else each.statistic.label}" for each in missed
+    )
+    return (
+        f"{named[0]!r}{f' (and {len(named) - 1} more)' if len(named) > 1 else ''} does not pass: {', '.join(why) or NOT_JUDGED}; release a "
+        'scheme that passes, or accept it with a reason that the sign-off sheet then holds (--accept-fail "REASON")'
+    )
+
+
+CHECKS: tuple[Check, ...] = (_reproducible, _uniques, _convergence, _disclosure, unaccepted, _derived)
 
 
 def refusal(run: Judged, data: pd.DataFrame | None, schemes: Sequence[str], accepted: Accepted | None = None) -> str | None:
-    """Why some schemes of a run may not leave, whoever accepts that they do not pass; None where nothing stands against it.
+    """Why some schemes of a run may not leave; None where nothing stands against it.
 
     `data`: the confidential ones; what cannot be seen without them is not looked at without.
     """
@@ -123,9 +152,8 @@ def outlook(run: Judged, data: pd.DataFrame | None = None) -> Outlook:
     shown = study.reproducible and study.data.embedded is not None
     accepted = Accepted(demonstration=shown)
     against = refusal(run, data, [], accepted) or ""  # once, of all schemes: what looks at the data takes seconds
-    words = {scheme: overall(run.verdicts, scheme) for scheme in ([] if against else schemes)}
-    leaving = [scheme for scheme, word in words.items() if word in LEAVES and not refusal(run, None, [scheme], accepted)]
-    leaving.sort(key=lambda scheme: (words[scheme] == WARN, scheme == UNWEIGHTED))
+    leaving = [scheme for scheme in ([] if against else schemes) if not refusal(run, None, [scheme], accepted)]
+    leaving.sort(key=lambda scheme: (overall(run.verdicts, scheme) == WARN, scheme == UNWEIGHTED))
     return Outlook(leaving[0] if leaving else None, " --demonstration" if shown else "", against)
 
 

@@ -48,7 +48,7 @@ class Run:
     model suits the data, judged on its unweighted fit; None where the study has none. ``choice``: how the model was chosen, where the
     study left that to the run. ``tuned``: the scheme that its target led to, where it has one. ``verdicts``: of every scheme on every
     threshold, and on its fit. ``reasons``: where a risk that exceeds its limit comes from. ``study``: as it was run; ``tables``: all that
-    stand in the folder, by name.
+    stand in the folder, by name; ``data``: the confidential records that a release is judged by, of data in parts a sample.
     """
 
     folder: Path
@@ -62,6 +62,7 @@ class Run:
     reasons: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
     study: Study = field(kw_only=True, repr=False)
     tables: Mapping[str, pd.DataFrame] = field(kw_only=True, repr=False)
+    data: pd.DataFrame = field(kw_only=True, repr=False)
 
     def _repr_html_(self) -> str:
         return run_card(self.folder, self.verdicts, self.summary)
@@ -153,7 +154,8 @@ def _run_in(working: WorkingFolder, work: Work, choice: Choice | None) -> Run:
     write_results(work, tables, records, working.result, study_file, tuned)
     summary = tables["summary"].set_index("label")
     judged = (tables["convergence"], summary, tables["fit_check"])
-    return Run(working.out, result, *judged, choice, tuned, verdicts, reasons, study=work.study, tables=tables)
+    held = {"study": work.study, "tables": tables, "data": work.confidential}
+    return Run(working.out, result, *judged, choice, tuned, verdicts, reasons, **held)
 
 
 def measured(work: Work) -> tuple[Evaluation, dict[str, pd.DataFrame]]:

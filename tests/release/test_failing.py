@@ -57,7 +57,7 @@ def test_a_pack_takes_few_lines_of_which_scheme_it_is_its_verdict_and_where(tmp_
     first, why, following, last = done.stdout.splitlines()
     assert first.startswith("pairwise  warn ")  # the study accepts that so few records show little
     assert "3 files" in first
-    assert why.startswith("Why: pairwise: accepted: ")
+    assert why.startswith("Why: pairwise: ")
     assert following.startswith("Next: ")
     assert "pack/sign_off.md" in following
     assert last == "Released to pack/"

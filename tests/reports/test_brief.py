@@ -12,15 +12,13 @@ import pandas as pd
 import pytest
 from finished_run import confidential_data, finished_run
 
-from riskweighted.common.errors import InputError
 from riskweighted.evaluation.judgement import MISFITS, MODEL
 from riskweighted.evaluation.summary import FIT_COLUMNS
 from riskweighted.evaluation.tables import as_row
-from riskweighted.evaluation.verdicts import FAIL, NOT_JUDGED, PASS, REFUSE, WARN, find_verdicts, overall
+from riskweighted.evaluation.verdicts import FAIL, NOT_JUDGED, NOT_SHOWN, PASS, REFUSE, WARN, find_verdicts, overall
 from riskweighted.measures.beyond import HIDDEN
 from riskweighted.measures.measure import Value
 from riskweighted.measures.released import UNIQUES
-from riskweighted.release.contents import refuse_failing
 from riskweighted.reports.brief import MOST_LABELS, brief
 from riskweighted.reports.disclosure import INTERNAL, outside as seen_outside
 from riskweighted.reports.render import render_report
@@ -32,14 +30,17 @@ from riskweighted.runs.run import summary_table
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 OUTSIDE = seen_outside(120)
-STATES = list(
-    itertools.product(
-        ("yes", "NO"),  # converged
-        ("yes", "NO", None),  # the model; None: no fit is unweighted, as of a survey
-        ("pass", "warn", "refuse", "not judged"),  # what the datasets disclose
-        ({}, {"expected-mean-risk": 0.9}, {"expected-mean-risk": 0.0001}, {"tcap": 0.5}),  # no limit, kept, not kept, not measured
-    )
+_KEPT, _BROKEN, _UNMEASURED = {"expected-mean-risk": 0.9}, {"expected-mean-risk": 0.0001}, {"tcap": 0.5}
+_DISCLOSED = (
+    *itertools.product(("pass",), ({}, _KEPT, _BROKEN, _UNMEASURED)),
+    *itertools.product(("warn", "refuse", "not judged", "not shown"), ({}, _BROKEN)),
 )
+STATES = [
+    (converged, fits, *disclosed)  # the model; None: no fit is unweighted, as of a survey
+    for converged, fits, disclosed in itertools.product(("yes", "NO"), ("yes", "NO", None), _DISCLOSED)
+]
+PAGES = [("yes", "yes", word, {}) for word in ("pass", "warn", "refuse", "not judged", "not shown")]
+PAGES += [("yes", None, "pass", _KEPT), ("NO", "NO", "refuse", _BROKEN)]
 
 
 @cache
@@ -116,7 +117,7 @@ def test_every_output_has_the_same_verdict_and_none_is_vacuous(state):
     assert f"unweighted: {word}" in run._repr_html_()
     for text in (sentence, record["reason"]):
         assert ("for a test, D is 0.007" in text) == (state[2] != "pass")
-    if word in (REFUSE, WARN):  # what is worst stands on the one line
+    if word in (REFUSE, NOT_SHOWN, WARN):  # what is worst stands on the one line
         assert "for a test, D is 0.007" in lines[0]
         assert "for a test, D is 0.007" in run._repr_html_()
     (outside,) = verdict_records(run.verdicts, ["unweighted"], OUTSIDE)
@@ -131,16 +132,14 @@ def test_every_output_has_the_same_verdict_and_none_is_vacuous(state):
     (following,) = (line for line in lines if line.startswith("Next: "))
     assert outlook(run).scheme == ("pairwise" if overall(run.verdicts, "pairwise") == PASS else "unweighted" if taken else None)
     assert following.startswith("Next: riskweighted release" if outlook(run).scheme else "Next: riskweighted advise")
-    assert (refusal(run, None, ["unweighted"]) is None) == (state[0] == "yes" and state[2] in ("pass", "warn"))
-    if taken:
-        refuse_failing(run, ["unweighted"], "")
-    else:
-        with pytest.raises(InputError, match="does not pass"):
-            refuse_failing(run, ["unweighted"], "")
+    assert (refusal(run, None, ["unweighted"]) is None) == taken
+    if not taken:
+        accepted = refusal(run, None, ["unweighted"], Accepted(fail="a reason"))
+        assert (accepted is None) == (state[0] == "yes" and state[2] in ("pass", "warn"))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("state", [STATES[0], STATES[4], STATES[8], STATES[12], STATES[18], STATES[37], STATES[-1]], ids=str)
+@pytest.mark.parametrize("state", PAGES, ids=str)
 def test_both_pages_have_that_verdict_too(state):
     run = run_in(*state)
     for internal in (False, True):
@@ -210,7 +209,7 @@ def test_a_predictor_that_is_told_refuses_its_scheme_until_it_is_declared():
     assert "22" not in outside["reason"]
 
 
-@pytest.mark.parametrize("disclosed", ["warn", "refuse", "not judged", "pass"])
+@pytest.mark.parametrize("disclosed", ["warn", "refuse", "not judged", "not shown", "pass"])
 def test_advice_says_the_word_or_nothing(disclosed):
     run = run_in("yes", "yes", disclosed, {})
     told = [each.reason for each in advise(run.study, confidential_data(), run.verdicts, run.tables)]
