@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from copy import copy
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,9 +13,10 @@ from riskweighted.common.progress import Advance, Steps
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.coding import Coding
+from riskweighted.disclosure.comparing import Records
 from riskweighted.disclosure.copying import CopyTests
 from riskweighted.disclosure.own_fit import Drawn, Without, draw_copies, how_many, leave_out
-from riskweighted.disclosure.own_packs import FEWEST, LOOKS, Estimate, OwnPacks, copies_for, named_in, own_rows
+from riskweighted.disclosure.own_packs import FEWEST, LOOKS, Attacked, Estimate, OwnPacks, copies_for, named_in, own_rows
 from riskweighted.disclosure.persons import FEW, Apart, Persons, apart_of, may_stand_alone
 from riskweighted.disclosure.policy import (
     NOT_SHOWN,
@@ -61,22 +63,36 @@ def judged_by_packs(
     """
     setting = Setting(world, asked, rng, most=_MOST)
     looks = _Looks(fit, setting, copies, weighting, progress, copied)
-    table = looks.look()
-    while looks.more and undecided(table, setting.worst, setting.releases[0], asked.settings):
-        table = looks.look()
-    decided = looks.decided(table, refits)
+    looks.look()
+    while looks.more and looks.undecided():
+        looks.look()
+    decided = looks.decided(refits)
     if decided is not None and decided.attrs["verdict"] in (REFUSE, NOT_SHOWN):
         decided.attrs |= {"concerned": looks.concerned(), "fewer": looks.fewer(decided)}
     return decided
 
 
+class _Part(NamedTuple):
+    """Of the box of all variables, or one of them, what was attacked, by how the datasets leave."""
+
+    variables: str
+    coding: Coding
+    which: list[int]
+    packs: OwnPacks
+    records: Records
+    attacked: dict[str, Attacked]
+
+
 class _Looks:
     """The datasets of a fit as they grow, and what they tell. Confidential."""
 
+    datasets: Drawn
     packs: OwnPacks
+    parts: list[_Part]
+    table: pd.DataFrame
     without: Without
     estimate: Estimate  # of all variables, as they leave
-    in_doubt: np.ndarray  # records (n,) of groups that are neither refused nor shown to be small
+    in_doubt: np.ndarray  # records (n,) of groups that the packs of all neither refuse nor show to be small
     persons: list[Concerned]
     in_groups: list[Concerned]
 
@@ -85,66 +101,98 @@ class _Looks:
     ) -> None:
         self.fit, self.setting, self.copies, self.weighting, self.copied = fit, setting, copies, weighting, copied
         self.coding, self.told = Coding(setting.world, setting.rows), Steps(progress, 0)
-        most = how_many(copies_for(copies) * 2 ** (LOOKS - 1), math.prod(fit.sizes.values()), len(fit.confidential))
+        first, ess = copies_for(copies), _effective_draws(fit)
+        most = how_many(min(first * 2 ** (LOOKS - 1), max(first, ess)), math.prod(fit.sizes.values()), len(fit.confidential))
         places = spread_draws(fit.sizes["chain"], fit.sizes["draw"], most)
         self.places = [places[number] for number in setting.rng.permutation(most)]
         self.count, self.looks = 0, 0
-        self.datasets: Drawn | None = None
-        self.of_failing: list[Apart] = []  # of each part what packs of their own tell of records whose weights fail
+        self.apart: list[Apart] | None = None  # of each part what packs of their own tell, where these were asked
 
     @property
     def more(self) -> bool:
         """Whether there are draws for another look."""
         return self.looks < LOOKS and self.count < len(self.places)
 
-    def look(self) -> pd.DataFrame:
+    def look(self) -> None:
         """Draw as many datasets again as there are, and attack packs of all of them."""
         count = min(2 * self.count or copies_for(self.copies), len(self.places))
         self.told.total += count - self.count + 1
         rng, precision, places = self.setting.rng, self.setting.asked.precision, self.places[self.count : count]
         further = draw_copies(self.fit, self.coding, rng, precision, places=places, told=self.told, see=self.copied.see)
-        self.datasets = further if self.datasets is None else self.datasets.joined(further)
+        self.datasets = self.datasets.joined(further) if self.looks else further
         self.looks, self.count = self.looks + 1, count
         self.without = leave_out(self.fit, self.setting.world, self.datasets, self.weighting, self.setting.units)
         self.told()
-        return self._dealt(self.datasets)
+        self.deal()
 
-    def _dealt(self, datasets: Drawn) -> pd.DataFrame:
-        """All rows, of packs dealt anew."""
-        inefficiency, self.of_failing = _inefficiency(self.fit, self.count), []
-        self.packs = OwnPacks.dealt(datasets, self.without, self.setting, min(self.copies, self.count), inefficiency)
-        return self._table()
+    def deal(self) -> None:
+        """Deal the datasets into packs and attack these."""
+        setting, everybody, leaves = self.setting, np.ones(len(self.fit.confidential), dtype=bool), self.setting.releases[0]
+        copies, inefficiency = min(self.copies, self.count), max(self.count / _effective_draws(self.fit), 1.0)
+        self.packs = OwnPacks.dealt(self.datasets, self.without, setting, copies, inefficiency)
+        self.parts, self.apart, setting.narrow = [], None, []
+        self.in_doubt = np.zeros(len(setting.patterns), dtype=bool)
+        parts = setting.parts(self.coding)
+        self.told.total += len(parts) * (len(self.packs.drawn) + 2 * len(self.packs.apart))
+        for variables, coding, which in parts:
+            packs, records = self.packs.of(which), setting.records(coding, everybody)
+            attacked = {release: packs.attacked(coding, release, setting, self.told) for release in setting.releases}
+            self.parts.append(_Part(variables, coding, which, packs, records, attacked))
+        self.table = self.told_by()
+        for part in self.parts:
+            if tells_nothing([self.table], leaves, part.variables):
+                self._look_narrower(part, leaves)
+
+    def _look_narrower(self, part: "_Part", leaves: str) -> None:
+        """The same at the largest smaller radius at which at most half are named without their values."""
+        for share, narrow in self.setting.narrower(part.coding):
+            self.told.total += len(self.packs.drawn) + len(self.packs.apart)
+            attacked = part.packs.attacked(narrow, leaves, self.setting, self.told)
+            row, _ = own_rows(part.packs, attacked, narrow, self.setting.at(narrow, part.records), leaves, part.variables)
+            if row.loc[row["group"] == "all", "out"].iloc[0] <= TOLD:
+                self.setting.note_narrow(row, share)
+                return
+
+    def undecided(self) -> bool:
+        """Whether more draws could decide. Groups in doubt are asked of packs of their own patterns before."""
+        groups, leaves, settings = self.setting.worst, self.setting.releases[0], self.setting.asked.settings
+        if not undecided(self.table, groups, leaves, settings):
+            return False
+        if not undecided(self.table, (), leaves, settings):
+            self.table = self.told_by(self.alone())
+        return undecided(self.table, self.setting.worst, leaves, settings)
 
     def fewer(self, table: pd.DataFrame) -> int | None:
         """The most datasets that would pass of half as many as asked for, a quarter and so on, by the same draws; None where none would,
         as where one copy gives too much away."""
-        other, datasets = copy(self), self.datasets
+        other = copy(self)
         other.setting = copy(self.setting)
         if table["largest_D"].max() > (self.setting.asked.settings or DisclosureSettings()).largest:
             return None
-        while datasets is not None and (copies := other.copies // 2) > 1:
+        while (copies := other.copies // 2) > 1:
             other.copies = copies
-            decided = other.decided(other._dealt(datasets))
+            other.deal()
+            decided = other.decided()
             if decided is not None and decided.attrs["verdict"] in (PASS, WARN):
                 return copies
         return None
 
-    def decided(self, table: pd.DataFrame, refits: int = 0) -> pd.DataFrame | None:
+    def decided(self, refits: int = 0) -> pd.DataFrame | None:
         """The judged table, with packs of their own in the place of what failing records may add, where that matters; None where folds
         must tell."""
         groups, leaves, settings = self.setting.worst, self.setting.releases[0], self.setting.asked.settings
         alone = self.alone()
-        if alone and unshown_by_bound(table, groups, leaves, settings):
-            table = self.with_those(alone)
-        if refits and unshown_by_bound(table, (), leaves, settings) and self.may_refit:
+        if alone and unshown_by_bound(self.table, groups, leaves, settings):
+            self.table = self.told_by(alone)
+        if refits and unshown_by_bound(self.table, (), leaves, settings) and self.may_refit:
             failing = self.failing
             if len(failing) > refits:
                 return None
             alone = self.refitted(failing, alone)
-            table = self.with_those(alone)
-        return self._finished(table, alone)
+            self.table = self.told_by(alone)
+        return self._finished(alone)
 
-    def _finished(self, table: pd.DataFrame, alone: Sequence[Apart]) -> pd.DataFrame:
+    def _finished(self, alone: Sequence[Apart]) -> pd.DataFrame:
         """The judged table."""
         self.persons = []
         broken, packs, gain = list(self.of_persons(alone)), self.count // self.copies, self.packs.gain
@@ -159,7 +207,7 @@ class _Looks:
             "records_per_parameter": len(self.fit.confidential) / max(_parameters(self.fit), 1),
             "gain": (float(gain.mean()), float(gain.max())),
         }
-        return self.setting.finished(table, (), self.without.held, len(self.packs.drawn), **told)
+        return self.setting.finished(self.table, (), self.without.held, len(self.packs.drawn), **told)
 
     def concerned(self) -> list[Concerned]:
         """The records that what is broken concerns: persons who may stand alone, large ones of one copy, those of refused groups, and the
@@ -172,30 +220,22 @@ class _Looks:
         large = np.flatnonzero(single > limits.warn_largest)
         return [*(Concerned(int(row), "largest D of one copy", float(single[row])) for row in large), *found]
 
-    def _table(self) -> pd.DataFrame:
-        """All rows."""
-        setting, rows = self.setting, list[pd.DataFrame]()
-        setting.worst, setting.narrow, self.in_groups = [], [], []
-        self.in_doubt = np.zeros(len(setting.patterns), dtype=bool)
-        everybody = np.ones(len(self.fit.confidential), dtype=bool)
-        parts, leaves = setting.parts(self.coding), setting.releases[0]
-        self.told.total += len(parts) * (len(self.packs.drawn) + 2 * len(self.packs.apart))
-        for number, (variables, coding, which) in enumerate(parts):
-            records, packs = setting.records(coding, everybody), self.packs.of(which)
-            for release in setting.releases:
-                alone = self.of_failing[number] if self.of_failing and release == leaves else None
-                row, estimate = own_rows(packs, coding, records, release, variables, setting, self.told, alone)
+    def told_by(self, alone: Sequence[Apart] = ()) -> pd.DataFrame:
+        """All rows; where `alone` tells of failing records and of groups in doubt whose weights serve for one dataset, or that were
+        left out, by that."""
+        setting, rows, leaves = self.setting, list[pd.DataFrame](), self.setting.releases[0]
+        if alone:
+            serve = (self.packs.fails | self.in_doubt) & (self.packs.shape <= _SERVE)
+            alone = [of.of(serve[of.records] | of.refitted) for of in alone]
+        setting.worst, self.in_groups = [], []
+        for number, part in enumerate(self.parts):
+            for release, attacked in part.attacked.items():
+                of_part = alone[number] if alone and release == leaves else None
+                row, estimate = own_rows(part.packs, attacked, part.coding, part.records, release, part.variables, of_part)
                 rows.append(row)
-                self._note_groups(estimate, release, variables, records.weights)
-                if coding is self.coding and release == leaves:
+                self._note_groups(estimate, release, part.variables, part.records.weights)
+                if number == 0 and release == leaves:
                     self.estimate = estimate
-            if tells_nothing(rows, leaves, variables):
-                for share, narrow in setting.narrower(coding):
-                    self.told.total += len(packs.drawn) + len(packs.apart)
-                    row, _ = own_rows(packs, narrow, setting.at(narrow, records), leaves, variables, setting, self.told)
-                    if row.loc[row["group"] == "all", "out"].iloc[0] <= TOLD:
-                        setting.note_narrow(row, share)
-                        break
         return pd.concat(rows, ignore_index=True)
 
     def _note_groups(self, estimate: Estimate, release: str, variables: str, weights: np.ndarray | None) -> None:
@@ -227,17 +267,17 @@ class _Looks:
     @property
     def failing(self) -> np.ndarray:
         """The records whose weights fail, of whom no packs of their own tell, and whom some attack names."""
-        return np.flatnonzero(self.estimate.fails & (self.estimate.using.max(axis=0) > 0))
+        return np.flatnonzero(self.estimate.fails & (self.estimate.attacked.using.max(axis=0) > 0))
 
     def alone(self) -> list[Apart]:
         """What packs of their own patterns tell of persons who may stand alone, of records whose weights fail, and of groups in doubt, for
-        each part."""
+        each part; they are drawn once a look."""
+        if self.apart is not None:
+            return self.apart
         setting, single = self.setting, self.setting.cut(self.without.bounded)
-        asked = may_stand_alone(setting.patterns, single, self.packs.fails | self.in_doubt, self.estimate.using, setting.rng)
-        if not len(asked):
-            return []
+        asked = may_stand_alone(setting.patterns, single, self.packs.fails | self.in_doubt, self.estimate.attacked.using, setting.rng)
         self.told.total += len(np.unique(setting.patterns[asked]))
-        every = self.setting.cut(self.without.weights)
+        every = setting.cut(self.without.weights)
         some = slice(None, None, max(self.count // _OF_PERSONS, 1))
         weights = every[:, some] / every[:, some].sum(axis=1, keepdims=True)
         rows = np.arange(len(self.fit.confidential)) if setting.rows is None else setting.rows
@@ -252,32 +292,27 @@ class _Looks:
             rows,
             setting.asked.precision,
         )
-        parts = [(Coding(coding.world), which) for _, coding, which in setting.parts(self.coding)]
-        return persons.disclosed(asked, parts, self.copies, setting.rng, self.told)
-
-    def with_those(self, alone: Sequence[Apart]) -> pd.DataFrame:
-        """All rows, with what packs of their own tell of those whose weights serve for one dataset, or that were left out."""
-        serve = (self.packs.fails | self.in_doubt) & (self.packs.shape <= _SERVE)
-        self.of_failing = [of.of(serve[of.records] | of.refitted) for of in alone]
-        return self._table()
+        parts = [(Coding(part.coding.world), part.which) for part in self.parts]
+        self.apart = persons.disclosed(asked, parts, self.copies, setting.rng, self.told) if len(asked) else []
+        return self.apart
 
     def refitted(self, records: np.ndarray, alone: Sequence[Apart]) -> list[Apart]:
         """With packs of fits without a record each, in the place of what weights tell of these records."""
         rng, units, copies = self.setting.rng, self.setting.units, self.packs.apart.shape[1]
         self.told.total += len(records)
-        parts, drawn = self.setting.parts(self.coding), []
+        drawn = []
         for record in records.tolist():
             gone = np.array([record]) if units is None else np.flatnonzero(units == units[record])
             fit = refit_without(self.fit, self.setting.world, gone, self.weighting, rng)
             drawn.append(draw_copies(fit, self.coding, rng, self.setting.asked.precision, copies=self.packs.apart.size).values)
             self.told()
         made = []
-        for number, (_, coding, which) in enumerate(parts):
-            named = {}
+        for number, part in enumerate(self.parts):
+            named, which = {}, part.which
             for record, values in zip(records.tolist(), drawn, strict=True):
                 both = (self.packs.values[which][:, :, self.packs.apart.T], values[which][:, :, : self.packs.apart.size])
                 named[record] = tuple(
-                    self._named(coding, side.reshape(len(which), -1, copies, self.packs.apart.shape[0]), record) for side in both
+                    self._named(part.coding, side.reshape(len(which), -1, copies, self.packs.apart.shape[0]), record) for side in both
                 )
             made.append(apart_of(records, named, refitted=True).joined(alone[number] if alone else None))
         return made
@@ -304,11 +339,11 @@ class _Looks:
             yield Broken("warn_largest", text, warning=True)
 
 
-def _inefficiency(fit: Fit, count: int) -> float:
-    """By how much the variance is larger because draws depend on one another: M / ESS of the log density, at least 1."""
-    sizes = fit.diagnostics["ess_bulk"]
+def _effective_draws(fit: Fit) -> int:
+    """As many draws that do not depend on one another would tell as much of the log density; all of them where that is not known."""
+    sizes, draws = fit.diagnostics["ess_bulk"], math.prod(fit.sizes.values())
     least = float(sizes["lp"].min()) if "lp" in sizes.index else float(sizes.min())
-    return max(count / least, 1.0) if np.isfinite(least) and least > 0 else 1.0
+    return max(int(least), 1) if np.isfinite(least) else draws
 
 
 def _parameters(fit: Fit) -> int:

@@ -30,6 +30,7 @@ from riskweighted.sequence.fit import Fit
 __all__ = [
     "FEWEST",
     "LOOKS",
+    "Attacked",
     "Estimate",
     "Figures",
     "OwnPacks",
@@ -55,11 +56,14 @@ def copies_for(L: int) -> int:  # noqa: N803
     return max(_LEAST_COPIES, _PACKS_OF_COPIES * L)
 
 
-class _Attacked(NamedTuple):
-    """R packs: ``named`` (R, attacks, n), whom each attack names in each; ``weights`` (R, n), of mean 1 over the packs: how much more
-    probable each is without each record."""
+class Attacked(NamedTuple):
+    """Packs that were attacked once each, as they leave, and packs of them that share no dataset, R of which: ``using``, ``without``
+    (attacks, n), the share of all packs in which each attack names each record, with its value and without; ``apart`` (R, attacks, n), whom
+    each names in those; ``weights`` (R, n), of mean 1 over these: how much more probable each is without each record."""
 
-    named: np.ndarray
+    using: np.ndarray
+    without: np.ndarray
+    apart: np.ndarray
     weights: np.ndarray
 
 
@@ -136,13 +140,21 @@ class OwnPacks:
         made.__dict__.update({name: getattr(self, name) for name in ("effective", "fails", "gain")})
         return made
 
-    def attacked(self, packs: np.ndarray, coding: Coding, release: str, setting: Setting, told: Steps) -> _Attacked:
-        """Every pack attacked once, as it leaves."""
-        named = []
-        for pack in packs:
-            named.append(named_in(self.values[:, :, pack], coding, release, setting))
-            told()
-        return _Attacked(np.stack(named), self.weights(packs))
+    def attacked(self, coding: Coding, release: str, setting: Setting, told: Steps) -> Attacked:
+        """Every pack attacked once, as it leaves; of the way in which datasets do not leave, those that share no dataset alone."""
+
+        def named(packs: np.ndarray) -> np.ndarray:
+            made = []
+            for pack in packs:
+                made.append(named_in(self.values[:, :, pack], coding, release, setting))
+                told()
+            return np.stack(made)
+
+        apart, weights = named(self.apart), self.weights(self.apart)
+        leaves = release == setting.releases[0]
+        whole, of_whole = (named(self.drawn), self.weights(self.drawn)) if leaves else (apart, weights)
+        without = np.einsum("ran,rn->an", whole, of_whole) / len(whole)
+        return Attacked(whole.mean(axis=0), without, apart, weights)
 
 
 def named_in(values: np.ndarray, coding: Coding, release: str, setting: Setting) -> np.ndarray:
@@ -157,30 +169,33 @@ def named_in(values: np.ndarray, coding: Coding, release: str, setting: Setting)
 class Estimate:
     """D of groups of records, from packs that overlap and packs that do not.
 
-    ``using``, ``without`` (attacks, n): the share of packs in which each record is named, with its value and without; ``inflation`` (n,):
-    by which self-normalised weights shrink D; ``variance`` (n,): of D of records that packs of their own tell of, 0 of others.
+    ``inflation`` (n,): by which self-normalised weights shrink D; ``fails`` (n,): of whom nothing is told; ``variance`` (n,): of D of
+    records that packs of their own tell of, 0 of others.
     """
 
-    apart: _Attacked = field(repr=False)
-    using: np.ndarray = field(repr=False)
-    without: np.ndarray = field(repr=False)
+    attacked: Attacked = field(repr=False)
     inflation: np.ndarray = field(repr=False)
     fails: np.ndarray = field(repr=False)
     variance: np.ndarray = field(repr=False)
     inefficiency: float = 1.0
 
     @classmethod
-    def of(cls, packs: OwnPacks, all_packs: _Attacked, apart: _Attacked, alone: Apart | None) -> "Estimate":
+    def of(cls, packs: OwnPacks, attacked: Attacked, alone: Apart | None = None) -> "Estimate":
         """Of packs that were attacked; `alone`: what packs of their own tell of records whose weights fail over whole packs."""
-        count = len(all_packs.named)
-        without = np.einsum("ran,rn->an", all_packs.named, all_packs.weights) / count
         inflation, fails = 1 / np.maximum(1 - 1 / packs.effective, _LEAST_SHARE), packs.fails.copy()
-        using, variance = all_packs.named.mean(axis=0), np.zeros(len(fails))
+        variance = np.zeros(len(fails))
         if alone is not None:
-            at = alone.records
+            at, (using, without, apart, weights) = alone.records, attacked
+            using, without, weights = using.copy(), without.copy(), weights.copy()
             using[:, at], without[:, at], variance[at], inflation[at], fails[at] = alone.using, alone.without, alone.se**2, 1.0, False
-            apart.weights[:, at] = 1.0
-        return cls(apart, using, without, inflation, fails, variance, packs.inefficiency)
+            weights[:, at] = 1.0
+            attacked = Attacked(using, without, apart, weights)
+        return cls(attacked, inflation, fails, variance, packs.inefficiency)
+
+    def at(self, which: np.ndarray) -> "Estimate":
+        """The same of some of the records."""
+        attacked = Attacked(*(part[..., which] for part in self.attacked))
+        return Estimate(attacked, self.inflation[which], self.fails[which], self.variance[which], self.inefficiency)
 
     def figures(self, codes: np.ndarray, weights: np.ndarray | None = None) -> tuple[Figures, np.ndarray]:
         """Of every group (n,), numbered from 0, by the attacks that are best within it; and D of every record, (n,).
@@ -191,18 +206,19 @@ class Estimate:
         count, share = int(codes.max()) + 1, np.ones(len(codes)) if weights is None else weights
         known = np.where(self.fails, 0.0, share)
         total = np.bincount(codes, share, count)
-        best, rest = (_best_of(named, codes, known, count)[codes] for named in (self.using, self.without))
+        using, without, apart, of_packs = self.attacked
+        best, rest = (_best_of(named, codes, known, count)[codes] for named in (using, without))
         rows = np.arange(len(codes))
-        off = np.where(self.fails, 0.0, self.inflation * (self.using[best, rows] - self.without[rest, rows]))
-        named = self.apart.named[:, best, rows].astype(float), self.apart.named[:, rest, rows].astype(float)
-        of_pack = named[0] - named[1] - (self.apart.weights - 1) * (named[1] - self.using[rest, rows])
+        off = np.where(self.fails, 0.0, self.inflation * (using[best, rows] - without[rest, rows]))
+        named = apart[:, best, rows].astype(float), apart[:, rest, rows].astype(float)
+        of_pack = named[0] - named[1] - (of_packs - 1) * (named[1] - using[rest, rows])
         of_pack *= np.where(self.fails, 0.0, self.inflation) * share
         means = np.stack([np.bincount(codes, pack, count) for pack in of_pack]) / total
         packs = len(means)
         se = means.std(axis=0, ddof=1) * math.sqrt(self.inefficiency / packs) if packs > 1 else np.full(count, np.nan)
         se = np.hypot(se, np.sqrt(np.bincount(codes, share**2 * self.variance, count)) / total)
-        most = np.where(self.fails, self.using.max(axis=0), 0.0)
-        D, bound, there = (np.bincount(codes, share * of, count) / total for of in (off, most, self.using[best, rows]))  # noqa: N806
+        most = np.where(self.fails, using.max(axis=0), 0.0)
+        D, bound, there = (np.bincount(codes, share * of, count) / total for of in (off, most, using[best, rows]))  # noqa: N806
         return Figures(D, se, bound, there, np.bincount(codes, minlength=count)), off
 
 
@@ -218,34 +234,23 @@ def _best_of(named: np.ndarray, codes: np.ndarray, weights: np.ndarray, count: i
 
 def own_rows(
     packs: OwnPacks,
+    attacked: Attacked,
     coding: Coding,
     records: Records,
     release: str,
     variables: str,
-    setting: Setting,
-    told: Steps,
     alone: Apart | None = None,
 ) -> tuple[pd.DataFrame, Estimate]:
-    """Return a row for each group of records, and what other groups are judged by; `alone`: of failing records, packs of their own.
-
-    Of the way in which datasets do not leave the packs that share no dataset tell alone.
-    """
-    apart = packs.attacked(packs.apart, coding, release, setting, told)
-    whole = apart if release != setting.releases[0] else packs.attacked(packs.drawn, coding, release, setting, told)
-    estimate = Estimate.of(packs, whole, apart, alone)
+    """Return a row for each group of records, and what other groups are judged by; `alone`: of failing records, packs of their own."""
+    estimate = Estimate.of(packs, attacked, alone)
     copies = _of_copies(packs, coding)
     rows = []
     for group, members in records.groups.items():
         there = members & records.judged
         if not there.any():
             continue
-        part = replace(
-            estimate,
-            apart=_Attacked(apart.named[:, :, there], apart.weights[:, there]),
-            **{name: getattr(estimate, name)[..., there] for name in ("using", "without", "inflation", "fails", "variance")},
-        )
         weights = None if records.weights is None else records.weights[there]
-        figures, of_record = part.figures(np.zeros(int(there.sum()), dtype=np.int64), weights)
+        figures, of_record = estimate.at(there).figures(np.zeros(int(there.sum()), dtype=np.int64), weights)
         D, se, bound, share, count = (float(of[0]) for of in figures)  # noqa: N806
         if records.drawn is not None:  # some of the file's records are looked at
             se = math.sqrt(se**2 + _over_units(of_record, records.drawn[there], weights))
