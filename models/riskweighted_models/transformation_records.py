@@ -1,9 +1,8 @@
 """Records under a transformation model: what they have of the probabilities of bins, which are held for a few designs at a time."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -24,18 +23,22 @@ from riskweighted_models.transformation_posterior import Cells, gamma_of, point_
 __all__ = ["Binned", "Designs", "interval_table", "inverse_masses", "masses_of", "pick_record_bins", "place_values", "record_probabilities"]
 
 _CHUNK = 1024  # designs at a time
+_KEPT = 4 * _CHUNK  # as many at most are held until other parameters are asked
 _MOST = 0.5  # of the records, above which it is as fast to take all
 
 
-class Designs(NamedTuple):
+@dataclass(eq=False)
+class Designs:
     """Records by their design.
 
     ``rows`` (d, p); ``order``: places of the records, those of the first design first; ``start`` (d + 1,): where each design begins there.
+    Of few designs the probabilities under the last parameters are kept: density, draws and many masses are asked of one theta.
     """
 
     rows: np.ndarray
     order: np.ndarray
     start: np.ndarray
+    _last: tuple[Draw, list[tuple[np.ndarray, np.ndarray]]] | None = field(default=None, init=False, repr=False)
 
     @classmethod
     def of(cls, rows: np.ndarray, which: np.ndarray, records: np.ndarray) -> "Designs":
@@ -45,8 +48,16 @@ class Designs(NamedTuple):
         start = np.concatenate([[0], ends[used]])
         return cls(rows if len(used) == len(rows) else rows[used], by_design(which, records, ends - counts), start)
 
-    def probabilities(self, theta: Draw, grid: Grid) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def probabilities(self, theta: Draw, grid: Grid) -> Iterable[tuple[np.ndarray, np.ndarray]]:
         """P(bin) of some designs after the other, (c, K), and where they begin, (c + 1,)."""
+        if len(self.rows) > _KEPT:
+            return self._made(theta, grid)
+        last = self._last
+        if last is None or last[0] is not theta:
+            self._last = last = theta, list(self._made(theta, grid))
+        return last[1]
+
+    def _made(self, theta: Draw, grid: Grid) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         gamma, tilt = gamma_of(theta), np.asarray(theta["tilt"], dtype=float)
         if (len(gamma), len(tilt)) != (len(grid.knots), len(grid.band)):
             raise InputError("these parameters are those of another grid: bounds, knots or the precision of the data differ")

@@ -41,7 +41,8 @@ _LEVEL = 0.0005  # of each test of each of two ways of looking: the datasets as 
 _MANY, _FACTOR = 10_000, 1.02  # expected copies, from which on a share beyond them counts too
 _DRAWS = 400
 _ROOM = 2_000_000  # copies that are looked at
-_CALLS, _FEW = 5_000, 20  # of masses of other records' values; datasets in which they are asked in any case
+_CALLS, _FEW = 2_000, 20  # of masses of other records' values; datasets in which they are asked in any case
+_CELLS = 100  # of a pattern, in which copies of any of its records are counted
 _MOST_LEVELS = 20  # that are scored
 _CLIPPED = 8.0  # standard deviations
 _WIDE = 1e-3  # of a value: where not even that has a mass, a copy is impossible
@@ -76,7 +77,7 @@ class CopyTests:
         self.untold = {name: f"copies of {name!r} are not compared with chance: {why}" for name, why in unknown.items()}
         links = [link for link in fit.prepared.links if link.variable in variables and link.variable not in unknown]
         spaces = [Space(fit, link, precision, world.scenario.codes_of(link.variable)) for link in links]
-        asked = _asked(world, spaces, world.patterns.codes if patterns is None else patterns)
+        asked = _asked(world, spaces, world.patterns.codes if patterns is None else patterns, self._rng)
         self._leaving, self._others = (_Looked(asked, self._rng) for _ in range(2))
 
     def leave(self, datasets: Iterable[pd.DataFrame], places: Sequence[Sequence[tuple[int, int]]]) -> None:
@@ -218,13 +219,14 @@ class _Unions:
 
 @dataclass(frozen=True, eq=False)
 class _Variable:
-    """What is asked of one variable, before any copy is seen. Confidential."""
+    """What is asked of one variable, before any copy is seen; ``order``: of the records (n,), at random. Confidential."""
 
     space: Space
     patterns: np.ndarray = field(repr=False)
     truth: np.ndarray = field(repr=False)
     balls: list[Sets] = field(repr=False)
     groups: list[_Group] = field(repr=False)
+    order: np.ndarray = field(repr=False)
 
     @property
     def name(self) -> str:
@@ -261,8 +263,11 @@ class _Variable:
 
     @cached_property
     def anywhere(self) -> _Unions | None:
-        """All true cells of a pattern, in all its rows; None of levels."""
-        return self._unions([(_Owner("the cells of all records", 0.0), row, 0) for row in self.amounts])
+        """The true cells of a pattern, a hundred at random where it has more, in all its rows; None of levels."""
+        rows = self.order[np.isin(self.order, self.amounts)]
+        cells = pd.DataFrame({"pattern": self.patterns[rows], "value": self.truth[rows]}, rows).drop_duplicates()
+        chosen = cells.groupby("pattern").head(_CELLS).index
+        return self._unions([(_Owner("the cells of all records", 0.0), row, 0) for row in chosen])
 
     @cached_property
     def ends(self) -> _Unions | None:
@@ -336,7 +341,7 @@ class _Counts:
     impossible: int = 0
 
 
-def _asked(world: World, spaces: Sequence[Space], patterns: np.ndarray) -> list[_Variable]:
+def _asked(world: World, spaces: Sequence[Space], patterns: np.ndarray, rng: np.random.Generator) -> list[_Variable]:
     """What is asked of each variable."""
     n, asked = len(world.confidential), list[_Variable]()
     with warnings.catch_warnings():
@@ -357,7 +362,7 @@ def _asked(world: World, spaces: Sequence[Space], patterns: np.ndarray) -> list[
             top[amount] = top_values(truth[amount])
             five[amount[np.argsort(truth[amount], kind="stable")[-_ENDS:]]] = True
             groups += [_Group("top 1 %", top), _Group("top 5", five)]
-        asked.append(_Variable(space, patterns, truth, balls, groups))
+        asked.append(_Variable(space, patterns, truth, balls, groups, rng.permutation(n)))
     return asked
 
 
