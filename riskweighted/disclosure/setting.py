@@ -32,6 +32,7 @@ LOOKED_AT = 100_000  # records of a fit's file whose packs are made, of one of m
 _HALVINGS = 50  # by which attacks are chosen
 _NEARLY_ALL, TOLD = 0.9, 0.5  # T_out at which D tells nothing, and at which it does
 _NARROWER, _NARROWINGS = 1.5, 24
+_BESIDE = 20  # records of a pattern of which others must be looked at
 
 
 class Asked(NamedTuple):
@@ -53,8 +54,8 @@ class Asked(NamedTuple):
 class Setting:
     """What is the same for both releases and all variables of one question. Confidential.
 
-    `most`: of a file of more than twice as many records so many are looked at, whole released patterns at random, since the packs of all
-    would say no more of a mean: ``rows``, None for all. Of a pattern of more than a fifth of them a part is, among whose rows alone it is
+    `most`: of a file of more than twice as many records so many are looked at, since the packs of all would say no more of a mean: ``rows``
+    (`some_rows`), None for all; isolated records and the top 1 % among them. Of a large pattern a part is, among whose rows alone it is
     shuffled, which hides less than the release does.
     """
 
@@ -67,14 +68,17 @@ class Setting:
         self.world, self.asked, self.rng, self.folds = world, asked, rng, folds
         patterns = released_patterns(confidential, list(dict.fromkeys([*world.scenario.known, *asked.released])))
         self.alone = share_alone(patterns)
-        self.rows = None if most is None or asked.unit is not None or len(patterns) <= 2 * most else some_rows(patterns, most, rng)
+        self.rows, stands_for = None, None
+        if most is not None and asked.unit is None and len(patterns) > 2 * most:
+            groups = _groups(Coding(world), ())
+            wanted = groups["isolated"] | groups.get("top 1 %", groups["isolated"])
+            self.rows, stands_for = some_rows(patterns, most, rng, wanted)
         self.patterns = patterns if self.rows is None else np.unique(patterns[self.rows], return_inverse=True)[1]
         self.units = None if asked.unit is None else pd.factorize(confidential[asked.unit], use_na_sentinel=False)[0]
         survey = checked_survey(asked.survey, confidential)
         self.weights = None if survey is None else self.cut(survey.to_numpy())
-        if self.rows is not None:  # of a pattern of which a part is looked at, each row stands for several
-            stands_for = (np.bincount(patterns) / np.maximum(np.bincount(patterns[self.rows], minlength=patterns.max() + 1), 1))[patterns]
-            self.weights = self.cut(stands_for) * (1.0 if self.weights is None else self.weights)
+        if stands_for is not None:
+            self.weights = stands_for * (1.0 if self.weights is None else self.weights)
         self.repeated = False  # whether the other side of every pack is one of its own
         self.worst: list[dict[str, object]] = []
         self.narrow: list[dict[str, object]] = []
@@ -199,14 +203,33 @@ def tells_nothing(rows: Sequence[pd.DataFrame], release: str, variables: str) ->
     return False
 
 
-def some_rows(patterns: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
-    """Rows of whole patterns, taken at random until they are `most`, in order; of one pattern a fifth of `most` at most."""
-    taken = rng.permutation(len(patterns))
-    taken = taken[np.argsort(rng.permutation(int(patterns.max()) + 1)[patterns[taken]], kind="stable")]
-    starts = np.append(np.flatnonzero(np.diff(patterns[taken], prepend=-1)), len(taken))
-    sizes = np.minimum(np.diff(starts), most // 5)
-    last = int(np.searchsorted(np.cumsum(sizes), most)) + 1
-    return np.sort(np.concatenate([taken[start : start + size] for start, size in zip(starts[:last], sizes[:last], strict=False)]))
+def some_rows(patterns: np.ndarray, most: int, rng: np.random.Generator, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Which rows are looked at, in order, about `most`, and how many of the file each stands for.
+
+    Whole released patterns are taken at random. Half of the rows, or fewer where that is all of them, are of patterns that hold `wanted`
+    records (n,): all of these, and twenty others of each pattern. Of another pattern a fifth of `most` is taken at most.
+    """
+    size, of_wanted = np.bincount(patterns), np.bincount(patterns, wanted, int(patterns.max()) + 1)
+    order = np.lexsort((rng.random(len(patterns)), ~wanted, rng.permutation(len(size))[patterns]))
+    starts = np.flatnonzero(np.diff(patterns[order], prepend=-1))
+    place = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))  # of each row within its pattern
+    taken, stands_for = list[np.ndarray](), np.zeros(len(patterns))
+    for holds in (True, False):
+        here = order[(of_wanted[patterns[order]] > 0) == holds]
+        if not len(here):
+            continue
+        most_here = (most - sum(map(len, taken))) // (2 if holds and (of_wanted == 0).any() else 1)
+        cap = of_wanted + _BESIDE if holds else np.full(len(size), most // 5)
+        rows = order[((of_wanted[patterns[order]] > 0) == holds) & (place < cap[patterns[order]])]
+        ends = np.flatnonzero(np.diff(patterns[rows], append=-1)) + 1
+        rows = rows[: ends[min(np.searchsorted(ends, most_here), len(ends) - 1)]]
+        strata = 2 * patterns + wanted
+        counted, of_file = np.bincount(strata[rows], minlength=2 * len(size)), np.bincount(strata, minlength=2 * len(size))
+        stands_for[rows] = (of_file / np.maximum(counted, 1))[strata[rows]]
+        stands_for[rows] *= len(here) / stands_for[rows].sum()
+        taken.append(rows)
+    chosen = np.sort(np.concatenate(taken))
+    return chosen, stands_for[chosen]
 
 
 def _groups(coding: Coding, columns: Sequence[str]) -> dict[str, np.ndarray]:

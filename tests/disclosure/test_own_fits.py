@@ -61,8 +61,8 @@ def test_of_a_large_file_packs_of_some_patterns_say_what_those_of_all_do(data, m
     whole = rw.attribution(data, None, SCENARIO, fit=fit, scheme="unweighted", random_seed=3)
     monkeypatch.setattr(own_looks, "_MOST", len(data) // 3)
     some = rw.attribution(data, None, SCENARIO, fit=fit, scheme="unweighted", random_seed=3)
-    assert (some["records"] < whole["records"]).all()
-    assert some["records"].iloc[0] <= len(data) // 3
+    assert some["records"].iloc[0] <= len(data) // 3 < whole["records"].iloc[0]
+    assert (some["records"] == whole["records"])[some["group"] != "all"].all()  # of isolated and top records every one
     off = (some["D"] - whole["D"]) / np.hypot(some["se"], whole["se"])
     assert off[whole["group"] == "all"].abs().max() < 3
     for of_copy, near in (("copy_D", 0.15), ("largest_D", 0.5)):  # of every record, whoever is looked at
@@ -74,10 +74,10 @@ def test_the_error_of_some_patterns_is_over_patterns_and_a_part_of_one_stands_fo
     rng = np.random.default_rng(4)
     big = pd.DataFrame({"region": np.repeat(np.arange(31), [900, *[10] * 30]), "income": np.exp(rng.normal(7, 1, 1_200))})
     setting = Setting(make_world(big, SCENARIO), Asked(), np.random.default_rng(2), most=250)
-    of_large = big["region"].to_numpy()[setting.rows] == 0
-    assert of_large.sum() in (0, 50)
     records = setting.records(Coding(setting.world, setting.rows), np.ones(1_200, dtype=bool))
-    assert records.weights[of_large].sum() in (0, pytest.approx(900))
+    assert records.weights.sum() == pytest.approx(1_200)
+    for group in ("isolated", "top 1 %"):
+        assert records.groups[group].sum() == records.everyone[group].sum()
     codes = np.unique(setting.patterns, return_inverse=True)[1]
     by_pattern = rng.normal(0, 0.02, codes.max() + 1)[codes][None]
     everybody = np.ones(len(codes), dtype=bool)
@@ -85,16 +85,25 @@ def test_the_error_of_some_patterns_is_over_patterns_and_a_part_of_one_stands_fo
 
 
 @pytest.mark.quick
-def test_who_is_looked_at_are_whole_patterns_and_a_part_of_large_ones():
+def test_who_is_looked_at_are_whole_patterns_those_that_must_be_and_a_part_of_large_ones():
     rng = np.random.default_rng(1)
     patterns = rng.permutation(np.concatenate([np.repeat(np.arange(300), 5), np.full(2_000, 300)]))
-    rows = some_rows(patterns, 400, rng)
+    nobody = np.zeros(3_500, dtype=bool)
+    rows, stands_for = some_rows(patterns, 400, rng, nobody)
     sizes = np.bincount(patterns[rows], minlength=301)
     assert set(sizes[:300]) == {0, 5}
     assert sizes[300] in (0, 80)
     assert 400 <= len(rows) < 480
     assert (np.diff(rows) > 0).all()
-    assert len(some_rows(np.zeros(3_000, dtype=np.int64), 400, rng)) == 80
+    assert stands_for.sum() == pytest.approx(3_500)
+    assert len(some_rows(np.zeros(3_000, dtype=np.int64), 400, rng, nobody[:3_000])[0]) == 80
+    wanted = nobody.copy()
+    wanted[[int(np.flatnonzero(patterns == pattern)[0]) for pattern in (0, 7, 300)]] = True
+    rows, stands_for = some_rows(patterns, 400, rng, wanted)
+    assert stands_for[wanted[rows]] == pytest.approx([1, 1, 1])
+    assert (patterns[rows] == 300).sum() == 21
+    assert stands_for[patterns[rows] == 300].sum() == pytest.approx(2_000)
+    assert stands_for.sum() == pytest.approx(3_500)
 
 
 def test_records_of_one_unit_are_left_out_together(data):
