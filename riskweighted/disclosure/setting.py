@@ -222,7 +222,7 @@ def some_rows(patterns: np.ndarray, most: int, rng: np.random.Generator, wanted:
         cap = of_wanted + _BESIDE if holds else np.full(len(size), most // 5)
         rows = order[((of_wanted[patterns[order]] > 0) == holds) & (place < cap[patterns[order]])]
         ends = np.flatnonzero(np.diff(patterns[rows], append=-1)) + 1
-        rows = rows[: ends[min(np.searchsorted(ends, most_here), len(ends) - 1)]]
+        rows = rows[: ends[min(int(np.searchsorted(ends, most_here)), len(ends) - 1)]]
         strata = 2 * patterns + wanted
         counted, of_file = np.bincount(strata[rows], minlength=2 * len(size)), np.bincount(strata, minlength=2 * len(size))
         stands_for[rows] = (of_file / np.maximum(counted, 1))[strata[rows]]
