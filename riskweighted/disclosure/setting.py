@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -66,6 +66,8 @@ class Setting:
         needed = [*asked.released, *asked.groups, *([] if asked.unit is None else [asked.unit])]
         require_columns(confidential, needed, "confidential data")
         self.world, self.asked, self.rng, self.folds = world, asked, rng, folds
+        entropy: Any = rng.bit_generator.seed_seq
+        self._yardstick = entropy.spawn(1)[0]  # the same for all schemes, whatever was drawn before
         patterns = released_patterns(confidential, list(dict.fromkeys([*world.scenario.known, *asked.released])))
         self.alone = share_alone(patterns)
         self.rows, stands_for = None, None
@@ -127,7 +129,7 @@ class Setting:
 
     def records(self, coding: Coding, judged: np.ndarray) -> Records:
         """What is the same for both releases of some variables."""
-        none = named_without_release(coding, self.patterns, self.rng)
+        none = named_without_release(coding, self.patterns, np.random.default_rng(self._yardstick))
         everyone = _groups(Coding(coding.world), self.asked.groups)
         groups = {name: self.cut(members) for name, members in everyone.items()}
         drawn = None if self.rows is None else self.patterns
@@ -159,7 +161,7 @@ class Setting:
 
     def at(self, coding: Coding, records: Records) -> Records:
         """The same records and groups at another radius."""
-        none = named_without_release(coding, self.patterns, self.rng)
+        none = named_without_release(coding, self.patterns, np.random.default_rng(self._yardstick))
         return replace(records, none=none, constant=named_by_constant(coding))
 
     def _note_worst(self, attributed: np.ndarray, records: Records, release: str, variables: str) -> None:
