@@ -3,6 +3,7 @@
 own: the package's own models by their fits (own.csv). refits: importance weights against refits (refits.csv). tools: known tools by
 folds with decoys (tools.csv). poisoned, clean, pooled: a few true rows; packs of a regression; what pooled folds would say.
 held: what is made of the target, held and made again (held.csv).
+small-files: the verdict on clean files of 200 to 3,000 records (small_files.csv).
 third-party: who is refused of one release of simulated tools, and who is shown by several packs.
 """
 
@@ -15,6 +16,7 @@ from experiments.disclosure.cases import SD2011
 from experiments.disclosure.held import run_held
 from experiments.disclosure.own import run_own
 from experiments.disclosure.refits import run_refits
+from experiments.disclosure.small_files import run_small_files
 from experiments.disclosure.third_party import run_third_party
 from riskweighted.common.errors import RiskWeightedWarning
 
@@ -25,6 +27,7 @@ SIMPLE = {
     "pooled": run_pooled,
     "third-party": run_third_party,
     "held": run_held,
+    "small-files": run_small_files,
 }
 
 
