@@ -57,7 +57,7 @@ def own_folds(
     of_row, made, told = assigned(world.confidential, unit, K, rng), list[list[np.ndarray]](), Steps(progress, K + 1)
     packs = min(_PACKS, max(_ROOM // (len(of_row) * copies), 1), math.prod(fit.sizes.values()) // copies)
     for number in range(-1, K):
-        one = fit if number < 0 else refit_without(fit, world, np.flatnonzero(of_row == number), weighting, rng, together=True)
+        one = fit if number < 0 else refit_without(fit, world, np.flatnonzero(of_row == number), weighting, rng)
         places = spread_draws(one.sizes["chain"], one.sizes["draw"], packs * copies)
         values = draw_copies(one, Coding(world), rng, precision, places=rng.permutation(places).tolist(), values_alone=True).values
         made.append(np.split(values, packs, axis=2))

@@ -75,7 +75,7 @@ def test_a_fold_is_left_out_with_the_weights_that_the_others_have_alone(data):
     world, gone = make_world(data, SCENARIO), np.arange(0, N, 5)
     fit = fitted(data, rw.scheme_weights("marginal", data, SCENARIO))
     rest = np.setdiff1d(np.arange(N), gone)
-    made = refit_without(fit, world, gone, Weighting("marginal"), np.random.default_rng(1), together=True)
+    made = refit_without(fit, world, gone, Weighting("marginal"), np.random.default_rng(1))
     alpha = made.alphas["income"].to_numpy()
     assert (alpha[gone] == 0).all()
     assert np.allclose(alpha[rest], rw.scheme_weights("marginal", data.iloc[rest], SCENARIO))
