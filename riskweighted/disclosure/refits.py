@@ -134,11 +134,14 @@ def _weights_of_rest(world: World, others: np.ndarray, weighting: Weighting) -> 
         return world_weights(part, weighting.scheme, weighting.match, scale=weighting.scale, shift=weighting.shift)  # type: ignore[arg-type]
 
 
-def refit_without(fit: Fit, world: World, gone: np.ndarray, weighting: Weighting | None, rng: np.random.Generator) -> Fit:
+def refit_without(
+    fit: Fit, world: World, gone: np.ndarray, weighting: Weighting | None, rng: np.random.Generator, most: int | None = None
+) -> Fit:
     """Return the fit without a record, or those of a unit: weights are 0, and rows hold values of other records of their known pattern.
 
     So all that reads the data, bounds and knots and scales, is made of the other records' values, and a row is still made at its place.
-    Risk weights are those of the other records alone. It is sampled as the fit was, chains as long as the fit's.
+    Risk weights are those of the other records alone. It is sampled as the fit was, chains as long as the fit's, or where
+    not so many draws are needed with `most` in all after the warm-up.
     """
     confidential, names = fit.confidential.copy(), list(fit.variables)
     codes, others = world.patterns.codes, np.setdiff1d(np.arange(len(confidential)), gone)
@@ -168,7 +171,9 @@ def refit_without(fit: Fit, world: World, gone: np.ndarray, weighting: Weighting
     elif fit.prepared.of_one:
         made = alphas[names[0]]
     engine = NUTS if (fit.diagnostics["engine"] == NUTS).all() else IMPORTANCE
-    sampling = Sampling(draws=fit.sizes["draw"], tune=fit.sizes["draw"], chains=fit.sizes["chain"], engine=engine)
+    chains, long = fit.sizes["chain"], fit.sizes["draw"]
+    draws = long if most is None else min(-(-most // chains), long)
+    sampling = Sampling(draws=draws, tune=long, chains=chains, engine=engine)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", FlatWeightsWarning)
