@@ -11,10 +11,10 @@ import pandas as pd
 
 import riskweighted as rw
 from riskweighted.disclosure.attacks import hits
+from riskweighted.disclosure.attribution import attribution_of_fit
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.own_fit import draw_copies
 from riskweighted.disclosure.own_folds import own_folds
-from riskweighted.disclosure.own_looks import judged_by_packs
 from riskweighted.disclosure.refits import refit_without
 from riskweighted.disclosure.setting import Asked
 from riskweighted.intruder.world import World, make_world
@@ -88,8 +88,7 @@ def made_again(fit: rw.Fit, world: World, records: int = RECORDS, packs: int = P
         sides[:, number] = [named(of, record) for of in (using, without[of_row[record]], one)]
     best = [side[:, side.mean(axis=0).argmax()] for side in sides]
     off = best[1] - best[2]
-    weights = judged_by_packs(fit, world, Asked(shuffled=False), L, None, rng, 0, None)
-    assert weights is not None
+    weights = attribution_of_fit(fit, world, Asked(shuffled=False), L=L, refits=0, random_seed=3)
     held = {
         "held": float(weights.loc[0, "D"]),
         "by_folds": float((best[0] - best[1]).mean()),

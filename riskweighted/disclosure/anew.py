@@ -15,7 +15,7 @@ from riskweighted.intruder.world import World
 from riskweighted.weights.families import FAMILIES, family_settings
 from riskweighted.weights.names import UNWEIGHTED, parse_scheme
 
-__all__ = ["MOST", "Weighting", "change_of_weights", "is_made_anew", "weights_without"]
+__all__ = ["MOST", "Weighting", "change_of_weights", "depends_on_values", "is_made_anew"]
 
 MOST = 20_000  # records of a pattern whose weights are made anew where sorted ends do not do, for marginal weights; for k-way ones a fifth
 _SORTED = 4_000  # records of a pattern from which on sorted ends are summed over, where they do
@@ -99,7 +99,7 @@ def change_of_weights(world: World, weighting: Weighting, alpha: np.ndarray, ter
             left = np.arange(start, min(start + _COLUMNS, len(rows)))
             risks = _risks_without(world, pattern, k, left)
             cuts = None if cut is None else _cuts_without(cut, alpha[rows], _risks(world, pattern, k), risks, left)
-            made = _made_without(weighting, risks, cuts, cut)
+            made = _alpha(weighting, risks, cut if cuts is None else cuts)
             made[left, np.arange(len(left))] = 0.0  # the record's own, which goes altogether
             changes[rows[left]] = (made - alpha[rows][:, None]).T @ terms[rows]
             if kept is not None and cuts is not None:
@@ -135,23 +135,6 @@ def _sum_below(ends: np.ndarray, values: np.ndarray, y: np.ndarray, side: Litera
     order = np.argsort(ends, kind="stable")
     sums = np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(values[order], axis=0)])
     return np.asarray(sums[np.searchsorted(ends[order], y, side)])
-
-
-def weights_without(world: World, weighting: Weighting, alpha: np.ndarray, record: int) -> np.ndarray:
-    """The weights (n,) without one record, its own being 0."""
-    made = alpha.copy()
-    if depends_on_values(weighting):
-        k, cut = _tuple_size(weighting), _cut_of(world, weighting)
-        rows = np.flatnonzero(world.patterns.codes == world.patterns.codes[record])
-        pattern = _Pattern(rows, _inside(Coding(world), rows))
-        left = np.flatnonzero(rows == record)
-        risks = _risks_without(world, pattern, k, left)
-        cuts = None if cut is None else _cuts_without(cut, alpha[rows], _risks(world, pattern, k), risks, left)
-        if cuts is not None:
-            made = (_all_risks(world) <= cuts[0]).astype(float)
-        made[rows] = _made_without(weighting, risks, cuts, cut)[:, 0]
-    made[record] = 0.0
-    return made
 
 
 def _tuple_size(weighting: Weighting) -> int:
@@ -227,10 +210,6 @@ def _alpha(weighting: Weighting, risks: np.ndarray, cut: _Cut | float | np.ndarr
     else:
         made = np.clip(1 - risks, 0.0, 1.0)
     return np.asarray(np.clip(weighting.scale * made + weighting.shift, 0.0, 1.0))
-
-
-def _made_without(weighting: Weighting, risks: np.ndarray, cuts: np.ndarray | None, cut: _Cut | None) -> np.ndarray:
-    return _alpha(weighting, risks, cut if cuts is None else cuts)
 
 
 def _all_risks(world: World) -> np.ndarray:

@@ -18,16 +18,17 @@ ATTACKS = (*(f"own share {share:g}" for share in SHARES), "median", "mean")
 _BLOCK = 4_000_000  # numbers that are looked at together
 
 
-def guesses(coding: Coding, values: np.ndarray, patterns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def guesses(coding: Coding, values: np.ndarray, patterns: np.ndarray, asked: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Return what each attack guesses of each row, (attacks, V, n), from the copies `values` (V, n, L) and released patterns (n,).
 
-    With it, how many boxes of all copies of a row's pattern hold each of the row's copies, (n, L).
+    NaN where `asked` (n,) is given and false. With it how many boxes of a pattern's copies hold each copy of its rows, (n, L).
 
     A guess g of a row is the best of the lower corners of its own copies' boxes and of the pattern's mode by
     share * own(g) + (1 - share) * pattern(g): own(g) is the share of the row's copies whose box (ball, level) holds g, and pattern(g)
     the same over all copies of all rows of its pattern. Median and mean are those of the row's amounts, where most copies are amounts.
     """
-    made = np.empty((len(ATTACKS), len(values), values.shape[1]))
+    made = np.full((len(ATTACKS), len(values), values.shape[1]), np.nan)
+    asked = np.ones(values.shape[1], dtype=bool) if asked is None else asked
     counted = np.empty(values.shape[1:], dtype=np.int32)
     for rows, starts in _blocks(patterns, values.shape[2]):
         drawn = np.ascontiguousarray(values[:, rows])
@@ -38,10 +39,11 @@ def guesses(coding: Coding, values: np.ndarray, patterns: np.ndarray) -> tuple[n
         counted[rows] = held.reshape(drawn.shape[1:])
         share = (held / np.repeat(sizes * drawn.shape[2], sizes * drawn.shape[2])).reshape(drawn.shape[1:])
         by_row = np.ascontiguousarray(lower.swapaxes(0, 1)), np.ascontiguousarray(upper.swapaxes(0, 1))
-        chosen = _chosen(by_row[0], by_row[1], share, starts, SHARES)
-        flat = lower.reshape(len(lower), -1)
+        some = asked[rows]
+        chosen = _chosen(by_row[0], by_row[1], share, starts, SHARES, some)[:, some]
+        flat, rows = lower.reshape(len(lower), -1), rows[some]
         made[: len(SHARES), :, rows] = flat[:, chosen].swapaxes(0, 1)
-        made[len(SHARES) :, :, rows] = middles(coding, drawn, made[len(SHARES) - 1][:, rows])
+        made[len(SHARES) :, :, rows] = middles(coding, drawn[:, some], made[len(SHARES) - 1][:, rows])
     return made, counted
 
 
@@ -102,8 +104,10 @@ def _own_guess(
 
 
 @kernel
-def _chosen(lower: np.ndarray, upper: np.ndarray, share: np.ndarray, starts: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Which number of the flat (m, L) each attack guesses of each row, (shares, m)."""
+def _chosen(
+    lower: np.ndarray, upper: np.ndarray, share: np.ndarray, starts: np.ndarray, shares: np.ndarray, asked: np.ndarray
+) -> np.ndarray:
+    """Which number of the flat (m, L) each attack guesses of each row that is asked, (shares, m)."""
     copies = lower.shape[2]
     made = np.empty((len(shares), len(lower)), dtype=np.int64)
     chosen = np.empty(len(shares), dtype=np.int64)
@@ -115,18 +119,25 @@ def _chosen(lower: np.ndarray, upper: np.ndarray, share: np.ndarray, starts: np.
                     best = row * copies + copy
         mode, height = lower[best // copies, :, best % copies], share[best // copies, best % copies]
         for row in range(starts[pattern], starts[pattern + 1]):
-            _own_guess(lower[row], upper[row], share[row], mode, height, shares, chosen)
-            for k in range(len(shares)):
-                made[k, row] = best if chosen[k] < 0 else row * copies + chosen[k]
+            if asked[row]:
+                _own_guess(lower[row], upper[row], share[row], mode, height, shares, chosen)
+                for k in range(len(shares)):
+                    made[k, row] = best if chosen[k] < 0 else row * copies + chosen[k]
     return made
 
 
-def hits(coding: Coding, values: np.ndarray, patterns: np.ndarray, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
+def hits(
+    coding: Coding, values: np.ndarray, patterns: np.ndarray, rows: np.ndarray | None = None, asked: np.ndarray | None = None
+) -> np.ndarray:
     """Return which records each attack names, (attacks, n): whose true values lie within reach of its guess.
 
-    `rows`: the records whose copies these are; all in turn if they are not named.
+    `rows`: the records whose copies these are, all in turn if they are not named; `asked` (n,): which of them alone are told of.
     """
-    return np.stack([coding.near(guess, rows) for guess in guesses(coding, values, patterns)[0]])
+    made = guesses(coding, values, patterns, asked)[0]
+    rows = np.arange(values.shape[1]) if rows is None else rows
+    if asked is not None:
+        made, rows = made[:, :, asked], rows[asked]
+    return np.stack([coding.near(guess, rows) for guess in made])
 
 
 def best_scores(named: np.ndarray, halves: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:

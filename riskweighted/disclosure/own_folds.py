@@ -21,6 +21,7 @@ __all__ = ["K", "own_folds", "why_folds"]
 
 K = 5
 _PACKS = 10  # of the whole, and of each fold
+_DRAWS = 2  # of a fit without a fold, for each dataset: chains need not be longer
 _ROOM = 20_000_000  # numbers of copies of one fit that are held
 
 
@@ -57,7 +58,8 @@ def own_folds(
     of_row, made, told = assigned(world.confidential, unit, K, rng), list[list[np.ndarray]](), Steps(progress, K + 1)
     packs = min(_PACKS, max(_ROOM // (len(of_row) * copies), 1), math.prod(fit.sizes.values()) // copies)
     for number in range(-1, K):
-        one = fit if number < 0 else refit_without(fit, world, np.flatnonzero(of_row == number), weighting, rng, together=True)
+        gone, most = np.flatnonzero(of_row == number), _DRAWS * packs * copies
+        one = fit if number < 0 else refit_without(fit, world, gone, weighting, rng, most)
         places = spread_draws(one.sizes["chain"], one.sizes["draw"], packs * copies)
         values = draw_copies(one, Coding(world), rng, precision, places=rng.permutation(places).tolist(), values_alone=True).values
         made.append(np.split(values, packs, axis=2))

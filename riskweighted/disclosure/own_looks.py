@@ -184,6 +184,9 @@ class _Looks:
         alone = self.alone()
         if alone and unshown_by_bound(self.table, groups, leaves, settings):
             self.table = self.told_by(alone)
+            if undecided(self.table, self.setting.worst, leaves, settings):
+                alone = self.alone(thoroughly=True)
+                self.table = self.told_by(alone)
         if refits and unshown_by_bound(self.table, (), leaves, settings) and self.may_refit:
             failing = self.failing
             if len(failing) > refits:
@@ -269,31 +272,19 @@ class _Looks:
         """The records whose weights fail, of whom no packs of their own tell, and whom some attack names."""
         return np.flatnonzero(self.estimate.fails & (self.estimate.attacked.using.max(axis=0) > 0))
 
-    def alone(self) -> list[Apart]:
+    def alone(self, *, thoroughly: bool = False) -> list[Apart]:
         """What packs of their own patterns tell of persons who may stand alone, of records whose weights fail, and of groups in doubt, for
-        each part; they are drawn once a look."""
-        if self.apart is not None:
+        each part; they are drawn once a look, or once more, many of everybody."""
+        if self.apart is not None and not thoroughly:
             return self.apart
         setting, single = self.setting, self.setting.cut(self.without.bounded)
         asked = may_stand_alone(setting.patterns, single, self.packs.fails | self.in_doubt, self.estimate.attacked.using, setting.rng)
-        self.told.total += len(np.unique(setting.patterns[asked]))
-        every = setting.cut(self.without.weights)
-        some = slice(None, None, max(self.count // _OF_PERSONS, 1))
+        every, some = setting.cut(self.without.weights), slice(None, None, max(self.count // _OF_PERSONS, 1))
         weights = every[:, some] / every[:, some].sum(axis=1, keepdims=True)
-        rows = np.arange(len(self.fit.confidential)) if setting.rows is None else setting.rows
-        persons = Persons(
-            self.fit,
-            setting.world,
-            setting.patterns,
-            setting.units,
-            setting.releases[0],
-            weights,
-            self.places[: self.count][some],
-            rows,
-            setting.asked.precision,
-        )
         parts = [(Coding(part.coding.world), part.which) for part in self.parts]
-        self.apart = persons.disclosed(asked, parts, self.copies, setting.rng, self.told) if len(asked) else []
+        persons = Persons(self.fit, setting, weights, self.places[: self.count][some], parts, self.copies, self.told)
+        limit = -math.inf if thoroughly else (setting.asked.settings or DisclosureSettings()).warn_largest
+        self.apart = persons.disclosed(asked, limit) if len(asked) else []
         return self.apart
 
     def refitted(self, records: np.ndarray, alone: Sequence[Apart]) -> list[Apart]:
@@ -311,8 +302,8 @@ class _Looks:
             named, which = {}, part.which
             for record, values in zip(records.tolist(), drawn, strict=True):
                 both = (self.packs.values[which][:, :, self.packs.apart.T], values[which][:, :, : self.packs.apart.size])
-                named[record] = tuple(
-                    self._named(part.coding, side.reshape(len(which), -1, copies, self.packs.apart.shape[0]), record) for side in both
+                named[record] = np.stack(
+                    [self._named(part.coding, side.reshape(len(which), -1, copies, self.packs.apart.shape[0]), record) for side in both]
                 )
             made.append(apart_of(records, named, refitted=True).joined(alone[number] if alone else None))
         return made
@@ -320,7 +311,7 @@ class _Looks:
     def _named(self, coding: Coding, values: np.ndarray, record: int) -> np.ndarray:
         """Whether each attack names a record in packs (V, n, L, packs) as they leave, (attacks, packs)."""
         leaves, packs = self.setting.releases[0], range(values.shape[3])
-        return np.stack([named_in(values[..., pack], coding, leaves, self.setting)[:, record] for pack in packs], axis=1).astype(float)
+        return np.stack([named_in(values[..., pack], coding, leaves, self.setting)[:, record] for pack in packs], axis=1)
 
     def of_persons(self, alone: Sequence[Apart]) -> Iterator[Broken]:
         """What the packs of their patterns tell of persons who may stand alone."""

@@ -12,22 +12,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from riskweighted.common.progress import Steps
-from riskweighted.design.precision import Precision
 from riskweighted.disclosure.attacks import hits
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.policy import SHUFFLED
+from riskweighted.disclosure.setting import Setting
 from riskweighted.disclosure.shuffle import exchangeable, shuffled_rows
-from riskweighted.intruder.world import World
 from riskweighted.sequence.fit import Fit
 
 __all__ = ["FEW", "Apart", "Persons", "apart_of", "may_stand_alone"]
 
 FEW = 5  # records of a pattern in which each is looked at by himself
 _LARGEST = 20  # by D of one copy
-_PACKS = 400
+_PACKS = (100, 300)  # of everybody at first, and further ones where these leave doubt
 _SLIGHT = 0.05  # T_with below which D of a person can be no more
-_FEWER_PACKS = 100  # of a pattern of more rows
-_ROWS = 500  # that are drawn together
+_SPARE = 5  # draws at least of each parameters, of which a pack may hold several
+_ROWS = 500  # that are drawn together; of a pattern of more there are no further packs
 _MOST_FAILING = 200  # records whose weights fail that are looked at, at random
 _FAINT = 0.01  # T_with of a failing record below which it adds next to nothing
 
@@ -68,105 +67,101 @@ def may_stand_alone(patterns: np.ndarray, single: np.ndarray, fails: np.ndarray,
 
 
 class Persons(NamedTuple):
-    """What is needed to draw the rows of some patterns again: a fit, what is matched, how rows leave, and by whom each dataset's
-    parameters are as probable without each record, ``weights`` (n, M) at ``places`` (M,). The n records are ``rows`` of the file."""
+    """What is needed to draw the rows of some patterns again and to attack packs of L ``copies``: a fit, what is asked, how probable its
+    parameters at ``places`` (M,) are without each of the n records that are looked at, ``weights`` (n, M); and ``parts``: numbers of
+    variables and their places among all."""
 
     fit: Fit
-    world: World
-    patterns: np.ndarray
-    units: np.ndarray | None
-    release: str
+    setting: Setting
     weights: np.ndarray
     places: Sequence[tuple[int, int]]
-    rows: np.ndarray
-    precision: Precision = None
+    parts: Sequence[tuple[Coding, list[int]]]
+    copies: int
+    told: Steps
 
-    def disclosed(
-        self, records: np.ndarray, parts: Sequence[tuple[Coding, list[int]]], copies: int, rng: np.random.Generator, told: Steps
-    ) -> list[Apart]:
-        """What packs of L copies tell of some records, of each of `parts`: numbers of variables and their places among all."""
-        made: list[dict[int, tuple[np.ndarray, np.ndarray]]] = [{} for _ in parts]
-        for some in self._together(np.unique(self.patterns[records])):
-            rows = np.flatnonzero(np.isin(self.patterns, some))
-            packs = _PACKS if len(rows) <= _ROWS else _FEWER_PACKS
-            values = self._drawn(rows, -(-packs * copies // len(self.places)) + copies, rng)
+    def disclosed(self, records: np.ndarray, limit: float) -> list[Apart]:
+        """What packs tell of some records, of each part. More packs are made of those whose D is above a limit by the first ones."""
+        named: list[dict[int, np.ndarray]] = [{} for _ in self.parts]
+        sizes, asked = np.bincount(self.setting.patterns)[self.setting.patterns[records]], records
+        for packs in _PACKS:
+            for number, record, both in self._attacked(asked, packs):
+                before = named[number].get(record)
+                named[number][record] = both if before is None else np.concatenate([before, both], axis=2)
+            apart = [apart_of(records, of_part) for of_part in named]
+            asked = records[np.any([limit < of.D for of in apart], axis=0) & (sizes <= _ROWS)]
+        return apart
+
+    def _attacked(self, records: np.ndarray, packs: int) -> Iterator[tuple[int, int, np.ndarray]]:
+        """Part by part and record by record whether each attack names it in packs with it and in packs without, (2, attacks, packs)."""
+        of_rows, patterns = self.setting.patterns, np.unique(self.setting.patterns[records])
+        self.told.total += len(patterns)
+        for some in self._together(patterns):
+            rows = np.flatnonzero(np.isin(of_rows, some))
+            values = self._drawn(rows, max(-(-packs * self.copies // len(self.places)), _SPARE))
             for pattern in some:
-                there = self.patterns[rows] == pattern
-                of_pattern = np.ascontiguousarray(values[:, there])
-                for record in records[self.patterns[records] == pattern].tolist():
-                    both = self._of_record(record, rows[there], of_pattern, parts, packs, copies, rng)
-                    for of_part, named in zip(made, both, strict=True):
-                        of_part[record] = named
-                told()
-        return [apart_of(records, of_part) for of_part in made]
+                there = of_rows[rows] == pattern
+                yield from self._of_pattern(records[of_rows[records] == pattern], rows[there], values[:, there], packs)
+                self.told()
 
     def _together(self, patterns: np.ndarray) -> Iterator[np.ndarray]:
         """Patterns whose rows are drawn together, since a draw of few takes about as long as one of many."""
-        parts = np.cumsum(np.bincount(self.patterns)[patterns]) // _ROWS
+        parts = np.cumsum(np.bincount(self.setting.patterns)[patterns]) // _ROWS
         for part in np.unique(parts):
             yield patterns[parts == part]
 
-    def _drawn(self, rows: np.ndarray, times: int, rng: np.random.Generator) -> np.ndarray:
+    def _drawn(self, rows: np.ndarray, times: int) -> np.ndarray:
         """Some rows drawn so many times by each of M parameters, (V, m, M, times)."""
-        frame = self.fit.confidential.iloc[np.repeat(self.rows[rows], times)].reset_index(drop=True)
-        drawing, coding = self.fit.drawing.of_rows(frame), Coding(self.world)
+        drawing, coding = self.fit.drawing.of_records(np.repeat(self._in_file(rows), times)), Coding(self.setting.world)
         values = np.empty((len(coding.names), len(rows), len(self.places), times))
         for s, place in enumerate(self.places):
             theta: Any = self.fit.thetas(*place)
-            values[:, :, s] = coding.numbers(drawing.made(theta, rng, self.precision)).reshape(-1, len(rows), times)
+            frame = drawing.made(theta, self.setting.rng, self.setting.asked.precision)
+            values[:, :, s] = coding.numbers(frame).reshape(-1, len(rows), times)
         return values
 
-    def _of_record(
-        self,
-        record: int,
-        rows: np.ndarray,
-        values: np.ndarray,
-        parts: Sequence[tuple[Coding, list[int]]],
-        packs: int,
-        copies: int,
-        rng: np.random.Generator,
-    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Whether each attack names one record, of each part in packs with it and without, (attacks, packs) each.
+    def _in_file(self, rows: np.ndarray) -> np.ndarray:
+        """The numbers in the file of rows that are looked at."""
+        return rows if self.setting.rows is None else self.setting.rows[rows]
 
-        A dataset stays with probability min(1, M w), and is else drawn by what the weights exceed 1 / M by, so that both sides are alike
-        but for the record.
+    def _of_pattern(self, records: np.ndarray, rows: np.ndarray, values: np.ndarray, packs: int) -> Iterator[tuple[int, int, np.ndarray]]:
+        """The same of records of one pattern, whose packs with them are the same ones.
+
+        Without a record a dataset stays with probability min(1, M w), and is else drawn by what the weights exceed 1 / M by, so that both
+        sides are alike but for the record.
         """
-        count, times = values.shape[2:]
-        first = times - copies  # draws of the packs with the record; the others are for what is exchanged
-        of_theta = rng.permutation(count * first)[: packs * copies].reshape(packs, copies)
-        theta, draw = of_theta // first, of_theta % first
-        weights = count * self.weights[record]
-        goes = rng.random(theta.shape) >= weights[theta]
-        over = np.maximum(weights - 1, 0)
-        instead, again = theta.copy(), draw.copy()
-        if over.sum() > 0:
-            instead[goes] = rng.choice(count, int(goes.sum()), p=over / over.sum())
-            again[goes] = first + np.broadcast_to(np.arange(copies), theta.shape)[goes]
-        place = np.flatnonzero(rows == record)
-        turned = self._turns(rows, packs, copies, rng)
-        both = [_turned(values[:, :, of, at], turned) for of, at in ((theta, draw), (instead, again))]
-        for coding, which in parts:
-            using, without = (self._named(coding, place, rows, side[which]) for side in both)
-            yield using, without
+        (count, times), rng = values.shape[2:], self.setting.rng
+        theta, draw = np.divmod(rng.permutation(count * times)[: packs * self.copies].reshape(packs, self.copies), times)
+        turned, everybody = self._turns(rows, packs), np.isin(rows, records)
+        pack = _turned(values[:, :, theta, draw], turned)
+        using = [self._named(coding, everybody, rows, pack[which]) for coding, which in self.parts]
+        for place, record in enumerate(records.tolist()):
+            weights = count * self.weights[record]
+            over, goes = np.maximum(weights - 1, 0), rng.random(theta.shape) >= weights[theta]
+            instead, again = theta.copy(), draw.copy()
+            if over.sum() > 0:
+                instead[goes] = rng.choice(count, int(goes.sum()), p=over / over.sum())
+                before = np.tril(instead[:, :, None] == instead[:, None, :], -1).sum(axis=2)  # of the same parameters, in the pack
+                again[goes] = ((draw[:, :1] + before) % times)[goes]
+            pack = _turned(values[:, :, instead, again], turned)
+            for number, (coding, which) in enumerate(self.parts):
+                without = self._named(coding, rows == record, rows, pack[which])[:, 0]
+                yield number, record, np.stack([using[number][:, place], without])
 
-    def _turns(self, rows: np.ndarray, packs: int, copies: int, rng: np.random.Generator) -> np.ndarray | None:
+    def _turns(self, rows: np.ndarray, packs: int) -> np.ndarray | None:
         """Which row's values stand in each row of each copy of each pack, (m, packs, copies); None where rows stay."""
-        if self.release != SHUFFLED or len(rows) == 1:
+        setting, turns = self.setting, np.arange(packs * self.copies)[:, None]
+        if setting.releases[0] != SHUFFLED or len(rows) == 1:
             return None
-        cells = exchangeable(self.patterns, self.units)[rows]
-        cells = np.unique(cells, return_inverse=True)[1]
-        size = int(cells.max()) + 1
-        turns = packs * copies
-        codes = (np.arange(turns)[:, None] * size + cells).ravel()
-        turned = shuffled_rows(codes, rng).reshape(turns, len(rows)) - np.arange(turns)[:, None] * len(rows)
-        return np.ascontiguousarray(turned.T.reshape(len(rows), packs, copies))
+        cells = np.unique(exchangeable(setting.patterns, setting.units)[rows], return_inverse=True)[1]
+        turned = shuffled_rows((turns * (int(cells.max()) + 1) + cells).ravel(), setting.rng).reshape(-1, len(rows)) - turns * len(rows)
+        return np.ascontiguousarray(turned.T.reshape(len(rows), packs, self.copies))
 
-    def _named(self, coding: Coding, place: np.ndarray, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Whether each attack names the record in packs (V, m, packs, L) of its pattern, (attacks, packs)."""
+    def _named(self, coding: Coding, asked: np.ndarray, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Whether each attack names those rows (m,) that are asked in packs (V, m, packs, L) of their pattern, (attacks, asked, packs)."""
         size, packs, copies = values.shape[1:]
         flat = np.ascontiguousarray(values.transpose(0, 2, 1, 3)).reshape(len(values), packs * size, copies)
-        named = hits(coding, flat, np.repeat(np.arange(packs), size), np.tile(self.rows[rows], packs))
-        return np.asarray(named.reshape(len(named), packs, size)[:, :, place[0]].astype(float))
+        named = hits(coding, flat, np.repeat(np.arange(packs), size), np.tile(self._in_file(rows), packs), np.tile(asked, packs))
+        return np.ascontiguousarray(named.reshape(len(named), packs, -1).swapaxes(1, 2))
 
 
 def _turned(values: np.ndarray, turned: np.ndarray | None) -> np.ndarray:
@@ -174,11 +169,11 @@ def _turned(values: np.ndarray, turned: np.ndarray | None) -> np.ndarray:
     return values if turned is None else np.take_along_axis(values, turned[None], axis=1)
 
 
-def apart_of(records: np.ndarray, named: Mapping[int, tuple[np.ndarray, ...]], *, refitted: bool = False) -> Apart:
-    """What was named, as figures."""
-    using, without = (np.stack([named[record][side].mean(axis=1) for record in records.tolist()], axis=1) for side in (0, 1))
-    best, D, se = (using - without).argmax(axis=0), np.empty(len(records)), np.empty(len(records))  # noqa: N806
+def apart_of(records: np.ndarray, named: Mapping[int, np.ndarray], *, refitted: bool = False) -> Apart:
+    """What was named of each, (2, attacks, packs), as figures."""
+    both = np.stack([named[record].mean(axis=2) for record in records.tolist()], axis=2)
+    best, se = (both[0] - both[1]).argmax(axis=0), np.empty(len(records))
     for number, record in enumerate(records.tolist()):
-        off = named[record][0][best[number]] - named[record][1][best[number]]
-        D[number], se[number] = off.mean(), off.std(ddof=1) / math.sqrt(len(off))
-    return Apart(records, using, without, D, se, np.full(len(records), refitted))
+        using, without = named[record][:, best[number]].astype(float)
+        se[number] = (using - without).std(ddof=1) / math.sqrt(len(using))
+    return Apart(records, both[0], both[1], (both[0] - both[1]).max(axis=0), se, np.full(len(records), refitted))

@@ -13,12 +13,12 @@ from riskweighted.common.frames import with_columns
 from riskweighted.contract.centring import CentredWeights, OwnFunction
 from riskweighted.contract.synthesizer import Synthesizer, is_strange
 from riskweighted.design.formulas import split_formula
-from riskweighted.disclosure.anew import Weighting, depends_on_values, is_made_anew, weights_without
-from riskweighted.disclosure.own_fit import weighing_of
+from riskweighted.disclosure.anew import Weighting, depends_on_values, is_made_anew
 from riskweighted.intruder.world import World, make_world
-from riskweighted.sampling.settings import AUTO, NUTS
+from riskweighted.sampling.settings import IMPORTANCE, NUTS, Sampling
 from riskweighted.sequence.fit import Fit
-from riskweighted.sequence.fitting import fit as fit_anew
+from riskweighted.sequence.fitting import fit_sequence
+from riskweighted.sequence.prepare import prepare_sequence
 from riskweighted.sequence.rules import any_broken
 from riskweighted.weights.match import world_functions, world_weights
 from riskweighted.weights.names import is_centred
@@ -135,13 +135,13 @@ def _weights_of_rest(world: World, others: np.ndarray, weighting: Weighting) -> 
 
 
 def refit_without(
-    fit: Fit, world: World, gone: np.ndarray, weighting: Weighting | None, rng: np.random.Generator, *, together: bool = False
+    fit: Fit, world: World, gone: np.ndarray, weighting: Weighting | None, rng: np.random.Generator, most: int | None = None
 ) -> Fit:
     """Return the fit without a record, or those of a unit: weights are 0, and rows hold values of other records of their known pattern.
 
     So all that reads the data, bounds and knots and scales, is made of the other records' values, and a row is still made at its place.
-    Risk weights are those made anew, record by record, or `together`, as of the other records alone. It is sampled as
-    the fit was, chains as long as the fit's.
+    Risk weights are those of the other records alone. It is sampled as the fit was, chains as long as the fit's, or where
+    not so many draws are needed with `most` in all after the warm-up.
     """
     confidential, names = fit.confidential.copy(), list(fit.variables)
     codes, others = world.patterns.codes, np.setdiff1d(np.arange(len(confidential)), gone)
@@ -152,19 +152,12 @@ def refit_without(
     for name in names:
         confidential[name] = confidential[name].array[donors]
     _with_means(fit, confidential, gone)
-    anew = weighting if weighting is not None and is_made_anew(weighting) and depends_on_values(weighting) else None
-    rest = _weights_of_rest(world, others, anew) if anew is not None and together else None
-    alphas = {}
-    for name in names:
-        alpha = fit.alphas[name].to_numpy().copy()
-        if rest is not None:
-            alpha[others] = rest[name].to_numpy()
-        elif anew is not None:
-            changes = [weights_without(weighing_of(world, fit, name, anew), anew, alpha, record) - alpha for record in gone.tolist()]
-            alpha = np.clip(alpha + np.sum(changes, axis=0), 0.0, 1.0)
-        alpha[gone] = 0.0
-        alphas[name] = alpha
-    made: Any = pd.DataFrame(alphas, fit.confidential.index)
+    alphas = fit.alphas[names].copy()
+    if weighting is not None and is_made_anew(weighting) and depends_on_values(weighting):
+        alphas.iloc[others] = _weights_of_rest(world, others, weighting)[names].to_numpy()
+    alphas.iloc[gone] = 0.0
+    made: Any = alphas
+    prepared = prepare_sequence(fit.synthesizer, confidential, fit.survey, alphas)  # type: ignore[arg-type]  # scores are learned once
     if weighting is not None and is_centred(weighting.scheme):
         by_value = world_functions(
             weighting.world or world,
@@ -174,21 +167,14 @@ def refit_without(
             shift=weighting.shift,
             cluster=weighting.cluster,
         )
-        made = CentredWeights(made, {name: _WithoutSome(function, gone) for name, function in by_value.items()})
+        made = CentredWeights(alphas, {name: _WithoutSome(function, gone) for name, function in by_value.items()})
     elif fit.prepared.of_one:
-        made = made[names[0]]
-    sizes, seed = fit.sizes, int(rng.integers(2**31))
+        made = alphas[names[0]]
+    engine = NUTS if (fit.diagnostics["engine"] == NUTS).all() else IMPORTANCE
+    chains, long = fit.sizes["chain"], fit.sizes["draw"]
+    draws = long if most is None else min(-(-most // chains), long)
+    sampling = Sampling(draws=draws, tune=long, chains=chains, engine=engine)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", FlatWeightsWarning)
-        return fit_anew(
-            fit.synthesizer,  # type: ignore[arg-type]
-            confidential,
-            made,
-            random_seed=seed,
-            draws=sizes["draw"],
-            tune=sizes["draw"],
-            chains=sizes["chain"],
-            engine=NUTS if (fit.diagnostics["engine"] == NUTS).all() else AUTO,
-            survey=fit.survey,
-        )
+        return fit_sequence(prepared, made, sampling, int(rng.integers(2**31)))

@@ -35,16 +35,16 @@ _FEWER_ROUNDS = 10  # where the whole record can be drawn again
 class Drawing:
     """What draws datasets from the fits of a sequence's blocks, given one posterior draw of each. Confidential.
 
-    ``rows``: others than those of the data, for which values are drawn; None for the data's.
+    ``records``: the numbers of those for which values are drawn, each as often as wanted; None for all in turn.
     """
 
     prepared: PreparedSequence = field(repr=False)
     blocks: Mapping[str, BlockFit] = field(repr=False)
-    rows: pd.DataFrame | None = field(default=None, repr=False)
+    records: np.ndarray | None = field(default=None, repr=False)
 
-    def of_rows(self, frame: pd.DataFrame) -> "Drawing":
-        """The same for the rows of another frame, such as some records many times over."""
-        return replace(self, rows=frame)
+    def of_records(self, records: np.ndarray) -> "Drawing":
+        """The same for some records, by number, such as a few many times over."""
+        return replace(self, records=records)
 
     def released(self, thetas: Thetas, rng: np.random.Generator, precision: Precision = None) -> pd.DataFrame:
         """One synthetic dataset given parameters, rounded as it is released; none under a guarantee, whose datasets its ledger decides."""
@@ -54,10 +54,7 @@ class Drawing:
 
     def made(self, thetas: Thetas, rng: np.random.Generator, precision: Precision = None) -> pd.DataFrame:
         """The same of any fit: for the datasets that the ledger decides, and for those by which risk is measured, which do not leave."""
-        if self.rows is None:
-            frame, encoded = self.prepared.confidential.assign(), dict(self.prepared.encoded)
-        else:
-            frame, encoded = self.rows.assign(), self.prepared.encoded_at(self.rows)
+        frame, encoded = self._rows.assign(), dict(self._encoded)
         stuck, rows = list[np.ndarray](), None
         for _ in range(ROUNDS):
             for link in self.prepared.links:
@@ -73,6 +70,17 @@ class Drawing:
         )
 
     @cached_property
+    def _rows(self) -> pd.DataFrame:
+        confidential = self.prepared.confidential
+        return confidential if self.records is None else confidential.iloc[self.records].reset_index(drop=True)
+
+    @cached_property
+    def _encoded(self) -> dict[str, Distinct]:
+        """The numeric columns of the predictors of the rows, which are the same in every dataset."""
+        encoded = self.prepared.encoded
+        return encoded if self.records is None else {name: table.at(self.records) for name, table in encoded.items()}
+
+    @cached_property
     def outcomes(self) -> dict[str, Outcomes]:
         """What each variable can be."""
         return {link.variable: self._outcomes_of(link) for link in self.prepared.links}
@@ -82,7 +90,7 @@ class Drawing:
         others = [block.outcome for block in link.statuses if block.status is not None]
         others += [] if link.structure is None else [link.structure.value(column)]
         return Outcomes(
-            column if self.rows is None else self.rows[link.variable],
+            self._rows[link.variable],
             None if link.values is None else self.blocks[link.values.name].categories,
             [*others, link.constant],
         )
@@ -378,7 +386,7 @@ class Drawing:
     def at(self, block: Block, frame: pd.DataFrame, encoded: Mapping[str, Distinct], rows: np.ndarray, *, elsewhere: bool = False) -> Any:
         """A block's arrays for some rows of a frame, without its target; its own where no dataset changes them."""
         if not elsewhere and len(rows) == len(frame) and self.is_fixed(block):
-            if self.rows is None:
+            if self.records is None:
                 return self.blocks[block.name].prepared
             if block.name not in self._fixed:
                 self._fixed[block.name] = self._at(block, frame, encoded, rows)
