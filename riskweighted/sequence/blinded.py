@@ -107,7 +107,7 @@ class _HeardRecords:
 
         def heard(*arguments: object) -> np.ndarray:
             self.asked.questions.append(Question(self.theta, self.rows, name, deepcopy(arguments)))
-            self.asked.answers.append(np.array(answer := method(*arguments)))
-            return answer
+            self.asked.answers.append(np.array(method(*arguments)))
+            return self.asked.answers[-1].copy()
 
         return heard
