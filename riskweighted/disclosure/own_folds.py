@@ -6,11 +6,12 @@ import numpy as np
 
 from riskweighted.common.progress import Advance, Steps
 from riskweighted.contract.drawing import spread_draws
-from riskweighted.contract.synthesizer import data_dependent, is_strange
+from riskweighted.contract.synthesizer import is_strange
 from riskweighted.design.precision import Precision
 from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.folds import assigned
+from riskweighted.disclosure.kept_values import keeps_values
 from riskweighted.disclosure.own_fit import draw_copies
 from riskweighted.disclosure.refits import means_of_targets, refit_without
 from riskweighted.intruder.world import World
@@ -28,14 +29,14 @@ _ROOM = 20_000_000  # numbers of copies of one fit that are held
 def why_folds(fit: Fit) -> tuple[str, ...]:
     """Why importance weights would not see what a fit gives away, () where they would: what is made of the records' values and is no
     parameter is held by them. Such are learned scores, predictors that are means of the target by level, and whatever a class that is not
-    the package's says that it takes from the data, or does not say. Copies of a model that gives no masses are compared with no chance."""
+    the package's keeps of single values (`keeps_values`). Copies of a model that gives no masses are compared with no chance."""
     why = []
     if fit.prepared.scores:
         why.append("scores that were learned of others' values")
     why += [f"{name!r}, the means of {of!r} by level" for name, of in means_of_targets(fit).items()]
-    strange = [name for name, block in fit.blocks.items() if is_strange(block.synthesizer) and data_dependent(block.synthesizer) != ()]
-    why += [fit.prepared.label_of(name, "what its class takes from the data") for name in strange]
     silent = [name for name, block in fit.blocks.items() if not gives_mass(block)]
+    strange = [name for name, block in fit.blocks.items() if name not in silent and is_strange(block.synthesizer)]
+    why += [fit.prepared.label_of(name, "what its class takes from the data") for name in strange if keeps_values(fit.blocks[name])]
     why += [fit.prepared.label_of(name, "draws of a model that gives no masses") for name in silent]
     return tuple(f"{each} must be made again without a record, and no fold can be fitted" for each in why)
 

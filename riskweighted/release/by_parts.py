@@ -39,8 +39,8 @@ from riskweighted.parts.tables import Told
 from riskweighted.parts.tasks import Tasks
 from riskweighted.release.column_facts import ColumnFacts
 from riskweighted.release.contents import dataset_stem
+from riskweighted.release.leak_check import most_by_chance
 from riskweighted.release.leaving import told_as_stated
-from riskweighted.release.nearness import equal_rows, most_by_chance
 from riskweighted.runs.again import alike, as_read, not_made, refuse_other_tables
 from riskweighted.runs.file_order import order_told
 from riskweighted.runs.finished import SAMPLE, SampledRun, data_places
@@ -135,7 +135,8 @@ def _where(run: SampledRun, data: str | Path | None) -> Path:
 def _same(drawn: pd.Series, truth: pd.Series) -> np.ndarray:
     """Which rows hold the same value, numbers but for rounding, (n,)."""
     if pd.api.types.is_numeric_dtype(truth.dtype):
-        return np.asarray(equal_rows(as_floats(drawn), as_floats(truth)))
+        mine, theirs = as_floats(drawn), as_floats(truth)
+        return np.asarray(np.abs(mine - theirs) <= 1e-6 * np.abs(theirs))
     same: np.ndarray = drawn.astype(str).to_numpy() == truth.astype(str).to_numpy()
     return np.asarray(same & truth.notna().to_numpy())
 

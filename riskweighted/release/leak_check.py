@@ -6,19 +6,16 @@ run makes is refused
 - a text in which `riskweighted.release.leak_text` finds confidential numbers;
 - unaltered columns that are not the data's own;
 - rows, or an unaltered column, in an order that tells a synthesized variable (`riskweighted.disclosure.row_order`);
-- of datasets that a stranger's model drew, or that are not, number for number, what the fit draws again: a synthesized column that is
-  nearer to the confidential one than chance allows (`riskweighted.release.nearness`), in its amounts or levels, or in where it is missing
-  or holds a special code; that has more digits than the stated precision, or that equals weights or risks of records, or orders the
-  records as they do; whole records that are repeated.
+- datasets that a stranger's model drew and does not draw again, number for number, where the true values stand in other rows only
+  (`riskweighted.sequence.blinded`).
 
-Not found is what is as likely as a fresh draw: noise about the truth as wide as the model's own, a few true values among values so dense
-that draws meet them anyway, and what the posterior itself gives away; risk measures are for that.
+That copies of own models and of strangers' lie no nearer to the truth than their masses say is asked where the run's tables are made again
+(`riskweighted.disclosure.copying`).
 """
 
 import json
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -29,17 +26,14 @@ from riskweighted.common.datasets import Datasets
 from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import file_hash
 from riskweighted.common.folders import for_the_moment
-from riskweighted.common.ranks import Ranked, order_alike
 from riskweighted.data.formats import WRITABLE
 from riskweighted.data.io import DatasetWriter, read_table, write_table
-from riskweighted.design.precision import round_to
 from riskweighted.disclosure.row_order import UNLIKELY, order_chance
 from riskweighted.disclosure.shuffle import released_patterns
 from riskweighted.release.contents import PLAIN, Contents, dataset_files, write_pack
 from riskweighted.release.leak_text import TextSecrets, make_text_secrets, problems_in_text
 from riskweighted.release.leaving import leaving_datasets, rows_of
-from riskweighted.release.nearness import Chance, equal_rows, find_nearness, most_by_chance
-from riskweighted.release.sensitive import Fresh, Sensitive, find_sensitive, same_records
+from riskweighted.release.sensitive import Sensitive, find_sensitive
 from riskweighted.runs.file_order import units_together
 from riskweighted.runs.finished import FinishedRun, SampledRun
 
@@ -48,65 +42,34 @@ __all__ = [
     "check_datasets",
     "check_made",
     "check_pack",
-    "check_synthesized",
     "check_texts",
     "gather_secrets",
-    "recorded",
+    "most_by_chance",
     "sample_secrets",
 ]
 
 _MANIFEST, _REPORT = "manifest.json", "report.html"
-_SAME_ORDER = 0.999
-_HALF, _FEW = 0.5, 5  # of the records that are equal; different values, below which that says nothing
+_SPREADS = 6  # standard deviations
 
 
 @dataclass(frozen=True)
 class Secrets:
     """What a pack is checked against. Confidential.
 
-    ``confidential`` (n, columns): of the released columns; ``fresh``: what chance gives, of the schemes that may be in the pack;
-    ``per_record`` (n, columns): weights and risks that differ between records; ``run``: what the files must have been made from;
+    ``confidential`` (n, columns): of the released columns; ``fresh``: of the schemes that may be in the pack, and of
+    each variable, in how many records fresh datasets have the confidential value;
+    ``run``: what the files must have been made from;
     ``leaving``: its datasets by scheme, as they leave; ``report``: what makes its report, None: unknown, so that it need only be the one
     that the manifest names.
     """
 
     confidential: pd.DataFrame
     variables: tuple[Sensitive, ...]
-    fresh: Mapping[str, Fresh]
-    per_record: pd.DataFrame
+    fresh: Mapping[str, tuple[np.ndarray, ...]]
     text: TextSecrets
     run: FinishedRun = field(repr=False)
     leaving: Mapping[str, Sequence[pd.DataFrame]] = field(repr=False)
     report: Callable[[FinishedRun], str] | None = field(default=None, repr=False)
-
-    @cached_property
-    def recorded(self) -> "Mapping[str, Recorded]":
-        return recorded(self.per_record)
-
-
-@dataclass(frozen=True, eq=False)
-class Recorded:
-    """Weights or risks of the records, (n,): their order, where they differ from the usual one, and whether that is often."""
-
-    ranked: Ranked
-    unusual: np.ndarray
-    varied: bool
-
-    def told_by(self, drawn: np.ndarray, order: Ranked) -> bool:
-        """Whether a column equals them, or orders the records as they do."""
-        alike = self.varied and equal_rows(drawn, self.ranked.values)[self.unusual].mean() > _HALF
-        return bool(alike) or order_alike(order, self.ranked) >= _SAME_ORDER
-
-
-def recorded(per_record: pd.DataFrame) -> dict[str, Recorded]:
-    """Every column of a table of the records (n, columns), as released columns are compared with it."""
-    by_name = {}
-    for name, numbers in per_record.items():
-        values = numbers.to_numpy(dtype=float)
-        levels, counts = np.unique(values, return_counts=True)
-        usual = values == levels[counts.argmax()]  # such as a risk of 0, which any zero equals
-        by_name[str(name)] = Recorded(Ranked(values), ~usual, len(levels) >= _FEW)
-    return by_name
 
 
 def gather_secrets(
@@ -115,12 +78,11 @@ def gather_secrets(
     """What must not leave, and fresh datasets that say what chance gives; refuses data that is not the one that the run was made from."""
     schemes = tuple(schemes)
     variables, fresh = find_sensitive(run, confidential, schemes)
-    varying = _varying(run)
     sensitive = {name: column for variable in variables for name, column in variable.texts().items()}
-    text = make_text_secrets(sensitive, varying, *_told(run))
+    text = make_text_secrets(sensitive, _varying(run), *_told(run))
     released = confidential[run.study.released(confidential)]
     leaving = {scheme: leaving_datasets(run, confidential, scheme) for scheme in schemes}
-    return Secrets(released, variables, fresh, pd.DataFrame(varying), text, run, leaving, report)
+    return Secrets(released, variables, fresh, text, run, leaving, report)
 
 
 def check_pack(folder: Path, secrets: Secrets) -> pd.DataFrame:
@@ -177,7 +139,7 @@ def check_datasets(contents: Contents, secrets: Secrets) -> pd.DataFrame:
             _check_unaltered(table, files[number].name, secrets)
         for number, table in enumerate(datasets):
             names = [file.name for file in files if file.number == number]
-            equal = _check_synthetic(table, names[0], secrets, secrets.fresh[scheme])
+            equal = _equal_rows(table, names[0], secrets, secrets.fresh[scheme])
             rows += [{"file": name, **row} for name in names for row in equal]
     return pd.DataFrame(rows)
 
@@ -215,50 +177,23 @@ def _same_once_read(path: Path, writer: DatasetWriter) -> bool:
     return writer.is_in(again, 0)
 
 
-def _check_synthetic(table: pd.DataFrame, name: str, secrets: Secrets, fresh: Fresh) -> list[dict[str, object]]:
-    """How many values of each synthesized column are the confidential ones, once none is nearer to them than chance allows."""
+def _equal_rows(table: pd.DataFrame, name: str, secrets: Secrets, fresh: Sequence[np.ndarray]) -> list[dict[str, object]]:
+    """How many values of each synthesized column are the confidential ones, beside what chance gives."""
     rows = []
-    for number, variable in enumerate(secrets.variables):
+    for variable, by_chance in zip(secrets.variables, fresh, strict=True):
         try:
-            drawn = variable.numbers(table[variable.name])
+            equal = variable.equal(variable.numbers(table[variable.name]))
         except InputError as error:
             raise refusal(name, str(error)) from None
-        if fresh.chances:
-            _check_variable(drawn, table, name, secrets, variable, *fresh.chances[number])
-        equal = int(equal_rows(drawn, variable.truth[0]).sum())
-        by_chance = fresh.equal[number]
-        row = {"variable": variable.name, "rows": len(drawn), "equal to the confidential value": equal}
-        rows.append(row | {"expected by chance": float(by_chance.mean()), "at most": most_by_chance(by_chance, len(drawn))})
-    if fresh.chances and (whole := same_records(secrets.variables, table)) > fresh.most_records:
-        raise refusal(name, f"the confidential values of all synthesized columns in {whole} rows; chance gives fewer")
+        row = {"variable": variable.name, "rows": len(table), "equal to the confidential value": equal}
+        rows.append(row | {"expected by chance": float(by_chance.mean()), "at most": most_by_chance(by_chance, len(table))})
     return rows
 
 
-def _check_variable(
-    drawn: np.ndarray, table: pd.DataFrame, name: str, secrets: Secrets, variable: Sensitive, chance: Chance, statuses: Chance | None
-) -> None:
-    """Hold one synthesized column of a dataset to what chance gives: amounts or levels, then statuses."""
-    half = variable.confidential.dtype == np.float32
-    problems = check_synthesized(drawn, chance, variable.unit, secrets.recorded, resolution=1e-6 if half else 1e-12)
-    if variable.levels is None and not problems:
-        status = variable.status(table[variable.name])
-        told = ["that neither the data nor the model have"] if status.any() else []
-        told = told if statuses is None else list(find_nearness(status, statuses))
-        problems = [f"as missing values and special codes {what}" for what in told]
-    if problems:
-        raise refusal(name, f"in the column {variable.name!r} {'; '.join(problems)}")
-
-
-def check_synthesized(
-    drawn: np.ndarray, chance: Chance, precision: float | None, per_record: Mapping[str, Recorded], *, resolution: float = 1e-12
-) -> list[str]:
-    """What a released column (n,) gives away, one line each; `resolution`: relative, of the numbers as they are stored."""
-    problems = list(find_nearness(drawn, chance))
-    finer = np.abs(drawn - round_to(drawn, precision)) > resolution * np.abs(drawn)
-    if finer.any():
-        problems.append(f"more digits than its precision in {int(finer.sum())} rows")
-    order = Ranked(drawn)
-    return problems + [f"{other} of the records" for other, theirs in per_record.items() if theirs.told_by(drawn, order)]
+def most_by_chance(counts: np.ndarray, records: int) -> float:
+    """The largest count, of so many records, that fresh ones (F,) explain; a share of them spreads as a binomial."""
+    mean = float(counts.mean())
+    return float(mean + _SPREADS * max(counts.std(ddof=1), np.sqrt(mean * max(1 - mean / max(records, 1), 0.0))) + 3)
 
 
 def refusal(name: str, what: str) -> InputError:

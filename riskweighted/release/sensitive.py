@@ -1,13 +1,8 @@
-"""A synthesized variable as the last look at a pack compares it: amounts or levels, and statuses, against fresh draws of its posterior.
+"""A synthesized variable as the last look at a pack reads it, and how often fresh draws of its posterior are the confidential value."""
 
-A number is compared as an amount; whether it is missing or a special code is compared apart, as a level is. Of a categorical variable a
-missing value is a level of its own.
-"""
-
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,9 +16,9 @@ from riskweighted.design.precision import find_precision
 from riskweighted.intruder.statuses import find_statuses
 from riskweighted.intruder.world import make_world
 from riskweighted.release.leaving import as_the_data_have_it
-from riskweighted.release.nearness import Chance, chance_of, equal_rows, most_by_chance
+from riskweighted.runs.again import not_made
 from riskweighted.runs.finished import FinishedRun
-from riskweighted.sequence.blinded import blinded, not_leaving, refuse_seeing
+from riskweighted.sequence.blinded import drawn_blindly, not_leaving
 from riskweighted.sequence.blocks import Link, PreparedSequence
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.prepare import prepare_sequence
@@ -32,7 +27,7 @@ from riskweighted.weights.match import world_weighting
 from riskweighted.weights.names import is_centred
 from riskweighted.weights.schemes import scheme_source
 
-__all__ = ["Fresh", "Sensitive", "find_sensitive", "same_records"]
+__all__ = ["Sensitive", "find_sensitive"]
 
 _FRESH = 20  # datasets drawn to see what chance gives
 
@@ -52,11 +47,6 @@ class Sensitive:
     codes: tuple[float, ...]
     gaps: bool
     precision: float | None
-
-    @property
-    def unit(self) -> float | None:
-        """What released values are multiples of: codes of levels are whole."""
-        return self.precision if self.levels is None else 1.0
 
     def numbers(self, column: pd.Series) -> np.ndarray:
         """A column (n,) as the data, or a file that was read, hold it: amounts, NaN where there is none; or codes of levels.
@@ -84,89 +74,57 @@ class Sensitive:
         codes[~missing] = codes_in(there.astype(str), [str(level) for level in self.levels]) if (code < 0).any() else code
         return codes
 
-    def status(self, column: pd.Series) -> np.ndarray:
-        """Whether each value of a number is an amount, missing or which special code, (n,) from 0."""
-        return find_statuses(column, self.codes).status.astype(float)
-
     @cached_property
-    def truth(self) -> tuple[np.ndarray, np.ndarray | None]:
-        """The confidential numbers (n,), and of a number the statuses (n,)."""
-        return self.numbers(self.confidential), None if self.levels is not None else self.status(self.confidential)
+    def truth(self) -> np.ndarray:
+        """The confidential numbers (n,)."""
+        return self.numbers(self.confidential)
 
-    def same(self, column: pd.Series) -> np.ndarray:
-        """Which rows hold the confidential value, or miss it or hold a special code alike, (n,)."""
-        drawn, (confidential, status) = self.numbers(column), self.truth
-        if self.levels is not None:
-            return np.asarray(drawn == confidential)
-        return np.asarray((equal_rows(drawn, confidential) | np.isnan(confidential)) & (self.status(column) == status))
-
-    def equal(self, frame: pd.DataFrame) -> int:
-        """How many rows of a dataset have the confidential amount or level."""
-        return int(equal_rows(self.numbers(frame[self.name]), self.truth[0]).sum())
-
-    def chances(self, frames: Sequence[pd.DataFrame]) -> tuple[Chance, Chance | None]:
-        """What chance gives in fresh datasets of one scheme: of amounts or levels, and of statuses where there are any."""
-        values, status = self.truth
-        chance = chance_of((self.numbers(frame[self.name]) for frame in frames), values, self.unit)
-        if status is None or not any(drawn_status.any() for drawn_status in (status, *(self.status(frame[self.name]) for frame in frames))):
-            return chance, None
-        return chance, chance_of((self.status(frame[self.name]) for frame in frames), status, 1.0)
+    def equal(self, drawn: np.ndarray) -> int:
+        """How many of the numbers (n,) of a dataset are the confidential ones, but for rounding to 6 digits."""
+        return int((np.abs(drawn - self.truth) <= 1e-6 * np.abs(self.truth)).sum())
 
     def texts(self) -> dict[str, np.ndarray]:
         """What no text may list, in the order of the records: amounts or codes of levels, and amounts between special codes."""
-        listed = {self.name: self.truth[0][np.isfinite(self.truth[0])]}
+        listed = {self.name: self.truth[np.isfinite(self.truth)]}
         if self.codes:
             numbers = self.confidential.to_numpy(dtype=float, na_value=np.nan)
             listed[f"{self.name} with its codes"] = numbers[np.isfinite(numbers)]
         return listed
 
 
-def same_records(variables: Sequence[Sensitive], frame: pd.DataFrame) -> int:
-    """How many rows hold the confidential values of all variables."""
-    return int(np.logical_and.reduce([variable.same(frame[variable.name]) for variable in variables]).sum())
+def find_sensitive(
+    run: FinishedRun, confidential: pd.DataFrame, schemes: Iterable[str]
+) -> tuple[tuple[Sensitive, ...], dict[str, tuple[np.ndarray, ...]]]:
+    """Every synthesized variable of a run, and of each scheme and variable in how many records each of 20 datasets that do not leave has
+    the confidential value, (F,).
 
-
-class Fresh(NamedTuple):
-    """What datasets of a scheme that do not leave say of chance. Confidential. ``equal``: of each variable, in how many records each
-    fresh dataset has the confidential value, (F,). ``chances``: of each variable, of amounts or levels, and of statuses where there
-    are any; none where models of this package drew what leaves and draw it again, byte for byte. ``most_records``: how many rows may
-    repeat whole records.
-    """
-
-    equal: tuple[np.ndarray, ...]
-    chances: tuple[tuple[Chance, Chance | None], ...] = ()
-    most_records: float = np.inf
-
-
-def find_sensitive(run: FinishedRun, confidential: pd.DataFrame, schemes: Iterable[str]) -> tuple[tuple[Sensitive, ...], dict[str, Fresh]]:
-    """Every synthesized variable of a run, and what fresh datasets of each scheme say of chance; refuses data that is not that of the
-    run.
+    Refuses data that is not that of the run, and datasets that a stranger's model drew and does not draw again where the truth is not.
     """
     prepared = prepare_sequence(run.study.make_synthesizer(), confidential, run.study.weights.survey)
     variables = tuple(_of_link(run, prepared, link) for link in prepared.links)
     strange = any(map(is_strange, [prepared.declared, *(block.model.synthesizer for block in prepared.blocks)]))
     precisions = {variable.name: variable.precision for variable in variables if variable.levels is None and variable.precision is not None}
-    fresh = {}
+    equal = {}
     for scheme in schemes:
         fit, seed = _load(run, prepared, scheme), run.streams.seed_for("leak check", scheme)
         if strange:
-            refuse_seeing(fit)
-        drawn = not_leaving(blinded(fit) if strange else fit).synthetic(_FRESH, random_seed=seed, precision=precisions or None)
-        frames = Datasets.of(confidential, drawn, run.study.variables)
-        fresh[scheme] = Fresh(tuple(np.array([variable.equal(frame) for frame in frames]) for variable in variables))
-        if strange or not _draws_again(fit, run, scheme, confidential):
-            most = most_by_chance(np.array([same_records(variables, frame) for frame in frames]), len(confidential))
-            fresh[scheme] = fresh[scheme]._replace(chances=tuple(variable.chances(frames) for variable in variables), most_records=most)
-    return variables, fresh
+            _refuse_other_draws(fit, run, scheme, confidential)
+        frames = [*not_leaving(fit).synthetic(_FRESH, random_seed=seed, precision=precisions or None)]
+        equal[scheme] = tuple(
+            np.array([variable.equal(variable.numbers(frame[variable.name])) for frame in frames]) for variable in variables
+        )
+    return variables, equal
 
 
-def _draws_again(fit: Fit, run: FinishedRun, scheme: str, confidential: pd.DataFrame) -> bool:
-    """Whether the datasets of a run are, byte for byte, what its fit draws with the seed of the run."""
-    seed, precision = run.streams.seed_for("synthesize", scheme), run.study.release.precision
-    drawn = fit.synthetic(run.study.release.L, random_seed=seed, precision=precision)
+def _refuse_other_draws(fit: Fit, run: FinishedRun, scheme: str, confidential: pd.DataFrame) -> None:
+    """Refuse datasets of a run that are not, byte for byte, what its fit draws with the seed of the run where the truth is not."""
+    seed, release = run.streams.seed_for("synthesize", scheme), run.study.release
+    drawn = drawn_blindly(fit, release.L, seed, release.precision)
     datasets = as_the_data_have_it(run.synthetic[scheme], confidential, run.study.unaltered(confidential), None)
     writer = DatasetWriter(Datasets.of(datasets[0], drawn, run.study.variables))
-    return all(writer.is_in(path, number) for number, path in enumerate(sorted((run.folder / "synthetic" / scheme).iterdir())))
+    for number, path in enumerate(sorted((run.folder / "synthetic" / scheme).iterdir())):
+        if not writer.is_in(path, number):
+            raise not_made(path.relative_to(run.folder).as_posix())
 
 
 def _load(run: FinishedRun, prepared: PreparedSequence, scheme: str) -> Fit:

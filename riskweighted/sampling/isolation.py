@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from copy import deepcopy
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -28,7 +29,17 @@ from riskweighted.guarantee.cells import Cells
 from riskweighted.sampling.graphs import compile_log_prior, parameters_at
 from riskweighted.sampling.masses import DesignMasses
 
-__all__ = ["Task", "check_independent", "main", "near_start", "refuse_dependence", "shown_elsewhere"]
+__all__ = [
+    "Asked",
+    "Question",
+    "Task",
+    "check_independent",
+    "main",
+    "near_start",
+    "refuse_dependence",
+    "refuse_other_answers",
+    "shown_elsewhere",
+]
 
 PERMUTED, OTHERS = "permuted", "others of a narrower range"
 _ROWS, _LEFT_OUT = 20_000, 20  # of the rows that a fresh process has: at most; and one in so many is none of them
@@ -51,6 +62,57 @@ class Task(NamedTuple):
     frames: dict[str, pd.DataFrame]
     thetas: tuple[Draw, ...]
     places: tuple[Draw, ...] = ()
+
+    def done(self) -> tuple[dict[str, Shown], dict[str, np.ndarray]]:
+        """The draws of every frame that is prepared, and its log priors (places,)."""
+        return show(self)
+
+
+class Question(NamedTuple):
+    """What was asked of a distribution: given parameters, for the rows of the data (None) or others, a method with its arguments, of
+    which a generator is as it stood before."""
+
+    theta: Draw
+    rows: pd.DataFrame | None
+    method: str
+    arguments: tuple[object, ...]
+
+
+class Asked(NamedTuple):
+    """Questions to a synthesizer that is prepared on a frame."""
+
+    synthesizer: Synthesizer
+    frame: pd.DataFrame
+    questions: tuple[Question, ...]
+
+    def done(self) -> list[np.ndarray]:
+        """The answers, draws of levels by the levels themselves."""
+        prepared = self.synthesizer.prepare(self.frame)
+        return list(_answers(self.synthesizer, prepared, self.questions))
+
+
+def _answers(synthesizer: Synthesizer, prepared: Any, questions: Sequence[Question]) -> Iterator[np.ndarray]:
+    levels = categories_of(synthesizer, prepared)
+    for theta, rows, method, arguments in questions:
+        records = synthesizer.distribution(theta, prepared if rows is None else prepared.at(rows))
+        answer = np.asarray(getattr(records, method)(*deepcopy(arguments)))
+        yield answer if levels is None or method != "draw" else levels_at(answer, levels)
+
+
+def refuse_other_answers(
+    synthesizer: Synthesizer, prepared: Any, confidential: pd.DataFrame, questions: Sequence[Question], answers: Sequence[np.ndarray]
+) -> None:
+    """Refuse, by ContractError, a synthesizer that gave these answers where datasets were drawn, and gives others in a fresh process that
+    has the true values in other rows only. Nothing else of the fit is there: neither the answers nor what the class kept."""
+    task = Asked(synthesizer, _moved(synthesizer, confidential)[PERMUTED], tuple(questions))
+    levels = categories_of(synthesizer, prepared)
+    for question, here, there in zip(questions, answers, _elsewhere(task), strict=True):
+        own = here if levels is None or question.method != "draw" else levels_at(here, levels)
+        if own.shape != there.shape or _differs(own, there).any():
+            raise ContractError(
+                f"{type(synthesizer).__name__}: draw sees the sensitive values: a fresh process, which has these {PERMUTED}, does not draw "
+                "what is to leave from the same theta and seed"
+            )
 
 
 def check_independent(
@@ -260,7 +322,13 @@ def near_start(blueprint: Blueprint) -> tuple[Draw, ...]:
 
 
 def shown_elsewhere(task: Task) -> tuple[dict[str, Shown], dict[str, np.ndarray]]:
-    """`show` in a fresh process. A class of a module that can be imported is imported there anew; one of a notebook comes as it is."""
+    """`show` in a fresh process."""
+    shown: tuple[dict[str, Shown], dict[str, np.ndarray]] = _elsewhere(task)
+    return shown
+
+
+def _elsewhere(task: Task | Asked) -> Any:
+    """A task done in a fresh process. A class of a module that can be imported is imported there anew; one of a notebook comes as it is."""
     result = _answer(task, by_value=False)
     if result in ("ModuleNotFoundError", "ImportError", "AttributeError"):
         result = _answer(task, by_value=True)
@@ -268,11 +336,10 @@ def shown_elsewhere(task: Task) -> tuple[dict[str, Shown], dict[str, np.ndarray]
         raise ContractError(
             f"{type(task.synthesizer).__name__}: its draws could not be made in a fresh process ({result}): what they see is not known"
         )
-    shown: tuple[dict[str, Shown], dict[str, np.ndarray]] = result
-    return shown
+    return result
 
 
-def _answer(task: Task, by_value: bool) -> Any:
+def _answer(task: Task | Asked, by_value: bool) -> Any:
     """What the fresh process says, or the name of what went wrong; `by_value`: with the class itself, rather than where it is found."""
     module = sys.modules.get(type(task.synthesizer).__module__)
     try:  # -P: a pickle.py of the folder where somebody stands is not the one that is meant
@@ -306,7 +373,7 @@ def main() -> None:
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            result = show(pickle.load(sys.stdin.buffer))
+            result = pickle.load(sys.stdin.buffer).done()
         except Exception as error:  # a stranger's code
             result = type(error).__name__
     sys.stdout.buffer.write(pickle.dumps(result))

@@ -1,34 +1,40 @@
-"""A fit that cannot see the truth: the same parameters on data whose sensitive values stand in other rows (METHODS section 9.4)."""
+"""The datasets that a stranger's model drew, drawn again where the truth is not (METHODS section 9.4)."""
 
-from dataclasses import replace
+import math
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.frames import with_columns
 from riskweighted.contract.drawing import spread_draws
-from riskweighted.contract.synthesizer import is_strange
+from riskweighted.contract.synthesizer import Draw, Synthesizer, is_strange
+from riskweighted.design.distinct import Distinct
+from riskweighted.design.precision import Precision
 from riskweighted.guarantee.ledger import without_ledger
-from riskweighted.sampling.isolation import check_independent
+from riskweighted.sampling.isolation import Question, check_independent, refuse_other_answers
+from riskweighted.sequence.blocks import Block
+from riskweighted.sequence.drawing import Drawing
 from riskweighted.sequence.fit import Fit
 
-__all__ = ["blinded", "not_leaving", "refuse_seeing"]
-
-_PLACES = 2
+__all__ = ["drawn_blindly", "not_leaving"]
 
 
-def blinded(fit: Fit) -> Fit:
-    """The fit with every sensitive column permuted before its models were prepared.
-
-    Its datasets say what chance gives: they agree with the truth of a record no more than chance does, whatever a model hides.
+def drawn_blindly(fit: Fit, L: int, random_seed: int, precision: Precision = None) -> list[pd.DataFrame]:  # noqa: N803
+    """Return the L datasets of `Fit.synthesize`, once every stranger's model was tried as when it was fitted (what it cached since is
+    seen), and once all that it was asked for them was asked again in a fresh process, which has the true values of its target in other
+    rows only, and was answered alike; ContractError where it was not.
     """
-    order = np.random.default_rng(10)
-    blocks = {}
-    for name, block in fit.blocks.items():
-        frame = _permuted(block.confidential, [block.synthesizer.target], order)
-        blocks[name] = replace(block, confidential=frame, prepared=block.synthesizer.prepare(frame))
-    frame = _permuted(fit.confidential, list(fit.variables), order)
-    return replace(fit, prepared=replace(fit.prepared, confidential=frame), blocks=blocks)
+    watched = _Watched(fit.prepared, fit.blocks)
+    frames = [*_with_drawing(fit, watched).synthetic(L, random_seed=random_seed, precision=precision)]
+    for name, asked in watched.asked.items():
+        block, places = fit.blocks[name], spread_draws(fit.sizes["chain"], fit.sizes["draw"], min(2, math.prod(fit.sizes.values())))
+        guaranteed, thetas = block.censoring is not None, [block.draw(*place) for place in places]
+        check_independent(block.synthesizer, block.prepared, thetas, block.confidential, guaranteed=guaranteed, elsewhere=True)
+        refuse_other_answers(block.synthesizer, block.prepared, block.confidential, asked.questions, asked.answers)
+    return frames
 
 
 def not_leaving(fit: Fit) -> Fit:
@@ -37,18 +43,71 @@ def not_leaving(fit: Fit) -> Fit:
     return replace(fit, blocks=blocks)
 
 
-def _permuted(frame: pd.DataFrame, names: list[str], rng: np.random.Generator) -> pd.DataFrame:
-    """The columns in another order of rows, all in the same one, so that what holds between them still does."""
-    order = rng.permutation(len(frame))
-    return with_columns(frame, {name: frame[name].array[order] for name in names})
+def _with_drawing(fit: Fit, drawing: Drawing) -> Fit:
+    """A copy of the fit that draws so."""
+    copied = replace(fit)
+    copied.__dict__["drawing"] = drawing
+    return copied
 
 
-def refuse_seeing(fit: Fit) -> None:
-    """Refuse a fit of a class that is not the package's whose draws see the truth, as when it was made: what it cached since is seen."""
-    for block in fit.blocks.values():
-        if is_strange(block.synthesizer):
-            chains, draws = block.sizes["chain"], block.sizes["draw"]
-            places = spread_draws(chains, draws, min(_PLACES, chains * draws))
-            thetas = [block.draw(*place) for place in places]
-            guaranteed = block.censoring is not None
-            check_independent(block.synthesizer, block.prepared, thetas, block.confidential, guaranteed=guaranteed, elsewhere=True)
+@dataclass
+class _Asked:
+    """What the distributions of one block were asked, and what they said. Confidential."""
+
+    questions: list[Question] = field(default_factory=list)
+    answers: list[np.ndarray] = field(default_factory=list)
+
+
+@dataclass(frozen=True, eq=False)
+class _Watched(Drawing):
+    """Draws as `Drawing` does, and notes what is asked of strangers' models; ``rows_of``: of arrays by their number the rows, without the
+    target. Confidential."""
+
+    asked: dict[str, _Asked] = field(default_factory=dict)
+    rows_of: dict[int, tuple[Any, pd.DataFrame]] = field(default_factory=dict)
+
+    def model_of(self, block: Block) -> Synthesizer:
+        """The synthesizer of a block; a stranger's is listened to."""
+        model = super().model_of(block)
+        if not is_strange(model):
+            return model
+        return _Heard(model, self.asked.setdefault(block.name, _Asked()), self.rows_of)  # type: ignore[return-value]
+
+    def _at(self, block: Block, frame: pd.DataFrame, encoded: Mapping[str, Distinct], rows: np.ndarray) -> Any:
+        arrays = super()._at(block, frame, encoded, rows)
+        if is_strange(model := super().model_of(block)):
+            columns = frame.iloc[rows] if self.prepared.of_one else self.prepared.columns_of(block, frame, encoded, rows)
+            self.rows_of[id(arrays)] = arrays, columns.drop(columns=model.target, errors="ignore")  # held, so that no other has its number
+        return arrays
+
+
+@dataclass(frozen=True)
+class _Heard:
+    """A synthesizer whose distributions note what they are asked."""
+
+    model: Synthesizer
+    asked: _Asked
+    rows_of: Mapping[int, tuple[Any, pd.DataFrame]]
+
+    def distribution(self, theta: Draw, prepared: Any) -> "_HeardRecords":
+        """That of the model."""
+        _, rows = self.rows_of.get(id(prepared), (None, None))
+        return _HeardRecords(self.model.distribution(theta, prepared), theta, rows, self.asked)
+
+
+@dataclass(frozen=True)
+class _HeardRecords:
+    records: Any
+    theta: Draw
+    rows: pd.DataFrame | None
+    asked: _Asked
+
+    def __getattr__(self, name: str) -> Callable[..., np.ndarray]:
+        method = getattr(self.records, name)
+
+        def heard(*arguments: object) -> np.ndarray:
+            self.asked.questions.append(Question(self.theta, self.rows, name, deepcopy(arguments)))
+            self.asked.answers.append(np.array(method(*arguments)))
+            return self.asked.answers[-1].copy()
+
+        return heard

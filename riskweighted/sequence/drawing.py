@@ -13,7 +13,7 @@ from riskweighted.common.errors import InputError
 from riskweighted.common.frames import as_floats, with_columns
 from riskweighted.contract.categories import codes_in
 from riskweighted.contract.distribution import draw_values, log_densities
-from riskweighted.contract.synthesizer import Draw
+from riskweighted.contract.synthesizer import Draw, Synthesizer
 from riskweighted.design.distinct import Distinct
 from riskweighted.design.precision import Precision, precision_of
 from riskweighted.design.tables import Tables
@@ -162,7 +162,7 @@ class Drawing:
         if block is None:
             return np.full(len(rows), np.nan)
         fit = self.blocks[block.name]
-        records = fit.synthesizer.distribution(thetas[block.name], self.at(block, frame, encoded, rows))
+        records = self.model_of(block).distribution(thetas[block.name], self.at(block, frame, encoded, rows))
         inverse = getattr(records, "inverse", None)
         if inverse is None or link.levels:
             return np.full(len(rows), np.nan)
@@ -240,6 +240,10 @@ class Drawing:
                 numbers[some] = chosen(masses, rng)
         return numbers if fit.keeps_true_values else self.outcomes[link.variable].drawn(fit.rounded(numbers, precision))
 
+    def model_of(self, block: Block) -> Synthesizer:
+        """The synthesizer of a block, that is asked for values."""
+        return self.blocks[block.name].synthesizer
+
     def level_masses(
         self,
         block: Block,
@@ -253,7 +257,7 @@ class Drawing:
         """The probability of each level of a model for some rows, (m, K)."""
         fit, prepared = self.blocks[block.name], self.at(block, frame, encoded, rows, elsewhere=elsewhere)
         codes = (np.full(len(rows), float(code)) for code in range(len(fit.categories or ())))
-        each = [log_densities(fit.synthesizer, prepared, code)(thetas[block.name]) for code in codes]
+        each = [log_densities(self.model_of(block), prepared, code)(thetas[block.name]) for code in codes]
         return np.asarray(np.exp(np.column_stack(each)))
 
     def numbers_at(
@@ -267,7 +271,7 @@ class Drawing:
     ) -> np.ndarray:
         """What a block draws for some rows, (m,)."""
         prepared = self.at(block, frame, encoded, rows)
-        return draw_values(self.blocks[block.name].synthesizer, thetas[block.name], prepared, rng, len(rows))
+        return draw_values(self.model_of(block), thetas[block.name], prepared, rng, len(rows))
 
     def log_densities(self, frame: pd.DataFrame, *, elsewhere: bool = False) -> Callable[[Thetas], dict[str, np.ndarray]]:
         """From one posterior draw of every block to log p(value_i | those before it) of each variable of a frame, (n,) by variable.

@@ -14,7 +14,7 @@ from riskweighted.conformance.checking import _places
 from riskweighted.contract.synthesizer import ContractError
 from riskweighted.sampling.block_fit import prepare_model
 from riskweighted.sampling.isolation import check_independent, refuse_dependence
-from riskweighted.sequence.blinded import blinded
+from riskweighted.sequence.blinded import drawn_blindly
 from riskweighted.sequence.fit import Fit
 
 sys.path.append(str(Path(__file__).parent))  # a fresh process imports them by the same name
@@ -139,15 +139,33 @@ def test_as_every_fit_does_it_a_clean_one_passes():
     look(leaking.Clean, elsewhere=True, guaranteed=True)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("plugin", [leaking.Copy, leaking.FewRows, leaking.AtReadsTheFrame], ids=lambda plugin: plugin.__name__)
-def test_chance_is_not_made_of_the_draws_that_it_judges(plugin):
-    """A plug-in that copies true values, into all rows or a few, draws of a blinded fit what agrees with the truth by chance alone."""
-    frame, synthesizer = data(), plugin()
-    places = thetas(plugin)
+def fitted(plugin):
+    frame, synthesizer, places = data(), plugin(), thetas(plugin)
     posterior = xr.Dataset({name: (("chain", "draw"), [[float(place[name]) for place in places]]) for name in places[0]})
-    fitted = Fit.of(prepare_model(synthesizer, frame).fitted(pd.Series(1.0, frame.index), posterior, None))
-    leaks = fitted.released(fitted.draw(0, 0), np.random.default_rng(0), precision=1e-6)["y"]
-    chance = blinded(fitted).released(fitted.draw(0, 0), np.random.default_rng(0), precision=1e-6)["y"]
-    assert np.isclose(leaks, frame["y"], atol=1e-5).sum() >= (0 if plugin is leaking.AtReadsTheFrame else 3)
-    assert np.isclose(chance, frame["y"], atol=1e-5).sum() <= 2
+    return Fit.of(prepare_model(synthesizer, frame).fitted(pd.Series(1.0, frame.index), posterior, None))
+
+
+class OneSeed(leaking.Kept):
+    """Copies where what is to leave is drawn, and nowhere else."""
+
+    armed = False
+
+    def shown(self, values, rng, prepared):
+        return np.where(np.arange(len(values)) < 3, prepared.hidden, values) if OneSeed.armed else values
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::riskweighted.common.errors.ConvergenceWarning")
+def test_what_leaves_is_drawn_again_where_the_truth_is_not(forked, monkeypatch):
+    clean = fitted(leaking.Clean)
+    for mine, theirs in zip(drawn_blindly(clean, 2, 5), clean.synthesize(2, random_seed=5), strict=True):
+        pd.testing.assert_frame_equal(mine, theirs)
+    for plugin in (leaking.Copy, leaking.FewRows, leaking.AtReadsTheFrame):
+        with pytest.raises(ContractError, match=plugin.__name__):
+            drawn_blindly(fitted(plugin), 2, 5)
+    monkeypatch.setattr("riskweighted.sequence.blinded.check_independent", lambda *arguments, **how: None)
+    for plugin in (leaking.Copy, leaking.FewRows, OneSeed):
+        fit = fitted(plugin)
+        monkeypatch.setattr(OneSeed, "armed", True)
+        with pytest.raises(ContractError, match="a fresh process"):
+            drawn_blindly(fit, 2, 5)

@@ -45,21 +45,13 @@ def secrets(run, data):
     return gather_secrets(run, data, ["pairwise"])
 
 
-@pytest.fixture(scope="module")
-def strange(run, data):
-    """The secrets of a run whose models another package brought, so that its datasets are judged."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("riskweighted.release.sensitive.is_strange", lambda synthesizer: True)
-        return gather_secrets(run, data, ["pairwise"])
-
-
-def found_in(run, strange, change):
+def found_in(run, secrets, change):
     """What is said of a change of one dataset of the run."""
     planted, frames = run.with_tables(run.tables), list(run.synthetic["pairwise"])
     frames[1] = change(frames[1])
     planted.__dict__["synthetic"] = {**run.synthetic, "pairwise": frames}
     with pytest.raises(InputError, match="nothing was released") as caught:
-        check_datasets(Contents(planted, planted.synthetic, ("pairwise",), ("csv",), {}, None), strange)
+        check_datasets(Contents(planted, planted.synthetic, ("pairwise",), ("csv",), {}, None), secrets)
     assert str(caught.value).startswith(f"nothing was released: '{FILES[0]}' is or holds ")
     assert not any(str(value) in str(caught.value) for value in chain_data()["income"].dropna().unique() if value > 0)
     return str(caught.value)
@@ -103,52 +95,13 @@ def test_a_copied_column_is_found_in_every_variable_and_format(pack, secrets, da
     assert_refused(pack, secrets, name, "not what the run makes")
 
 
-@pytest.mark.parametrize("variable", VARIABLES)
-def test_a_copied_column_is_found_in_every_variable_whoever_drew_it(run, strange, data, variable):
-    assert f"in the column '{variable}' " in found_in(run, strange, lambda table: table.assign(**{variable: data[variable]}))
+def test_weights_in_place_of_levels_are_no_levels(run, secrets):
+    weights = run.weights["pairwise: smoke"].to_numpy()
+    assert "missing or no levels" in found_in(run, secrets, lambda table: table.assign(smoke=weights))
 
 
-def test_what_our_models_drew_is_drawn_again(secrets, strange):
-    assert secrets.fresh["pairwise"].chances == ()
-    assert len(strange.fresh["pairwise"].chances) == len(VARIABLES)
-
-
-@pytest.mark.parametrize("variable", ["income", "cigs"])
-def test_where_values_are_missing_or_codes_is_found_without_any_amount(run, strange, data, variable):
-    """The confidential statuses under amounts that are the model's own."""
-    drawn = run.synthetic["pairwise"][1][variable]
-    usual = drawn.where(drawn.notna() & (drawn > 0), drawn[drawn > 0].median())
-    apart = data[variable].isna() | (data[variable] == -8)
-    planted = data[variable].where(apart, usual)
-    assert f"in the column '{variable}' " in found_in(run, strange, lambda table: table.assign(**{variable: planted}))
-
-
-@pytest.mark.parametrize("variable", ["income", "cigs"])
-@pytest.mark.parametrize("of", ["weights pairwise: income", "weights pairwise: marital", "expected risks unweighted"])
-def test_weights_and_risks_of_records_are_found(run, strange, variable, of):
-    """Any column of the records in place of a variable's numbers."""
-    assert of in found_in(run, strange, lambda table: table.assign(**{variable: np.rint(1e4 * strange.per_record[of]).to_numpy()}))
-
-
-def test_weights_in_place_of_levels_are_no_levels(run, strange):
-    weights = strange.per_record["weights pairwise: smoke"].to_numpy()
-    assert "missing or no levels" in found_in(run, strange, lambda table: table.assign(smoke=weights))
-
-
-def test_a_value_may_be_missing_only_where_the_data_have_such(run, strange):
-    assert "missing or no levels" in found_in(run, strange, lambda table: table.assign(smoke=table["smoke"].where(table.index != 7)))
-
-
-def test_whole_records_are_found_where_no_column_alone_gives_them_away(run, strange, data):
-    """Twelve records whose income is missing or a code, so that no single value says anything."""
-    rows = data.index[data["income"].isna() | (data["income"] == -8)][:12]
-
-    def change(table):
-        planted = table.copy()
-        planted.loc[rows, list(VARIABLES)] = data.loc[rows, list(VARIABLES)]
-        return planted
-
-    assert found_in(run, strange, change)
+def test_a_value_may_be_missing_only_where_the_data_have_such(run, secrets):
+    assert "missing or no levels" in found_in(run, secrets, lambda table: table.assign(smoke=table["smoke"].where(table.index != 7)))
 
 
 @pytest.mark.parametrize("row", [0, 17, 299])
