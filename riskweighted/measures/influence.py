@@ -173,19 +173,20 @@ _P_EFF = _sum(
     symbol="p_eff",
     main=90,
 )
-_ATTRIBUTABLE = _estimate(
+_attributable = partial(_estimate, unbounded=False)  # of probabilities
+_ATTRIBUTABLE = _attributable(
     "attributable-mean",
     "attributable ball probability",
     "mean over records of the probability that their synthetic value lies in their ball, less the same without the record: importance "
     "weights of {draws} posterior draws",
 )
-_TOP = _estimate(
+_TOP = _attributable(
     "attributable-top",
     "attributable ball probability of the top 1 %",
     "the same, mean over the records of the largest 1 % of values; importance weights of {draws} posterior draws",
     share=0.01,
 )
-ATTRIBUTABLE_ISOLATED = _estimate(
+ATTRIBUTABLE_ISOLATED = _attributable(
     "attributable-isolated",
     "attributable ball probability of isolated records",
     f"the same, mean over the {ISOLATED_RECORDS}; importance weights of {{draws}} posterior draws",
@@ -197,6 +198,7 @@ _ATTRIBUTABLE_LARGEST = _extreme(
     "attributable-largest",
     "largest attributable ball probability",
     "the same, largest over records; importance weights of {draws} posterior draws",
+    unbounded=False,
 )
 _UNRELIABLE = _influence(
     "attributable-unreliable",

@@ -230,7 +230,7 @@ class View:
         if measure.kind == "count":
             return min(1, by_digits(numbers, 3))
         places = by_digits(numbers) if self.internal or not digits else by_digits(numbers, digits)
-        if measure.unbounded and measure.kind in _INFLUENCE:  # information and what is attributable are small where weights do their work
+        if measure.unbounded and measure.kind in _INFLUENCE:  # information is small where weights do their work
             return places
         if measure.kind not in ("estimate", "coefficient") or statistic.variable is None:
             return min(SHARE, places)

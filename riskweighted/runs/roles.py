@@ -33,7 +33,6 @@ _MOST_COLUMNS, _RECORDS_PER_COLUMN = 40, 20  # of the model matrix
 _MOST_MISSING = 0.5  # of a predictor
 _FEW_CELLS = 0.1  # of a column of numbers, that hold none
 _GROUPS = 10
-_TWINS = 0.999  # rank correlation of two predictors
 
 
 def likely_target(columns: Sequence[Column], left_out: Mapping[str, str]) -> tuple[str, ...]:
@@ -127,32 +126,42 @@ def patterns_of(data: pd.DataFrame, known: Sequence[str]) -> tuple[int, int]:
 def predictors_of(
     data: pd.DataFrame, columns: Sequence[Column], targets: Sequence[str], known: Sequence[str], recodes: Collection[tuple[str, str]] = ()
 ) -> tuple[tuple[str, ...], dict[str, str]]:
-    """What is known, then what tells most of the targets, as long as the records can carry the columns of the model matrix.
+    """What is known, then the column of few levels that tells most of the targets, which may leave with them; no other.
 
-    `recodes`: pairs of a column and one that follows from it. Of these, and of columns that are a combination of others, the one that tells
-    less is left out: the second result says by name of what they are.
+    The datasets would tell of a predictor that does not leave, it costs parameters, and nobody can analyse the release by it. `recodes`:
+    pairs of a column and one that follows from it. Of these, and of columns that are a combination of others, the one that tells less is
+    left out: the second result says by name of what they are.
     """
     answers = [_grouped(data[name]) for name in targets]
-    told = {column.name: sum(_told(_grouped(data[column.name]), answer) for answer in answers) for column in columns}
-    ordered = sorted(columns, key=lambda column: (column.name not in known, -told[column.name]))
-    most = most_columns(len(data))
-    useful = [column.name for column in columns if _suits(column) and (column.name in known or told[column.name] > 0)]
+    told = {column.name: sum(_told(_grouped(data[column.name]), answer) for answer in answers) for column in columns if _suits(column)}
+    ordered = sorted(
+        (column for column in columns if column.name in known or _may_leave(data, column, known) and told[column.name] > 0),
+        key=lambda column: (column.name not in known, -told[column.name]),
+    )
+    names, most = [column.name for column in ordered], most_columns(len(data))
     predictors, told_by, design = list[Column](), dict[str, str](), np.empty((len(data), 0))
     for column in ordered:
-        width = column.width
-        tells = column.name in known or told[column.name] > 0
-        if _suits(column) and tells and width <= most and not _twin(data, column, predictors):
-            finer = [name for name in useful if (name, column.name) in recodes and not any((other, name) in recodes for other in useful)]
-            own = _in_design(data[column.name], column)
-            adds = independent(np.column_stack([design, own]))[design.shape[1] :]
-            if finer or not adds[0 : 1 if column.is_number and not column.enters_as_levels else None].any():
-                told_by[column.name] = finer[0] if finer else "other predictors"
-            elif adds.all() or len(targets) > 1 or not column.fills_formula:  # a chain leaves out single columns of the matrix
-                predictors.append(column)
-                design, most = np.column_stack([design, own]), most - width
-            else:
-                told_by[column.name] = "other predictors, in part"
+        if any(predictor.name not in known for predictor in predictors):
+            break
+        if column.width > most:
+            continue
+        finer = [name for name in names if (name, column.name) in recodes and not any((other, name) in recodes for other in names)]
+        own = _in_design(data[column.name], column)
+        adds = independent(np.column_stack([design, own]))[design.shape[1] :]
+        if finer or not adds[0 : 1 if column.is_number and not column.enters_as_levels else None].any():
+            told_by[column.name] = finer[0] if finer else "other predictors"
+        elif adds.all() or len(targets) > 1 or not column.fills_formula:  # a chain leaves out single columns of the matrix
+            predictors.append(column)
+            design, most = np.column_stack([design, own]), most - column.width
+        else:
+            told_by[column.name] = "other predictors, in part"
     return tuple(column.name for column in predictors), told_by
+
+
+def _may_leave(data: pd.DataFrame, column: Column, known: Sequence[str]) -> bool:
+    """Whether a column that nobody is taken to know may leave unaltered: complete, of few levels, and few records alone by it."""
+    few = column.use == LEVELS and column.fills_formula and _suits(column)
+    return few and patterns_of(data, [*known, column.name])[1] <= _MOST_ALONE * len(data)
 
 
 def _suits(column: Column) -> bool:
@@ -191,11 +200,3 @@ def _told(codes: np.ndarray, answer: np.ndarray) -> float:
         information = float(np.nansum(shares * np.log(shares / expected)))
     by_chance: float = (table.shape[0] - 1) * (table.shape[1] - 1) / len(codes)
     return information - by_chance
-
-
-def _twin(data: pd.DataFrame, column: Column, predictors: Sequence[Column]) -> bool:
-    """Whether a number is in the same order as one that predicts already."""
-    if not column.is_number:
-        return False
-    values = as_floats(data[column.name])
-    return any(other.is_number and order_alike(values, as_floats(data[other.name])) >= _TWINS for other in predictors)

@@ -116,9 +116,8 @@ class Suggestion:
 
     @property
     def released(self) -> tuple[str, ...]:
-        """One predictor of few levels that nobody is taken to know, so that an analysis can be run on the release."""
-        others = (self.column(name) for name in self.predictors if name not in self.known)
-        return tuple(column.name for column in others if column.use == LEVELS and column.fills_formula)[:1]
+        """What predicts without being known, and so leaves unaltered: an analysis of the release can have it."""
+        return tuple(name for name in self.predictors if name not in self.known)
 
 
 def suggest(data: pd.DataFrame, columns: Sequence[Column], targets: Sequence[str] = ()) -> Suggestion:
@@ -160,8 +159,7 @@ def _recodes(data: pd.DataFrame, columns: Sequence[Column]) -> set[tuple[str, st
 
 def _with_rules(suggestion: Suggestion, data: pd.DataFrame) -> Suggestion:
     """With the rules that hold between the variables, and between them and what predicts them or leaves unaltered."""
-    beside = [*suggestion.predictors, *suggestion.known, *suggestion.released]
-    names = [*dict.fromkeys(beside), *suggestion.targets]
+    names = [*dict.fromkeys([*suggestion.predictors, *suggestion.known]), *suggestion.targets]
     codes = {name: codes for name in names if (codes := suggestion.column(name).codes)}
     found = find_structure(data, names[-MOST_COLUMNS:], codes=codes)
     nearly = (rule for rule in found.findings if rule.exceptions and {*rule.columns} & {*suggestion.targets})

@@ -276,8 +276,8 @@ class Drawing:
     def log_densities(self, frame: pd.DataFrame, *, elsewhere: bool = False) -> Callable[[Thetas], dict[str, np.ndarray]]:
         """From one posterior draw of every block to log p(value_i | those before it) of each variable of a frame, (n,) by variable.
 
-        -inf where a structural rule, or what implications and sums decide, gives another value. Other rules, which draws are cut to, play
-        no part: no density knows their share.
+        -inf where a structural rule, or what implications and sums decide, gives another value, which no model is asked of. Other rules,
+        which draws are cut to, play no part: no density knows their share.
         `elsewhere`: whether the frame's rows and predictors are others than those of the data.
         """
         prepared, given, asked = self.prepared, {}, []
@@ -289,7 +289,10 @@ class Drawing:
             for block, rows, values in self._reached(link, frame):
                 if block is None:
                     impossible[rows] |= ~_same(values, self.outcomes[link.variable].number(link.constant))
-                elif len(rows):
+                    continue
+                if impossible[rows].any():
+                    rows, values = rows[~impossible[rows]], values[~impossible[rows]]
+                if len(rows):
                     synthesizer, arrays = self.blocks[block.name].synthesizer, self.at(block, frame, encoded, rows, elsewhere=elsewhere)
                     terms = log_densities(synthesizer, arrays, values)
                     asked.append(
