@@ -40,7 +40,7 @@ _ENDS = 5  # amounts at each end
 _LEVEL = 0.0005  # of each test of each of two ways of looking: the datasets as they leave have twice that
 _MANY, _FACTOR = 10_000, 1.02  # expected copies, from which on a share beyond them counts too
 _DRAWS = 400
-_ROOM = 2_000_000  # copies that are looked at
+_ROOM = 800_000  # copies that are looked at, beside those that leave
 _CALLS, _FEW = 2_000, 20  # of masses of other records' values; datasets in which they are asked in any case
 _CELLS = 100  # of a pattern, in which copies of any of its records are counted
 _MOST_LEVELS = 20  # that are scored
@@ -198,19 +198,19 @@ class _Owner(NamedTuple):
 class _Unions:
     """The masses and counts of unions of intervals, each for the records of a pattern, several patterns at once.
 
-    ``layers``: of every record a set and, for it, which unions it is a part of, each (n,), from 1 (0: none); sets of one union are
+    ``layers``: of every record a set; those whose set is a part of unions; and of which ones, each from 1 (0: none). Sets of one union are
     disjoint. ``owners`` (U,); ``rows`` (U,): of the patterns concerned. Confidential.
     """
 
-    layers: list[tuple[Sets, list[np.ndarray]]] = field(repr=False)
+    layers: list[tuple[Sets, np.ndarray, np.ndarray]] = field(repr=False)
     owners: tuple["_Owner", ...]
     rows: np.ndarray = field(repr=False)
 
     def look(self, law: Law, copies: np.ndarray) -> np.ndarray:
         """Copies found, and expected, of every union, (2, U)."""
         total = np.zeros((2, len(self.owners) + 1))
-        for sets, owners in self.layers:
-            both = law.space.hold(sets, copies), law.mass(sets)
+        for sets, concerned, owners in self.layers:
+            both = law.space.hold(sets, copies)[concerned], law.mass(sets)[concerned]
             for owner in owners:
                 for place, values in enumerate(both):
                     total[place] += np.bincount(owner, values, len(self.owners) + 1)
@@ -303,7 +303,9 @@ class _Variable:
             for pattern, ((low, high), numbers) in here.items():
                 first[pattern], last[pattern] = low, high
                 which[: len(numbers), pattern] = np.array(numbers) + 1
-            layers.append((self.space.sets(first[self.patterns], last[self.patterns], True), list(which[:, self.patterns])))
+            concerned = np.flatnonzero(which.max(axis=0)[self.patterns])
+            sets = self.space.sets(first[self.patterns], last[self.patterns], True)
+            layers.append((sets, concerned, which[:, self.patterns[concerned]]))
         rows = np.zeros(len(owners))
         for pattern, number in held:
             rows[number] += sizes[pattern]
