@@ -81,7 +81,7 @@ def made_again(fit: rw.Fit, world: World, records: int = RECORDS, packs: int = P
 
     chosen, sides = rng.choice(len(of_row), records, replace=False).tolist(), np.empty((3, records, 7))
     for number, record in enumerate(chosen):
-        alone = refit_without(fit, world, np.array([record]), None, rng)
+        alone = refit_without(fit, world, np.array([record]), None, rng, 2 * packs * L)
         values = draw_copies(alone, coding, rng, copies=packs * L, values_alone=True).values
         shuffled = values[:, :, rng.permutation(values.shape[2])]
         one = np.split(shuffled, values.shape[2] // L, axis=2)
