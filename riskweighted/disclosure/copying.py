@@ -172,8 +172,10 @@ def copy_tests(
 
 
 def _broken(table: pd.DataFrame, strange: Mapping[str, str]) -> Iterator[Broken]:
-    """Of each variable the test that tells most, and how many others do; `strange`: by variable the class of another package, to mend."""
-    refused = table[table["verdict"] == "refuse"].sort_values("p", kind="stable")
+    """Of each variable the test that tells most, of what leaves where it does, and how many others tell; `strange`: by variable the class
+    of another package that draws it, which is what to mend.
+    """
+    refused = table[table["verdict"] == "refuse"].sort_values(["datasets", "p"], kind="stable")  # "as they leave" before "other draws"
     for name, rows in refused.groupby("variable", sort=False):
         row, others = rows.iloc[0], len(rows) - 1
         figures = "" if np.isnan(row["found"]) else f", {row['found']:.0f} where {row['expected']:.3g} are expected"
