@@ -12,7 +12,7 @@ import typer
 from riskweighted.commands.terminal import loading, reporter, say, show, show_json
 from riskweighted.common.atomic import write_file
 from riskweighted.common.errors import InputError, listing
-from riskweighted.common.text import as_argument, plain, shortened
+from riskweighted.common.text import as_argument, plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from riskweighted.runs.finished import FinishedRun
     from riskweighted.runs.study import Study
 
-_MOST = 2  # pieces of advice that are shown, with their lines of 80 columns eight in all
-_WIDTH = 80
+_MOST = 2  # pieces of advice that are shown
 
 
 def advise(
@@ -35,7 +34,7 @@ def advise(
         Path | None,
         typer.Option("--confidential", metavar="FILE", help="The run's data, if neither the run nor the study file leads there."),
     ] = None,
-    full: Annotated[bool, typer.Option("--full", help="All advice, uncut.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="All advice.")] = False,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="With --apply: the new file. Default: STUDY-advised.toml.")
     ] = None,
@@ -165,10 +164,8 @@ def _lines(advice: "Sequence[Advice]", run: Path, written: Path | None, *, full:
         yield "Nothing to mend: no scheme fails, and no column or radius looks wrong."
         return
     shown = advice if full else advice[:_MOST]
-    reason, change = (1, 2) if len(shown) > 1 else (2, 2)  # lines
     for each in shown:
-        texts = plain(f"Why: {each.reason}"), plain(f" Do: {each.what}")
-        yield from texts if full else (shortened(text, lines * _WIDTH) for text, lines in zip(texts, (reason, change), strict=True))
+        yield from (plain(f"Why: {each.reason}"), plain(f" Do: {each.what}"))
     if len(advice) > len(shown):
         yield f"{len(advice) - len(shown)} more: --full"
     if written is not None:

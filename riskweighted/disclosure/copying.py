@@ -7,7 +7,7 @@ would release.
 """
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,6 +21,7 @@ from scipy.stats import binom, chi2, norm, rankdata
 
 from riskweighted.common.errors import InputError, SingletonWarning
 from riskweighted.contract.drawing import spread_draws
+from riskweighted.contract.synthesizer import is_strange
 from riskweighted.design.precision import Precision
 from riskweighted.disclosure.policy import COPIES, Broken
 from riskweighted.intruder.world import World
@@ -110,7 +111,13 @@ class CopyTests:
         """What they come to."""
         rows = [*self._leaving.judged("as they leave", 2 * _LEVEL), *self._others.judged("other draws", _LEVEL)]
         table = pd.DataFrame(rows, columns=COLUMNS)
-        return Copies(tuple(_broken(table)), self.untold | _untold(table), table)
+        strange = {
+            name: type(block.synthesizer).__name__
+            for name in table["variable"].unique()
+            for block in _blocks(self._fit, name)
+            if is_strange(block.synthesizer)
+        }
+        return Copies(tuple(_broken(table, strange)), self.untold | _untold(table), table)
 
 
 def _blocks(fit: Fit, variable: str) -> list[BlockFit]:
@@ -165,13 +172,19 @@ def copy_tests(
     return tests.found()
 
 
-def _broken(table: pd.DataFrame) -> Iterator[Broken]:
-    for _, row in table[table["verdict"] == "refuse"].iterrows():
+def _broken(table: pd.DataFrame, strange: Mapping[str, str]) -> Iterator[Broken]:
+    """Of each variable the test that tells most, of what leaves where it does, and how many others tell; `strange`: by variable the class
+    of another package that draws it, which is what to mend.
+    """
+    refused = table[table["verdict"] == "refuse"].sort_values(["datasets", "p"], kind="stable")  # "as they leave" before "other draws"
+    for name, rows in refused.groupby("variable", sort=False):
+        row, others = rows.iloc[0], len(rows) - 1
         figures = "" if np.isnan(row["found"]) else f", {row['found']:.0f} where {row['expected']:.3g} are expected"
         near = "" if np.isnan(row["radius"]) else f" within {row['radius']:g} of the radius"
-        yield Broken(
-            COPIES, f"copies of {row['variable']!r} tell the true values, {row['test']}, {row['of']}{near} ({row['datasets']}){figures}"
-        )
+        more = f", and {others} more test{'s'[: others > 1]}" if others else ""
+        text = f"copies of {name!r} tell the true values, {row['test']}, {row['of']}{near} ({row['datasets']}){figures}{more}"
+        made = strange.get(str(name))
+        yield Broken(COPIES, text, cure=f"the class {made}: its draws of {name!r} must hold no true value" if made else "")
 
 
 def _untold(table: pd.DataFrame) -> dict[str, str]:

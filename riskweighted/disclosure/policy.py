@@ -137,11 +137,12 @@ class DisclosureVerdict(NamedTuple):
 
 
 class Broken(NamedTuple):
-    """What a release breaks: ``rule``, a key of `_OUTSIDE`; ``text``, with figures, for the inside."""
+    """What a release breaks: ``rule``, a key of `_OUTSIDE`; ``text``, with figures, for the inside; ``cure``, if not that of the rule."""
 
     rule: str
     text: str
     warning: bool = False
+    cure: str = ""
 
 
 class Concerned(NamedTuple):
@@ -167,7 +168,7 @@ def judge(table: pd.DataFrame, settings: DisclosureSettings | None = None) -> Di
     left = [one for one, said in zip(left, words, strict=True) if said == word]
     said = dict.fromkeys(_said(one.rule, settings) for one in left)
     outside = (*said, *dict.fromkeys(_accepted(one.rule, settings) for one in taken))
-    cures = dict.fromkeys(_CURES[one.rule] for one in left if word in (REFUSE, NOT_JUDGED, NOT_SHOWN))
+    cures = dict.fromkeys(one.cure or _CURES[one.rule] for one in left if word in (REFUSE, NOT_JUDGED, NOT_SHOWN))
     if cures and (fewer := table.attrs.get("fewer")):
         cures = {f"fewer datasets: L = {fewer} would pass": None} | cures
     return DisclosureVerdict(

@@ -135,7 +135,7 @@ def predictors_of(
     answers = [_grouped(data[name]) for name in targets]
     told = {column.name: sum(_told(_grouped(data[column.name]), answer) for answer in answers) for column in columns if _suits(column)}
     ordered = sorted(
-        (column for column in columns if column.name in known or _may_leave(data, column, known) and told[column.name] > 0),
+        (column for column in columns if column.name in known or (_may_leave(data, column, known) and told[column.name] > 0)),
         key=lambda column: (column.name not in known, -told[column.name]),
     )
     names, most = [column.name for column in ordered], most_columns(len(data))

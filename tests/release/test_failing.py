@@ -9,12 +9,32 @@ from command_line import riskweighted
 from finished_run import ENTROPY, SETTINGS, confidential_data, copied_run, finished_run
 
 from riskweighted.common.errors import InputError
+from riskweighted.evaluation.verdicts import WARN, of_disclosure
 from riskweighted.release.pack import release_run
 from riskweighted.runs.plan import plan_study
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study
 
 LIMIT = {"thresholds": {"expected-mean-risk": 0.0001}}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("accepted", [True, False])
+def test_the_sign_off_sheet_holds_why_the_board_accepts_what_is_not_shown(tmp_path, accepted):
+    """A limit of nothing, below which no finite number of packs shows D to be."""
+    confidential_data().to_csv(tmp_path / "data.csv", index=False)
+    accept = dict.fromkeys(("mean", "isolated", "not_shown"), "seen by the board in May")
+    limits = {"mean": 0, "isolated": 0} | ({"accept": accept} if accepted else {})
+    study = SETTINGS | {"weights": {"schemes": ["unweighted"]}, "release": SETTINGS.get("release", {}) | {"disclosure": limits}}
+    run = run_study(make_study(study, tmp_path), tmp_path / "results", entropy=ENTROPY)
+    if not accepted:
+        with pytest.raises(InputError, match=r"disclosure\] accept"):
+            release_run(tmp_path / "results", tmp_path / "pack")
+        return
+    release_run(tmp_path / "results", tmp_path / "pack")
+    sheet = (tmp_path / "pack" / "sign_off.md").read_text()
+    assert "accepted: seen by the board in May" in sheet
+    assert {verdict.verdict for verdict in run.verdicts if of_disclosure(verdict)} == {WARN}
 
 
 @pytest.mark.slow

@@ -193,8 +193,10 @@ def test_nothing_that_can_be_synthesized_is_refused_with_the_reasons():
 
 def test_what_predicts_leaves():
     own = np.random.default_rng(2)
-    data = pd.DataFrame({name: own.integers(0, levels, 1500) for name, levels in {"sex": 2, "region": 4, "club": 2, "tool": 3, "year": 40}.items()})
-    data["income"] = np.round(np.exp(7 + data["sex"] / 2 + data["tool"] / 2 + data["year"] / 40 + own.normal(0, 0.2, 1500)), 2)
+    data = pd.DataFrame(
+        {name: own.integers(0, levels, 1500) for name, levels in {"sex": 2, "region": 4, "club": 2, "tool": 3, "year": 40}.items()}
+    )
+    data["income"] = np.round(np.exp(7 + data["sex"] / 5 + data["tool"] / 4 + data["year"] / 80 + own.normal(0, 0.5, 1500)), 2)
     suggestion = suggest(data, look_at(data), ("income",))
     assert set(suggestion.predictors) == {*suggestion.known, *suggestion.released}
     assert suggestion.released == ("tool",)

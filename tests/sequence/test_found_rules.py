@@ -97,6 +97,15 @@ def test_the_density_knows_what_is_decided(data, fitted):
     assert np.isneginf(fitted.drawing.log_densities(changed)(fitted.thetas(0, 0))["cigarettes"][no]).all()
 
 
+def test_what_a_rule_rules_out_is_asked_of_no_model(data, fitted):
+    gaps = np.flatnonzero(data["wage"].isna() & (data["work"] == "job"))
+    changed = data.copy()
+    changed.iloc[gaps, changed.columns.get_loc("wage")] = 100.0  # then help is not missing, and no model of amounts knows a missing one
+    found = fitted.drawing.log_densities(changed, elsewhere=True)(fitted.thetas(0, 0))["help"]
+    assert np.isneginf(found[gaps]).all()
+    assert np.isfinite(np.delete(found, gaps)).all()
+
+
 @pytest.mark.quick
 def test_outcomes_that_are_left_by_hand():
     column = pd.Series([0.0, -9.0, np.nan, 7.0], name="b")

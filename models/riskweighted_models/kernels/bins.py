@@ -300,13 +300,13 @@ def _tail(rows, place, k, edges, w):  # type: ignore[no-untyped-def]
 
     There F(h) is exp(s(h)), or 1 - F(h) is exp(-s(h)): the mass is that of the nearer edge times 1 - exp(-d), d being the rise of s.
     """
-    lower = rows[place - _ROW + _AT] if k > 0 else -np.inf
-    upper = rows[place + _AT] if k < edges else np.inf
-    above = lower > -upper  # the upper tail
+    lower = rows[place - _ROW + _AT] if k > 0 else 0.0  # the end bins have one edge; infinity is no number to a fast kernel
+    upper = rows[place + _AT] if k < edges else 0.0
+    above = k == edges or (k > 0 and lower > -upper)  # the upper tail
     near, far = (lower, upper) if above else (upper, lower)
     slope = _score_slope(near)
     log_mass, further, rest = -abs(_score(near)), 0.0, 0.0
-    if np.isfinite(far):
+    if 0 < k < edges:
         rise = _score_rise(lower, upper, upper - lower)
         log_mass += np.log(-np.expm1(-rise))
         further = 1.0 / np.expm1(rise)
