@@ -74,6 +74,13 @@ def test_a_learned_part_that_tells_gives_no_more_away_than_folds_do(eager, data,
     assert np.isnan(of_all(table)["copy_D"])  # of single copies weights alone would tell
 
 
+def test_records_that_are_drawn_again_keep_the_scores_of_their_own_fold(data):
+    fit, every = fitted(data), np.arange(N)
+    theta = fit.thetas(0, 0)
+    whole, again = (of.made(theta, np.random.default_rng(1)) for of in (fit.drawing, fit.drawing.of_records(every)))
+    assert again["income"].tolist() == whole["income"].tolist()
+
+
 def test_a_fold_is_left_out_with_the_weights_that_the_others_have_alone(data):
     world, gone = make_world(data, SCENARIO), np.arange(0, N, 5)
     fit = fitted(data, rw.scheme_weights("marginal", data, SCENARIO))
