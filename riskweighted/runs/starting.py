@@ -267,9 +267,9 @@ def _why_model(suggestion: Suggestion, column: Column) -> str:
 
 def _why_predictors(suggestion: Suggestion) -> str:
     if not suggestion.predictors:
-        return "no column of the file tells anything of it"
+        return "no column that may leave tells anything of it"
     apart = "; ".join(f"{plain(name)} is left out: it follows from {plain(of)}" for name, of in suggestion.told_by.items())
-    return "what is known, then what tells most" + (f"; {apart}" if apart else "")
+    return "what leaves: what is known, then what tells most" + (f"; {apart}" if apart else "")
 
 
 def _bounds(suggestion: Suggestion, column: Column) -> list[str]:
