@@ -257,10 +257,11 @@ def baseline_names() -> list[str]:
 
 
 def is_strange(synthesizer: object) -> bool:
-    """Whether another package than this one brought a synthesizer or a chain."""
+    """Whether another package than this one brought a synthesizer or a chain, or a class of such."""
     points = (point for group in (GROUP, CHAINS) for point in entry_points(group=group))
     packages = {point.module.partition(".")[0] for point in points if point.dist is not None and point.dist.name == "riskweighted"}
-    made, module = type(synthesizer), sys.modules.get(type(synthesizer).__module__)
+    made = synthesizer if isinstance(synthesizer, type) else type(synthesizer)
+    module = sys.modules.get(made.__module__)
     where_it_says = getattr(module, made.__qualname__.partition(".")[0], None)  # a class may say of itself that it is from anywhere
     return made.__module__.partition(".")[0] not in packages or ("." not in made.__qualname__ and where_it_says is not made)
 

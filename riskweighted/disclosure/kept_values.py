@@ -7,6 +7,7 @@ import numpy as np
 from riskweighted.contract.categories import categories_of
 from riskweighted.contract.distribution import interval_masses
 from riskweighted.contract.drawing import spread_draws
+from riskweighted.contract.synthesizer import is_strange
 from riskweighted.sampling.block_fit import BlockFit
 
 __all__ = ["keeps_values"]
@@ -24,9 +25,11 @@ def keeps_values(fit: BlockFit, rng: np.random.Generator | None = None) -> bool:
 
     A location, a scale, knots and bounds that are made of many records move everybody's chances alike; an atom, a spike or a kernel at a
     record's value moves that record's. The change of a chance p to q of an interval about a value is p log(p / q) - p + q, the information
-    that as many Poisson counts give. True where this cannot be tried.
+    that as many Poisson counts give. True where this cannot be tried, unless the class takes from the data what one of the package's does.
     """
     synthesizer, n = fit.synthesizer, len(fit.confidential)
+    if _takes_what_ours_takes(synthesizer):
+        return False
     fold_of = (np.random.default_rng(5) if rng is None else rng).permutation(n) % _FOLDS
     counts = None if fit.counts is None else fit.counts.to_numpy()
     try:
@@ -45,6 +48,14 @@ def keeps_values(fit: BlockFit, rng: np.random.Generator | None = None) -> bool:
         return True
     largest, mean = (np.array([of[:, :, 0].max(axis=1), of[:, :, 1].mean(axis=1)]) for of in (own, others))
     return bool((largest > _TIMES * mean + _LEAST).any())
+
+
+def _takes_what_ours_takes(synthesizer: Any) -> bool:
+    """Whether a stranger's class prepares data, and draws of them, by the methods of one of the package's that it extends."""
+    made, methods = type(synthesizer), ("prepare", "distribution")
+    ours = [base for base in made.__mro__[1:] if all(hasattr(base, name) for name in methods) and not is_strange(base)]
+    own = any(name in getattr(synthesizer, "__dict__", {}) for name in methods)
+    return not own and any(all(getattr(made, name) is getattr(base, name) for name in methods) for base in ours)
 
 
 def _chances(fit: BlockFit, prepared: Any) -> np.ndarray:

@@ -18,6 +18,7 @@ from riskweighted.sampling.settings import IMPORTANCE
 __all__ = ["carries_values", "starting_text"]
 
 _MOST_NEARLY = 10  # rules that a few records break, which are named
+_DATASETS = {600: 5, 1_000: 10}  # of files of fewer records; 20 of others
 _WIDTH = 108  # from which on a remark stands above its line
 
 
@@ -299,7 +300,14 @@ def _weights(suggestion: Suggestion) -> list[str]:
 
 def _release(suggestion: Suggestion) -> list[str]:
     why = "leave unaltered, besides the known ones: others do not leave" if suggestion.released else "unaltered columns that leave, too"
-    return ["[release]", *_set("L", 20, "synthetic datasets for each scheme"), *_set("columns", list(suggestion.released), why)]
+    records = suggestion.columns[0].records
+    datasets = next((few for below, few in _DATASETS.items() if records < below), 20)
+    few = "" if datasets == 20 else ": few, since together those of a small file tell more of each record"
+    return [
+        "[release]",
+        *_set("L", datasets, f"synthetic datasets for each scheme{few}"),
+        *_set("columns", list(suggestion.released), why),
+    ]
 
 
 def _evaluation(suggestion: Suggestion) -> list[str]:

@@ -11,7 +11,7 @@ from handmade import given_fit
 from scipy.stats import norm
 
 import riskweighted as rw
-from riskweighted.disclosure.kept_values import keeps_values
+from riskweighted.disclosure.kept_values import _takes_what_ours_takes, keeps_values
 from riskweighted.disclosure.own_folds import why_folds
 from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sequence.fit import Fit
@@ -110,3 +110,17 @@ def test_what_cannot_be_prepared_without_records_is_asked_of_folds():
             return super().prepare(data)
 
     assert keeps_values(fitted(Whole("nothing"), 100, 1))
+
+
+def test_a_class_that_extends_one_of_ours_holds_what_that_holds():
+    transformation = rw.load_synthesizer("transformation")
+
+    class Mine(transformation):
+        """Draws as the package's."""
+
+    class Other(transformation):
+        def distribution(self, theta, prepared, wanted=None):
+            return super().distribution(theta, prepared, wanted)
+
+    assert _takes_what_ours_takes(Mine("y ~ x", support=(0, 10)))
+    assert not _takes_what_ours_takes(Other("y ~ x", support=(0, 10)))
