@@ -181,10 +181,9 @@ def test_a_code_of_a_number_that_predicts_in_a_chain_is_no_amount(tmp_path):
     hours = np.round(INCOME / 1000) + rng.integers(1, 40, N)
     table = PEOPLE.assign(income=np.where(GAP, -9, INCOME), hours=np.where(np.arange(N) % 9 == 0, 999, hours).astype(int))
     table.to_csv(tmp_path / "a.csv", index=False)
-    study, *_ = looked_at(tmp_path / "a.csv")
-    assert "hours" in study["synthesizer"]["predictors"]
-    assert study["synthesizer"]["variables"]["hours"] == {"codes": [999, "found"]}
-    chain = build_chain("sequential", ["income"], {key: value for key, value in study["synthesizer"].items() if key != "name"})
+    study, *_ = looked_at(tmp_path / "a.csv", "--synthesize", "hours", "--synthesize", "income")
+    assert study["synthesizer"]["variables"]["hours"]["codes"] == [999, "found"]
+    chain = build_chain("sequential", ["hours", "income"], {key: value for key, value in study["synthesizer"].items() if key != "name"})
     recipe = prepare_sequence(chain, table).recipes["hours"]
     assert recipe.indicated == (999.0,)
     assert recipe.mean == pytest.approx(hours[np.arange(N) % 9 != 0].mean())
