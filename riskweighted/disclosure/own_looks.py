@@ -252,10 +252,10 @@ class _Looks:
             reach = student.isf(_LEVEL / large.sum(), max(len(self.packs.apart) - 1, 1))
             lower = np.where(large, figures.D - reach * figures.se, -np.inf)
             upper = figures.D + _SURE * figures.se + figures.bound
-            unshown = large & ((limit < figures.D) | (upper > 2 * limit))
-            by_bound = unshown & (limit >= figures.D) & (upper - figures.bound <= 2 * limit)
+            unshown = large & (upper > 2 * limit)
+            by_bound = unshown & (upper - figures.bound <= 2 * limit)
             told = {"of": of, "release": release, "variables": variables, "groups": int(large.sum()), "unshown": int(unshown.sum())}
-            told["by_bound"] = int(by_bound.sum())
+            told |= {"by_bound": int(by_bound.sum()), "above": int((large & (limit < figures.D) & ~unshown).sum())}
             if release == self.setting.releases[0]:
                 self.in_doubt |= unshown[codes]
             self.setting.worst.append(told | {"lower": float(lower.max()), "D": float(figures.D[lower.argmax()])})

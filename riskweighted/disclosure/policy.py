@@ -46,6 +46,7 @@ _OUTSIDE = {  # what a broken rule comes to, by its limit alone: figures and nam
     "warn_mean": "mean disclosure beyond inference is above {:g}",
     "warn_isolated": "disclosure of isolated records is above {:g}",
     "warn_largest": "the largest disclosure of a person is above {:g}",
+    "warn_group": "disclosure of a group of records is estimated above its limit, and shown to be at most twice that",
     "copied": "values of persons stand in the datasets that do not stand there without these persons",
     "warn_copied": "values of persons seem to stand in the datasets that do not stand there without these persons",
     NOT_JUDGED_RULE: "what the datasets give away is not judged",
@@ -79,7 +80,7 @@ class DisclosureSettings:
     ``group``) of a group lies above. Of datasets of other tools refused is too where the share of records whose own value is among their
     copies exceeds the same without them by ``own_value``, or records named less those named in reverse are more than ``named`` and more
     than ``named_share`` of those named. Warned of is mean D above ``warn_mean``, of isolated records above ``warn_isolated``, of a person
-    above ``warn_largest``.
+    above ``warn_largest``, of a group above ``group`` by less than its error.
 
     ``accept``: a rule by name and the reason why the board lets it be broken, which stands on the sign-off sheet; a limit that is not
     the default needs one as well; ``copies``, ``not_shown`` and ``not_judged`` may be accepted so. D of files that do not leave,
@@ -230,8 +231,11 @@ def _broken(table: pd.DataFrame, settings: DisclosureSettings) -> Iterator[Broke
             text = f"D of a {worst['of']} is {worst['D']:.3f}, above {settings.group:g} beyond chance ({worst['release']})"
             yield Broken("group", text)
         elif worst.get("unshown", 0) and worst["release"] == leaves:
-            text = f"D of {worst['unshown']} of {worst['groups']} groups by {worst['of']} is not shown to be at most {settings.group:g}"
+            text = f"D of {worst['unshown']} of {worst['groups']} groups by {worst['of']} is not shown to be at most {2 * settings.group:g}"
             yield Broken(_UNSHOWN, text)
+        elif worst.get("above", 0) and worst["release"] == leaves:
+            text = f"D of {worst['above']} of {worst['groups']} groups by {worst['of']} is above {settings.group:g}, by less than its error"
+            yield Broken("warn_group", text, warning=True)
 
 
 def _of_mean(row: Mapping[str, Any], rule: str, of: str, settings: DisclosureSettings, leaves: str) -> Iterator[Broken]:

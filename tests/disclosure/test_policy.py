@@ -106,7 +106,13 @@ def test_what_else_is_broken_is_worse_than_not_judged():
 def test_groups_are_refused_by_their_lower_limit_and_else_must_be_shown_small():
     table = pd.DataFrame([CLEAN])
     of = {"of": "released pattern", "release": "shuffled", "D": 0.06, "groups": 9, "lower": 0.01, "variables": "income"}
-    for changes, expected in (({"unshown": 0}, "pass"), ({"unshown": 2}, "not shown"), ({"unshown": 2, "lower": 0.07}, "refuse")):
+    cases = {
+        "pass": {"unshown": 0},
+        "warn": {"unshown": 0, "above": 1},
+        "not shown": {"unshown": 2},
+        "refuse": {"unshown": 2, "lower": 0.07},
+    }
+    for expected, changes in cases.items():
         table.attrs = {"worst_groups": (of | changes,)}
         assert judge(table).verdict == expected
     table.attrs = {"worst_groups": (of | {"unshown": 2, "release": "aligned"},)}
