@@ -19,8 +19,9 @@ __all__ = ["findings_within_patterns"]
 _SCREENED, _LOOKED_AT = 1_500, 5_000  # records
 _BEST = 2  # groupings of either kind that are looked at on more records
 _MOST_PAIRED = 12  # columns of few levels whose pairs are groupings
-_FEWEST_VALUES = 8  # of a column that has an order
+_FEWEST_VALUES = 3  # of a column that has an order
 _SMALLEST = 3  # records of a group
+_LARGEST_UNIT, _MOST_UNITS = 60, 6  # records of a unit on average; columns of units
 _ROOM = 20  # changes, or steps in rank, that an order which knows nothing has beyond the least
 _BANDS, _ORDER = 0.8, 0.9  # of that room
 _RECOVERED = 0.75, 0.6  # of the records, and of what the base misses, that the neighbours in one column may not tell
@@ -189,23 +190,39 @@ def findings_within_patterns(
     """What each column tells within groups of records that agree in others: none, the known ones, all of few levels, each, each two.
 
     `told`: columns that are refused by themselves, which are no longer looked at. Groupings are screened on 1,500 records; the best two by
-    bands and by order, and the known pattern, are judged on at most 5,000.
+    bands and by order, and the known pattern, are judged on at most 5,000. Units, such as firms and households, are judged on whole ones.
     """
     several = rng.permutation(len(amounts.y))[:_LOOKED_AT]
     samples = []
     for rows in (several, several[:_SCREENED]):
         samples.append(_Sample(amounts.among(rows), columns.among(rows), rng))
     looked_at, screened = samples if len(several) > _SCREENED else (samples[0], samples[0])
-    known = [name for name in known if name in columns.codes]
+    known, units = [name for name in known if name in columns.codes], dict(_of_units(amounts, columns, rng))
     for name in looked_at.columns.codes:
         if name not in told and name in screened.columns.codes:
             found = [_judged(looked_at, name, names, known) for names in _promising(screened, name, known)]
+            of_units = ((unit, sample) for unit, sample in units.items() if unit != name and name in sample.columns.codes)
+            found += [_judged(sample, name, frozenset({unit}), known) for unit, sample in of_units]
             best = min((finding for finding in found if finding is not None), key=_place, default=None)
             if best is not None:
                 yield best
     for name in looked_at.columns.codes:
         if name not in told:
             yield from _two_parts(looked_at, name)
+
+
+def _of_units(amounts: Amounts, columns: Columns, rng: np.random.Generator) -> Iterator[tuple[str, _Sample]]:
+    """Columns of many levels of several records each, such as firms, with whole ones of them: a fifth of the records of a firm of three
+    tell nothing of it."""
+    n = len(amounts.y)
+    many = [name for name, count in columns.counts.items() if max(MOST_LEVELS, n / _LARGEST_UNIT) < count <= n / _SMALLEST]
+    for name in sorted(many, key=lambda name: -columns.counts[name])[:_MOST_UNITS]:
+        order = rng.permutation(columns.counts[name])[columns.codes[name]]
+        rows = np.argsort(order, kind="stable")
+        rows = np.sort(rows[: int(np.searchsorted(order[rows], order[rows[min(_LOOKED_AT, n) - 1]], "right"))])
+        sample = _Sample(amounts.among(rows), columns.among(rows), rng)
+        if name in sample.columns.codes:
+            yield name, sample
 
 
 _PLACES = {EXACT: 0, RECOVERED: 1, ORDER: 2, COARSENING: 3}

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -218,7 +219,8 @@ def _by_own_folds(
         values = [draw_copies(fit, Coding(world), rng, asked.precision, copies=copies, values_alone=True).values]
         return _by_folds(Setting(world, asked, rng), values, untold=untold, held=held)
     of_row, (using, *without) = own_folds(fit, world, weighting, asked.unit, copies, rng, progress, asked.precision)
-    return _by_folds(Setting(world, asked, rng, of_row), using, list(zip(*without, strict=True)), held=held)
+    setting, out = Setting(world, asked, rng, of_row), list(zip(*without, strict=True))
+    return _by_folds(setting, using, out, held=held, **_stands_out(setting, using[0], out[0], of_row))
 
 
 def attribution_of_folds(
@@ -240,9 +242,15 @@ def attribution_of_folds(
     if folds is None or untold:
         return _by_folds(setting, given, untold=untold)
     out = [[coding_numbers(coding, pack) for pack in made] for made in folds.made]
+    return in_words(_by_folds(setting, given, out, **_stands_out(setting, given[0], out[0], folds.of_row)), len(out), asked.settings)
+
+
+def _stands_out(setting: Setting, released: np.ndarray, out: Sequence[np.ndarray], of_row: np.ndarray) -> dict[str, Any]:
+    """What one release (V, n, L) breaks of the tests of persons and groups against those of its folds, and the records concerned."""
+    coding = Coding(setting.world)
     groups = setting.records(coding, np.ones(len(setting.patterns), dtype=bool)).groups
-    broken, standing_out = fold_tests(coding, given[0], out[0], folds.of_row, setting.patterns, groups, asked.settings)
-    return in_words(_by_folds(setting, given, out, broken=broken, standing_out=standing_out), len(out), asked.settings)
+    broken, standing_out = fold_tests(coding, released, out, of_row, setting.patterns, groups, setting.asked.settings)
+    return {"broken": broken, "standing_out": standing_out}
 
 
 def _by_folds(

@@ -1,10 +1,11 @@
 """Whether persons' values stand in a release of any tool that do not stand in what the tool makes without these persons.
 
 Of a person and a share rho of the reach of its true value, k is the number of the L released files in which some row of the person's
-released pattern holds an amount so near, and m the same of the L files that were made without the person's fold. It does not matter
-whether rows were shuffled. Were nothing used of the person but what the others tell as well, k and m would be alike: four tests ask that
-of everybody, of the ends of the file person by person, of groups, and of single files. An honest tool that is trained once gives L files
-of one fit, whose error all persons share: it is taken from the fits of the folds, each of the persons whom it was trained on.
+released pattern holds an amount so near, and m the same of the L files that were made without the person's fold; the very values at the
+ends of the file are looked for in any row. It does not matter whether rows were shuffled. Were nothing used of the person but what the
+others tell as well, k and m would be alike: four tests ask that of everybody, of the ends of the file person by person, of groups, and
+of single files. An honest tool that is trained once gives L files of one fit, whose error all persons share: it is taken from the fits of
+the folds, each of the persons whom it was trained on.
 
 Amounts only: of levels, and of missing values and codes, that some row of a pattern holds them is no copy.
 """
@@ -113,8 +114,9 @@ def fold_tests(
         amounts = np.flatnonzero(coding.is_amount(coding.truth[v]) & (coding.truth[v] != 0))
         if len(amounts):
             by_share = _by_share(coding, v, amounts, released, folds, of_row, patterns)
+            (anywhere,) = _by_share(coding, v, amounts, released, folds, of_row, np.zeros_like(patterns), _SHARES[:1])
             named = _groups(coding.truth[v, amounts], {name: members[amounts] for name, members in groups.items()})
-            for p, text in _p_values(by_share, named, of_row[amounts], limits):
+            for p, text in _p_values(by_share, anywhere, named, of_row[amounts], limits):
                 found.append((p * len(asked), f"{text} ({coding.names[v]})"))
             records += _standing_out(by_share, amounts, coding.names[v])
     broken = tuple(
@@ -140,12 +142,13 @@ def _by_share(
     folds: Sequence[np.ndarray],
     of_row: np.ndarray,
     patterns: np.ndarray,
+    shares: Sequence[float] = _SHARES,
 ) -> list[Present]:
     """Who is present in which files of one variable, by share of the reach; at a share of 0 within half of the column's precision."""
     unit = find_precision(coding.world.confidential[coding.names[v]]) or 0.0
     truth, (lower, upper) = coding.truth[v, amounts], (ends[v, amounts] for ends in coding.reach)
     made = []
-    for share in _SHARES:
+    for share in shares:
         low = np.minimum(truth - share * (truth - lower), truth - 0.499 * unit)
         high = np.maximum(truth + share * (upper - truth), truth + 0.499 * unit)
         of_files = [
@@ -185,13 +188,17 @@ def _groups(truth: np.ndarray, given: Mapping[str, np.ndarray]) -> dict[str, np.
 
 
 def _p_values(
-    by_share: Sequence[Present], groups: Mapping[str, np.ndarray], of_row: np.ndarray, limits: DisclosureSettings
+    by_share: Sequence[Present], anywhere: Present, groups: Mapping[str, np.ndarray], of_row: np.ndarray, limits: DisclosureSettings
 ) -> Iterator[tuple[float, str]]:
-    """The p-value of each test, corrected for what it looks at, and what it says."""
+    """The p-value of each test, corrected for what it looks at, and what it says. `anywhere`: who is present in any row, with the very
+    value: few of those at the ends of the file would be by chance."""
     said = "values stand in the datasets that do not stand there without the persons"
     yield _of_everybody(by_share), f"of single persons {said}"
     ends = groups["the ends of the file"]
-    yield _of_one_person(by_share, ends), "the value of one person at an end of the file stands in the datasets, and not without the person"
+    yield (
+        _of_one_person(by_share, anywhere, ends),
+        "the value of one person at an end of the file stands in the datasets, and not without the person",
+    )
     for name, members in groups.items():
         if len(members):
             limit = limits.isolated if name != "all records" else limits.mean
@@ -210,12 +217,13 @@ def _of_everybody(by_share: Sequence[Present]) -> float:
     return min(least * _NEAREST * _TAIL_POINTS, 1.0)
 
 
-def _of_one_person(by_share: Sequence[Present], ends: np.ndarray) -> float:
+def _of_one_person(by_share: Sequence[Present], anywhere: Present, ends: np.ndarray) -> float:
     """The least p-value of one of the persons at the ends of the file.
 
     Fisher's test takes the L files as drawn apart. Near a value no honest fit holds it in most files, and that is so; at wider shares
     of the reach it is not of a tool that is trained once, whose files all hold it or none: there the difference is also held to how much
-    the other folds' fits, which were trained on the person, differ (Student's t).
+    the other folds' fits, which were trained on the person, differ (Student's t). A value that stands anywhere in a file counts where it
+    stands in none without the person.
     """
     values = np.stack([fisher(at.k[ends], at.m[ends], at.copies) for at in by_share])
     for number, at in enumerate(by_share):
@@ -224,7 +232,8 @@ def _of_one_person(by_share: Sequence[Present], ends: np.ndarray) -> float:
             spread = np.sqrt(2 * np.nansum(at.fits[:, ends] ** 2, axis=0) / free)
             more = (at.k[ends] - at.m[ends]) / at.copies
             values[number] = np.maximum(values[number], student.sf(more / np.maximum(spread, 1e-12), free))
-    return float(min(values.min() * values.size, 1.0))
+    anew = np.where(anywhere.m[ends] == 0, fisher(anywhere.k[ends], anywhere.m[ends], anywhere.copies), 1.0)
+    return float(min(min(values.min(), anew.min()) * (values.size + anew.size), 1.0))
 
 
 def _of_group(by_share: Sequence[Present], members: np.ndarray, of_row: np.ndarray, limit: float) -> float:

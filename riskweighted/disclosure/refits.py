@@ -28,7 +28,8 @@ __all__ = ["REFITTED", "can_refit", "means_of_targets", "refit_without"]
 
 REFITTED = 200_000  # records at most of a file whose fit is made anew without some: of more a fit takes minutes
 _FUNCTIONS: tuple[Callable[[pd.Series], pd.Series], ...] = (lambda values: values, np.log)  # of a target, whose means a column may be
-_MOST, _NEAR = 0.9, 1e-4  # of the records, and of the column's spread
+_OVER = ("mean", "sum")  # the records of a level
+_MOST, _NEAR, _ROUGH = 0.9, 1e-4, 0.1  # of the records, twice; of the column's spread, and at most where it is rounded
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,15 +56,16 @@ class _WithoutSome:
 
 
 def means_of_targets(fit: Fit) -> dict[str, str]:
-    """Predictors that are the means of a target, or of its log, over the records that share the predictor's value: by name, of what. Of a
-    class that is not the package's any column may be a predictor.
+    """Predictors that are means or totals of a target, or of its log, over the records that share the predictor's value, also rounded: by
+    name, of what. Of a class that is not the package's any column may be a predictor.
 
     Such a column holds the values of few records each, and is as much a thing made of the target as a learned score.
     """
     made = {}
     sources = {source for block in fit.prepared.blocks for source in block.sources or _read_by(fit.blocks[block.name].synthesizer, fit)}
     for name in fit.confidential.columns.intersection(list(sources), sort=False):
-        if name in fit.variables or not pd.api.types.is_float_dtype(fit.confidential[name].dtype):
+        column = fit.confidential[name]
+        if name in fit.variables or not pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
             continue
         for target in fit.variables:
             if next(_means(fit.confidential, name, target), None) is not None:
@@ -81,30 +83,43 @@ def _read_by(synthesizer: Synthesizer, fit: Fit) -> set[str]:
     return columns & {*split_formula(settings["formula"]).names, *(name for names in named for name in names if isinstance(name, str))}
 
 
-def _means(data: pd.DataFrame, name: str, target: str) -> Iterator[Callable[[pd.Series], pd.Series]]:
-    """Of which functions of the target a column is the mean by its own levels."""
+def _means(data: pd.DataFrame, name: str, target: str) -> Iterator[tuple[Callable[[pd.Series], pd.Series], str]]:
+    """Of which functions of the target a column is the mean or the total by its own levels, and which of both."""
     if not pd.api.types.is_numeric_dtype(data[target].dtype):
         return
     held = data[name].to_numpy(dtype=float, na_value=np.nan)
+    rounded = _rounding(held)
     for function in _FUNCTIONS:
         with np.errstate(divide="ignore", invalid="ignore"):
             values = function(data[target].astype(float))
-        means = values.groupby(held).transform("mean").to_numpy()
-        there = np.isfinite(means) & np.isfinite(held)
-        spread = np.std(held[there]) if there.any() else 0.0
-        if there.mean() > _MOST and spread > 0 and np.abs(means - held)[there].max() < _NEAR * spread:
-            yield function
+        for over in _OVER:
+            made = values.groupby(held).transform(over).to_numpy()
+            there = np.isfinite(made) & np.isfinite(held)
+            spread = np.std(held[there]) if there.any() else 0.0
+            near = max(_NEAR * spread, min(rounded / 2 * (1 + _NEAR), _ROUGH * spread))
+            if there.mean() > _MOST and spread > 0 and (np.abs(made - held)[there] <= near).mean() > _MOST:
+                yield function, over
+
+
+def _rounding(held: np.ndarray) -> float:
+    """The power of ten of which all numbers are multiples, 0 where there is none down to a millionth."""
+    there = held[np.isfinite(held)]
+    units = (10.0**power for power in range(6, -7, -1))
+    return next((unit for unit in units if (np.abs(there / unit - np.rint(there / unit)) < _NEAR).all()), 0.0)
 
 
 def _with_means(fit: Fit, confidential: pd.DataFrame, gone: np.ndarray) -> None:
-    """Make the predictors that are means of a target again, in place, of the records that are not gone; of whole levels the mean of all."""
+    """Make the predictors that are means or totals of a target again, in place, of the records that are not gone; of whole levels those of
+    the average record."""
     there = np.ones(len(confidential), dtype=bool)
     there[gone] = False
     for name, target in means_of_targets(fit).items():
-        function = next(_means(fit.confidential, name, target))
+        function, over = next(_means(fit.confidential, name, target))
         values, held = function(fit.confidential[target].astype(float)), fit.confidential[name]
-        means = values[there].groupby(held[there].to_numpy()).mean()
-        confidential[name] = held.map(means).fillna(values[there].mean()).astype(held.dtype)
+        made = values[there].groupby(held[there].to_numpy()).agg(over)
+        again = held.map(made).fillna(values[there].mean())
+        unit = _rounding(held.to_numpy(dtype=float, na_value=np.nan)) if pd.api.types.is_integer_dtype(held.dtype) else 0.0
+        confidential[name] = (np.rint(again / unit) * unit if unit else again).astype(held.dtype)
 
 
 def can_refit(weighting: Weighting | None) -> bool:

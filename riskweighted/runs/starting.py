@@ -101,7 +101,7 @@ def _data(data: Path, folder: Path, layout: CsvLayout | None, variables: Path | 
 _SAMPLING = ["[sampling]", *_set("engine", IMPORTANCE, "no chains where draws about the mode can be relied on")]
 _THRESHOLDS = [
     "[thresholds]",
-    '# policy = "example"  # what your agency asks of a release, as a file of its own; the report then says whether each scheme keeps to it',
+    '# policy = "example"  # what your agency asks of a release, as a file of its own; the report then says who keeps to it',
 ]
 
 

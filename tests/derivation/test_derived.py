@@ -342,3 +342,16 @@ def test_the_time_for_sixty_columns():
     began = time.process_time()
     rw.derived(data, "y")
     assert time.process_time() - began < 3  # 1.0 s on a machine that does nothing else
+
+
+@pytest.mark.parametrize("firms", [60, 300, 400])
+def test_bands_and_ranks_within_many_units_are_found_and_what_is_clean_there_is_not(firms):
+    rng, n = np.random.default_rng(firms), 1_200
+    firm = rng.permutation(np.arange(n) % firms)
+    income = np.round(np.exp(10 + rng.normal(0, 0.4, firms)[firm] + 0.4 * rng.standard_t(5, n)))
+    data = pd.DataFrame({"region": rng.choice(list("nesw"), n), "firm": firm, "income": income})
+    data["rank"] = data["income"].groupby(data["firm"]).rank(method="first")
+    data["clean"] = rng.permutation(data["rank"].to_numpy())
+    for known, released in ((["region"], ["firm"]), (["region", "firm"], [])):
+        table = rw.derived(data, "income", known, [*released, "rank", "clean"])
+        assert table[table["verdict"] == "refuse"]["columns"].tolist() == [("rank",)]

@@ -1,13 +1,17 @@
 """The four tests of one release by folds: honest tools pass, also one that is trained once, and a copied person is found."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import riskweighted as rw
 from experiments.disclosure.third_party import PLANTS, TOOLS, copying, regression, trained_once, try_tool, word_of_tests
 from riskweighted.disclosure.attribution import attribution_of_folds
-from riskweighted.disclosure.fold_tests import _tail, present
+from riskweighted.disclosure.coding import Coding
+from riskweighted.disclosure.fold_tests import _tail, fold_tests, present
 from riskweighted.disclosure.named import fisher
 from riskweighted.disclosure.setting import Asked
+from riskweighted.intruder.world import make_world
 
 
 def test_who_is_present_is_looked_for_in_the_pattern_alone():
@@ -90,3 +94,22 @@ def test_fewer_than_five_packs_have_the_error_over_records():
     few = attribution_of_folds(tried.world, tried.packs[:1], tried.folds, Asked(), 1).iloc[0]
     assert few["se"] > 0.01
     assert few["upper"] == pytest.approx(few["D"] + 1.645 * few["se"], abs=1e-4)
+
+
+def test_the_value_of_the_richest_in_other_rows_is_refused_where_no_file_holds_it_without_the_person():
+    rng, n = np.random.default_rng(3), 300
+    data = pd.DataFrame({"region": rng.choice(list("abcdef"), n), "income": np.exp(9 + 0.5 * rng.normal(size=n)).round(2)})
+    coding = Coding(make_world(data, rw.Scenario(known="region", synthetic="income")))
+    patterns, of_row, everybody = pd.factorize(data["region"])[0], np.arange(n) % 5, {"all": np.ones(n, dtype=bool)}
+    richest = int(data["income"].argmax())
+
+    def files():
+        return np.exp(9 + 0.5 * rng.normal(size=(1, n, 10))).round(2)
+
+    folds = [files() for _ in range(5)]
+    for copied, refused in ((0, False), (1, True)):
+        released = files()
+        for copy in range(10 * copied):
+            released[0, rng.choice(np.flatnonzero(patterns != patterns[richest])), copy] = data["income"][richest]
+        broken, _ = fold_tests(coding, released, folds, of_row, patterns, everybody)
+        assert any(each.rule == "copied" for each in broken) == refused

@@ -106,6 +106,9 @@ def test_a_predictor_that_is_the_mean_of_the_target_by_level_is_made_again_witho
     other = rw.load_synthesizer("linear-regression")("income ~ age", transform="log")  # reads no such column
     assert means_of_targets(rw.fit(other, data, random_seed=1, draws=200, tune=200, chains=2)) == {}
     assert "made again without a record" in why_folds(fit)[0]
+    totals = data.assign(pooled=pd.Series(income).groupby(cell).transform("sum").astype(int))
+    of_totals = rw.load_synthesizer("linear-regression")("income ~ log(pooled) + age", transform="log")
+    assert means_of_targets(rw.fit(of_totals, totals, random_seed=1, draws=200, tune=200, chains=2)) == {"pooled": "income"}
     without = refit_without(fit, make_world(data, SCENARIO), np.array([6]), None, np.random.default_rng(1))
     made = without.confidential["pooled"]
     assert made[[6, 7]].tolist() == pytest.approx([np.log(income[7])] * 2)  # what the other of the level has
