@@ -16,7 +16,7 @@ import pandas as pd
 from riskweighted.commands.main import main
 from riskweighted.common.settings import as_toml, read_toml
 
-_SMALL = dict.fromkeys(("mean", "isolated", "largest", "own_value", "named", "group", "not_judged"), "a few records of a test")
+_SMALL = dict.fromkeys(("mean", "isolated", "largest", "own_value", "named", "group", "not_judged", "not_shown"), "a few records of a test")
 _TEXT = (".csv", ".html", ".json", ".md", ".toml", ".txt", ".xml")
 _NOT_ON_WINDOWS = set('<>:"|?*\\')
 

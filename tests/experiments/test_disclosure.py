@@ -85,7 +85,7 @@ def test_a_short_fit_of_an_own_model_gives_what_the_experiment_records(case):
     table = attributed_fit(case, "linear-regression", "unweighted", packs=2)
     assert {"shuffled", "aligned"} == set(table["release"])
     assert (table["D"].abs() < 0.01).all()
-    assert table["named_most"].max() == 0
+    assert table["named_most"].isna().all()  # of own fits nobody is counted as named
     recorded = pd.read_csv(OWN)
     assert list(recorded) == list(table)
 
