@@ -248,8 +248,7 @@ def attribution_of_folds(
 def _stands_out(setting: Setting, released: np.ndarray, out: Sequence[np.ndarray], of_row: np.ndarray) -> dict[str, Any]:
     """What one release (V, n, L) breaks of the tests of persons and groups against those of its folds, and the records concerned."""
     coding = Coding(setting.world)
-    groups = setting.records(coding, np.ones(len(setting.patterns), dtype=bool)).groups
-    broken, standing_out = fold_tests(coding, released, out, of_row, setting.patterns, groups, setting.asked.settings)
+    broken, standing_out = fold_tests(coding, released, out, of_row, setting.patterns, setting.everyone(coding), setting.asked.settings)
     return {"broken": broken, "standing_out": standing_out}
 
 

@@ -127,10 +127,14 @@ class Setting:
         """Take in what is told at the second radius."""
         self.narrow += [{**row, "narrower": share} for row in rows.to_dict("records")]
 
+    def everyone(self, coding: Coding) -> dict[str, np.ndarray]:
+        """All records of the file by group, (N,) each."""
+        return _groups(Coding(coding.world), self.asked.groups)
+
     def records(self, coding: Coding, judged: np.ndarray) -> Records:
         """What is the same for both releases of some variables."""
         none = named_without_release(coding, self.patterns, np.random.default_rng(self._yardstick))
-        everyone = _groups(Coding(coding.world), self.asked.groups)
+        everyone = self.everyone(coding)
         groups = {name: self.cut(members) for name, members in everyone.items()}
         drawn = None if self.rows is None else self.patterns
         drawn = drawn if self.asked.of is None else self.cut(self.world.patterns.codes)  # which were taken at random
@@ -217,18 +221,18 @@ def some_rows(patterns: np.ndarray, most: int, rng: np.random.Generator, wanted:
     place = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))  # of each row within its pattern
     taken, stands_for = list[np.ndarray](), np.zeros(len(patterns))
     for holds in (True, False):
-        here = order[(of_wanted[patterns[order]] > 0) == holds]
-        if not len(here):
+        here = (of_wanted[patterns[order]] > 0) == holds
+        if not here.any():
             continue
         most_here = (most - sum(map(len, taken))) // (2 if holds and (of_wanted == 0).any() else 1)
         cap = of_wanted + _BESIDE if holds else np.full(len(size), most // 5)
-        rows = order[((of_wanted[patterns[order]] > 0) == holds) & (place < cap[patterns[order]])]
+        rows = order[here & (place < cap[patterns[order]])]
         ends = np.flatnonzero(np.diff(patterns[rows], append=-1)) + 1
         rows = rows[: ends[min(int(np.searchsorted(ends, most_here)), len(ends) - 1)]]
         strata = 2 * patterns + wanted
         counted, of_file = np.bincount(strata[rows], minlength=2 * len(size)), np.bincount(strata, minlength=2 * len(size))
         stands_for[rows] = (of_file / np.maximum(counted, 1))[strata[rows]]
-        stands_for[rows] *= len(here) / stands_for[rows].sum()
+        stands_for[rows] *= here.sum() / stands_for[rows].sum()
         taken.append(rows)
     chosen = np.sort(np.concatenate(taken))
     return chosen, stands_for[chosen]
