@@ -20,6 +20,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 demo: $(VENV)/.installed
 	$(BIN)/riskweighted demo --out $(OUT) --force
+	$(BIN)/riskweighted summary $(OUT)
 
 # A minute of every room, in one process; then all but what is long; then what is long (CONTRIBUTING.md says what goes where).
 quick: $(VENV)/.installed

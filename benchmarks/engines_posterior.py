@@ -14,7 +14,7 @@ from riskweighted.contract.layout import as_posterior
 from riskweighted.contract.synthesizer import Blueprint, Density
 from riskweighted.runs.study import demo_study
 from riskweighted.sampling.convergence import diagnose
-from riskweighted.sampling.direct import heights_of
+from riskweighted.sampling.laplace import heights_of
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", FutureWarning)  # ArviZ 0.23 announces ArviZ 1, which we support

@@ -21,7 +21,7 @@ import riskweighted as rw
 from benchmarks.peers_methods import cart_with_leaves
 from riskweighted.common.frames import with_columns
 from riskweighted.design import bends
-from riskweighted.runs.bounds import default_bounds
+from riskweighted.suggest.bounds import default_bounds
 
 KINDS = ("linear", "plain", "statuses", "trees")
 VARIABLES, PREDICTORS, KNOWN = ("income", "nociga", "smoke", "unempdur"), ("sex", "age", "edu"), ["sex", "edu"]

@@ -35,10 +35,10 @@ from benchmarks.peers_methods import cart_with_leaves, gaussian_copula, normal_s
 from benchmarks.peers_sdv import SDV, sdv_frames
 from riskweighted.common.frames import with_columns
 from riskweighted.design.precision import find_precision, round_to
-from riskweighted.runs.columns import look_at
-from riskweighted.runs.starting import starting_text
 from riskweighted.runs.study import make_study
-from riskweighted.runs.suggestion import suggest
+from riskweighted.suggest.columns import look_at
+from riskweighted.suggest.starting import starting_text
+from riskweighted.suggest.suggestion import suggest
 
 __all__ = ["FILES", "METHODS", "File", "measured", "never_seen", "smoothed_tree"]
 

@@ -22,6 +22,7 @@ from riskweighted.data.io import write_table
 from riskweighted.evaluation.summary import MEAN_WEIGHT
 from riskweighted.plots.risk import plot_risk_violins, plot_whack_a_mole
 from riskweighted.plots.utility import plot_intervals
+from riskweighted.runs.bounds import bounded
 from riskweighted.runs.finished import FinishedRun, find_confidential, load_run
 from riskweighted.runs.sections import DataSettings
 from riskweighted.runs.study import Study
@@ -53,8 +54,9 @@ def replicate(study: Study, out: Path, *, pumd: Path | None = None, cores: int |
     """
     path = (out / ("ce-like.parquet" if pumd is None else "ce_pumd.parquet")).absolute()
     out.mkdir(parents=True, exist_ok=True)
-    write_table(simulate_ce() if pumd is None else load_ce_pumd(pumd), path)
-    study = dataclasses.replace(study, data=DataSettings(path=path))
+    data = simulate_ce() if pumd is None else load_ce_pumd(pumd)
+    write_table(data, path)
+    study = bounded(dataclasses.replace(study, data=DataSettings(path=path)), data)
     if not (out / "run").exists():
         run_study(study, out / "run", cores=cores, reporter=reporter())
     run = load_run(out / "run")

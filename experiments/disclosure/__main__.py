@@ -2,7 +2,9 @@
 
 own: the package's own models by their fits (own.csv). refits: importance weights against refits (refits.csv). tools: known tools by
 folds with decoys (tools.csv). poisoned, clean, pooled: a few true rows; packs of a regression; what pooled folds would say.
-held: what is made of the target, held and made again (held.csv).
+held: what is made of the target, held and made again (held.csv). own-folds: what folds decide by the seed (own_folds.csv).
+free-means: a free mean for each released cell of few records (free_means.csv).
+many-levels: a dummy for each of many levels, and random intercepts (many_levels.csv).
 small-files: the verdict on clean files of 200 to 3,000 records (small_files.csv).
 third-party: who is refused of one release of simulated tools, and who is shown by several packs.
 """
@@ -13,7 +15,9 @@ from pathlib import Path
 
 from experiments.disclosure.by_folds import run_clean, run_poisoned, run_pooled, run_tools
 from experiments.disclosure.cases import SD2011
-from experiments.disclosure.held import run_held
+from experiments.disclosure.free_means import run_free_means
+from experiments.disclosure.held import run_held, run_own_folds
+from experiments.disclosure.many_levels import run_many_levels
 from experiments.disclosure.own import run_own
 from experiments.disclosure.refits import run_refits
 from experiments.disclosure.small_files import run_small_files
@@ -27,6 +31,9 @@ SIMPLE = {
     "pooled": run_pooled,
     "third-party": run_third_party,
     "held": run_held,
+    "many-levels": run_many_levels,
+    "own-folds": run_own_folds,
+    "free-means": run_free_means,
     "small-files": run_small_files,
 }
 

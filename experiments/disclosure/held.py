@@ -3,6 +3,7 @@
 import sys
 import time
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ import numpy as np
 import pandas as pd
 
 import riskweighted as rw
-from riskweighted.disclosure.attacks import hits
+from riskweighted.disclosure import own_folds as own_folds_module
+from riskweighted.disclosure.attacks import ATTACKS, hits
 from riskweighted.disclosure.attribution import attribution_of_fit
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.own_fit import draw_copies
@@ -19,9 +21,9 @@ from riskweighted.disclosure.refits import refit_without
 from riskweighted.disclosure.setting import Asked
 from riskweighted.intruder.world import World, make_world
 
-__all__ = ["HELD", "MADE_OF_THE_TARGET", "levels", "made_again", "run_held"]
+__all__ = ["HELD", "MADE_OF_THE_TARGET", "OWN_FOLDS", "by_level", "levels", "made_again", "run_held", "run_own_folds"]
 
-HELD = Path(__file__).parent / "held.csv"
+HELD, OWN_FOLDS = (Path(__file__).parent / name for name in ("held.csv", "own_folds.csv"))
 N, L, PACKS, RECORDS = 400, 20, 40, 40
 
 
@@ -79,7 +81,7 @@ def made_again(fit: rw.Fit, world: World, records: int = RECORDS, packs: int = P
         alone = np.arange(len(rows))
         return np.mean([hits(coding, pack[:, rows], 0 * alone, rows)[:, place] for pack in packs], axis=0)
 
-    chosen, sides = rng.choice(len(of_row), records, replace=False).tolist(), np.empty((3, records, 7))
+    chosen, sides = rng.choice(len(of_row), records, replace=False).tolist(), np.empty((3, records, len(ATTACKS)))
     for number, record in enumerate(chosen):
         alone = refit_without(fit, world, np.array([record]), None, rng, 2 * packs * L)
         values = draw_copies(alone, coding, rng, copies=packs * L, values_alone=True).values
@@ -105,3 +107,34 @@ def run_held(out: Path = HELD) -> None:
         print(f"{name}: {time.process_time() - began:.0f} s of processor time so far", file=sys.stderr, flush=True)
         pd.DataFrame(rows).to_csv(out, index=False, float_format="%.3g")
     print(pd.DataFrame(rows).to_string(index=False))
+
+
+def by_level(size: int, areas: int, n: int = 200) -> tuple[rw.Fit, World]:
+    """Persons in so many areas, which are known, and a predictor that is the mean log income of so many of them."""
+    rng, row = np.random.default_rng(4), np.arange(n)
+    income = np.exp(7 + rng.normal(size=n)).round()
+    pooled = pd.Series(np.log(income)).groupby(row // size).transform("mean")
+    data = pd.DataFrame({"pooled": pooled, "age": rng.uniform(20, 70, n), "area": row * areas // n, "income": income})
+    kind = rw.load_synthesizer("linear-regression")("income ~ pooled + age", transform="log")
+    fit = rw.fit(kind, data, random_seed=1, draws=200, tune=200, chains=2)
+    return fit, make_world(data, rw.Scenario(known="area", synthetic="income", radius=0.1))
+
+
+def run_own_folds(out: Path = OWN_FOLDS, seeds: int = 9) -> None:
+    """What folds of a small fit decide by the seed, five datasets a pack, by how many packs are made of each."""
+    rows = []
+    for (size, areas), least in product([(2, 20), (2, 2), (50, 20), (50, 2)], (True, False)):
+        fit, world = by_level(size, areas)
+        before, began = own_folds_module.RECORDS, time.process_time()
+        own_folds_module.RECORDS = before if least else 0
+        tables = [attribution_of_fit(fit, world, Asked(), L=5, random_seed=seed) for seed in range(seeds)]
+        own_folds_module.RECORDS = before
+        words = pd.Series([table.attrs["verdict"] for table in tables]).value_counts()
+        row = {"mean of": size, "records of an area": 200 // areas, "packs": tables[0].attrs["packs"]}
+        row |= {word: int(words.get(word, 0)) for word in ("refuse", "not shown", "warn", "pass")}
+        for release in ("shuffled", "aligned"):
+            found = pd.DataFrame([table[(table["release"] == release) & (table["group"] == "all")].iloc[0] for table in tables])
+            row |= {f"D {release}": found["D"].mean(), f"sd {release}": found["D"].std(ddof=1), f"se {release}": found["se"].mean()}
+        rows.append(row | {"seconds": (time.process_time() - began) / seeds})
+        print(pd.DataFrame(rows).tail(1).to_string(index=False), flush=True)
+        pd.DataFrame(rows).to_csv(out, index=False, float_format="%.3g")

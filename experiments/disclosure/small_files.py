@@ -27,7 +27,9 @@ def persons(n: int, seed: int) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     region, age, earner = rng.choice(list("abcd"), n, p=[0.4, 0.3, 0.2, 0.1]), rng.choice(list("ymo"), n), rng.choice(["0", "1"], n)
     mean = 7 + 0.2 * (region == "a") + 0.3 * (age == "m") + 0.4 * (earner == "1")
-    return pd.DataFrame({"region": region, "age": age, "earner": earner, "income": np.exp(mean + 0.5 * rng.standard_t(4, n)).round(1)})
+    return pd.DataFrame(
+        {"region": region, "age": age, "earner": earner, "income": np.exp(mean + 0.5 * rng.standard_t(4, n)).round(1).clip(0.1)}
+    )
 
 
 def judged(n: int, scheme: str, seed: int) -> dict[str, object]:
@@ -53,15 +55,18 @@ def judged(n: int, scheme: str, seed: int) -> dict[str, object]:
 
 
 def run_small_files() -> None:
-    """Write the table, a row for each size and scheme; how long one of them takes is said as it goes."""
-    rows = []
+    """Write the table, a row for each size and scheme; how long one of them takes is said as it goes. Rows that are there stay."""
+    done = pd.read_csv(SMALL_FILES) if SMALL_FILES.exists() else pd.DataFrame(columns=SHOWN)
     for n, files in SIZES.items():
         for scheme in SCHEMES:
+            if ((done["records"] == n) & (done["scheme"] == scheme)).any():
+                continue
             judged(n, scheme, 0)  # compiled
             one = pd.DataFrame([judged(n, scheme, seed) for seed in range(1, files + 1)])
             means = one.drop(columns=["verdict", "scheme"]).mean().round(4)
             words = one["verdict"].value_counts()
             counts = {word: int(words.get(word, 0)) for word in ("pass", "warn", "not shown", "refuse")}
-            rows.append({**means, "records": n, "scheme": scheme, "files": files, **counts, "largest_upper": round(one["upper"].max(), 4)})
-            print(pd.DataFrame(rows[-1:])[SHOWN].to_string(index=False), flush=True)
-    pd.DataFrame(rows)[SHOWN].to_csv(SMALL_FILES, index=False)
+            row = {**means, "records": n, "scheme": scheme, "files": files, **counts, "largest_upper": round(one["upper"].max(), 4)}
+            done = pd.concat([done, pd.DataFrame([row])[SHOWN]]) if len(done) else pd.DataFrame([row])[SHOWN]
+            done.to_csv(SMALL_FILES, index=False)
+            print(done.tail(1).to_string(index=False), flush=True)

@@ -1,4 +1,4 @@
-"""What one release of any tool, and several packs of it, are told by folds: honest tools and copying ones, simulated (VERDICT.md 3).
+"""What one release of any tool, and several packs of it, are told by folds: honest tools and copying ones, simulated (METHODS 13.1).
 
 Log income on region, age and earner with t errors of 4 degrees, 24 released patterns, as its `files` says; five folds with decoys, as
 `riskweighted folds` writes them, without the way through files. `run_tests` counts who is refused, and `run_packs` who is shown.

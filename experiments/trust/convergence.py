@@ -22,7 +22,7 @@ from riskweighted.contract.layout import as_posterior, layout_of
 from riskweighted.contract.synthesizer import Density
 from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sampling.convergence import ESS_LIMIT, R_HAT_LIMIT, Drawn, deciding, judge
-from riskweighted.sampling.direct import heights_of
+from riskweighted.sampling.laplace import heights_of
 from riskweighted.sampling.released import released_quantities
 from riskweighted.sampling.settings import NUTS
 

@@ -21,8 +21,9 @@ import pandas as pd
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError
-from riskweighted.runs.columns import AMOUNT, LEVELS, look_at
-from riskweighted.runs.roles import known_of, likely_target
+from riskweighted.suggest.columns import look_at
+from riskweighted.suggest.kind import LEVELS, NUMBER
+from riskweighted.suggest.roles import known_of, likely_target
 
 __all__ = ["main"]
 
@@ -52,11 +53,11 @@ def _findings(data: pd.DataFrame) -> pd.DataFrame:
     columns = [column for column in look_at(data) if column.usable]
     tables, left = [pd.DataFrame()], list(columns)
     for _ in range(min(_TARGETS, len(columns) - 1)):
-        name = likely_target([column for column in left if column.use == AMOUNT] or left, {})[0]
+        name = likely_target([column for column in left if column.kind == NUMBER] or left, {})[0]
         target = next(column for column in columns if column.name == name)
         left.remove(target)
         others = [column for column in columns if column is not target]
-        categorical = [name] if target.use == LEVELS else []
+        categorical = [name] if target.kind == LEVELS else []
         released = [column.name for column in others]
         tables.append(rw.derived(data, name, known_of(data, others), released, codes={name: target.codes}, categorical=categorical))
     return pd.concat(tables, ignore_index=True)

@@ -8,11 +8,11 @@ import numpy as np
 from riskweighted.common.checks import is_number
 from riskweighted.common.counted import number_of
 from riskweighted.common.errors import InputError
-from riskweighted.common.found import FOUND
+from riskweighted.common.found import FOUND, most_beyond
 
-__all__ = ["Bounds", "Found", "as_setting", "check_within", "checked_bounds", "interval_ends", "largest_of"]
+__all__ = ["NONE", "Bounds", "Found", "as_setting", "check_within", "checked_bounds", "interval_ends", "largest_of"]
 
-_MOST, _MOST_SHARE = 10, 0.01  # records that may lie beyond bounds that were found
+NONE = "none"  # in place of bounds
 
 
 class Bounds(NamedTuple):
@@ -29,9 +29,9 @@ class Found(Bounds):
 def checked_bounds(support: Any) -> Bounds | None:
     """The setting ``support``: two numbers, of which None and infinite ones bound nothing, and "found" after those found in the data.
 
-    None for no bounds.
+    None for no bounds, as "none" says in a study, which would otherwise have those that are found in its data.
     """
-    if support is None:
+    if support is None or (isinstance(support, str) and support == NONE):
         return None
     ends = tuple(support) if isinstance(support, (tuple, list, np.ndarray)) else ()
     found = isinstance(support, Found) or (len(ends) == 3 and isinstance(ends[2], str) and ends[2] == FOUND)
@@ -51,16 +51,16 @@ def as_setting(bounds: Bounds) -> tuple[float | str | None, ...]:
 
 
 def check_within(values: np.ndarray, bounds: Bounds, name: str, counts: np.ndarray | None = None) -> None:
-    """Refuse bounds that exclude recorded values (n,), counting them; of found ones, if these are more than 10 and than a hundredth.
+    """Refuse bounds that exclude recorded values (n,), counting them; of found ones, if these are more than 10 and than a twentieth.
 
     `counts` (n,): how many records each value stands for.
     """
     outside = number_of((values < bounds.low) | (values > bounds.high), counts)
     n = len(values) if counts is None else int(counts.sum())
-    if isinstance(bounds, Found) and outside > max(_MOST, _MOST_SHARE * n):
+    if isinstance(bounds, Found) and outside > most_beyond(n):
         raise InputError(
-            f"support excludes {outside} of {n} confidential values of {name!r}, and bounds that were found may exclude {_MOST} "
-            "or a hundredth: these are of other data; widen them, or let `init` find them again"
+            f"support excludes {outside} of {n} confidential values of {name!r}, and bounds that were found may exclude "
+            f"{most_beyond(n)}: these are of other data; widen them, or let `init` find them again"
         )
     if outside and not isinstance(bounds, Found):
         raise InputError(f"support excludes {outside} of {n} confidential values of {name!r}; widen it or correct the data")
@@ -73,8 +73,10 @@ def largest_of(dtype: Any) -> float:
 
 
 def interval_ends(bounds: np.ndarray | float, n: int) -> np.ndarray:
-    """Ends of intervals for n records, (n,): any numbers, infinite ones included."""
-    ends = np.broadcast_to(np.asarray(bounds, dtype=float), n)
+    """Ends of intervals for n records, (n,): any numbers, infinite ones included. An array of these is given back itself, so that what was
+    found of it is known again (`once`)."""
+    ends = np.asarray(bounds, dtype=float)
+    ends = ends if ends.shape == (n,) else np.broadcast_to(ends, n)
     missing = int(np.isnan(ends).sum())
     if missing:
         raise InputError(f"bounds of intervals must be numbers, infinite ones included: {missing} of {n} are missing")

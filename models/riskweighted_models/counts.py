@@ -1,7 +1,7 @@
-"""Continuation-ratio logits for whole numbers (METHODS section 12)."""
+"""Continuation-ratio logits for numbers of few values, counts above all (METHODS section 12)."""
 
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Real
 from typing import ClassVar
 
 import numpy as np
@@ -17,7 +17,7 @@ __all__ = ["CountRatio"]
 
 @dataclass(frozen=True)
 class CountRatio(GoingOn):
-    """A whole number that takes one of a list of values v_0 < ... < v_(K - 1), by continuation-ratio logits.
+    """A number that takes one of a list of values v_0 < ... < v_(K - 1), by continuation-ratio logits.
 
     On the raw columns x of the design, centred (METHODS section 5.5)::
 
@@ -26,33 +26,34 @@ class CountRatio(GoingOn):
 
     with u_k running evenly from -1 to 1, and no drift where K = 2: what makes a count larger than nothing need not make it largest.
 
-    Every value has a share of its own, so zeros, heaps and gaps need no distribution; no other value is ever drawn. It suits scores and
-    small counts. Each intercept is learned from the records that reach its value, alone: where few records hold a value, its share follows
-    the prior, and a count of many values is better served by a distribution such as the negative binomial.
+    Every value has a share of its own, so zeros, heaps and gaps need no distribution; no other value is ever drawn. It suits small counts,
+    scores and ages in half years; whole numbers are drawn as such. Each intercept is learned from the records that reach its value, alone:
+    where few records hold a value, its share follows the prior, and a count of many values is better served by a distribution such as the
+    negative binomial.
 
     Parameters
     ----------
     formula : str
         ``"cigarettes ~ age + C(sex)"``.
-    values : sequence of int, optional
-        The whole numbers that the variable can take, in any order; public. Default: those that occur, so that a guarantee needs them.
+    values : sequence of float, optional
+        The numbers that the variable can take, in any order; public. Default: those that occur, so that a guarantee needs them.
     """
 
     kind: ClassVar[str] = "value"
 
-    values: tuple[int, ...] | None = None
+    values: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.values is None:
             return
-        whole = isinstance(self.values, (list, tuple, range))
-        if not whole or not all(isinstance(value, Integral) and not isinstance(value, bool) for value in self.values):
-            raise InputError("values must be a list of whole numbers")
+        numbers = isinstance(self.values, (list, tuple, range))
+        if not numbers or not all(isinstance(value, Real) and not isinstance(value, bool) and np.isfinite(value) for value in self.values):
+            raise InputError("values must be a list of finite numbers")
         if len(set(self.values)) < max(2, len(self.values)):
             got = f"{len(self.values)}, {len(set(self.values))} of them different"
             raise InputError(f"values must be two or more, each given once; got {got}")
-        object.__setattr__(self, "values", tuple(sorted(int(value) for value in self.values)))
+        object.__setattr__(self, "values", _plain(np.sort(np.array(self.values, dtype=float))))
 
     @property
     def _drifts(self) -> bool:
@@ -60,12 +61,14 @@ class CountRatio(GoingOn):
 
     def _levels_of(self, column: pd.Series) -> tuple[object, ...]:
         if not holds_numbers(column):
-            raise InputError(f"{self.target!r} must hold whole numbers for this synthesizer, got {kind_of_values(column)}")
-        numbers = column.to_numpy(dtype=float)
-        broken = int((numbers != np.rint(numbers)).sum())
-        if broken:
-            raise InputError(f"{self.target!r} must hold whole numbers: it does not in {broken} of {len(numbers)} records")
-        return self.values if self.values is not None else tuple(int(value) for value in np.unique(numbers))
+            raise InputError(f"{self.target!r} must hold numbers for this synthesizer, got {kind_of_values(column)}")
+        return self.values if self.values is not None else _plain(np.unique(column.to_numpy(dtype=float)))
 
     def numbers(self, prepared: Levelled) -> np.ndarray:
         return np.array(prepared.levels, dtype=float)
+
+
+def _plain(numbers: np.ndarray) -> tuple[float, ...]:
+    """Python's numbers, whole where all are."""
+    whole = bool((numbers == np.rint(numbers)).all())
+    return tuple(int(number) if whole else float(number) for number in numbers)

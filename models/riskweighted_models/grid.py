@@ -5,12 +5,14 @@ interquartile range of log y, both rounded: to one digit, the median to more whe
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from riskweighted.common.counted import median_of, quantile_of
 from riskweighted.common.errors import InputError
+from riskweighted.design.precision import round_to, unit_of
 from riskweighted_models.kernels.bins import Hats
 from riskweighted_models.kernels.points import draw_points
 
@@ -23,6 +25,7 @@ _FEWEST_KNOTS = 3
 _SLACK, _MOST_SLACK = 1e-9, 0.4  # units: how far from a whole one an end may lie, besides rounding, and at most
 _MOST_UNITS, _MOST_BINS = 1e15, 500
 _FEWEST_BINS = 3
+_CELL, _OFF = 0.25, 1e-6  # spreads that a value with a bin of its own stands for to either side; units that it may lie off its grid
 _BELOW, _ABOVE = (1.0, 2.0, 5.0), (1.0, 1.2, 1.5, 1.8, 2.2, 2.7, 3.3, 3.9, 4.7, 5.6, 6.8, 8.2)  # and beyond them, a decade
 
 
@@ -38,6 +41,8 @@ class Grid(NamedTuple):
     the next (1, 10, 100, 500, 1000, ...); ``points`` (K, C): how many points of the bin have that one as the largest which divides them, or
     the bin's width, (K, 1), where values are on no grid; ``given`` (C,): log of a point's probability by its heap, up to the bin's
     constant, None where it is learned. ``band`` (K,): decade of the bin, from 0; bins of a decade share what they are heaped on.
+    ``single`` (K,): log of the numbers that the value of a bin stands for over those in the bin, where it is the bin of one value that many
+    records share; NaN for other bins.
     """
 
     edges: np.ndarray
@@ -49,6 +54,7 @@ class Grid(NamedTuple):
     points: np.ndarray
     given: np.ndarray | None
     band: np.ndarray
+    single: np.ndarray
 
     def bin_of(self, values: np.ndarray) -> np.ndarray:
         """The bin of every value, (n,)."""
@@ -87,12 +93,14 @@ def _more_digits(spread: float) -> int:
     return max(0, math.ceil(math.log10(_USUAL / spread)))
 
 
-def make_grid(low: float, high: float, knots: np.ndarray, precision: float | None, heaping: bool | Heaping) -> Grid:
+def make_grid(
+    low: float, high: float, knots: np.ndarray, precision: float | None, heaping: bool | Heaping, heaps: Sequence[float] = ()
+) -> Grid:
     """Bins from the lower to the upper bound, 0 <= low < high < inf, both public, with their points; ``knots`` (J,) increase between them.
 
     ``precision``: values are multiples of it; None: of nothing. ``heaping``: whether points are told apart by what they are multiples of;
-    or the shares of values by the largest of given units that divides them. InputError if the upper bound has no exact number of units, or
-    the bins are too many to sum over.
+    or the shares of values by the largest of given units that divides them. ``heaps``: values that have a bin each. InputError if the upper
+    bound has no exact number of units, the bins are too many to sum over, or a heap is no value within the bounds.
     """
     unit, whole = (1.0, False) if precision is None else (precision, True)
     if whole and high / unit > _MOST_UNITS:
@@ -100,6 +108,8 @@ def make_grid(low: float, high: float, knots: np.ndarray, precision: float | Non
             f"the upper bound {high:g} is more than {_MOST_UNITS:.0e} times the precision {unit:g} of the data; lower it (support)"
         )
     edges = _edges(low / unit, high / unit, knots / unit, whole)
+    cells = _cells(heaps, edges, unit, whole, knots)
+    edges = _parted(edges, cells)
     if len(edges) < _FEWEST_BINS + 1:
         raise InputError(
             f"the bounds {low:g} to {high:g} leave {len(edges) - 1} bins at the precision {unit:g} of the data, at least {_FEWEST_BINS}; "
@@ -110,15 +120,57 @@ def make_grid(low: float, high: float, knots: np.ndarray, precision: float | Non
             f"the bounds {low:g} to {high:g} and the knots make {len(edges) - 1} bins, at most {_MOST_BINS}; narrow them (support)"
         )
     places = np.log(knots / unit)
-    heaps, given = np.ones(1, dtype=np.int64), None
+    multiples, given = np.ones(1, dtype=np.int64), None
     if not isinstance(heaping, bool):
-        heaps, given = _given(heaping, precision)
+        multiples, given = _given(heaping, precision)
     elif heaping and whole:
-        heaps = _heaps(edges[-1])
-    points = _points(edges, heaps) if whole else np.diff(edges)[:, None]
+        multiples = _heaps(edges[-1])
+    points = _points(edges, multiples) if whole else np.diff(edges)[:, None]
     decades = np.floor(np.log10(np.maximum(edges[:-1], 1.0))).astype(int)
     band = np.unique(decades, return_inverse=True)[1]
-    return Grid(edges, unit, whole, places, _hats(_inner(edges, whole), places), heaps, points, given, band)
+    single = np.full(len(band), np.nan)
+    single[np.searchsorted(edges, cells.first)] = np.log(cells.width / (cells.end - cells.first))
+    return Grid(edges, unit, whole, places, _hats(_inner(edges, whole), places), multiples, points, given, band, single)
+
+
+class _Cells(NamedTuple):
+    """The bins [first, end) of values with a bin each, (H,), in units; ``width``: of the numbers that each stands for."""
+
+    first: np.ndarray
+    end: np.ndarray
+    width: np.ndarray
+
+
+def _cells(heaps: Sequence[float], edges: np.ndarray, unit: float, whole: bool, knots: np.ndarray) -> _Cells:
+    """A value on a grid has a bin of one unit, another one that of all numbers that are rounded to it.
+
+    It stands for the numbers between the middles to its neighbours, and a quarter of a spread to either side at most.
+    """
+    values = np.unique(np.array(heaps, dtype=float))
+    units = np.rint(values / unit) if whole else round_to(values, None)
+    wrong = (units < edges[0]) | (units > edges[-1]) | (np.abs(units * unit - values) > _OFF * unit if whole else units <= 0)
+    if wrong.any():
+        raise InputError(
+            f"heaps: {int(wrong.sum())} of {len(values)} values lie outside the bounds {edges[0] * unit:g} to {edges[-1] * unit:g}"
+            + (f", or are no multiples of the precision {unit:g} of the data" if whole else "")
+        )
+    units = np.unique(units)
+    half = unit_of(units, 1.0 if whole else None) / 2
+    reach = np.exp(_CELL * max(_spread_of(np.log(knots)), _NARROWEST))
+    between = (units[1:] + units[:-1]) / 2
+    below = np.maximum(np.concatenate([[0.0], between]), units / reach)
+    above = np.minimum(np.concatenate([between, [np.inf]]), units * reach)
+    first, end = (units, units + 1) if whole else (np.maximum(units - half, edges[0]), np.minimum(units + half, edges[-1]))
+    return _Cells(first, end, np.maximum(above - below, end - first))
+
+
+def _parted(edges: np.ndarray, cells: _Cells) -> np.ndarray:
+    """Edges (K + 1,) with those of the bins of single values, in which no other one lies."""
+    last = np.searchsorted(cells.first, edges, side="right") - 1
+    inside = (last >= 0) & (edges < np.append(cells.end, 0.0)[last])
+    inner = np.unique(np.concatenate([edges[1:-1][~inside[1:-1]], cells.first, cells.end]))
+    inner = inner[(inner > edges[0]) & ((inner < edges[-1]) | np.isin(inner, cells.first))]  # the last number may have a bin of its own
+    return np.concatenate([edges[:1], inner, edges[-1:]])
 
 
 def straight(grid: Grid) -> Grid:
@@ -141,7 +193,7 @@ def _edges(low: float, high: float, knots: np.ndarray, whole: bool) -> np.ndarra
     """Round numbers, close together between the outer knots; first and last: the first and last value possible."""
     first, last = (max(math.ceil(low - _rounding(low)), 1), math.floor(high + _rounding(high))) if whole else (low, high)
     logs = np.log(knots)
-    spread = (logs[-1] - logs[0]) / (_SPREADS[-1] - _SPREADS[0]) if len(knots) > 1 else 1.0
+    spread = _spread_of(logs)
     width = max(spread, _NARROWEST)
     digits = 2 + _more_digits(width)
     turn = logs[0] + (_LOW - _SPREADS[0]) * width
@@ -154,6 +206,11 @@ def _edges(low: float, high: float, knots: np.ndarray, whole: bool) -> np.ndarra
     rounded = np.unique(np.rint(rounded) if whole else rounded)
     inner = rounded[(rounded > first) & (rounded < last)]
     return np.concatenate([[first], inner, [last]])
+
+
+def _spread_of(logs: np.ndarray) -> float:
+    """That of log y, as the distance of the outer knots (J,) tells it."""
+    return float((logs[-1] - logs[0]) / (_SPREADS[-1] - _SPREADS[0])) if len(logs) > 1 else 1.0
 
 
 def _heaps(last: float) -> np.ndarray:

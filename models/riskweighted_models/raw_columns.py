@@ -7,6 +7,7 @@ from scipy import linalg
 
 from riskweighted.design.design import Design
 from riskweighted.design.distinct import Distinct
+from riskweighted.design.levels import indicators
 
 __all__ = ["RawColumns", "raw_columns", "ridge", "root_of_inverse"]
 
@@ -14,10 +15,10 @@ __all__ = ["RawColumns", "raw_columns", "ridge", "root_of_inverse"]
 class RawColumns(NamedTuple):
     """The model matrix without its intercept, centred and divided by ``unit`` (p,).
 
-    ``distinct``: its different rows (m, p), and which of them each record has, (n,). The unit of a column that holds only 0 and 1 in the
-    confidential data is 1; that of any other is its standard deviation there. A slope b_j ~ N(0, 1) on a column is thus an effect of the
-    order of one standard deviation of the response between two levels, or over one standard deviation of a numeric predictor, however
-    rare a level is.
+    ``distinct``: its different rows (m, p), and which of them each record has, (n,). The unit of an indicator in the confidential data, a
+    column that holds only 0 and 1, or 0 and a t below 1, is 1; that of any other is its standard deviation there. A slope b_j ~ N(0, 1)
+    on a column is thus an effect of the order of one standard deviation of the response between two levels, t times as much where the
+    indicator says so, or over one standard deviation of a numeric predictor, however rare a level is.
     """
 
     distinct: Distinct
@@ -42,8 +43,7 @@ def raw_columns(design: Design) -> RawColumns:
     """The raw columns of a design that `build_design` made of the confidential data."""
     centred = design.distinct
     recorded = centred.rows + design.centre
-    binary = (np.minimum(np.abs(recorded), np.abs(recorded - 1.0)) <= 1e-9).all(axis=0)
-    unit = np.where(binary, 1.0, np.sqrt(design.records @ centred.rows**2 / design.size))
+    unit = np.where(indicators(recorded), 1.0, np.sqrt(design.records @ centred.rows**2 / design.size))
     return RawColumns(centred._replace(rows=centred.rows / unit), unit)
 
 

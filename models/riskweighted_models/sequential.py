@@ -17,13 +17,15 @@ from riskweighted.common.settings import as_tuples
 from riskweighted.contract.special_codes import stated_codes
 from riskweighted.contract.synthesizer import Synthesizer, load_synthesizer
 from riskweighted.design.formulas import split_formula
+from riskweighted.sequence.products import Product, read_products
 from riskweighted.sequence.recoding import RECODINGS
 from riskweighted.sequence.rules import Rules, Structure
+from riskweighted_models.bounds import NONE
 
 __all__ = ["Sequential"]
 
 _OWN = ("model", "formula", "codes", "when", "otherwise")  # settings of a variable that are not its model's
-_MOST_COUNTS = 40  # different whole numbers that are modelled one by one
+_MOST_COUNTS = 40  # different numbers that are modelled one by one
 _RECORDS_PER_COUNT = 20
 _FEWEST_AMOUNTS = 20  # different amounts that a model of a continuous variable needs
 _SEVERAL = ("sequential",)
@@ -38,15 +40,16 @@ class Sequential:
     Models, unless a variable names its own: two levels "logistic"; an ordered categorical dtype, or `levels` that are given, "ordinal";
     other levels "multinomial", or where that would have more than 60 coefficients "continuation-ratio": each level but the most frequent
     one by a logistic model among the records that have none before it, the rarest first, so that the result depends on that order;
-    whole numbers of at most 40 different values with 20 records each on average "counts"; numbers with zeros or negative values
-    "two-part"; other numbers "transformation". A value that is missing, and every special code, has a share of its own that follows the
+    numbers of at most 40 different values with 20 records each on average "counts"; others with zeros or negative values "two-part";
+    other numbers "transformation". A value that is missing, and every special code, has a share of its own that follows the
     predictors ("logistic", one after the other).
 
     Predictors enter as they suit: levels as dummies, numbers by a natural cubic spline with five knots, or seven from 2,000 amounts (of
-    the signed log where the largest hundredth exceeds three medians), missing values and codes by indicators. Where a part has fewer
-    than 10 events per slope, it has none (3 for a level that is modelled by itself). With ``recoding = "statuses"`` a zero that is no
-    amount among amounts (10 records and 1 % are zero) has an indicator too, numbers and knots are rounded to a grid, and where events
-    are few, bends are left out before lines are.
+    the signed log where the largest hundredth exceeds three medians), missing values and codes by indicators. A status, or a level
+    that is modelled by itself, of fewer than 5 records has no predictors, and amounts have none where they are fewer than 10 a column.
+    With ``recoding = "statuses"`` a zero that is no amount among amounts (10 records and 1 % are zero) has an indicator too, numbers and
+    knots are rounded to a grid, and where amounts are few, bends are left out before lines are. Levels of more than 30 (of small files more
+    than one in 20 records) have random intercepts, each of ten records of the part at least; others that of the group of their code.
 
     Parameters
     ----------
@@ -73,6 +76,10 @@ class Sequential:
     recoding : {"plain", "statuses"}
         How predictors and earlier variables become numeric columns. A study that `init` writes says "statuses"; "plain" is what studies
         without the line have always had.
+    products : sequence of (condition, column of levels, variable, ...), optional
+        ``("wage == 0", "econ")``: whether the condition holds, times each level of the column, also predicts whether a later variable has
+        a status, is zero, or has the second of two levels; of the variables named after them, or else of all later ones. Levels at which
+        10 records meet the condition and 10 do not. What was found in the data ends with "found".
     learned : sequence of str, optional
         Of the predictors, those that tree ensembles read (boosted, of scikit-learn: ``pip install "riskweighted[learned]"``). Their scores
         are further predictors of every part that has no formula: each record's by an ensemble that was fitted without its fold, one of
@@ -94,6 +101,7 @@ class Sequential:
     implied: Sequence[Sequence[str]] = ()
     sums: Sequence[Sequence[str]] = ()
     learned: Sequence[str] = ()
+    products: Sequence[Sequence[str]] = ()
 
     def __post_init__(self) -> None:
         for what in ("variables", "predictors", "learned"):
@@ -117,6 +125,10 @@ class Sequential:
         for name in self.variables:
             self._check_own(name)
         _ = self.codes, self.rules
+        object.__setattr__(self, "products", tuple(tuple(entry) if isinstance(entry, list) else entry for entry in self.products))
+        unused = [name for product in self.multiplied for name in product.variables if self.formula_of(name) is not None]
+        if unused and {*unused} >= {name for product in self.multiplied for name in product.variables}:
+            raise InputError(f"products add columns where a variable has no formula, and {listing(unused)} has one: leave out one of them")
         if self.learned and all(self.formula_of(name) is not None for name in self.variables):
             raise InputError("learned adds scores where a variable has no formula, and every one has: leave out learned, or a formula")
 
@@ -150,7 +162,9 @@ class Sequential:
             self._make(variable, given["model"], given.get("formula", f"`{variable}` ~ 1"))
 
     def _own(self, variable: str) -> Mapping[str, Any]:
-        return self.settings.get(variable, {})
+        """Its settings; that it has no bounds is none, whose model then need not take any."""
+        given = self.settings.get(variable, {})
+        return {name: value for name, value in given.items() if name != "support"} if given.get("support") == NONE else given
 
     @cached_property
     def codes(self) -> dict[str, tuple[float, ...]]:
@@ -168,6 +182,11 @@ class Sequential:
         stated = [structure for structure in structures if structure is not None]
         return Rules(self.variables, self.order, self.forbidden, stated, self.codes, self.on_broken, implied=self.implied, sums=self.sums)
 
+    @cached_property
+    def multiplied(self) -> tuple[Product, ...]:
+        """The products that predict beside the predictors."""
+        return read_products(self.products, self.variables, self.predictors)
+
     def data_dependent_choices(self, variable: str) -> tuple[str, ...]:
         """What it takes from the sensitive values for a variable, as the settings stand, beside what the variable's model does."""
         given, choices = self._own(variable), list[str]()
@@ -175,7 +194,9 @@ class Sequential:
             choices.append("the model, chosen by the values")
         if given.get("formula") is None:
             choices.append("predictors, their levels, codes and knots, and how many its events allow")
+            choices += ["how far the effects of many levels spread"] if self.recoding != RECODINGS[0] else []
             choices += ["the scores of a learned part"] if self.learned else []
+            choices += [f"the product {each.source!r}" for each in self.multiplied if each.found and variable in each.variables]
         return tuple(choices)
 
     def formula_of(self, variable: str) -> str | None:
@@ -219,12 +240,11 @@ class Sequential:
             ordered = "levels" in given or (isinstance(amounts.dtype, pd.CategoricalDtype) and amounts.cat.ordered)
             return "ordinal" if ordered else "multinomial"
         numbers = amounts.to_numpy(dtype=float)
-        whole = bool((numbers == np.rint(numbers)).all())
         few = distinct <= min(_MOST_COUNTS, max(len(amounts) / _RECORDS_PER_COUNT, 2), most_categories(len(amounts)))
-        if whole and few and not {"support", "heaping", "knots"} & set(given):
+        if few and not {"support", "heaping", "knots"} & set(given):
             return "counts"
         if distinct < _FEWEST_AMOUNTS:
-            return "counts" if whole else "linear-regression"
+            return "counts" if (numbers == np.rint(numbers)).all() else "linear-regression"
         return "two-part" if (numbers <= 0).any() else "transformation"
 
     def _make(self, variable: str, model: str, formula: str) -> Synthesizer:

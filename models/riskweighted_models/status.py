@@ -16,7 +16,7 @@ __all__ = ["StatusCells", "log_status_graph", "probabilities", "slopes_can_follo
 
 
 _INTERCEPT_MEAN, _INTERCEPT_SD = -2.2, 1.5  # a share of one tenth
-_EVENTS_PER_SLOPE = 10
+_FEWEST_EVENTS = 5  # of a status, and of what is left, from which its share follows the predictors, however many these are
 
 
 class StatusCells(NamedTuple):
@@ -46,13 +46,13 @@ class StatusCells(NamedTuple):
 
 
 def slopes_can_follow(status: np.ndarray, count: int, predictors: int, counts: np.ndarray | None = None) -> tuple[int, ...]:
-    """The statuses with ten records or more per slope on either side, of those that are not the last.
+    """The statuses, of those that are not the last, with five records or more, and as many of what is left.
 
     `counts` (n,): how many records each of the n stands for.
     """
     at_risk = [number_of(status >= place, counts) for place in range(count - 1)]
     events = [number_of(status == place, counts) for place in range(count - 1)]
-    enough = [min(event, risk - event) >= _EVENTS_PER_SLOPE * predictors for event, risk in zip(events, at_risk, strict=True)]
+    enough = [min(event, risk - event) >= _FEWEST_EVENTS for event, risk in zip(events, at_risk, strict=True)]
     return tuple(place for place in range(count - 1) if predictors and enough[place])
 
 

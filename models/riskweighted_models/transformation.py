@@ -13,6 +13,7 @@ import pytensor.tensor as pt
 
 from riskweighted.common.checks import is_number
 from riskweighted.common.errors import InputError
+from riskweighted.common.found import FoundNumbers, found_numbers, is_found
 from riskweighted.contract.centring import Centring
 from riskweighted.contract.distribution import is_symbolic, once
 from riskweighted.contract.synthesizer import Blueprint, Density, Draw
@@ -60,6 +61,7 @@ class Transformation(OfFormula):
         P(bin k | x) proportional to (F(h(edge k+1 | x)) - F(h(edge k | x))) exp(delta_k)
         P(point of bin k) proportional to phi[decade of k, heap of the point]
         c ~ N(0, 2)    b ~ N(0, 1)    g0, delta ~ N(0, 0.3)    g1 ~ N(0, 0.15)    log phi ~ N(log(heap), 2)
+        delta ~ N(log(cell / bin), 2) of a heap, whose cell ends half way to the next one
         gamma ~ N(0, 1) at the middle knot, from there a random walk with sd tau sqrt(distance of knots), log tau ~ N(log 0.5, 0.5)
 
     (METHODS section 5; Hothorn, Moest and Buehlmann 2018.) The likelihood of a record is the probability of its recorded value, so
@@ -81,11 +83,15 @@ class Transformation(OfFormula):
         Whether the tendency to multiples of 10, 100, 500, ... is learned; False: all points of a bin are alike. Pairs give it:
         ``((1, 0.3), (100, 0.5), (1000, 0.2))``, the shares of values by the largest of these units that divides them, which must begin with
         the precision of the data.
+    heaps : sequence of numbers, optional
+        Values that many records share and no multiple explains, each with a bin and so a share of its own: pay by the hour that was
+        computed from pay by the week, amounts in another currency. ``(4.5, 7.25, "found")``: found in the data.
     """
 
     support: tuple[float | None, float | None] | None = None
     knots: tuple[float, ...] | None = None
     heaping: bool | Heaping = True
+    heaps: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -94,13 +100,15 @@ class Transformation(OfFormula):
             object.__setattr__(self, "knots", _checked_knots(self.knots))
         if not isinstance(self.heaping, bool):
             object.__setattr__(self, "heaping", _checked_heaping(self.heaping))
+        object.__setattr__(self, "heaps", _checked_heaps(self.heaps))
 
     @property
     def data_dependent(self) -> tuple[str, ...]:
-        """Bounds and knots where they are left to the data, and the unit of the grid, which always is."""
+        """Bounds and knots where they are left to the data, heaps that were found in it, and the unit of the grid, which always is."""
         bounds = checked_bounds(self.support)
         open_above = bounds is None or np.isinf(bounds.high) or isinstance(bounds, Found)
-        return (*(("support",) if open_above else ()), *(("knots",) if self.knots is None else ()), "the unit of the grid (precision)")
+        left = {"support": open_above, "knots": self.knots is None, "heaps": is_found(self.heaps), "the unit of the grid (precision)": True}
+        return tuple(name for name, so in left.items() if so)
 
     def prepare(self, data: pd.DataFrame, counts: np.ndarray | None = None) -> Binned:
         """Make the grid, put the values in its bins, and build the design."""
@@ -136,7 +144,7 @@ class Transformation(OfFormula):
         outside = int(((knots <= bounds.low) | (knots >= bounds.high)).sum())
         if outside:
             raise InputError(f"{outside} of {len(knots)} knots lie outside the bounds {bounds.low:g} to {bounds.high:g}")
-        grid = make_grid(*bounds, knots, precision, self.heaping)
+        grid = make_grid(*bounds, knots, precision, self.heaping, self.heaps)
         design = build_design(self.formula, data, counts)
         return Binned(design, raw_columns(design), grid, *place_values(values, grid, bounds, self.target), bounds)
 
@@ -212,7 +220,7 @@ class BinnedRecords(NamedTuple):
     def inverse(self, lower: np.ndarray, upper: np.ndarray, share: np.ndarray) -> np.ndarray:
         """The value inside each interval up to which it has this share of its mass; NaN where it has none."""
         prepared, n = self.prepared, len(self.prepared.bins)
-        ends = find_ends(prepared.grid, interval_ends(lower, n), interval_ends(upper, n))
+        ends = _ends(prepared.grid, interval_ends(lower, n), interval_ends(upper, n))
         wide = ends.of[0] != ends.of[1]
         designs = prepared.designs_of(wide if self.wanted is None else wide & self.wanted)
         return inverse_masses(self.theta, designs, prepared.grid, ends, prepared.heap_of, share)
@@ -256,11 +264,14 @@ def _recorded(prepared: Binned, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return place_values(y, prepared.grid, prepared.bounds, response_name(prepared.design.formula))
 
 
+_ends = once(find_ends)  # on a grid, which records share whatever their predictors are drawn to be
+
+
 @once
 def _masses(prepared: Binned, lower: np.ndarray, upper: np.ndarray) -> Callable[[Draw], np.ndarray]:
     """From parameters to the masses of intervals."""
     n = len(prepared.bins)
-    ends = find_ends(prepared.grid, interval_ends(lower, n), interval_ends(upper, n))
+    ends = _ends(prepared.grid, interval_ends(lower, n), interval_ends(upper, n))
     return masses_of(prepared.designs_of(ends.of[0] != ends.of[1]), prepared.grid, ends, prepared.heap_of)
 
 
@@ -280,6 +291,18 @@ def _checked_heaping(heaping: Any) -> Heaping:
             f"each unit a multiple of the one before it, shares positive with sum 1; got {heaping!r}"
         )
     return given
+
+
+def _checked_heaps(heaps: Any) -> tuple[float, ...]:
+    values, found = found_numbers(heaps)
+    given = tuple(values) if isinstance(values, (tuple, list, np.ndarray)) else (values,)
+    if not all(is_number(value) and value > 0 for value in given):
+        raise InputError("heaps must be positive numbers, and 'found' at the end, got other entries")
+    numbers = tuple(float(value) for value in given)
+    twice = len(numbers) - len(set(numbers))
+    if twice:
+        raise InputError(f"heaps name each value once, got {twice} of {len(numbers)} again")
+    return FoundNumbers(numbers) if found else numbers
 
 
 def _checked_knots(knots: Any) -> tuple[float, ...]:

@@ -1,6 +1,6 @@
 """The posterior of a transformation model: its PyMC model, and the same density with its gradient in NumPy and a compiled kernel."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -8,15 +8,27 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 
+from riskweighted.contract.layout import EndToEnd
 from riskweighted.contract.synthesizer import Density, Draw, Tensor
-from riskweighted.sampling.laplace import Scaled
+from riskweighted.sampling.laplace import Independent, Offering, Scaled
 from riskweighted_models.column_blocks import column_blocks
 from riskweighted_models.grid import Grid
 from riskweighted_models.kernels.bins import CUBIC, LINEAR, STEEPEST, STRAIGHT, in_blocks, weighted_sum
 from riskweighted_models.kernels.heaps import heaped_sum
 from riskweighted_models.thinning import ROUGH_ABOVE, thinned
 
-__all__ = ["Cells", "density_of", "gamma_of", "log_bins_graph", "log_points_graph", "point_weight", "predictor_of", "priors", "written_sum"]
+__all__ = [
+    "Cells",
+    "density_of",
+    "gamma_of",
+    "log_bins_graph",
+    "log_points_graph",
+    "point_weight",
+    "predictor_of",
+    "priors",
+    "tilts_of",
+    "written_sum",
+]
 
 
 _SLOPES = ("slope", "log_slope", "log_slope_by_place")
@@ -30,6 +42,7 @@ _SD = {
     "tilt": 0.3,
     "log_heaping": 2.0,
 }
+_SINGLE_SD = 2.0  # of the tilt of a bin that holds one value alone, about as much as the numbers that it stands for have
 _LOG_TAU = float(np.log(0.5))
 
 
@@ -76,7 +89,8 @@ def priors(cells: Cells) -> dict[str, Tensor]:
     drawn: dict[str, Tensor] = {}
     for name, shape in cells.shapes.items():
         mean: Any = {"log_tau": _LOG_TAU, "log_heaping": cells.heap_log_units}.get(name, 0.0)
-        sd = _SD[name] if name != "step" else pt.exp(drawn["log_tau"]) * np.sqrt(np.diff(cells.grid.knots))
+        steps = name == "step"
+        sd = pt.exp(drawn["log_tau"]) * np.sqrt(np.diff(cells.grid.knots)) if steps else _prior_sd(name, cells.grid)
         drawn[name] = pm.Normal(name, mean, sd, shape=shape)
     return drawn
 
@@ -111,7 +125,17 @@ def log_bins_graph(theta: Mapping[str, Tensor], rows: np.ndarray, grid: Grid) ->
     s = LINEAR * bent + CUBIC * bent**3 + STEEPEST * (h - bent)
     below, above = _softplus(-s), _softplus(s)  # -log F and -log(1 - F)
     between = _log_one_less_exp(s[:-1] - s[1:]) - (below[1:] + above[:-1])
-    return pt.concatenate([-below[:1], between, -above[-1:]]) + theta["tilt"][:, None]
+    return pt.concatenate([-below[:1], between, -above[-1:]]) + tilts_of(theta["tilt"], grid)[:, None]
+
+
+def tilts_of(tilt: Any, grid: Grid) -> Any:
+    """By what the log probability of every bin is moved, (K,)."""
+    return tilt + np.nan_to_num(grid.single)
+
+
+def _prior_sd(name: str, grid: Grid) -> Any:
+    """The prior standard deviation of a parameter but the steps; of the tilts one each, (K,)."""
+    return np.where(np.isnan(grid.single), _SD[name], _SINGLE_SD) if name == "tilt" else _SD[name]
 
 
 def _softplus(x: Tensor) -> Tensor:
@@ -129,9 +153,44 @@ def _log_one_less_exp(x: Tensor) -> Tensor:
 def density_of(cells: Cells, alpha: np.ndarray, expected: np.ndarray | None = None) -> Density:
     """The posterior for weights alpha (n,): from a vector (d,) to its log density, up to a constant, and gradient (d,).
 
-    Less the centring term, sum of `expected` (m, K) times P(bin | design), if it is given.
+    Less the centring term, sum of `expected` (m, K) times P(bin | design), if it is given. What the values of a decade are heaped on
+    depends on nothing else, so these are parts of their own.
     """
-    weights, shapes, grid = cells.weigh(alpha), cells.shapes, cells.grid
+    of_bins = _density_of_bins(cells, alpha, expected)
+    if not len(cells.heap_log_units):
+        return of_bins
+    size = EndToEnd(_without_heaping(cells.shapes)).size
+    return Independent(((size, of_bins), *_densities_of_heaps(cells, cells.weigh(alpha)["heaped"])))
+
+
+def _without_heaping(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
+    return {name: shape for name, shape in shapes.items() if name != "log_heaping"}
+
+
+def _densities_of_heaps(cells: Cells, heaped: np.ndarray) -> Iterator[tuple[int, Density]]:
+    """The size and density of each decade's heaping parameters, one decade after the other as they stand in the vector.
+
+    ``heaped`` (K, C): sums of alpha over the records of a bin and heap.
+    """
+    for decade in range(cells.grid.band.max() + 1):
+        bins = cells.grid.band == decade
+        places = np.unique(cells.heap_of[bins])
+        places = places[places >= 0]
+        fixed = (np.where(cells.heap_of[bins] < 0, -1, cells.heap_of[bins] - places[0]), cells.grid.points[bins], heaped[bins])
+        density = partial(_density_of_heaps, mean=cells.heap_log_units[places], fixed=fixed)
+        yield len(places), Offering(density, by_importance=True)
+
+
+def _density_of_heaps(log_phi: np.ndarray, mean: np.ndarray, fixed: tuple[np.ndarray, np.ndarray, np.ndarray]) -> tuple[float, np.ndarray]:
+    """The log density of one decade's heaping parameters (F,), and its gradient; `fixed`: what `heaped_sum` is asked besides."""
+    off, precision = log_phi - mean, _SD["log_heaping"] ** -2
+    value, slope = heaped_sum(log_phi, *fixed)
+    return value - 0.5 * precision * float(off @ off), slope - precision * off
+
+
+def _density_of_bins(cells: Cells, alpha: np.ndarray, expected: np.ndarray | None) -> Density:
+    """The posterior of all other parameters."""
+    weights, shapes, grid = cells.weigh(alpha), _without_heaping(cells.shapes), cells.grid
     used, taken = weights["design_weight"] > 0, np.zeros((0, 0, 0))
     if expected is not None:  # a weight of 0 says that this value, whatever it is, does not count: its term stays
         used |= (expected > 0).any(axis=1)
@@ -141,33 +200,40 @@ def density_of(cells: Cells, alpha: np.ndarray, expected: np.ndarray | None = No
     start = np.concatenate([[0], np.cumsum(np.diff(cells.pair_start)[used])])
     fixed = (weights["design_weight"][used], weights["pair_weight"][kept], cells.pair_bin[kept], start, grid.hats, taken)
     walk, log_distance = _walk(len(grid.knots)), 0.5 * np.log(np.diff(grid.knots))
-    blocks, heaped = column_blocks(rows) if "slope" in shapes else None, weights["heaped"]
+    blocks = column_blocks(rows) if "slope" in shapes else None
     sizes = [int(np.prod(shape)) for shape in shapes.values()]
     ends = dict(zip(shapes, np.cumsum(sizes), strict=True))
     places = {name: slice(end - size, end) for (name, end), size in zip(ends.items(), sizes, strict=True)}
     mean, precision = np.zeros(sum(sizes)), np.zeros(sum(sizes))
     for name, place in places.items():
-        precision[place] = 0.0 if name == "step" else _SD[name] ** -2
+        precision[place] = 0.0 if name == "step" else _prior_sd(name, grid) ** -2.0
     if "step" in places:
         mean[places["log_tau"]] = _LOG_TAU
-    if "log_heaping" in places:
-        mean[places["log_heaping"]] = cells.heap_log_units
 
-    def density(vector: np.ndarray) -> tuple[float, np.ndarray]:
+    def prior(vector: np.ndarray) -> tuple[float, np.ndarray]:
         off = vector - mean
         gradient = -precision * off
         height = 0.5 * float(gradient @ off)
-        step = np.zeros(0)
         if "step" in places:
             log_tau, step = vector[places["log_tau"]], vector[places["step"]]
             standard = step * np.exp(-log_tau - log_distance)
             height -= 0.5 * float(standard @ standard) + len(step) * float(log_tau[0])
             gradient[places["log_tau"]] += standard @ standard - len(step)
             gradient[places["step"]] -= standard * np.exp(-log_tau - log_distance)
+        return height, gradient
+
+    def likelihood(vector: np.ndarray, derive: bool) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
         eta = np.zeros((3, len(rows))) if blocks is None else blocks.linear(np.array([vector[places[name]] for name in _SLOPES]))
         eta[0] += vector[places["intercept"]]
-        gamma = vector[places["gamma_middle"]] + walk @ step
-        value, by_eta, by_gamma, by_tilt = weighted_sum(eta, gamma, vector[places["tilt"]], *fixed)
+        gamma = vector[places["gamma_middle"]] + walk @ (vector[places["step"]] if "step" in places else np.zeros(0))
+        value: tuple[float, np.ndarray, np.ndarray, np.ndarray] = weighted_sum(
+            eta, gamma, tilts_of(vector[places["tilt"]], grid), *fixed, derive
+        )
+        return value
+
+    def density(vector: np.ndarray) -> tuple[float, np.ndarray]:
+        height, gradient = prior(vector)
+        value, by_eta, by_gamma, by_tilt = likelihood(vector, True)
         gradient[places["intercept"]] += by_eta[0].sum()
         if blocks is not None:
             for name, pulled in zip(_SLOPES, blocks.pulled(by_eta), strict=True):
@@ -176,16 +242,17 @@ def density_of(cells: Cells, alpha: np.ndarray, expected: np.ndarray | None = No
         if "step" in places:
             gradient[places["step"]] += by_gamma @ walk
         gradient[places["tilt"]] += by_tilt
-        if "log_heaping" in places:
-            of_points, by_phi = heaped_sum(vector[places["log_heaping"]], cells.heap_of, grid.points, heaped)
-            value += of_points
-            gradient[places["log_heaping"]] += by_phi
         return height + value, gradient
 
+    def heights(vectors: np.ndarray) -> np.ndarray:
+        return np.array([prior(vector)[0] + likelihood(vector, False)[0] for vector in vectors])
+
     if "step" not in places:
-        return density
-    rough = partial(density_of, cells, thinned(alpha, cells.counted)) if expected is None and (alpha > 0).sum() > ROUGH_ABOVE else None
-    return Scaled(density, rough=rough, log_scale=places["log_tau"].start, scaled=places["step"], unit=np.sqrt(np.diff(grid.knots)))
+        return Offering(density, heights=heights)
+    thin = expected is None and (alpha > 0).sum() > ROUGH_ABOVE
+    rough = partial(_density_of_bins, cells, thinned(alpha, cells.counted), None) if thin else None
+    scale = {"log_scale": places["log_tau"].start, "scaled": places["step"], "unit": np.sqrt(np.diff(grid.knots))}
+    return Scaled(density, rough=rough, heights=heights, **scale)
 
 
 def predictor_of(theta: Draw, rows: np.ndarray) -> np.ndarray:

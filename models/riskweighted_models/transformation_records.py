@@ -18,13 +18,33 @@ from riskweighted_models.grid import Ends, Grid, class_of
 from riskweighted_models.kernels.bins import bin_probabilities
 from riskweighted_models.kernels.points import by_design, masses_between, pick_bins, probabilities_of, shares_below, units_reaching
 from riskweighted_models.raw_columns import RawColumns
-from riskweighted_models.transformation_posterior import Cells, gamma_of, point_weight, predictor_of
+from riskweighted_models.transformation_posterior import Cells, gamma_of, point_weight, predictor_of, tilts_of
 
 __all__ = ["Binned", "Designs", "interval_table", "inverse_masses", "masses_of", "pick_record_bins", "place_values", "record_probabilities"]
 
 _CHUNK = 1024  # designs at a time
 _KEPT = 4 * _CHUNK  # as many at most are held until other parameters are asked
+_MOST_KEPT = 4  # sets of designs under one theta
 _MOST = 0.5  # of the records, above which it is as fast to take all
+
+
+@dataclass(eq=False)
+class Kept:
+    """The probabilities of bins under the last parameters, by designs and grid: density, draws and masses are asked of one theta, of the
+    same records once and again."""
+
+    theta: Draw | None = None
+    known: list[tuple[np.ndarray, Grid, list[np.ndarray]]] = field(default_factory=list, repr=False)
+
+    def of(self, theta: Draw, rows: np.ndarray, grid: Grid, make: Callable[[], Iterable[np.ndarray]]) -> list[np.ndarray]:
+        """Those of designs (d, p), made where they are not known."""
+        if theta is not self.theta:
+            self.theta, self.known = theta, []
+        for known, of_grid, probabilities in self.known:
+            if of_grid is grid and (known is rows or np.array_equal(known, rows)):
+                return probabilities
+        self.known = [*self.known[1 - _MOST_KEPT :], (rows, grid, list(make()))]
+        return self.known[-1][2]
 
 
 @dataclass(eq=False)
@@ -32,45 +52,41 @@ class Designs:
     """Records by their design.
 
     ``rows`` (d, p); ``order``: places of the records, those of the first design first; ``start`` (d + 1,): where each design begins there.
-    Of few designs the probabilities under the last parameters are kept: density, draws and many masses are asked of one theta.
     """
 
     rows: np.ndarray
     order: np.ndarray
     start: np.ndarray
-    _last: tuple[Draw, list[tuple[np.ndarray, np.ndarray]]] | None = field(default=None, init=False, repr=False)
+    kept: Kept = field(repr=False)
 
     @classmethod
-    def of(cls, rows: np.ndarray, which: np.ndarray, records: np.ndarray) -> "Designs":
+    def of(cls, rows: np.ndarray, which: np.ndarray, records: np.ndarray, kept: Kept) -> "Designs":
         """Those of some records, of n whose designs `which` (n,) tells."""
         counts = np.bincount(which[records], minlength=len(rows))
         used, ends = np.flatnonzero(counts), np.cumsum(counts)
         start = np.concatenate([[0], ends[used]])
-        return cls(rows if len(used) == len(rows) else rows[used], by_design(which, records, ends - counts), start)
+        return cls(rows if len(used) == len(rows) else rows[used], by_design(which, records, ends - counts), start, kept)
 
-    def probabilities(self, theta: Draw, grid: Grid) -> Iterable[tuple[np.ndarray, np.ndarray]]:
+    def probabilities(self, theta: Draw, grid: Grid) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """P(bin) of some designs after the other, (c, K), and where they begin, (c + 1,)."""
-        if len(self.rows) > _KEPT:
-            return self._made(theta, grid)
-        last = self._last
-        if last is None or last[0] is not theta:
-            self._last = last = theta, list(self._made(theta, grid))
-        return last[1]
+        made = self._made(theta, grid) if len(self.rows) > _KEPT else self.kept.of(theta, self.rows, grid, lambda: self._made(theta, grid))
+        for begin, probabilities in zip(range(0, len(self.rows), _CHUNK), made, strict=True):
+            yield probabilities, self.start[begin : begin + _CHUNK + 1]
 
-    def _made(self, theta: Draw, grid: Grid) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def _made(self, theta: Draw, grid: Grid) -> Iterator[np.ndarray]:
         gamma, tilt = gamma_of(theta), np.asarray(theta["tilt"], dtype=float)
         if (len(gamma), len(tilt)) != (len(grid.knots), len(grid.band)):
             raise InputError("these parameters are those of another grid: bounds, knots or the precision of the data differ")
         for begin in range(0, len(self.rows), _CHUNK):
-            eta = predictor_of(theta, self.rows[begin : begin + _CHUNK])
-            yield bin_probabilities(eta, gamma, tilt, grid.hats), self.start[begin : begin + _CHUNK + 1]
+            yield bin_probabilities(predictor_of(theta, self.rows[begin : begin + _CHUNK]), gamma, tilts_of(tilt, grid), grid.hats)
 
 
 @dataclass(frozen=True, eq=False)
 class Binned:
     """Values as bins and points of a grid, predictors as distinct designs. Confidential.
 
-    ``bins`` (n,): bin of each value, -1 where there is none; ``heap`` (n,): place in ``grid.heaps`` of what each value is a multiple of.
+    ``bins`` (n,): bin of each value, -1 where there is none; ``heap`` (n,): place in ``grid.heaps`` of what each value is a multiple of;
+    ``kept``: what all records on this grid share.
     """
 
     design: Design
@@ -79,6 +95,7 @@ class Binned:
     bins: np.ndarray
     heap: np.ndarray
     bounds: Bounds
+    kept: Kept = field(default_factory=Kept, repr=False)
 
     def at(self, frame: pd.DataFrame) -> "Binned":
         """Other rows on the confidential design and grid; bin -1 where the frame lacks the response."""
@@ -105,13 +122,13 @@ class Binned:
     @cached_property
     def designs(self) -> Designs:
         """All records by their design."""
-        return Designs.of(*self.distinct, np.arange(len(self.bins)))
+        return Designs.of(*self.distinct, np.arange(len(self.bins)), self.kept)
 
     def designs_of(self, wanted: np.ndarray | None) -> Designs:
         """Those of the wanted records (booleans (n,)), and where these are most, of all."""
         if wanted is None or wanted.mean() > _MOST:
             return self.designs
-        return Designs.of(*self.distinct, np.flatnonzero(wanted))
+        return Designs.of(*self.distinct, np.flatnonzero(wanted), self.kept)
 
     @cached_property
     def heap_of(self) -> np.ndarray:

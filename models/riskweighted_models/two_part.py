@@ -93,8 +93,8 @@ class TwoPart(OfFormula):
     codes : sequence of numbers, optional
         Values that mean something else than an amount, or that many records share: each has a share of its own and is drawn exactly.
     value_settings : mapping or pairs, optional
-        Further settings of that synthesizer, such as ``{"components": 2}``, in a study file ``[["components", 2]]``. Knots that are
-        given hold for positive values; those of negative values are found.
+        Further settings of that synthesizer, such as ``{"components": 2}``, in a study file ``[["components", 2]]``. Knots and heaps
+        that are given hold for positive values; knots of negative values are found.
     """
 
     draws_points: ClassVar[bool] = True
@@ -123,7 +123,7 @@ class TwoPart(OfFormula):
         return ("the statuses and their predictors (counts of events)", *(f"{name} of value = {self.value!r}" for name in of_value))
 
     def _value_model(self, bounds: Bounds, formula: str, sign: str = POSITIVE) -> Synthesizer:
-        """The synthesizer of the values of one sign; knots that are given are those of positive values."""
+        """The synthesizer of the values of one sign; knots and heaps that are given are those of positive values."""
         make: Any = load_synthesizer(self.value)
         if make is TwoPart:
             raise InputError(f"value = {self.value!r} cannot stand in itself; valid is a synthesizer of amounts, such as 'transformation'")
@@ -134,7 +134,7 @@ class TwoPart(OfFormula):
         if unknown:
             raise InputError(f"value = {self.value!r} has no setting {unknown[0]!r} here; valid are {', '.join(valid)}")
         if sign == NEGATIVE:
-            settings.pop("knots", None)
+            settings = {name: value for name, value in settings.items() if name not in ("knots", "heaps")}
         if "transform" in known and "transform" not in settings:
             settings["transform"] = "log"
         if "support" in known:

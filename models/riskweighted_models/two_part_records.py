@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -170,6 +170,24 @@ class TwoPartRecords:
         return total
 
     @property
+    def masses_of(self) -> Callable[[np.ndarray, np.ndarray], np.ndarray] | None:
+        """The masses of the same intervals (G,) for every record, (n, G), where each of them would be asked of all; None where the model of
+        the values has none."""
+        return self._masses_of if all(callable(getattr(self._values(sign), "masses_of", None)) for sign in self.prepared.parts) else None
+
+    def _masses_of(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+        prepared, total = self.prepared, np.zeros((self.prepared.n, len(lower)))
+        for status, of_status in zip(prepared.statuses, self._shares.T, strict=True):
+            if status in prepared.parts:
+                ends = (lower, upper) if status == POSITIVE else (-upper, -lower)
+                values: Any = self._values(str(status))
+                inside = values.masses_of(*ends)
+            else:
+                inside = ((lower <= point_of(status)) & (point_of(status) <= upper)).astype(float)
+            total += of_status[prepared.cells.which, None] * inside
+        return total
+
+    @property
     def inverse(self) -> Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray] | None:
         """From intervals and a share (n,) of each one's mass to the value up to which it has that, (n,).
 
@@ -223,7 +241,7 @@ class TwoPartRecords:
 
     def _inside(self, lower: np.ndarray, upper: np.ndarray) -> list[np.ndarray]:
         """The masses of intervals (n,) among the values of each status."""
-        cut = _cut_to_status(self.prepared, lower, upper)
+        cut = _cut(self.prepared, lower, upper)
         return [ends[0] if len(ends) == 1 else self._values(str(status)).mass(*ends) for status, ends in cut]
 
     def _values(self, sign: str, wanted: np.ndarray | None = None) -> Records:
@@ -251,7 +269,7 @@ class TwoPartGraph:
 
     def mass(self, lower: np.ndarray, upper: np.ndarray) -> Any:
         shares, total = pt.exp(log_status_graph(self.theta, self.prepared.cells)), 0.0
-        for place, (status, ends) in enumerate(_cut_to_status(self.prepared, lower, upper)):
+        for place, (status, ends) in enumerate(_cut(self.prepared, lower, upper)):
             inside = ends[0].astype(float) if len(ends) == 1 else self._values(str(status)).mass(*ends)
             total = total + shares[place][self.prepared.cells.which] * inside
         return total
@@ -273,15 +291,22 @@ def _told_apart(prepared: TwoParts, y: np.ndarray) -> tuple[np.ndarray, dict[str
     return status, amounts
 
 
-@once
-def _cut_to_status(prepared: TwoParts, lower: np.ndarray, upper: np.ndarray) -> list[tuple[float | str, tuple[np.ndarray, ...]]]:
+_Cut: TypeAlias = list[tuple[float | str, tuple[np.ndarray, ...]]]
+
+
+def _cut(prepared: TwoParts, lower: np.ndarray, upper: np.ndarray) -> _Cut:
     """Of each status whether its single value lies in intervals (n,), or the ends of these among its absolute values."""
-    low, high = (np.array(interval_ends(bound, prepared.n)) for bound in (lower, upper))
-    sides = {POSITIVE: (low, high), NEGATIVE: (-high, -low)}
-    cut: list[tuple[float | str, tuple[np.ndarray, ...]]] = []
-    for status in prepared.statuses:
-        if status in prepared.parts:
-            cut.append((status, tuple(fixed(end) for end in sides[str(status)])))
+    return _cut_to_status(prepared.statuses, interval_ends(lower, prepared.n), interval_ends(upper, prepared.n))
+
+
+@once
+def _cut_to_status(statuses: tuple[float | str, ...], low: np.ndarray, high: np.ndarray) -> _Cut:
+    """The same by statuses alone, which records share whatever their predictors are drawn to be."""
+    cut: _Cut = []
+    for status in statuses:
+        if status in (POSITIVE, NEGATIVE):
+            ends = (low.copy(), high.copy()) if status == POSITIVE else (-high, -low)  # `once` holds no array by which it finds
+            cut.append((status, tuple(fixed(end) for end in ends)))
         else:
             cut.append((status, ((low <= point_of(status)) & (point_of(status) <= high),)))
     return cut

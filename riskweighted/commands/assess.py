@@ -156,12 +156,15 @@ def _scenario(confidential: Path, known: str, synthesized: str, **options: Any) 
 
 def _notes_on_codes(table: "pd.DataFrame", scenario: "Scenario") -> list[str]:
     """Which synthesized numbers seem to hold codes that nobody named."""
-    from riskweighted.runs.columns import AMOUNT, LEVELS, look_at
     from riskweighted.runs.remarks import likely_codes
+    from riskweighted.suggest.columns import look_at
+    from riskweighted.suggest.kind import LEVELS, NUMBER
 
     stated = {name: scenario.codes_of(name) for name in scenario.synthetic}
     numbers = [name for name in scenario.synthetic if scenario.is_numeric(table[name])]
-    return [f"{each}: name codes with --codes VARIABLE=CODE" for each in likely_codes(look_at(table[numbers]), stated, (AMOUNT, LEVELS))]
+    return [
+        f"{each}: name codes with --codes VARIABLE=CODE" for each in likely_codes(look_at(table, only=numbers), stated, (NUMBER, LEVELS))
+    ]
 
 
 def _read(tools: dict[str, list[Path]]) -> dict[str, list["pd.DataFrame"]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from riskweighted.commands.terminal import Seed, loading, reporter, say, say_pairs, say_table, show, show_json, tell
-from riskweighted.common.errors import InputError
+from riskweighted.common.errors import InputError, listing
 from riskweighted.common.numbers import exactly, together
 from riskweighted.common.progress import duration
 from riskweighted.common.text import as_argument, plain
@@ -93,8 +93,9 @@ def _lines(study: "Study", named: "Study", candidates: str, plan: "Plan", out: P
     from riskweighted.runs.guaranteed import proved
 
     return {
+        **_left(study, plan),
         **({"models": candidates} if candidates else {}),
-        "records": f"{plan.records:,}",
+        "records": f"{plan.records:,}" + ("" if study.data.where is None else f", those with {study.data.where}; no other one leaves"),
         "known patterns": f"{plan.patterns:,}, of which {plan.singletons:,} hold a single record",
         "predictor columns": f"{plan.predictors:,}",
         "schemes": ", ".join(_scheme_line(scheme, plan.mean_weight.get(scheme)) for scheme in plan.schemes),
@@ -106,6 +107,16 @@ def _lines(study: "Study", named: "Study", candidates: str, plan: "Plan", out: P
         "randomness": "the seed alone (for study, not for release)" if study.reproducible else "seed and secret entropy",
         **({"guarantee": " ".join(proved(named)[: 3 if named.reproducible else 2])} if named.guarantee is not None else {}),
         **({} if out is None else {"results": f"{out}" + (" (exists)" if out.exists() else "")}),
+    }
+
+
+def _left(study: "Study", plan: "Plan") -> dict[str, str]:
+    """What leaves and what stays, first of all."""
+    known = [f"{name} (known)" if name in study.scenario.known else name for name in plan.unaltered]
+    return {
+        "leaves unaltered": ", ".join(known) or "no column",
+        "leaves synthesized": ", ".join(study.variables),
+        "stays": f"{len(plan.staying):,} column{'s'[: len(plan.staying) != 1]}: {listing(plan.staying)}" if plan.staying else "no column",
     }
 
 

@@ -2,7 +2,7 @@
 
 import tomllib
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +11,7 @@ from rich.text import Text
 
 from riskweighted.commands.terminal import loading, manner, output, reporter, say, show, show_json, tell
 from riskweighted.common.checks import real_path
-from riskweighted.common.errors import InputError
+from riskweighted.common.errors import InputError, listing
 from riskweighted.common.folders import refuse_inside_result
 from riskweighted.common.text import as_argument, plain
 from riskweighted.data.formats import FORMATS
@@ -19,9 +19,10 @@ from riskweighted.data.formats import FORMATS
 if TYPE_CHECKING:
     import pandas as pd
 
-    from riskweighted.runs.columns import Column
-    from riskweighted.runs.given import Given
-    from riskweighted.runs.suggestion import Suggestion
+    from riskweighted.runs.study import Study
+    from riskweighted.suggest.columns import Column
+    from riskweighted.suggest.given import Given
+    from riskweighted.suggest.suggestion import Suggestion
 
 
 def init(
@@ -33,6 +34,12 @@ def init(
     variables: Annotated[
         Path | None, typer.Option("--variables", metavar="FILE", help="What the columns are: a sidecar file (.toml, .csv), or a data file.")
     ] = None,
+    kind: Annotated[
+        list[str] | None, typer.Option("--kind", metavar="NAME=KIND", help="What a column is, where the guess is wrong; repeatable.")
+    ] = None,
+    like: Annotated[
+        Path | None, typer.Option("--like", metavar="STUDY", help="A study of last year's file: the new one keeps what it says.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
     """Look at a file and write a commented study file to edit: scenario, model and weights, each line with its reason.
@@ -40,35 +47,95 @@ def init(
     Shown are shares and counts, never a value of the data.
     """
     _check_place(out, data, force)
+    stated = _stated(kind or ())
+    if like is not None:
+        if synthesize:
+            raise InputError(
+                f"--like and --synthesize: {like.name!r} says what is synthesized; edit [scenario] in the study that is written"
+            )
+        _next_year(data, out, like, variables, stated, force)
+        return
     with loading("PyMC"):
         import riskweighted.runs.checked  # noqa: F401
         from riskweighted.common.atomic import whole_file
         from riskweighted.common.frames import holds_numbers
         from riskweighted.data.io import read_table
-        from riskweighted.runs.columns import look_at
-        from riskweighted.runs.given import look_into
-        from riskweighted.runs.roles import amounts_with_text
-        from riskweighted.runs.starting import carries_values, starting_text
-        from riskweighted.runs.suggestion import suggest
+        from riskweighted.suggest.columns import look_at
+        from riskweighted.suggest.given import look_into
+        from riskweighted.suggest.kinds import kinds_of
+        from riskweighted.suggest.starting import carries_values, starting_text
+        from riskweighted.suggest.suggestion import suggest
     with reporter().step("reading the file"):
         given = look_into(data, variables)
         table = read_table(data, given.layout, given.variables)
     with reporter().step("looking at its columns"):
-        texts = amounts_with_text(table, synthesize or ()) if given.layout is not None else {}
-        told, given = given, given.with_missing([text for cells in texts.values() for text in cells])
-        table = read_table(data, given.layout, given.variables) if texts else table
+        told = given
+        given, table, texts = _read_amounts(data, given, table, synthesize or ())
         no_numbers = {name: len(cells) for name, cells in texts.items() if holds_numbers(table[name])}
-        columns = look_at(table, given.variables, synthesize or ())
+        columns = look_at(table, given.variables, kinds_of(table, given.variables, stated))
         first = suggest(table, columns, tuple(synthesize or ()))
     with reporter().step("checking the study that comes of it"):
-        suggestion, refusal = _first_that_runs(first, table, data, given)
+        suggestion, refusal, leaving = _first_that_runs(first, table, data, given)
     private = carries_values(suggestion) or bool(texts)
     with whole_file(out, private=private, replace=force) as unfinished:
         text = starting_text(suggestion, data, out.absolute().parent, given.layout, given.named)
         unfinished.write_text(text, encoding="utf-8", newline="\n")
-        _show(suggestion, refusal, out, private, no_numbers, told)
+        _show(suggestion, refusal, leaving, out, private, no_numbers, told)
     show(f"Written to {out}{' (confidential: it holds codes, bounds or units found in the data)' if private else ''}")
     say(f"Edit it, then: riskweighted check {as_argument(str(out))}")
+
+
+def _next_year(data: Path, out: Path, like: Path, variables: Path | None, stated: dict[str, str], force: bool) -> None:
+    """Write the study of a file by that of last year's, and show what is new, gone or no longer true."""
+    with loading("PyMC"):
+        from riskweighted.common.atomic import whole_file
+        from riskweighted.data.io import read_table
+        from riskweighted.runs.next_year import LastYear, carried, carried_text, kinds_that_stay
+        from riskweighted.runs.sections import taken
+        from riskweighted.sequence.conditions import Condition
+        from riskweighted.suggest.columns import look_at
+        from riskweighted.suggest.given import look_into
+        from riskweighted.suggest.kinds import kinds_of
+        from riskweighted.suggest.suggestion import suggest
+    folder = out.absolute().parent
+    with reporter().step("reading the file and last year's study"):
+        last = LastYear.read(like).seen_from(folder)
+        given = look_into(data, variables or last.named).laid_out_as(last.study.data.layout)
+        table = read_table(data, given.layout, given.variables)
+    with reporter().step("looking at its columns"):
+        targets = tuple(name for name in last.study.variables if name in table)
+        if not targets:
+            raise InputError(f"the file has no column {listing(last.study.variables)}, which {like.name!r} synthesizes")
+        given, table, _ = _read_amounts(data, given, table, targets)
+        where = last.study.data.where
+        table = table if where is None else taken(table, Condition.parse(where, "data.where"))
+        kinds, lines = kinds_that_stay(last, table, given.variables, stated)
+        suggestion = suggest(table, look_at(table, given.variables, kinds_of(table, given.variables, kinds)), targets)
+    with reporter().step("carrying the study over"):
+        made, changed = carried(last, table, suggestion, kinds, given.place(data, folder))
+        lines = [*lines, *changed]
+        _, refusal = _checked(carried_text(made, lines, data, like), table, folder)
+    lines += [f"as written the study will not run yet: {refusal}"] if refusal else []
+    with whole_file(out, private=True, replace=force) as unfinished:
+        unfinished.write_text(carried_text(made, lines, data, like), encoding="utf-8", newline="\n")
+        show_json("init", **_as_json(suggestion), like=like, changes=lines, refused=refusal or None, confidential=True, results=out)
+        say(f"{plain(like.name)} for {len(table):,} records; new, gone or no longer true: {len(lines) or 'nothing'}.")
+        for line in lines:
+            say(f"- {line}")
+    show(f"Written to {out} (confidential: what was found in the data was found again)")
+    say(f"Edit it, then: riskweighted check {as_argument(str(out))}")
+
+
+def _read_amounts(
+    data: Path, given: "Given", table: "pd.DataFrame", targets: Sequence[str]
+) -> tuple["Given", "pd.DataFrame", dict[str, "pd.Series"]]:
+    """How a file is read so that a few cells of text keep no column from being numbers, its table so read, and these cells by column."""
+    from riskweighted.data.io import read_table
+    from riskweighted.suggest.roles import amounts_with_text
+
+    texts = amounts_with_text(table, targets) if given.layout is not None else {}
+    given = given.with_missing([text for cells in texts.values() for text in cells])
+    return given, read_table(data, given.layout, given.variables) if texts else table, texts
 
 
 def _check_place(out: Path, data: Path, force: bool) -> None:
@@ -81,32 +148,65 @@ def _check_place(out: Path, data: Path, force: bool) -> None:
     refuse_inside_result(out)
 
 
-def _first_that_runs(first: "Suggestion", table: "pd.DataFrame", data: Path, given: "Given") -> tuple["Suggestion", str]:
-    """The suggestion, or the first simpler one, that suits the data; the first one with what is wrong where none does."""
+def _stated(given: Sequence[str]) -> dict[str, str]:
+    """Kinds by column of the option --kind."""
+    from riskweighted.common.checks import check_choice
+    from riskweighted.suggest.kind import KINDS
+
+    stated = {name: kind for name, equals, kind in (text.rpartition("=") for text in given) if name and equals}
+    if len(stated) < len(given):
+        raise InputError("--kind must be NAME=KIND, each column once, such as --kind industry=levels")
+    for name, kind in stated.items():
+        check_choice(kind, KINDS, f"--kind {name}")
+    return stated
+
+
+def _first_that_runs(first: "Suggestion", table: "pd.DataFrame", data: Path, given: "Given") -> tuple["Suggestion", str, list[str]]:
+    """The suggestion, or the first simpler one, that suits the data, and what its study lets out; the first one with what is wrong where
+    none does."""
+    from riskweighted.runs.leaving import ids_first, of_release
+    from riskweighted.suggest.starting import starting_text
+    from riskweighted.suggest.suggestion import with_fewer
+
+    refusal, folder = "", data.absolute().parent
+    for suggestion in with_fewer(first, table):
+        study, why = _checked(starting_text(suggestion, data, folder, given.layout, given.named), table, folder)
+        if study is None:
+            refusal = refusal or why
+            continue
+        read = study.data.of_kinds(table)
+        kinds = [column.found for column in suggestion.columns]
+        known = [f"{name} (known)" if name in suggestion.known else name for name in study.unaltered(read)]
+        staying = ids_first([column.name for column in suggestion.columns if column.name not in study.released(read)], kinds)
+        leaving = [
+            f"Leaves unaltered: {_names(known)}. Leaves synthesized: {_names(study.variables)}.",
+            f"Stays: {len(staying):,} column{'s' * (len(staying) != 1)}{f' ({plain(listing(staying))})' if staying else ''}.",
+        ]
+        return suggestion, "", [*leaving, *(f"Note: {plain(line)}." for line in of_release(study, read, kinds))]
+    return first, refusal, []
+
+
+def _checked(text: str, table: "pd.DataFrame", folder: Path) -> tuple["Study | None", str]:
+    """The study of a text, where it suits the data; else None, and why not."""
     from riskweighted.common.errors import RiskWeightedWarning
     from riskweighted.runs.checked import check_study
-    from riskweighted.runs.starting import starting_text
     from riskweighted.runs.study import make_study
-    from riskweighted.runs.suggestion import with_fewer
 
-    refusal = ""
-    for suggestion in with_fewer(first, table):
-        folder = data.absolute().parent
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RiskWeightedWarning)  # `check` says them
-            try:
-                text = starting_text(suggestion, data, folder, given.layout, given.named)
-                check_study(make_study(tomllib.loads(text), folder), table)
-            except InputError as error:
-                refusal = refusal or str(error)
-                continue
-        return suggestion, ""
-    return first, refusal
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RiskWeightedWarning)  # `check` says them
+        try:
+            study = make_study(tomllib.loads(text), folder)
+            check_study(study, study.data.of_kinds(table))
+        except InputError as error:
+            return None, str(error)
+    return study, ""
 
 
-def _show(suggestion: "Suggestion", refusal: str, out: Path, private: bool, no_numbers: dict[str, int], given: "Given") -> None:
-    """What was found and what is suggested; `no_numbers`: cells by column that hold none where the others do; `given`: how the file is
-    read and what it says of itself, or cannot say.
+def _show(
+    suggestion: "Suggestion", refusal: str, leaving: Sequence[str], out: Path, private: bool, no_numbers: dict[str, int], given: "Given"
+) -> None:
+    """What was found, what is suggested, and at the end what leaves (`leaving`); `no_numbers`: cells by column that hold none where the
+    others do; `given`: how the file is read and what it says of itself, or cannot say.
     """
     import pandas as pd
 
@@ -121,15 +221,12 @@ def _show(suggestion: "Suggestion", refusal: str, out: Path, private: bool, no_n
         confidential=private,
         results=out,
     )
-    rows = {
-        column.name: (column.type.removesuffix(" number").removesuffix(" value"), f"{column.distinct:,}", _gaps(column), _remarks(column))
-        for column in suggestion.columns
-    }
-    table = pd.DataFrame.from_dict(rows, orient="index", columns=["type", "values", "gaps", "found"])
+    rows = {column.name: (column.kind, f"{column.distinct:,}", _gaps(column), _remarks(column)) for column in suggestion.columns}
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=["kind", "values", "gaps", "found"])
     _show_found(table.rename_axis("column"), f"{suggestion.columns[0].records:,} records, columns: {len(suggestion.columns)}")
     for line in of_file:
         say(line)
-    say("values: different ones; gaps: missing; x10: multiples of 10; spike: one value that 2% of the records and more share.")
+    say(_legend(table["found"]))
     say(f"Synthesized: {_names(suggestion.targets)}{' (guessed; --synthesize NAME takes another)' if suggestion.chosen else ''}.")
     say(f"Known to an intruder: {_names(suggestion.known)}{f' ({suggestion.crowd})' if suggestion.known else ''}.")
     models = ", ".join(f"{model} for {plain(name)}" for name, model in suggestion.models.items() if model)
@@ -141,6 +238,14 @@ def _show(suggestion: "Suggestion", refusal: str, out: Path, private: bool, no_n
         say("Left out: " + "; ".join(f"{plain(name)}, which follows from {plain(of)}" for name, of in suggestion.told_by.items()) + ".")
     if suggestion.rules or suggestion.nearly:
         say(f"Rules: {len(suggestion.rules)} that no record breaks, kept; {len(suggestion.nearly)} that a few break, not kept.")
+    for line in [*leaving, *_of_units(suggestion)]:
+        say(line)
+    for name in suggestion.targets:
+        if (rule := suggestion.asked_of(name)) is not None:
+            say(f"{plain(name)} is asked where {plain(rule.when)}: a rule of the study, and no disclosure.")
+    for column in suggestion.columns:
+        if column.found.question:
+            say(f"Question: {plain(column.name)}: {column.found.question} (--kind says it, too).")
     for line in given.odd:
         tell(f"warning: {line}")
     for name, cells in no_numbers.items():
@@ -149,8 +254,21 @@ def _show(suggestion: "Suggestion", refusal: str, out: Path, private: bool, no_n
             f"warning: {plain(name)!r} has {told}, of {suggestion.columns[0].records:,}; they count as missing, as [data] missing says: "
             "leave them empty in the file, or give them a number as a code, if they mean something else"
         )
+    for name, unit in suggestion.of_units.items():
+        tell(f"warning: {plain(name)!r} is a property of {plain(unit)}: synthesize it in a file with one record a {plain(unit)}")
     if refusal:
         tell(f"warning: as written the study will not run yet: {refusal}")
+
+
+def _of_units(suggestion: "Suggestion") -> list[str]:
+    """Each unit id, how many units it names, and what belongs to them, a line each; and the columns of the survey's design."""
+    lines = []
+    for name, held in suggestion.units.items():
+        column = suggestion.column(name)
+        same = f"; {_names(held)} {'is' if len(held) == 1 else 'are'} the same in each: of the unit" if held else ""
+        lines.append(f"{plain(name)}: {column.distinct:,} units in {column.records - column.missing:,} records{same}.")
+    design = [f"{plain(column.name)} ({column.kind})" for column in suggestion.columns if column.kind in ("weight", "design", "time")]
+    return [*lines, *([f"Time, weights and design: {', '.join(design)}."] if design else [])]
 
 
 def _names(names: Sequence[str]) -> str:
@@ -166,7 +284,7 @@ def _show_found(table: "pd.DataFrame", title: str) -> None:
     show(title)
     shown = Table()
     shown.add_column("column", max_width=16, overflow="fold")
-    shown.add_column("type", max_width=8)
+    shown.add_column("kind", max_width=9)
     shown.add_column("values", justify="right")
     shown.add_column("gaps", justify="right")
     shown.add_column("found", overflow="fold")
@@ -175,17 +293,26 @@ def _show_found(table: "pd.DataFrame", title: str) -> None:
     output.print(shown)
 
 
+def _legend(found: Iterable[str]) -> str:
+    """What the words of the table mean, of those that stand in it."""
+    shown = " ".join(found)
+    told = ["values: different ones", "gaps: missing"]
+    told += ["x10: multiples of 10"] if " x10" in shown else []
+    told += ["spike: one value that 2% of the records and more share"] if " spike" in shown else []
+    return "; ".join(told) + "."
+
+
 def _gaps(column: "Column") -> str:
     return _percent(column.missing / column.records) if column.missing else ""
 
 
 def _remarks(column: "Column") -> str:
     """What is particular about a column, in shares and counts."""
-    from riskweighted.runs.columns import AMOUNT
-
-    told = [column.use]
+    told = [column.found.reason]
+    told += ["infinite values, so it can play no part"] if column.infinite else []
+    told += [f"{column.groups} groups by how its codes begin"] if column.groups else []
     told += [f"{len(column.codes)} likely code{'s' if len(column.codes) > 1 else ''}, {_percent(column.of_codes)}"] if column.codes else []
-    told += [f"0: {_percent(column.zero)}"] if column.zero and column.use == AMOUNT else []
+    told += [f"0: {_percent(column.zero)}"] if column.zero and column.kind == "number" else []
     told += [f"negative: {_percent(column.negative)}"] if column.negative else []
     if column.spikes:
         told.append(f"{column.spikes} spike{'s' if column.spikes > 1 else ''}, largest {_percent(column.largest_spike)}")
@@ -199,9 +326,11 @@ def _percent(share: float) -> str:
 
 def _as_json(suggestion: "Suggestion") -> dict[str, Any]:
     """The same for a machine; no value of the data, so how many codes there are and not which."""
-    shown = ("name", "type", "use", "missing", "distinct", "of_codes", "zero", "negative", "spikes", "largest_spike", "multiples")
+    shown = ("name", "kind", "type", "missing", "distinct", "of_codes", "zero", "negative", "spikes", "largest_spike", "multiples")
     columns = [
-        {name: getattr(column, name) for name in shown} | {"codes": len(column.codes), "left_out": suggestion.left_out.get(column.name)}
+        {name: getattr(column, name) for name in shown}
+        | {"reason": column.found.reason, **({"question": column.found.question} if column.found.question else {})}
+        | {"within": column.found.within, "codes": len(column.codes), "left_out": suggestion.left_out.get(column.name)}
         for column in suggestion.columns
     ]
     return {

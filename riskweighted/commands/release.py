@@ -9,7 +9,7 @@ import typer
 
 from riskweighted.commands.terminal import loading, reporter, say, say_table, show, show_json, split, tell
 from riskweighted.common.errors import InputError
-from riskweighted.common.text import as_argument, plain, shortened
+from riskweighted.common.text import as_argument
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,10 +113,9 @@ def _warned(told: Mapping[str, tuple[str, str]], run: "FinishedRun") -> str:
     """What the first scheme that leaves with a warning is warned of."""
     from riskweighted.evaluation.verdicts import WARN
     from riskweighted.reports.disclosure import INTERNAL
-    from riskweighted.reports.verdicts import in_brief
+    from riskweighted.reports.verdicts import in_a_line
 
-    warned = (f"{name}: {plain(in_brief(run.verdicts, name, INTERNAL))}" for name, (word, _) in told.items() if word == WARN)
-    return shortened(next(warned, ""), 75)  # after "Why: ", a line of 80
+    return next((f"{name}: {in_a_line(run.verdicts, name, INTERNAL)}" for name, (word, _) in told.items() if word == WARN), "")
 
 
 def _why(failing: Mapping[str, str], accepted: str) -> str:

@@ -156,6 +156,7 @@ def _show_run(finished: "Run", study: "Study", code: int, *, full: bool) -> None
 
 def _show_all(finished: "Run", study: "Study") -> None:
     """What was chosen, how the model suits the data, the main table and how to read it, what weights did and what is proved."""
+    from riskweighted.evaluation.judgement import told_statuses
     from riskweighted.evaluation.telling import told
     from riskweighted.reports.disclosure import INTERNAL
     from riskweighted.reports.verdicts import sentences
@@ -168,6 +169,8 @@ def _show_all(finished: "Run", study: "Study") -> None:
         say(f"Scheme chosen: {finished.tuned.why}")
         say("The choice looked at the data: it lies outside any epsilon (tables/tuning.csv, frontier.csv; confidential/study.toml).")
     say(_model(finished))
+    if statuses := told_statuses(finished.fit_check):
+        say(statuses)
     for line in sentences(finished.verdicts, study.thresholds, INTERNAL):
         say(line)
     _print_summary(finished, study.evaluation.increase)

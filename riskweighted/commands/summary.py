@@ -22,6 +22,7 @@ def summary(
 ) -> None:
     """Print the verdicts on the thresholds of a run and its main table, each measure with its definition."""
     from riskweighted.common.text import escape_markdown, plain
+    from riskweighted.evaluation.judgement import told_statuses
     from riskweighted.release.codebook import parse_units
     from riskweighted.reports.disclosure import INTERNAL
     from riskweighted.reports.summary import summary_table, to_latex, to_markdown, to_terminal
@@ -33,6 +34,7 @@ def summary(
     table = summary_table(finished, units=parse_units(unit or []))
     judged = finished.verdicts
     verdicts = [] if manner.quiet else list(sentences(judged, finished.study.thresholds, INTERNAL))
+    verdicts += [statuses] if (statuses := told_statuses(finished.tables["fit_check"])) and not manner.quiet else []
     if manner.json:
         numbers = main_table(finished)
         rows = [
@@ -40,7 +42,14 @@ def summary(
             for column, (name, _, text) in zip(main_columns(finished), table.rows, strict=True)
         ]
         told, disclosed = verdict_records(judged, table.columns[1:], INTERNAL), finished.tables["disclosure"]
-        show_json("summary", caption=table.caption, rows=rows, verdicts=told, disclosure=disclosure_of_schemes(judged, disclosed))
+        show_json(
+            "summary",
+            caption=table.caption,
+            rows=rows,
+            terms=table.terms,
+            verdicts=told,
+            disclosure=disclosure_of_schemes(judged, disclosed),
+        )
     elif form is Form.terminal:
         for line in verdicts:
             show(plain(line))

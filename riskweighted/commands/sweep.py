@@ -20,7 +20,6 @@ from riskweighted.commands.terminal import (
     show_json,
     tell,
 )
-from riskweighted.common.text import shortened
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,7 +52,7 @@ def sweep(
     done = run_sweep(plan, out or default_out(sweep_file), force=force, workers=workers, scheduler=scheduler, reporter=reporter())
     cells = done.results.drop_duplicates(list(done.results.loc[:, :"label"].columns))
     bad, code = int((~cells["converged"].fillna(True)).sum()), 1 if len(done.failures) else 0
-    table = settings_table(done.results, plan.schemes, plan.study.thresholds, plan.study.release.disclosure, plan.study.release.hidden)
+    table = settings_table(done, plan.schemes, plan.study.thresholds, plan.study.release.hidden)
     show_json("sweep", exit_code=code, cells=len(cells), not_converged=bad, failed=len(done.failures), settings=table, results=done.folder)
     if full and len(table) and not manner.quiet:
         print_table(table.set_index("setting"), "Every setting with each scheme, means over repetitions")
@@ -67,14 +66,14 @@ def sweep(
 
 
 def _lines(table: "pd.DataFrame") -> Iterator[str]:
-    """The best settings, the largest reason, and what comes next: a run of the first one, which checks its model too."""
-    from riskweighted.evaluation.verdicts import FAIL, REFUSE
+    """The best settings, the largest reason, and what comes next: a run of the first one."""
+    from riskweighted.evaluation.verdicts import LEAVES
     from riskweighted.reports.swept import swept_lines
 
     if not len(table):
         return
     yield from swept_lines(table)
-    if table["verdict"].iloc[0] in (REFUSE, FAIL):
-        yield "Next: other settings, or weights that meet a target: riskweighted tune -h"
+    if table["verdict"].iloc[0] in LEAVES:
+        yield f"Next: a run of the study with {table['setting'].iloc[0]}"
     else:
-        yield shortened(f"Next: a run of the study with {table['setting'].iloc[0]}, which checks its model too", 80)
+        yield "Next: other settings, or weights that meet a target: riskweighted tune -h"

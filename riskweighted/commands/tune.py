@@ -113,6 +113,9 @@ def _limits(given: list[str]) -> dict[str, float]:
 
 def _print(tuning: "Tuning", began: float, out: Path | None, *, full: bool) -> None:
     """The families, what was chosen and why, where that is asked for; all of it for a machine."""
+    from riskweighted.reports.disclosure import INTERNAL
+    from riskweighted.reports.verdicts import verdict_records
+
     show_json(
         "tune",
         exit_code=0 if tuning.fit.converged else UNFIT,
@@ -121,6 +124,7 @@ def _print(tuning: "Tuning", began: float, out: Path | None, *, full: bool) -> N
         why=tuning.why,
         families=tuning.families,
         constraints=tuning.constraints,
+        verdicts=verdict_records(tuning.verdicts, [tuning.scheme], INTERNAL),
         results=out,
     )
     if full:
@@ -139,19 +143,22 @@ def _print(tuning: "Tuning", began: float, out: Path | None, *, full: bool) -> N
 
 
 def _lines(tuning: "Tuning", out: Path | None, file: Path) -> Iterator[str]:
-    """What became of each family, the chosen one first; why, and what comes next."""
+    """The chosen scheme with the word and the reason of a run, what became of the other families; why, and what comes next."""
     from riskweighted.common.numbers import together
-    from riskweighted.evaluation.verdicts import FAIL, NOT_JUDGED, PASS
+    from riskweighted.evaluation.verdicts import NOT_JUDGED, overall
     from riskweighted.reports.brief import verdict_lines
+    from riskweighted.reports.disclosure import INTERNAL
+    from riskweighted.reports.verdicts import in_a_line
 
-    passes = tuning.met and tuning.fit.converged
     (reached, _), (lost, _) = together(tuning.reached, tuning.at_most), together(tuning.loss, tuning.loss_error)
-    told = {tuning.scheme: (PASS if passes else FAIL, f"{tuning.target} {reached}, loss {lost}")}
+    figures = f"{tuning.target} {reached}{'' if tuning.met else ', which misses what was asked'}, loss {lost}"
+    word, why = overall(tuning.verdicts, tuning.scheme), in_a_line(tuning.verdicts, tuning.scheme, INTERNAL)
+    told = {tuning.scheme: (word, f"{figures}; {why}" if why else figures)}
     for row in tuning.families.sort_values("loss", na_position="last", kind="stable").itertuples():
         if row.scheme and row.family != tuning.family and tuning.settings:  # of the mode alone, which nothing was sampled of
             told[row.scheme] = NOT_JUDGED, f"loss {together(row.loss, row.loss_error)[0]} at the mode: {row.result}"
         elif not row.scheme and tuning.settings:
-            told[row.family] = FAIL, str(row.result)
+            told[row.family] = NOT_JUDGED, str(row.result)
     yield from verdict_lines(told, tuning.why)
     if not tuning.fit.converged:
         yield "Next: longer chains: twice [sampling] draws and tune, then tune again"
@@ -159,7 +166,7 @@ def _lines(tuning: "Tuning", out: Path | None, file: Path) -> Iterator[str]:
         yield f'Next: "{tuning.scheme}" among [weights] schemes; then riskweighted run {as_argument(str(file))}'
     else:
         yield f"Next: riskweighted run {as_argument(str(out / 'confidential' / 'study.toml'))} --out {as_argument(f'{out}-results')}"
-    yield f"{tuning.target} is no disclosure: what all datasets tell of a person beyond inference (D) is judged by run."
+    yield f"{tuning.target} is no disclosure: what all datasets tell of a person beyond inference (D) is in the verdict."
     yield "The choice looks at the data, so it lies outside any epsilon of a guarantee."
 
 

@@ -6,10 +6,22 @@ A number is written ``[500, "found"]``, several ones ``[-8, -9, "found"]``. With
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["FOUND", "NOT_SHOWN", "FoundNumber", "FoundNumbers", "found_number", "found_numbers", "hide_found", "is_found", "marked"]
+__all__ = [
+    "FOUND",
+    "NOT_SHOWN",
+    "FoundNumber",
+    "FoundNumbers",
+    "found_number",
+    "found_numbers",
+    "hide_found",
+    "is_found",
+    "marked",
+    "most_beyond",
+]
 
 FOUND = "found"
 NOT_SHOWN = "found in the data, not shown"
+_MOST, _MOST_SHARE = 10, 0.05  # amounts that may lie beyond bounds that were found
 
 
 class FoundNumber(float):
@@ -50,6 +62,11 @@ def found_number(value: Any) -> Any:
 def found_numbers(value: Any) -> tuple[Any, bool]:
     """Several numbers without the mark, and whether they had it."""
     return (value[:-1], True) if is_found(value) and not isinstance(value, (FoundNumber, FoundNumbers)) else (value, is_found(value))
+
+
+def most_beyond(n: int) -> int:
+    """How many of n amounts may lie beyond bounds that were found: where more do, they are those of other data."""
+    return max(_MOST, int(_MOST_SHARE * n))
 
 
 def hide_found(settings: Any) -> Any:

@@ -50,23 +50,27 @@ class Quiet:
 
 
 class Forward:
-    """How far a step is, which never falls: of chains that begin again with smaller steps it is told that they do."""
+    """How far a step is, which never falls: of work that begins again nothing is told until it is farther than it was."""
 
-    def __init__(self) -> None:
-        self.done, self.total, self.again = 0, 0, False
+    def __init__(self, advance: Advance | None = None) -> None:
+        self.advance, self.done, self.total = advance, 0, 0
 
-    def at(self, done: int, total: int) -> bool:
-        """Take in that so much of all is done; returns whether the work has just begun again."""
-        share, before = done / max(total, 1), self.done / max(self.total, 1)
-        begun = share < before / 2
-        if begun or share >= before:
+    def __call__(self, done: int, total: int) -> None:
+        """Take in that so much of all is done."""
+        if done * max(self.total, 1) >= self.done * max(total, 1):
             self.done, self.total = done, total
-        self.again = self.again or begun
-        return begun
+            if self.advance is not None:
+                self.advance(done, total)
 
-    def named(self, description: str) -> str:
-        """What is told of the step."""
-        return f"{description}, begun again" if self.again else description
+    @property
+    def share(self) -> float:
+        """How far it is, of 1, which it is not before it has ended."""
+        return min(self.done / max(self.total, 1), _NEARLY)
+
+    def end(self) -> None:
+        """All is done."""
+        if not 0 < self.total == self.done:
+            self(max(self.total, 1), max(self.total, 1))
 
 
 class TerminalBars:
@@ -86,12 +90,8 @@ class TerminalBars:
             task, forward = bars.add_task(description, total=None, percent=""), Forward()
 
             def advance(done: int, total: int) -> None:
-                nonlocal task
-                if forward.at(done, total):
-                    bars.stop_task(task)
-                    task = bars.add_task(forward.named(description), total=None, percent="")
-                share = min(forward.done / max(forward.total, 1), _NEARLY)
-                bars.update(task, completed=share, total=1.0, percent=f"{int(100 * share):3d}%")
+                forward(done, total)
+                bars.update(task, completed=forward.share, total=1.0, percent=f"{int(100 * forward.share):3d}%")
 
             yield advance
             bars.update(task, completed=1.0, total=1.0, percent="100%")
@@ -119,11 +119,11 @@ class LogLines:
             with one:
                 if not ended.is_set() and time.monotonic() - told[0] >= self.every:
                     told[0] = time.monotonic()
-                    far = f"{forward.done} of {forward.total}" if forward.total else "at work"
-                    self._line(f"{forward.named(description)}: {far}, {duration(told[0] - began)}")
+                    far = f"{min(round(100 * forward.share), 99)} %" if forward.total else "at work"  # totals differ from part to part
+                    self._line(f"{description}: {far}, {duration(told[0] - began)}")
 
         def advance(done: int, total: int) -> None:
-            forward.at(done, total)
+            forward(done, total)
             tell()
 
         def keep_telling() -> None:

@@ -1,11 +1,11 @@
-"""Whether two columns of numbers are in one order."""
+"""Columns of numbers by their ranks: whether two are in one order, and normal scores."""
 
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Apart", "Ranked", "neighbours_apart", "order_alike"]
+__all__ = ["Apart", "Ranked", "neighbours_apart", "normal_scores", "order_alike"]
 
 
 class Ranked:
@@ -34,6 +34,14 @@ def order_alike(left: np.ndarray | Ranked, right: np.ndarray | Ranked) -> float:
         both = np.isfinite(first.values) & np.isfinite(second.values)
         first, second = Ranked(first.values[both]), Ranked(second.values[both])
     return 0.0 if len(first.values) < 2 else min(float(abs(first.scores @ second.scores)), 1.0)
+
+
+def normal_scores(values: np.ndarray) -> np.ndarray:
+    """The normal quantiles of the ranks of numbers, (n,); equal ones share their mean rank."""
+    from scipy.special import ndtri
+    from scipy.stats import rankdata
+
+    return np.asarray(ndtri((rankdata(values) - 0.5) / len(values)))
 
 
 class Apart(NamedTuple):

@@ -17,11 +17,6 @@ def plain(text: str) -> str:
     return re.sub(" +", " ", "".join(kept)).strip()
 
 
-def shortened(text: str, width: int) -> str:
-    """Text of at most `width` characters, cut after a word where it is longer."""
-    return text if len(text) <= width else text[: width - 3].rsplit(" ", 1)[0].rstrip(" ;,:") + " ..."
-
-
 def as_argument(text: str) -> str:
     """Text as one argument of a command that is to be typed: in double quotes, which the shells of all systems take, where it needs any."""
     quoted = shlex.quote(text)

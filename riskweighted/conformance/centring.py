@@ -54,7 +54,7 @@ def _some_centring(trial: Trial) -> Centring:
     """Weights that fall from interval to interval, and from kind to kind."""
     y = target_numbers(trial.synthesizer, trial.prepared, trial.data)
     intervals = intervals_of(trial.synthesizer, trial.prepared, y)
-    own, count = np.maximum(intervals.kind[intervals.of(y)], 0), int(intervals.kind.max()) + 1
+    own, count = intervals.kind_of(y), int(intervals.kind.max()) + 1
     falling = np.linspace(1.0, 0.2, len(intervals.lower))
     kinds = None if count == 1 else np.tile(np.linspace(0.9, 0.3, count), (trial.n, 1))
     return Centring(intervals, lambda records: np.tile(falling, (len(records), 1)), own, kinds, np.ones(trial.n), "a trial")

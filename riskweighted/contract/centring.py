@@ -87,6 +87,13 @@ class Intervals(NamedTuple):
             place[(low <= y) & (y <= high)] = number
         return place
 
+    def kind_of(self, y: np.ndarray) -> np.ndarray:
+        """The kind of every value, (n,): where it lies beyond bounds that were found, in no interval, that of the nearest one."""
+        place = self.of(y)
+        for outside in np.flatnonzero(place < 0):
+            place[outside] = np.nan_to_num(np.maximum(self.lower - y[outside], y[outside] - self.upper)).argmin()
+        return np.asarray(self.kind[place])
+
 
 @dataclass(frozen=True, eq=False)
 class Centring:

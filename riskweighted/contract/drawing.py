@@ -9,7 +9,7 @@ from riskweighted.common.checks import check_count
 from riskweighted.common.errors import InputError
 from riskweighted.contract.synthesizer import ContractError
 
-__all__ = ["as_column", "check_codes", "levels_at", "random_draws", "spread_draws"]
+__all__ = ["as_column", "check_codes", "check_room", "levels_at", "random_draws", "spread_draws"]
 
 
 def spread_draws(chains: int, draws: int, count: int) -> list[tuple[int, int]]:
@@ -47,9 +47,15 @@ def as_column(values: np.ndarray, original: pd.Series, levels: Sequence[object] 
     """
     if levels is not None:
         return _as_levels(values, original, levels)
+    values = np.rint(values) if pd.api.types.is_integer_dtype(original.dtype) else values
+    check_room(values, original)
+    return pd.Series(values, original.index, name=original.name).astype(original.dtype)
+
+
+def check_room(values: np.ndarray, original: pd.Series) -> None:
+    """Refuse drawn values (m,), whole ones for a column of whole numbers, that its dtype has no room for: casting would wrap them round."""
     numpy_dtype = getattr(original.dtype, "numpy_dtype", original.dtype)
     if pd.api.types.is_integer_dtype(original.dtype):
-        values = np.rint(values)
         limits = np.iinfo(numpy_dtype)
         fits = (values >= limits.min) & (values < float(limits.max) + 1)  # max + 1 is a power of two: exact
     else:
@@ -60,7 +66,6 @@ def as_column(values: np.ndarray, original: pd.Series, levels: Sequence[object] 
             f"the model drew {unusable} values of {original.name!r} that do not fit dtype {original.dtype}; "
             "set support within its range or widen the dtype; else check convergence, the transform and the weights"
         )
-    return pd.Series(values, original.index, name=original.name).astype(original.dtype)
 
 
 def _as_levels(codes: np.ndarray, original: pd.Series, levels: Sequence[object]) -> pd.Series:

@@ -12,7 +12,7 @@ from riskweighted.common.frames import as_floats, holds_numbers, kind_of_values,
 from riskweighted.common.text import reads_as_number
 from riskweighted.data.variable import CATEGORIES, TEXTS, Variable
 
-__all__ = ["in_told_order", "told_levels", "type_of", "typed", "without_untold"]
+__all__ = ["as_categories", "in_told_order", "told_levels", "type_of", "typed", "without_untold"]
 
 _DATES = {"year-month-day": "%Y-%m-%d", "day.month.year": "%d.%m.%Y", "day/month/year": "%d/%m/%Y", "month/day/year": "%m/%d/%Y"}
 _MOMENTS = {"year-month-day time": "ISO8601"}
@@ -27,6 +27,12 @@ def typed(table: pd.DataFrame, variables: Mapping[str, Variable]) -> pd.DataFram
         variable = variables.get(str(name))
         if variable is not None and variable.type:
             changed[name] = _as_stated(table[name], variable)
+    return with_columns(table, changed) if changed else table
+
+
+def as_categories(table: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
+    """A table in which some columns of numbers are categories, whose levels are these numbers."""
+    changed = {name: _as_category(table[name], Variable()) for name in names if holds_numbers(table[name])}
     return with_columns(table, changed) if changed else table
 
 

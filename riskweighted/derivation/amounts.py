@@ -1,4 +1,4 @@
-"""Amounts of a target told by columns: by one, within patterns, by all together, by pairs (METHODS section 13)."""
+"""Amounts of a target told by columns: by one, within patterns, by all together, by pairs (METHODS section 13.3)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ import numpy as np
 
 from riskweighted.derivation.columns import LEAST, Columns
 from riskweighted.derivation.constants import KINDS, repeats_unmistakable, share_of_one, sharing_pairs
+from riskweighted.derivation.ends import findings_of_ends
 from riskweighted.derivation.judging import EXACT, PREDICTED, REFUSE, WARN, Amounts, Finding
 from riskweighted.derivation.patterns import findings_within_patterns
 from riskweighted.derivation.predictions import by_neighbours, combined, fitted_by_all, promising_pairs
@@ -45,6 +46,7 @@ def findings_of_amounts(amounts: Amounts, columns: Columns, known: Sequence[str]
     exact = {finding.columns[0] for finding in alone if finding.rule == EXACT}
     refused = {finding.columns[0] for finding in alone if finding.verdict == REFUSE}
     yield from findings_within_patterns(amounts, columns, known, refused, rng)
+    yield from findings_of_ends(amounts, columns, known, refused)
     rest = _Search(amounts, columns.without(exact), part, rng)
     for way in (_by_sum, _by_product, _by_pairs):
         yield from (finding for finding in way(rest) if finding is not None)

@@ -1,6 +1,7 @@
-"""Whether unaltered columns give a sensitive variable away, alone or together: the table of what does (METHODS section 13)."""
+"""Whether unaltered columns give a sensitive variable away, alone or together: the table of what does (METHODS section 13.3)."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,7 +28,7 @@ from riskweighted.derivation.judging import (
 from riskweighted.derivation.levels import ZEROS, findings_of_levels, findings_of_status
 from riskweighted.intruder.patterns import known_patterns
 
-__all__ = ["COLUMNS", "REFUSE", "WARN", "derived"]
+__all__ = ["COLUMNS", "REFUSE", "WARN", "derived", "how_told"]
 
 COLUMNS = ("target", "columns", "rule", "relation", "recovered", "base", "verdict")
 _MOST_ROWS = 20_000
@@ -51,7 +52,7 @@ def derived(
     codes: Mapping[str, Sequence[float]] | None = None,
     categorical: Sequence[str] = (),
 ) -> pd.DataFrame:
-    """Return how columns that leave unaltered tell a sensitive variable, before anything is fitted (METHODS section 13).
+    """Return how columns that leave unaltered tell a sensitive variable, before anything is fitted (METHODS section 13.3).
 
     A column that is the variable in other units, its sum with another one, its order, or its bands makes every synthetic value of it
     idle. Looked for are any function of one column; sums and products of any number of columns; any function of two combined (sum,
@@ -84,7 +85,8 @@ def derived(
         A row for each relation: ``target``, ``columns`` (a tuple), ``rule``, ``relation`` in words, ``recovered`` (the share of the
         records for which the target is told, to a percent), ``base`` (the share without these columns, by the same standard), ``verdict``.
         Refused ("refuse"): "exact" (a relation holds for a tenth of the records and more, and half of what the base misses), "recovered"
-        (within a radius at which the known pattern tells half at most), "order", "coarsening", "status". Warned of ("warn"): "coarsening"
+        (within a radius at which the known pattern tells half at most), "order", "coarsening" (also a flag of exactly the few largest or
+        smallest), "status". Warned of ("warn"): "coarsening"
         by two levels that tell less than half and are not cut apart in each known pattern, "universe" (who is not asked: to be stated as
         ``when``), "predicted" (a quarter of what the base misses), and, without columns, a base from which nothing is predicted, and "not
         judged" (fewer than 40 amounts). No value of the data is in it.
@@ -117,6 +119,11 @@ def derived(
         with threadpool_limits(1):  # small matrices: several threads would wait for each other
             rows += [(name, *row) for row in _of_target(data[name], stated, columns, patterns, reach, known)]
     return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def how_told(row: Mapping[str, Any]) -> str:
+    """A row of the table in words."""
+    return f"{row['relation']} ({row['rule']}; {100 * row['recovered']:.0f} % of the records, {100 * row['base']:.0f} % without)"
 
 
 def _by_target(given: float | Mapping[str, float], what: str, targets: Sequence[str]) -> list[float]:
@@ -172,7 +179,7 @@ def _of_numbers(
     for number, code in enumerate(codes):
         status[values == code] = len(_WORDS) + number
     words = [*_WORDS, *["one of its special codes"] * len(codes)]
-    yield from findings_of_status(status, columns.among(np.arange(len(values))), words, _MISSING)
+    yield from findings_of_status(status, columns.among(np.arange(len(values))), words, _MISSING, range(len(_WORDS), len(words)))
     rows = np.flatnonzero(status == 0)
     y = values[rows]
     if not len(rows) or np.ptp(y) == 0:

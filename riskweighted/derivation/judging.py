@@ -1,4 +1,4 @@
-"""What counts as given away: shares of records that a prediction hits, their lower limits, and the rules (METHODS section 13)."""
+"""What counts as given away: shares of records that a prediction hits, their lower limits, and the rules (METHODS section 13.3)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,6 +1,6 @@
 """Levels of a target told by columns: its status (missing, zero, a special code), its categories, and groups of them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -9,12 +9,13 @@ from riskweighted.derivation.columns import LEAST, MOST_LEVELS, Columns
 from riskweighted.derivation.judging import COARSENING, STATUS, UNIVERSE, WARN, Finding, gain, told
 from riskweighted.derivation.predictions import COMBINED, combined, next_to
 
-__all__ = ["ZEROS", "findings_of_levels", "findings_of_status", "universe_of"]
+__all__ = ["FLAG", "ZEROS", "at_levels", "beyond", "findings_of_levels", "findings_of_status", "is_universe", "universe_of"]
 
 ZEROS = "its zeros"
 
 _PURE = 0.01  # of the records of a level, or of the minority, that may lie on the wrong side
 _SKIPPED = 0.999  # of the records of a universe that have no value
+FLAG = 2  # levels, of a column that is itself what it tells
 _PER_LEVEL = 5  # records of a level, from which it may be told that a column groups levels
 _MOST_PAIRED = 40
 _SCREENED = 1_000
@@ -23,32 +24,46 @@ _BEST = 3
 _PER_CELL = 5  # records in a cell of two columns, on average
 
 
-def findings_of_status(status: np.ndarray, columns: Columns, words: Sequence[str], missing: int | None) -> Iterator[Finding]:
+def findings_of_status(
+    status: np.ndarray, columns: Columns, words: Sequence[str], missing: int | None, codes: Collection[int] = ()
+) -> Iterator[Finding]:
     """Columns that tell which records have one of the statuses (n,), whole numbers from 0, in words, by levels or an interval of theirs;
     and universes: columns that say which records cannot have a value, or none but zero.
 
-    `missing`: the status that stands for missing values. Whom a question is not asked says nothing of an answer: where a universe tells
-    them it is to be declared, and nothing is refused.
+    `missing`, `codes`: the statuses that stand for missing values and for special codes, by which a file may say that a question was not
+    asked. Whom it is not asked says nothing of an answer: where a universe tells them it is to be declared, and nothing is refused. But a
+    column of two levels that tells who has a code is that code itself.
     """
+    parts_of = dict[frozenset[int], tuple[np.ndarray, Columns]]()
+    present = tuple(gap for gap in (missing, *codes) if gap is not None and (status == gap).any())
     for name in columns.codes:
-        asked, part = status, columns
-        universe = None if missing is None else universe_of(columns, name, status == missing)
-        if universe is not None:
-            base = float((status != missing).mean())
-            yield Finding((name,), f"{universe} {words[missing or 0]}", UNIVERSE, 1.0, max(base, 1 - base), WARN)
-            asked, part = status[status != missing], columns.among(np.flatnonzero(status != missing))
-        several = np.flatnonzero(np.bincount(asked, minlength=1) >= LEAST).tolist()
-        for one in [*several[1:], *several[:1]] if name in part.codes else []:
-            has = (asked == one).astype(int)
-            minority = min(int(has.sum()), len(has) - int(has.sum()))
-            if minority < LEAST:
-                continue
-            how, wrong = min(_ways(part, name, has), key=lambda way: way[1])
-            told = wrong <= _PURE * minority
-            skipped = None if told or words[one] != ZEROS else universe_of(part, name, has.astype(bool))
-            if told or skipped is not None:
-                share = 1 - wrong / len(has) if told else 1.0
-                yield Finding((name,), f"{skipped or how} {words[one]}", STATUS, share, 1 - minority / len(has))
+        asks = [gap for gap in present if gap == missing or columns.counts[name] > FLAG]
+        told_by = {gap: how for gap in asks if (how := universe_of(columns, name, status == gap)) is not None}
+        for gap, how in told_by.items():
+            base = float((status != gap).mean())
+            yield Finding((name,), f"{how} {words[gap]}", UNIVERSE, 1.0, max(base, 1 - base), WARN)
+        parts, unasked = [], frozenset(told_by)
+        gaps = unasked | {gap for gap in present if gap == missing}  # elsewhere they blur what is told of those that have a value
+        for without in dict.fromkeys([unasked, gaps]):
+            if without not in parts_of:
+                rows = np.flatnonzero(~np.isin(status, list(without)))
+                parts_of[without] = (status[rows], columns.among(rows)) if 0 < len(rows) < len(status) else (status, columns)
+            parts.append(parts_of[without])
+        said = set[int]()
+        for asked, part in parts:
+            several = np.flatnonzero(np.bincount(asked, minlength=1) >= LEAST).tolist()
+            for one in [*several[1:], *several[:1]] if name in part.codes else []:
+                has = (asked == one).astype(int)
+                minority = min(int(has.sum()), len(has) - int(has.sum()))
+                if minority < LEAST or one in said:
+                    continue
+                how, wrong = min(_ways(part, name, has), key=lambda way: way[1])
+                told = wrong <= _PURE * minority
+                skipped = None if told or words[one] != ZEROS else universe_of(part, name, has.astype(bool))
+                if told or skipped is not None:
+                    said.add(one)
+                    share = 1 - wrong / len(has) if told else 1.0
+                    yield Finding((name,), f"{skipped or how} {words[one]}", STATUS, share, 1 - minority / len(has))
 
 
 def universe_of(columns: Columns, name: str, has: np.ndarray) -> str | None:
@@ -59,24 +74,34 @@ def universe_of(columns: Columns, name: str, has: np.ndarray) -> str | None:
     have it, and of the others half as many as of all, at most. Where the column itself is missing it says nothing.
     """
     codes, present = columns.codes[name], ~columns.missing[name]
-    if columns.counts[name] <= MOST_LEVELS:
-        sizes = np.bincount(codes[present], minlength=columns.counts[name])
-        ones = np.bincount(codes[present], has[present], minlength=columns.counts[name])
-        where = ((sizes >= _PER_LEVEL) & (ones >= _SKIPPED * sizes))[codes] & present
-        return "its levels tell" if _is_universe(where, has) else None
-    if name not in columns.numbers:
-        return None
-    values = columns.numbers[name]
-    for sign in (1, -1):
-        others = sign * values[present & ~has & np.isfinite(values)]
-        with np.errstate(invalid="ignore"):
-            where = present & (sign * values < others.min()) if len(others) else np.zeros(len(has), dtype=bool)
-        if _is_universe(where, has):
-            return "an interval of it tells"
-    return None
+    if columns.counts[name] <= MOST_LEVELS and is_universe(at_levels(codes, present, has), has):
+        return "its levels tell"
+    cut = name in columns.numbers and any(is_universe(beyond(sign * columns.numbers[name], present, has), has) for sign in (1, -1))
+    return "an interval of it tells" if cut else None
 
 
-def _is_universe(where: np.ndarray, has: np.ndarray) -> bool:
+def at_levels(codes: np.ndarray, present: np.ndarray, has: np.ndarray) -> np.ndarray:
+    """The records (n,) at those levels of a column at which 99 % have a status, and 99.9 % together, those of least exceptions first;
+    `codes`: which level, of those that are `present`."""
+    sizes, ones = np.bincount(codes[present]), np.bincount(codes[present], has[present])
+    likely = np.flatnonzero((sizes >= _PER_LEVEL) & (ones >= (1 - _PURE) * sizes))
+    likely = likely[np.argsort(1 - ones[likely] / sizes[likely], kind="stable")]
+    chosen = np.zeros(len(sizes), dtype=bool)
+    chosen[likely[np.cumsum(ones[likely]) >= _SKIPPED * np.cumsum(sizes[likely])]] = True
+    where = np.zeros(len(has), dtype=bool)
+    where[present] = chosen[codes[present]]
+    return where
+
+
+def beyond(values: np.ndarray, present: np.ndarray, has: np.ndarray) -> np.ndarray:
+    """The records (n,) whose number lies below those of all records without the status."""
+    others = values[present & ~has & np.isfinite(values)]
+    with np.errstate(invalid="ignore"):
+        return present & (values < others.min()) if len(others) else np.zeros(len(has), dtype=bool)
+
+
+def is_universe(where: np.ndarray, has: np.ndarray) -> bool:
+    """Whether records (n,) are enough, and explain a status: half of all that have it, and of the others half as many as of all."""
     covered = int((where & has).sum())
     if where.sum() < LEAST or 2 * covered < has.sum() or where.all():
         return False
@@ -93,8 +118,10 @@ def _ways(columns: Columns, name: str, has: np.ndarray) -> Iterator[tuple[str, i
         yield "its missing values tell", _impure(missing.astype(int), has)
     yield "its commonest value tells", _impure((codes == np.bincount(codes).argmax()).astype(int), has)
     if name in columns.numbers and np.isfinite(columns.numbers[name]).mean() > 1 - _PURE:
-        arranged = has[np.lexsort((has, np.nan_to_num(columns.numbers[name], nan=-np.inf)))]
-        yield "an interval of it tells", max((int((np.diff(arranged) != 0).sum()) - 1) // 2, 0)  # one wrong record changes it twice
+        places = np.unique(np.nan_to_num(columns.numbers[name], nan=-np.inf), return_inverse=True)[1]
+        mostly = 2 * np.bincount(places, has) > np.bincount(places)
+        apart = max((int((np.diff(mostly) != 0).sum()) - 1) // 2, 0)  # one wrong value changes it twice
+        yield "an interval of it tells", _impure(places, has) + apart
 
 
 def _impure(groups: np.ndarray, has: np.ndarray) -> int:
@@ -123,7 +150,7 @@ def findings_of_levels(
         yield from [] if found is None else [found]
     words = ["its missing values" if level == missing else "one of its levels" for level in range(int(levels.max()) + 1)]
     yield from findings_of_status(levels, columns, words, missing)
-    yield from _by_grouping(levels, columns, base, fold)
+    yield from _by_grouping(levels, missing, columns, base, fold)
     yield from _by_two(levels, columns, base, fold)
     yield from _by_combined(levels, columns, base, rng)
 
@@ -148,13 +175,17 @@ def _by_next(values: np.ndarray, levels: np.ndarray, rng: np.random.Generator) -
     return float((same & (arranged[1:] == arranged[:-1])).sum() / len(levels))
 
 
-def _by_grouping(levels: np.ndarray, columns: Columns, base: float, fold: np.ndarray) -> Iterator[Finding]:
-    """Columns of which each level of the target, where several records share it, has one value."""
-    several = np.bincount(levels)[levels] >= _PER_LEVEL
-    if several.sum() < max(LEAST, len(levels) / 2) or len(np.unique(levels[several])) < 3:
+def _by_grouping(levels: np.ndarray, missing: int | None, columns: Columns, base: float, fold: np.ndarray) -> Iterator[Finding]:
+    """Columns of which each level of the target, where several records share it, has one value; no level is that a question was not asked,
+    where three others are."""
+    common = np.bincount(levels)[levels] >= _PER_LEVEL
+    if common.sum() < max(LEAST, len(levels) / 2) or len(np.unique(levels[common])) < 3:
         return
-    kinds, shared = np.unique(levels[several], return_inverse=True)
+    has = levels == missing
+    asks = len(np.unique(levels[common & ~has])) >= 3
     for name, codes in columns.grouping.items():
+        several = common & ~has if has.any() and asks and universe_of(columns, name, has) is not None else common
+        kinds, shared = np.unique(levels[several], return_inverse=True)
         of_several = codes[several]
         if of_several.max() >= len(kinds):
             continue

@@ -1,5 +1,5 @@
 """Amounts told within joint patterns: columns that are bands of them, that are in their order, or whose neighbours recover them, among the
-records that agree in other columns (METHODS section 13)."""
+records that agree in other columns (METHODS section 13.3)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

@@ -179,6 +179,12 @@ def response_values(formula: str, data: Frame, what: str = "confidential data") 
     return np.asarray(column.to_numpy(dtype=float))
 
 
+_GAPS = (
+    ", or let a chain of one variable draw it: the name of a chain (`riskweighted synthesizers` lists them) and predictors = [...] in the "
+    "place of the formula, where a gap predicts as a level or by an indicator"
+)
+
+
 def _predictors(formula: str, data: pd.DataFrame, what: str) -> Formula:
     """The parsed right-hand side, once it is known to be harmless and its columns to be there and complete."""
     parts = split_formula(formula)
@@ -186,7 +192,7 @@ def _predictors(formula: str, data: pd.DataFrame, what: str) -> Formula:
         raise InputError(f"formula {formula!r} has the sensitive variable {parts.response!r} on both sides")
     require_columns(data, parts.names, what)
     for name in parts.names:
-        require_finite(data[name], f"{what}: predictor")
+        require_finite(data[name], f"{what}: predictor", _GAPS)
     unreadable = InputError(f"formula {formula!r} cannot be read; it may hold {ALLOWED}")
     try:
         parsed = Formula(parts.evaluated)

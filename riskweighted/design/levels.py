@@ -5,7 +5,7 @@ import numpy as np
 from riskweighted.design.design import Design
 from riskweighted.design.formulas import shown_name
 
-__all__ = ["SPARSE", "level_members", "sparse_levels"]
+__all__ = ["SPARSE", "indicators", "level_members", "sparse_levels"]
 
 SPARSE = 5.0  # sum of weights
 
@@ -13,7 +13,7 @@ SPARSE = 5.0  # sum of weights
 def level_members(design: Design) -> dict[str, np.ndarray]:
     """Which records (n,) hold each level of the categorical predictors, by column name; references and cells of interactions too.
 
-    Every column of the model matrix that holds only 0 and 1 is a level; the reference level of a factor is where all its columns are 0.
+    Every column of the model matrix that is an indicator is a level; the reference level of a factor is where all its columns are 0.
     """
     spec = design.spec
     recorded = design.distinct.rows + design.centre
@@ -22,9 +22,9 @@ def level_members(design: Design) -> dict[str, np.ndarray]:
     members: dict[str, np.ndarray] = {}
     for term, places in spec.term_slices.items():
         held = [position for position in range(places.start, places.stop) if position in column]
-        if not held or not all(_binary(column[position]) for position in held):
+        if not held or not all(indicators(column[position]) for position in held):
             continue
-        ones = {shown_name(spec.column_names[position]): column[position] > 0.5 for position in held}
+        ones = {shown_name(spec.column_names[position]): column[position] > column[position].max() / 2 for position in held}
         members |= ones
         if len(term.factors) == 1:
             members[shown_name(_reference(str(term), spec))] = ~np.any(list(ones.values()), axis=0)
@@ -36,8 +36,10 @@ def sparse_levels(members: dict[str, np.ndarray], alpha: np.ndarray) -> tuple[st
     return tuple(name for name, rows in members.items() if rows.any() and alpha[rows].sum() < SPARSE)
 
 
-def _binary(column: np.ndarray) -> bool:
-    return bool((np.minimum(np.abs(column), np.abs(column - 1.0)) <= 1e-9).all())
+def indicators(columns: np.ndarray) -> np.ndarray:
+    """Which columns (m, p) hold only 0 and one other number, of at most 1, booleans (p,); of one column (m,) whether it does."""
+    largest = columns.max(axis=0, initial=0.0)
+    return np.asarray((np.minimum(np.abs(columns), np.abs(columns - largest)) <= 1e-9).all(axis=0) & (largest <= 1 + 1e-9))
 
 
 def _reference(factor: str, spec: object) -> str:

@@ -1,4 +1,4 @@
-"""Records that nothing shuffles: alone in their pattern of released columns, and which columns make them so (METHODS section 13)."""
+"""Records that nothing shuffles: alone in their pattern of released columns, and which columns make them so (METHODS section 13.1)."""
 
 import warnings
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Weights made anew without a record: how much less the others' likelihood would weigh, had its value not been there (METHODS section 13).
+"""Weights made anew without a record: how much less the others' likelihood would weigh, had its value not been there (METHODS 13.1).
 
 Risk weights read everybody's values: leave record i out, and the weights of the others of its known pattern change. Of a pattern of M
 records all M changes of M weights are a matrix, so that what they do to a draw's log posterior is a product of matrices.

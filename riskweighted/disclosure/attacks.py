@@ -1,4 +1,4 @@
-"""Guesses of an intruder who holds a whole pack: L copies of every row, and all rows of its released pattern (METHODS section 13).
+"""Guesses of an intruder who holds a whole pack: L copies of every row, and all rows of its released pattern (METHODS section 13.1).
 
 No guess is made of a confidential value: rows, patterns and drawn values are all that is read. The true values decide which attack is
 taken: in another tool's datasets on a random half of the records, to score it on the other half; in an own fit's on all packs.
@@ -14,7 +14,8 @@ from riskweighted.disclosure.coding import Coding, coverings
 __all__ = ["ATTACKS", "SHARES", "best_scores", "guesses", "hits", "middles"]
 
 SHARES = np.array([0.0, 0.2, 0.5, 0.8, 1.0])
-ATTACKS = (*(f"own share {share:g}" for share in SHARES), "median", "mean")
+_MIDDLES = np.array([0.4, 0.5, 0.6])  # quantiles: a model draws a value that it learned from one record towards those of others
+ATTACKS = (*(f"own share {share:g}" for share in SHARES), *(f"quantile {share:g}" for share in _MIDDLES), "mean")
 _BLOCK = 4_000_000  # numbers that are looked at together
 
 
@@ -25,7 +26,7 @@ def guesses(coding: Coding, values: np.ndarray, patterns: np.ndarray, asked: np.
 
     A guess g of a row is the best of the lower corners of its own copies' boxes and of the pattern's mode by
     share * own(g) + (1 - share) * pattern(g): own(g) is the share of the row's copies whose box (ball, level) holds g, and pattern(g)
-    the same over all copies of all rows of its pattern. Median and mean are those of the row's amounts, where most copies are amounts.
+    the same over all copies of all rows of its pattern. Quantiles and mean are those of the row's amounts, where most copies are amounts.
     """
     made = np.full((len(ATTACKS), len(values), values.shape[1]), np.nan)
     asked = np.ones(values.shape[1], dtype=bool) if asked is None else asked
@@ -59,16 +60,18 @@ def _blocks(patterns: np.ndarray, copies: int) -> Iterator[tuple[np.ndarray, np.
 
 
 def middles(coding: Coding, drawn: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
-    """Median and mean of the amounts of each row, (2, V, m); where most copies are none, and of levels, the guess `otherwise` (V, m)."""
-    made = np.array([otherwise, otherwise])
+    """Middle quantiles and mean of the amounts of each row, (4, V, m); where most copies are none, and of levels, `otherwise` (V, m)."""
+    made = np.repeat(otherwise[None], len(_MIDDLES) + 1, axis=0)
     amounts = coding.is_amount(drawn)
-    for v in range(len(drawn)):
-        if amounts[v].all():
-            made[0, v], made[1, v] = np.median(drawn[v], axis=1), drawn[v].mean(axis=1)
-        elif coding.is_numeric[v]:
-            most = amounts[v].mean(axis=1) > 0.5
-            there = np.where(amounts[v][most], drawn[v][most], np.nan)
-            made[0, v, most], made[1, v, most] = np.nanmedian(there, axis=1), np.nanmean(there, axis=1)
+    for v in np.flatnonzero(coding.is_numeric):
+        counts = amounts[v].sum(axis=1)
+        most = counts > drawn.shape[2] / 2
+        counts, there = counts[most, None], np.where(amounts[v], drawn[v], np.nan)[most]
+        there.sort(axis=1)  # what is no amount comes last
+        made[-1, v, most] = np.nansum(there, axis=1) / counts[:, 0]
+        place = _MIDDLES * (counts - 1)
+        lower, upper = (np.take_along_axis(there, at.astype(int), axis=1) for at in (np.floor(place), np.ceil(place)))
+        made[:-1, v, most] = (lower + place % 1 * (upper - lower)).T
     return made
 
 

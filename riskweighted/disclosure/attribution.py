@@ -1,4 +1,4 @@
-"""`attribution`: what a whole release gives away of a person beyond what it would had that person's value never been used (METHODS 13)."""
+"""`attribution`: what a whole release gives away of a person beyond what it would without that person's value (METHODS section 13.1)."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -12,6 +12,7 @@ from riskweighted.common.checks import check_given, check_names, check_seed
 from riskweighted.common.errors import InputError
 from riskweighted.common.native import Frame, as_pandas
 from riskweighted.common.progress import Advance
+from riskweighted.contract.drawing import spread_draws
 from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.comparing import Sides
@@ -22,7 +23,7 @@ from riskweighted.disclosure.own_fit import draw_copies, what_is_held
 from riskweighted.disclosure.own_folds import own_folds, why_folds
 from riskweighted.disclosure.own_looks import judged_by_packs
 from riskweighted.disclosure.policy import NOT_JUDGED_RULE, Broken, DisclosureSettings
-from riskweighted.disclosure.refits import can_refit
+from riskweighted.disclosure.refits import can_refit, refit_without
 from riskweighted.disclosure.setting import Asked, Setting, with_verdict
 from riskweighted.disclosure.shuffle import released_patterns
 from riskweighted.disclosure.sides import of_own_fold
@@ -33,6 +34,7 @@ from riskweighted.sequence.fit import Fit
 __all__ = ["attribution", "attribution_of_fit", "attribution_of_folds"]
 
 _NO_SIDE = ("no fit and no folds say what the release would be without a record",)
+_ALONE = 5  # units whose records stand out from the folds of a fit that are left out by fits of their own
 _NOT_CONVERGED = ("a fit that did not converge tells nothing of what it would be without a record",)
 Places = Sequence[Sequence[tuple[int, int]]]
 Packs = Sequence[pd.DataFrame] | Sequence[Sequence[pd.DataFrame]]
@@ -55,7 +57,7 @@ def attribution(
     places: Places | None = None,
     random_seed: int | None = None,
 ) -> pd.DataFrame:
-    """Return what a whole release tells of persons beyond what it would tell had a person's value not been used (METHODS section 13).
+    """Return what a whole release tells of persons beyond what it would tell had a person's value not been used (METHODS section 13.1).
 
     An intruder holds all L datasets and guesses every record's value from its own copies and those of all rows with its released
     columns. T_with is the share of records that the best guess names: it lies within reach of the true value. T_out is the same of the
@@ -68,14 +70,14 @@ def attribution(
     confidential : DataFrame, n rows
     packs : sequence of L DataFrames, several such, or None
         The release, its rows in the order of `confidential`; several packs of L if the tool made them, which tell how much D varies. With
-        `fit` L alone is read of them, 20 if there are none.
+        `fit` they say what L is, 20 if there are none, and D is that of packs drawn from the fit.
     scenario : Scenario
     released : str or sequence of str
         Columns that leave unaltered besides ``scenario.known``.
     fit : Fit, optional
         What the datasets were drawn from: an expectation over packs drawn from it, each attacked once, T_out by importance weights over
-        whole packs. More are drawn until they decide. Copies of these datasets, and of the given ones if `places` says what they were
-        drawn from, must not lie nearer to true values than the fit's own chances say.
+        whole packs, or by folds of its own where weights tell nothing. More are drawn until they decide. Copies of these datasets, and of
+        the given ones if `places` says what they were drawn from, must not lie nearer to true values than the fit's own chances say.
     folds : Folds, optional
         What another tool made of `riskweighted folds`, read by `riskweighted.read_folds`.
     scheme : str, optional
@@ -220,7 +222,17 @@ def _by_own_folds(
         return _by_folds(Setting(world, asked, rng), values, untold=untold, held=held)
     of_row, (using, *without) = own_folds(fit, world, weighting, asked.unit, copies, rng, progress, asked.precision)
     setting, out = Setting(world, asked, rng, of_row), list(zip(*without, strict=True))
-    return _by_folds(setting, using, out, held=held, **_stands_out(setting, using[0], out[0], of_row))
+    told = _stands_out(setting, using[0], out[0], of_row)
+    apart, units = list(out[0]), np.arange(len(of_row)) if setting.units is None else setting.units
+    for unit in dict.fromkeys(units[[one.record for one in told["standing_out"]]][:_ALONE].tolist()):
+        gone = units == unit
+        one = refit_without(fit, world, np.flatnonzero(gone), weighting, rng)
+        places = spread_draws(one.sizes["chain"], one.sizes["draw"], copies)
+        apart.append(draw_copies(one, Coding(world), rng, asked.precision, places=places, values_alone=True).values)
+        of_row = np.where(gone, len(apart) - 1, of_row)
+    if len(apart) > len(out[0]):  # a fit without a fold is one without a fifth of the file, and one without the person tells more
+        told = _stands_out(setting, using[0], apart, of_row)
+    return _by_folds(setting, using, out, held=held, **told)
 
 
 def attribution_of_folds(

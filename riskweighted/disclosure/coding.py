@@ -9,7 +9,7 @@ import pandas as pd
 
 from riskweighted.intruder.boxes import Boxes
 from riskweighted.intruder.patterns import numbered
-from riskweighted.intruder.sorted_balls import sort_balls
+from riskweighted.intruder.sorted_balls import count_covering, sort_balls
 from riskweighted.intruder.statuses import AMOUNT
 from riskweighted.intruder.world import World
 
@@ -94,6 +94,7 @@ def coverings(lower: np.ndarray, upper: np.ndarray, cell: np.ndarray) -> np.ndar
         if v not in wide and len(lower) > 1:  # near itself alone: it divides the cells
             _, levels = np.unique(lower[v], return_inverse=True)
             cell, _ = numbered(cell * (int(levels.max()) + 1) + levels)
-    runs = tuple(sort_balls(cell, lower[v], lower[v], upper[v]).hold_centres() for v in wide or [0])
-    held = runs[0] if len(runs) == 1 else Boxes(runs)
-    return np.asarray(held.covering())
+    if len(wide) < 2:
+        only = wide[0] if wide else 0
+        return count_covering(cell, lower[only], upper[only])
+    return Boxes(tuple(sort_balls(cell, lower[v], lower[v], upper[v]).hold_centres() for v in wide)).covering()

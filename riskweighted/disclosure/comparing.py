@@ -1,4 +1,4 @@
-"""From both sides of a release to the table of what it gives away beyond inference (METHODS section 13)."""
+"""From both sides of a release to the table of what it gives away beyond inference (METHODS section 13.1)."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.stats import beta, t as student
+from scipy.stats import beta, norm, t as student
 
 from riskweighted.disclosure.attacks import best_scores
 from riskweighted.disclosure.named import name_records
@@ -15,8 +15,6 @@ from riskweighted.disclosure.sides import Side
 
 __all__ = ["Records", "Sides", "between", "compare", "largest", "worst_group"]
 
-_SURE = 0.95
-_UPPER = 1.6448536269514722  # the 95 % point of a normal distribution
 _FEWEST = 5  # records of a group that is judged by itself
 _FEWEST_PACKS = 5  # of which the error is that between packs alone
 
@@ -48,7 +46,8 @@ class Records:
     known; ``groups``: records by the group's name, "all" among them; ``everyone``: the same of all N records of the file, of which these
     n are looked at; ``weights``: survey weights, times how many records of the file each stands for; ``units``: codes of households, which
     count as one; ``folds``: codes of the folds that the other side was made by; ``drawn``: codes of the patterns by which they were drawn,
-    where not all are looked at; ``repeated``: whether every pack has another side of its own, made by folds.
+    where not all are looked at; ``repeated``: whether every pack has another side of its own, made by folds; ``level``: one-sided, of
+    the limits of D.
     """
 
     halves: np.ndarray = field(repr=False)
@@ -62,6 +61,7 @@ class Records:
     folds: np.ndarray | None = field(default=None, repr=False)
     drawn: np.ndarray | None = field(default=None, repr=False)
     repeated: bool = False
+    level: float = 0.05
 
     def mean(self, values: np.ndarray, rows: np.ndarray) -> float:
         """Over some records, by their survey weights."""
@@ -92,9 +92,9 @@ def compare(sides: Sides, records: Records, release: str, variables: str) -> tup
         figures = {name: records.mean(values, there) for name, values in both.items()}
         by_packs = records.repeated and records.folds is not None and len(attributed) >= _FEWEST_PACKS
         off = figures["with"] - figures["out"]
-        se, beyond = math.nan, _UPPER
+        se, beyond = math.nan, float(norm.isf(records.level))
         if by_packs:
-            se, beyond = error_of_packs(using, without, there, records), float(student.ppf(_SURE, len(attributed) - 1))
+            se, beyond = error_of_packs(using, without, there, records), float(student.isf(records.level, len(attributed) - 1))
         elif len(attributed):
             se = error(attributed, there, records)
         upper = off + beyond * se if se else max(off, _least_upper(off, there, records, len(attributed) if by_packs else 1))
@@ -184,7 +184,7 @@ def _least_upper(mean: float, there: np.ndarray, records: Records, packs: int = 
     weights = np.ones(int(there.sum())) if records.weights is None else records.weights[there]
     sums = weights if records.units is None else np.bincount(np.unique(records.units[there], return_inverse=True)[1], weights)
     count, share = packs * float(sums.sum() ** 2 / (sums**2).sum()), max(mean, 0.0)
-    return float(beta.ppf(_SURE, share * count + 1, count * (1 - share))) if share < 1 else 1.0
+    return float(beta.isf(records.level, share * count + 1, count * (1 - share))) if share < 1 else 1.0
 
 
 def between(off: np.ndarray, codes: np.ndarray | None) -> float:
@@ -200,8 +200,6 @@ def worst_group(attributed: np.ndarray, codes: np.ndarray, records: Records) -> 
     `codes` (n,): the group of every record. Groups of fewer than five records are not judged by themselves; a group's error is at least
     what the spread of all records gives for its size, since a few records that are all named vary by nothing.
     """
-    from scipy.stats import norm
-
     of_record, codes = attributed.mean(axis=0)[records.judged], codes[records.judged]
     sizes = np.bincount(codes)
     large = sizes >= _FEWEST

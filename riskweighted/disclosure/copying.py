@@ -10,16 +10,17 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array, hstack
 from scipy.special import ndtri
-from scipy.stats import binom, chi2, norm, rankdata
+from scipy.stats import binom, chi2, norm
 
 from riskweighted.common.errors import InputError, SingletonWarning
+from riskweighted.common.ranks import normal_scores
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.contract.synthesizer import is_strange
 from riskweighted.design.precision import Precision
@@ -28,7 +29,7 @@ from riskweighted.intruder.world import World
 from riskweighted.risk.balls import gives_mass
 from riskweighted.risk.expected import isolated_records, top_values
 from riskweighted.risk.identification import confidential_risk
-from riskweighted.risk.law import Law, Sets, Space, laws, not_in_closed_form
+from riskweighted.risk.law import Law, Questions, Sets, Space, laws, not_in_closed_form
 from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sequence.drawing import Thetas
 from riskweighted.sequence.fit import Fit
@@ -42,7 +43,7 @@ _LEVEL = 0.0005  # of each test of each of two ways of looking: the datasets as 
 _MANY, _FACTOR = 10_000, 1.02  # expected copies, from which on a share beyond them counts too
 _DRAWS = 400
 _ROOM = 800_000  # copies that are looked at, beside those that leave
-_CALLS, _FEW = 2_000, 20  # of masses of other records' values; datasets in which they are asked in any case
+_CALLS, _FEW = 2_000, 20  # of masses of other records' values, a record; datasets in which they are asked in any case
 _CELLS = 100  # of a pattern, in which copies of any of its records are counted
 _MOST_LEVELS = 20  # that are scored
 _CLIPPED = 8.0  # standard deviations
@@ -135,7 +136,7 @@ def copy_tests(
     draws: int = _DRAWS,
     random_seed: int | None = None,
 ) -> Copies:
-    """Return whether copies lie nearer to true values than chance has it, in the datasets of a fit and in many draws (VERDICT 2).
+    """Return whether copies lie nearer to true values than chance has it, in the datasets of a fit and in many draws (METHODS 13.1).
 
     Parameters
     ----------
@@ -149,7 +150,7 @@ def copy_tests(
     patterns : (n,), optional
         Codes of the patterns of columns that are released unaltered; those of the scenario's known variables otherwise.
     draws : int
-        Posterior draws of which datasets are made besides, at most as many as the fit has; 0 for none.
+        Posterior draws of which datasets are made besides, at most as many as the fit has, and of a large file fewer; 0 for none.
     random_seed : int, optional
         Of these datasets, and of where in its cell a copy lies.
 
@@ -207,27 +208,28 @@ class _Owner(NamedTuple):
     record: int = -1
 
 
-@dataclass(frozen=True, eq=False)
-class _Unions:
-    """The masses and counts of unions of intervals, each for the records of a pattern, several patterns at once.
+class _Asked(NamedTuple):
+    """Sets that are asked of records, one for each question. Confidential."""
 
-    ``layers``: of every record a set; those whose set is a part of unions; and of which ones, each from 1 (0: none). Sets of one union are
-    disjoint. ``owners`` (U,); ``rows`` (U,): of the patterns concerned. Confidential.
-    """
-
-    layers: list[tuple[Sets, np.ndarray, np.ndarray]] = field(repr=False)
-    owners: tuple["_Owner", ...]
-    rows: np.ndarray = field(repr=False)
+    questions: Questions
+    sets: Sets
 
     def look(self, law: Law, copies: np.ndarray) -> np.ndarray:
-        """Copies found, and expected, of every union, (2, U)."""
-        total = np.zeros((2, len(self.owners) + 1))
-        for sets, concerned, owners in self.layers:
-            both = law.space.hold(sets, copies)[concerned], law.mass(sets)[concerned]
-            for owner in owners:
-                for place, values in enumerate(both):
-                    total[place] += np.bincount(owner, values, len(self.owners) + 1)
-        return total[:, 1:]
+        """Which copies (n,) lie in them, and their masses, (2, Q)."""
+        return np.array([law.space.hold(self.sets, copies[self.questions.records]), law.of(self.questions).mass(self.sets)])
+
+
+class _Unions(NamedTuple):
+    """Unions of intervals in which copies of all records of a pattern are counted, several patterns at once.
+
+    ``owners`` (U,); ``rows`` (U,): of the patterns concerned; ``asked``: an interval for each record of its pattern, disjoint within a
+    union; ``parts`` (Q, U): of which unions each is a part. Confidential.
+    """
+
+    owners: tuple["_Owner", ...]
+    rows: np.ndarray
+    asked: _Asked
+    parts: csr_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,6 +246,14 @@ class _Variable:
     @property
     def name(self) -> str:
         return self.space.link.variable
+
+    @cached_property
+    def near(self) -> _Asked:
+        """The balls of all records, radius by radius, and what is asked of the amounts at the ends."""
+        records = np.tile(np.arange(len(self.patterns)), len(self.balls))
+        asked = self.balls if self.ends is None else [*self.balls, self.ends.asked.sets]
+        records = records if self.ends is None else np.append(records, self.ends.asked.questions.records)
+        return _Asked(Questions(records), reduce(Sets.joined, asked))
 
     @cached_property
     def members(self) -> csr_array:
@@ -304,25 +314,21 @@ class _Variable:
             sets = self.balls[place]
             ends = (sets.first[row], sets.last[row], sets.ends.lower[row], sets.ends.upper[row])
             held.setdefault((int(self.patterns[row]), owners[owner]), []).append(tuple(map(float, ends)))
-        parts: dict[int, dict[tuple[float, float], list[int]]] = {}
+        parts: dict[tuple[int, float, float], list[int]] = {}
         for (pattern, number), pieces in held.items():
             for span in _merged(pieces):
-                parts.setdefault(pattern, {}).setdefault(span, []).append(number)
-        sizes, layers = np.bincount(self.patterns), []
-        for depth in range(max(map(len, parts.values()))):
-            here = {pattern: list(spans.items())[depth] for pattern, spans in parts.items() if depth < len(spans)}
-            first, last = np.full((2, len(sizes)), np.nan)
-            which = np.zeros((max(len(numbers) for _, numbers in here.values()), len(sizes)), dtype=np.int64)
-            for pattern, ((low, high), numbers) in here.items():
-                first[pattern], last[pattern] = low, high
-                which[: len(numbers), pattern] = np.array(numbers) + 1
-            concerned = np.flatnonzero(which.max(axis=0)[self.patterns])
-            sets = self.space.sets(first[self.patterns], last[self.patterns], True)
-            layers.append((sets, concerned, which[:, self.patterns[concerned]]))
-        rows = np.zeros(len(owners))
+                parts.setdefault((pattern, *span), []).append(number)
+        of_spans, first, last = (np.array(each) for each in zip(*parts, strict=True))
+        order, sizes = np.argsort(self.patterns, kind="stable"), np.bincount(self.patterns)
+        rows = np.split(order, np.cumsum(sizes)[:-1])
+        asked = np.repeat(np.arange(len(parts)), sizes[of_spans])  # of which interval each question is
+        numbers = [(span, number) for span, owned in enumerate(parts.values()) for number in owned]
+        owned = csr_array((np.ones(len(numbers)), np.transpose(numbers)), shape=(len(parts), len(owners)))
+        concerned = np.zeros(len(owners))
         for pattern, number in held:
-            rows[number] += sizes[pattern]
-        return _Unions(layers, tuple(owners), rows)
+            concerned[number] += sizes[pattern]
+        questions = Questions(np.concatenate([rows[pattern] for pattern in of_spans]))
+        return _Unions(tuple(owners), concerned, _Asked(questions, self.space.sets(first[asked], last[asked], True)), owned[asked])
 
 
 def _merged(pieces: list[tuple[float, ...]]) -> list[tuple[float, float]]:
@@ -368,7 +374,7 @@ def _asked(world: World, spaces: Sequence[Space], patterns: np.ndarray, rng: np.
         half = np.zeros(n)
         if not space.of_levels:
             half = np.full(n, float(scenario.radius_of(name)))
-            half = np.maximum(half * np.abs(truth) if scenario.kind_of(name) == "relative" else half, scenario.min_radius)
+            half = np.maximum(half * np.abs(truth) if scenario.kind_of(name) == "relative" else half, float(scenario.min_radius_of(name)))
         balls = [space.around(truth, share * np.nan_to_num(half)) for share in ((0.0,) if space.of_levels else _SHARES)]
         groups = [_Group("all", np.ones(n, dtype=bool)), _Group("isolated", isolated)]
         amount = np.flatnonzero(space.is_amount(truth))
@@ -418,7 +424,7 @@ def _scores(each: _Variable) -> list[np.ndarray]:
     """Centred normal scores (n,) of true values; of levels one for each, of the commonest."""
     truth = np.nan_to_num(each.truth, nan=-np.inf)
     if not each.space.of_levels:
-        given = [ndtri((rankdata(truth) - 0.5) / len(truth))]
+        given = [normal_scores(truth)]
     else:
         codes, counts = np.unique(truth, return_counts=True)
         given = [(truth == code).astype(float) for code in codes[np.argsort(-counts, kind="stable")[:_MOST_LEVELS]]]
@@ -428,21 +434,22 @@ def _scores(each: _Variable) -> list[np.ndarray]:
 
 def _count(counts: _Counts, each: _Variable, law: Law, copies: np.ndarray, number: int, rng: np.random.Generator) -> None:
     """Add what one dataset gives."""
-    space = each.space
-    both = np.array([[space.hold(sets, copies), law.mass(sets)] for sets in each.balls]).transpose(1, 0, 2)
-    counts.person = counts.person + both
-    groups = (both.reshape(-1, both.shape[2]) @ each.members).reshape(2, len(each.balls), -1)
+    n, radii = len(copies), len(each.balls)
+    both = each.near.look(law, copies)
+    person = both[:, : radii * n].reshape(2, radii, n)
+    counts.person = counts.person + person
+    groups = (person.reshape(-1, n) @ each.members).reshape(2, radii, -1)
     counts.groups = counts.groups + groups
     tails = _high(groups[0], groups[1], each.sizes)
     radius, group = divmod(int(tails.argmin()), len(each.sizes))
     if tails[radius, group] < counts.least[0]:
         counts.least = (float(tails[radius, group]), group, radius, *groups[:, radius, group].tolist())
     if each.ends is not None:
-        counts.ends = counts.ends + each.ends.look(law, copies)
-    if each.anywhere is not None and (number * len(each.anywhere.layers) < _CALLS or number < _FEW):
-        counts.anywhere = counts.anywhere + each.anywhere.look(law, copies)
+        counts.ends = counts.ends + both[:, radii * n :] @ each.ends.parts
+    if each.anywhere is not None and (number * each.anywhere.parts.shape[0] < _CALLS * n or number < _FEW):
+        counts.anywhere = counts.anywhere + each.anywhere.asked.look(law, copies) @ each.anywhere.parts
         counts.anywhere_in += 1
-    normal, impossible = _normal(space, law, copies, rng)
+    normal, impossible = _normal(each.space, law, copies, rng)
     counts.first, counts.second = counts.first + normal, counts.second + normal**2
     counts.impossible += impossible
 

@@ -1,4 +1,4 @@
-"""Decoys in what a tool is trained on, by which its release shows that it was (METHODS section 13)."""
+"""Decoys in what a tool is trained on, by which its release shows that it was (METHODS section 13.1)."""
 
 import math
 from collections.abc import Sequence

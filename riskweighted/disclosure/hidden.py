@@ -1,4 +1,4 @@
-"""What L datasets tell of a predictor that is not released: joined by row, and after their rows are shuffled (METHODS section 13).
+"""What L datasets tell of a predictor that is not released: joined by row, and after their rows are shuffled (METHODS section 13.5).
 
 The copies of a record are draws given its predictors, released or not, so their likelihood under each level of a hidden one is a test of
 that level. With J the symmetrised Kullback-Leibler divergence of one copy between two levels, the rest given, the best rule on L aligned
@@ -45,7 +45,8 @@ def hidden_predictors(
     L copies of a record among pairs of one released pattern; ``named``: share of the records whose level has, from their pattern's
     copies as they leave, a posterior probability of at least .95, at odds of at least 4 times those before; ``named (aligned)``: that of
     datasets joined by row; ``small``: share of the records in released patterns of under 5. A number of more than 10 values counts by
-    its tenths. Of more than 5,000 records, patterns are taken at random. Confidential.
+    its tenths; in patterns of more than 100 records nobody is named. Of more than 5,000 records, patterns are taken at random.
+    Confidential.
     """
     confidential, rng = fit.confidential, np.random.default_rng(random_seed)
     codes = released_patterns(confidential, released)

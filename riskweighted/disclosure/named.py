@@ -1,4 +1,4 @@
-"""Records whose copies lie near the truth beyond chance, counted so that the count can be believed (METHODS section 13)."""
+"""Records whose copies lie near the truth beyond chance, counted so that the count can be believed (METHODS section 13.1)."""
 
 import numpy as np
 from scipy.stats import false_discovery_control, hypergeom

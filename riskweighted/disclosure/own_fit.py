@@ -1,4 +1,4 @@
-"""A fit's datasets as they would be without each record: how probable each of them is (METHODS section 13)."""
+"""A fit's datasets as they would be without each record: how probable each of them is (METHODS section 13.1)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -188,6 +188,8 @@ def what_is_held(fit: Fit, weighting: Weighting | None, anew: bool = True, *, re
             held.append(fit.prepared.label_of(name, _UNSEEING))
     if fit.prepared.scores and not refitted:
         held.append("scores of the learned part")
+    if any(recipe.many for recipe in fit.prepared.recipes.values()) and not refitted:
+        held.append("how far the effects of many levels spread, to one of six figures")
     if any(link.structure is not None or link.decider is not None for link in fit.prepared.links):
         held.append("rules of structure, if they were found in the data")
     held.append("the choice of the model, if it was made on these data")

@@ -1,8 +1,10 @@
-"""Own fits judged by packs, of which more are drawn until they decide (METHODS section 13)."""
+"""Own fits judged by packs, of which more are drawn until they decide (METHODS section 13.1)."""
 
 import math
 from collections.abc import Iterator, Sequence
 from copy import copy
+from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -16,8 +18,8 @@ from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.comparing import Records
 from riskweighted.disclosure.copying import CopyTests
 from riskweighted.disclosure.own_fit import Drawn, Without, draw_copies, how_many, leave_out
-from riskweighted.disclosure.own_packs import FEWEST, LOOKS, Attacked, Estimate, OwnPacks, copies_for, named_in, own_rows
-from riskweighted.disclosure.persons import FEW, Apart, Persons, apart_of, may_stand_alone
+from riskweighted.disclosure.own_packs import FEWEST, LOOKS, PACKS, Attacked, Estimate, OwnPacks, copies_for, named_in, own_rows
+from riskweighted.disclosure.persons import FEW, MOST_FAILING, Apart, Persons, apart_of, may_stand_alone
 from riskweighted.disclosure.policy import (
     NOT_SHOWN,
     PASS,
@@ -30,7 +32,7 @@ from riskweighted.disclosure.policy import (
     unshown_by_bound,
 )
 from riskweighted.disclosure.refits import REFITTED, can_refit, refit_without
-from riskweighted.disclosure.setting import TOLD, Asked, Setting, tells_nothing
+from riskweighted.disclosure.setting import Asked, Setting, tells_nothing
 from riskweighted.intruder.world import World
 from riskweighted.sequence.fit import Fit
 
@@ -42,6 +44,7 @@ _OF_PERSONS = 400  # parameters that the rows of persons are drawn by
 _SURE = 1.6448536269514722  # the 95 % point of a normal distribution
 _LEVEL = 0.05  # of all groups of one kind together
 _SERVE = 0.7  # Pareto shape up to which a record's weights tell what one dataset is without it
+_ROOM = 0.8  # of the limit of a person, up to which D of fewer datasets is taken to pass by any draws
 _FEWEST_LISTED = 10  # records of largest D
 
 
@@ -93,6 +96,7 @@ class _Looks:
     without: Without
     estimate: Estimate  # of all variables, as they leave
     in_doubt: np.ndarray  # records (n,) of groups that the packs of all neither refuse nor show to be small
+    most_packs: int | None  # that share no dataset and are attacked
     persons: list[Concerned]
     in_groups: list[Concerned]
 
@@ -105,7 +109,7 @@ class _Looks:
         most = how_many(min(first * 2 ** (LOOKS - 1), max(first, ess)), math.prod(fit.sizes.values()), len(fit.confidential))
         places = spread_draws(fit.sizes["chain"], fit.sizes["draw"], most)
         self.places = [places[number] for number in setting.rng.permutation(most)]
-        self.count, self.looks = 0, 0
+        self.count, self.looks, self.most_packs = 0, 0, None
         self.apart: list[Apart] | None = None  # of each part what packs of their own tell, where these were asked
 
     @property
@@ -129,7 +133,7 @@ class _Looks:
         """Deal the datasets into packs and attack these."""
         setting, everybody, leaves = self.setting, np.ones(len(self.fit.confidential), dtype=bool), self.setting.releases[0]
         copies, inefficiency = min(self.copies, self.count), max(self.count / _effective_draws(self.fit), 1.0)
-        self.packs = OwnPacks.dealt(self.datasets, self.without, setting, copies, inefficiency)
+        self.packs = OwnPacks.dealt(self.datasets, self.without, setting, copies, inefficiency, self.most_packs)
         self.parts, self.apart, setting.narrow = [], None, []
         self.in_doubt = np.zeros(len(setting.patterns), dtype=bool)
         parts = setting.parts(self.coding)
@@ -141,17 +145,13 @@ class _Looks:
         self.table = self.told_by()
         for part in self.parts:
             if tells_nothing([self.table], leaves, part.variables):
-                self._look_narrower(part, leaves)
+                setting.look_narrower(part.coding, partial(self._at, part, leaves))
 
-    def _look_narrower(self, part: "_Part", leaves: str) -> None:
-        """The same at the largest smaller radius at which at most half are named without their values."""
-        for share, narrow in self.setting.narrower(part.coding):
-            self.told.total += len(self.packs.drawn) + len(self.packs.apart)
-            attacked = part.packs.attacked(narrow, leaves, self.setting, self.told)
-            row, _ = own_rows(part.packs, attacked, narrow, self.setting.at(narrow, part.records), leaves, part.variables)
-            if row.loc[row["group"] == "all", "out"].iloc[0] <= TOLD:
-                self.setting.note_narrow(row, share)
-                return
+    def _at(self, part: _Part, release: str, narrow: Coding) -> pd.DataFrame:
+        """The rows of a part at another radius."""
+        self.told.total += len(self.packs.drawn) + len(self.packs.apart)
+        attacked = part.packs.attacked(narrow, release, self.setting, self.told)
+        return own_rows(part.packs, attacked, narrow, self.setting.at(narrow, part.records), release, part.variables)[0]
 
     def undecided(self) -> bool:
         """Whether more draws could decide. Groups in doubt are asked of packs of their own patterns before."""
@@ -163,12 +163,13 @@ class _Looks:
         return undecided(self.table, self.setting.worst, leaves, settings)
 
     def fewer(self, table: pd.DataFrame) -> int | None:
-        """The most datasets that would pass of half as many as asked for, a quarter and so on, by the same draws; None where none would,
-        as where one copy gives too much away."""
-        other = copy(self)
-        other.setting = copy(self.setting)
-        if table["largest_D"].max() > (self.setting.asked.settings or DisclosureSettings()).largest:
+        """The most datasets that would pass of half as many as asked for, a quarter and so on, by the same draws and with room for
+        others; None where none would, as where one copy gives too much away."""
+        other, limits = copy(self), self.setting.asked.settings or DisclosureSettings()
+        if table["largest_D"].max() > limits.largest:
             return None
+        other.setting, other.most_packs = copy(self.setting), PACKS
+        other.setting.asked = self.setting.asked._replace(settings=replace(limits, largest=_ROOM * limits.largest))
         while (copies := other.copies // 2) > 1:
             other.copies = copies
             other.deal()
@@ -181,6 +182,8 @@ class _Looks:
         """The judged table, with packs of their own in the place of what failing records may add, where that matters; None where folds
         must tell."""
         groups, leaves, settings = self.setting.worst, self.setting.releases[0], self.setting.asked.settings
+        if refits and self.may_refit and self.left_to_folds(refits):
+            return None
         alone = self.alone()
         if alone and unshown_by_bound(self.table, groups, leaves, settings):
             self.table = self.told_by(alone)
@@ -191,8 +194,9 @@ class _Looks:
             failing = self.failing
             if len(failing) > refits:
                 return None
-            alone = self.refitted(failing, alone)
-            self.table = self.told_by(alone)
+            if len(failing):
+                alone = self.refitted(failing, alone)
+                self.table = self.told_by(alone)
         return self._finished(alone)
 
     def _finished(self, alone: Sequence[Apart]) -> pd.DataFrame:
@@ -262,6 +266,18 @@ class _Looks:
             there = np.flatnonzero((lower > limit)[codes])
             self.in_groups += [Concerned(int(row), f"D of its {of}, {release}", float(figures.D[codes[row]])) for row in there]
 
+    def left_to_folds(self, refits: int) -> bool:
+        """Whether so many records fail that a bound stays above the limit of the mean whatever packs of their own patterns tell of as many
+        as are looked at, and more than `refits` are left: then these packs need not be made."""
+        may_add = np.sort(np.where(self.estimate.fails, self.estimate.attacked.using.max(axis=0), 0.0))
+        left = may_add[:-MOST_FAILING]
+        if (left > 0).sum() <= refits:
+            return False
+        rows = self.table[self.table["group"] == "all"]
+        told = rows["bound"] * (1 - left.sum() / may_add.sum())
+        rows = rows.assign(upper=rows["upper"] - told, bound=rows["bound"] - told)
+        return unshown_by_bound(rows, (), self.setting.releases[0], self.setting.asked.settings)
+
     @property
     def may_refit(self) -> bool:
         """Whether records can be left out by fits of their own: of a large file that takes minutes."""
@@ -320,13 +336,14 @@ class _Looks:
         settings, of_all = self.setting.asked.settings or DisclosureSettings(), alone[0]
         largest, of = float(of_all.D.max()), f"over the pack ({self.setting.releases[0]})"
         above = settings.warn_largest < of_all.D
-        who = zip(of_all.records[above], of_all.D[above], strict=True)
-        self.persons += [Concerned(int(row), "D of a person who may stand alone", float(D)) for row, D in who]
+        alone_with = zip(of_all.records[above], of_all.D[above], strict=True)
+        self.persons += [Concerned(int(row), "D of a record that may stand alone", float(D)) for row, D in alone_with]
         if largest > settings.largest:
             count = int((settings.largest < of_all.D).sum())
-            yield Broken("largest", f"D of {count} persons who may stand alone is above {settings.largest:g} {of}, at most {largest:.3f}")
+            who = f"{count} record{'s' * (count != 1)} that may stand alone"
+            yield Broken("largest", f"D of {who} is above {settings.largest:g} {of}, at most {largest:.3f}")
         elif (of_all.D - _SURE * of_all.se).max() > settings.warn_largest:  # of so many persons the largest lies above by chance
-            text = f"the largest D of a person who may stand alone is {largest:.3f} {of}, above {settings.warn_largest:g}"
+            text = f"the largest D of a record that may stand alone is {largest:.3f} {of}, above {settings.warn_largest:g}"
             yield Broken("warn_largest", text, warning=True)
 
 

@@ -1,4 +1,4 @@
-"""Packs of a fit, each attacked once, and what they would tell without each record, by other weights (METHODS section 13).
+"""Packs of a fit, each attacked once, and what they would tell without each record, by other weights (METHODS section 13.1).
 
 The fit is the population: its mechanism is known and may be run at will, so that the error of D is that of finitely many packs and no
 other. Without record i a pack of L datasets is as probable as the product of what each of them is, so the same attacks on the same
@@ -21,15 +21,14 @@ from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.comparing import Records, between, largest
 from riskweighted.disclosure.own_fit import FAILING, Drawn, Without, draw_copies, leave_out
 from riskweighted.disclosure.persons import Apart
-from riskweighted.disclosure.policy import SHUFFLED
 from riskweighted.disclosure.setting import Asked, Setting
-from riskweighted.disclosure.sides import exchanged
 from riskweighted.intruder.world import World
 from riskweighted.sequence.fit import Fit
 
 __all__ = [
     "FEWEST",
     "LOOKS",
+    "PACKS",
     "Attacked",
     "Estimate",
     "Figures",
@@ -43,11 +42,10 @@ __all__ = [
 
 LOOKS = 4  # at most, each with twice the datasets
 FEWEST = 10  # packs that share no dataset, of which an error is told
-_PACKS = 100  # that are drawn from the datasets; they overlap
+PACKS = 100  # that are drawn from the datasets; they overlap
 _LEAST_COPIES, _PACKS_OF_COPIES = 400, 20
 _UNEVEN = 8  # a record fails whose weights leave fewer than a R / 8 of R packs
 _LEAST_SHARE = 0.3  # of what self-normalised weights shrink D to
-_LEVEL = 0.05 / LOOKS
 _TINY = np.finfo(float).tiny
 
 
@@ -97,11 +95,13 @@ class OwnPacks:
     inefficiency: float = 1.0
 
     @classmethod
-    def dealt(cls, datasets: Drawn, without: Without, setting: Setting, copies: int, inefficiency: float) -> "OwnPacks":
-        """Packs of L datasets each: those that overlap tell D, those that do not its error."""
+    def dealt(
+        cls, datasets: Drawn, without: Without, setting: Setting, copies: int, inefficiency: float, most: int | None = None
+    ) -> "OwnPacks":
+        """Packs of L datasets each: those that overlap tell D, those that do not its error; `most`: how many at most share no dataset."""
         count, rng = datasets.values.shape[2], setting.rng
-        packs = count // copies
-        drawn = np.array([rng.choice(count, copies, replace=False) for _ in range(max(_PACKS, packs))])
+        packs = min(count // copies, most or count)
+        drawn = np.array([rng.choice(count, copies, replace=False) for _ in range(max(PACKS, packs))])
         apart = rng.permutation(count)[: packs * copies].reshape(packs, copies)
         weights = setting.cut(without.weights)
         logs = np.log(np.maximum(count * weights, _TINY))
@@ -159,10 +159,7 @@ class OwnPacks:
 
 def named_in(values: np.ndarray, coding: Coding, release: str, setting: Setting) -> np.ndarray:
     """Whom each attack names in a pack (V, n, L) as it leaves, (attacks, n)."""
-    values = np.ascontiguousarray(values)
-    if release == SHUFFLED:
-        values = exchanged(values, setting.patterns, setting.rng, setting.units)
-    return hits(coding, values, setting.patterns)
+    return hits(coding, setting.shown(np.ascontiguousarray(values), release), setting.patterns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,9 +219,9 @@ class Estimate:
         return Figures(D, se, bound, there, np.bincount(codes, minlength=count)), off
 
 
-def quantile_of_look(packs: int) -> float:
-    """By which an error from so many packs is multiplied: one-sided, at a quarter of 5 % for each of four looks."""
-    return float(student.isf(_LEVEL, max(packs - 1, 1)))
+def quantile_of_look(packs: int, level: float = 0.05) -> float:
+    """By which an error from so many packs is multiplied: one-sided, at a quarter of the level of all for each of four looks."""
+    return float(student.isf(level / LOOKS, max(packs - 1, 1)))
 
 
 def _best_of(named: np.ndarray, codes: np.ndarray, weights: np.ndarray, count: int) -> np.ndarray:
@@ -255,7 +252,7 @@ def own_rows(
         if records.drawn is not None:  # some of the file's records are looked at
             se = math.sqrt(se**2 + _over_units(of_record, records.drawn[there], weights))
         none, constant = (records.mean(of.astype(float), there) for of in (records.none, records.constant))
-        reach = quantile_of_look(len(packs.apart)) * se
+        reach = quantile_of_look(len(packs.apart), records.level) * se
         rows.append(
             {"variables": variables, "release": release, "group": group, "records": int(count), "with": share, "out": share - D}
             | {"none": none, "constant": constant, "D": D, "se": se, "upper": D + reach + bound, "lower": D - reach, "bound": bound}

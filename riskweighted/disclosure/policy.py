@@ -1,4 +1,4 @@
-"""When a release gives away too much: limits of an agency's board, and the verdict (METHODS section 13)."""
+"""When a release gives away too much: limits of an agency's board, and the verdict (METHODS section 13.1)."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,6 +30,7 @@ __all__ = [
     "unshown_by_bound",
 ]
 
+_LEVEL = 0.05  # one-sided, of all looks of a first run
 _READ = read_by(why="the verdict is read off finished tables")
 SHUFFLED, ALIGNED = "shuffled", "aligned"  # how rows leave
 PASS, WARN, NOT_SHOWN, NOT_JUDGED, REFUSE = "pass", "warn", "not shown", "not judged", "refuse"
@@ -38,17 +39,17 @@ _WORDS = {NOT_JUDGED_RULE: NOT_JUDGED, _UNSHOWN: NOT_SHOWN}  # of broken rules t
 _OUTSIDE = {  # what a broken rule comes to, by its limit alone: figures and names of patterns stay inside
     "mean": "mean disclosure beyond inference is above {:g}",
     "isolated": "disclosure of isolated records is above {:g}",
-    "largest": "the largest disclosure of a person is above {:g}",
+    "largest": "the largest disclosure of a record is above {:g}",
     "own_value": "the own value is among the copies of more records than chance gives, by more than {:g} of them",
     _NET: "records are named beyond chance, more than {:g} of them",
     "group": "disclosure of a group of records is above {:g}",
     COPIES: "copies lie nearer to true values than the models' own chances say",
     "warn_mean": "mean disclosure beyond inference is above {:g}",
     "warn_isolated": "disclosure of isolated records is above {:g}",
-    "warn_largest": "the largest disclosure of a person is above {:g}",
+    "warn_largest": "the largest disclosure of a record is above {:g}",
     "warn_group": "disclosure of a group of records is estimated above its limit, and shown to be at most twice that",
-    "copied": "values of persons stand in the datasets that do not stand there without these persons",
-    "warn_copied": "values of persons seem to stand in the datasets that do not stand there without these persons",
+    "copied": "values of records stand in the datasets that do not stand there without these records",
+    "warn_copied": "values of records seem to stand in the datasets that do not stand there without these records",
     NOT_JUDGED_RULE: "what the datasets give away is not judged",
     _UNSHOWN: "disclosure beyond inference is not shown to be small",
 }
@@ -82,6 +83,10 @@ class DisclosureSettings:
     than ``named_share`` of those named. Warned of is mean D above ``warn_mean``, of isolated records above ``warn_isolated``, of a person
     above ``warn_largest``, of a group above ``group`` by less than its error.
 
+    ``earlier``: how many runs of the same study on the same data looked before. A run counts those beside it itself, and whoever has
+    others states them: limits are then held at 5 % divided by the square of one more, so that however many runs there are, D at a limit
+    is shown to be small in hardly more than 8 %.
+
     ``accept``: a rule by name and the reason why the board lets it be broken, which stands on the sign-off sheet; a limit that is not
     the default needs one as well; ``copies``, ``not_shown`` and ``not_judged`` may be accepted so. D of files that do not leave,
     aligned ones as a rule, is refused by its lower limit and needs not be shown small.
@@ -102,12 +107,15 @@ class DisclosureSettings:
     warn_mean: float = field(default=0.005, metadata=_READ)
     warn_isolated: float = field(default=0.02, metadata=_READ)
     warn_largest: float = field(default=0.05, metadata=_READ)
+    earlier: int = field(default=0, metadata=read_by("disclosed", why="the level of the limits of D"))
     accept: Mapping[str, str] = field(default_factory=dict, hash=False, metadata=_READ)
 
     def __post_init__(self) -> None:
-        limits = [limit.name for limit in fields(self) if limit.name != "accept"]
+        limits = [limit.name for limit in fields(self) if limit.name not in ("accept", "earlier")]
         for name in limits:
             check_number(getattr(self, name), f"release.disclosure.{name}", least=0)
+        if check_number(self.earlier, "release.disclosure.earlier", least=0) % 1:
+            raise InputError(f"release.disclosure.earlier must be a whole number, got {self.earlier}")
         if not isinstance(self.accept, Mapping):
             raise InputError('release.disclosure.accept must be a table of reasons by rule, such as mean = "reason"')
         valid = [*limits, COPIES, NOT_JUDGED_RULE, _UNSHOWN]
@@ -123,6 +131,11 @@ class DisclosureSettings:
         unexplained = [name for name in unexplained if name not in self.accept]
         if unexplained:
             raise InputError(f"release.disclosure: {listing(unexplained)} above the default needs a reason under accept")
+
+    @property
+    def level(self) -> float:
+        """Of all looks of this run together, one-sided."""
+        return _LEVEL / (1 + self.earlier) ** 2
 
 
 class DisclosureVerdict(NamedTuple):
@@ -247,8 +260,8 @@ def _of_mean(row: Mapping[str, Any], rule: str, of: str, settings: DisclosureSet
     elif math.isnan(row["upper"]) and row["records"]:
         yield Broken(_UNSHOWN, f"mean D of {of}: too few records for an error")
     elif row["upper"] > limit:
-        upper = row["upper"]
-        yield Broken(_UNSHOWN, f"mean D of {of}: upper limit {upper:.3f} at the limit {limit:g}, shown small only from {upper:.3f}")
+        upper, runs = row["upper"], f" ({settings.earlier} earlier runs looked, too)" if settings.earlier else ""
+        yield Broken(_UNSHOWN, f"mean D of {of}: upper limit {upper:.3f} at the limit {limit:g}, shown small only from {upper:.3f}{runs}")
     elif row["D"] > warned:
         yield Broken(f"warn_{rule}", f"mean D of {of} is {row['D']:.3f}, above {warned:g}", warning=True)
 

@@ -1,4 +1,4 @@
-"""A fit made anew without some records: for what importance weights cannot tell (METHODS section 13)."""
+"""A fit made anew without some records: for what importance weights cannot tell (METHODS section 13.1)."""
 
 import warnings
 from collections.abc import Callable, Iterator
@@ -192,4 +192,4 @@ def refit_without(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", FlatWeightsWarning)
-        return fit_sequence(prepared, made, sampling, int(rng.integers(2**31)))
+        return fit_sequence(prepared, made, sampling, int(rng.integers(2**31)), compared=True)

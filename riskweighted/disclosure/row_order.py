@@ -1,4 +1,4 @@
-"""Whether an order of records tells a variable: the test that rows and numbers are held to before they leave (METHODS section 13)."""
+"""Whether an order of records tells a variable: the test that rows and numbers are held to before they leave (METHODS section 13.4)."""
 
 import numpy as np
 import pandas as pd

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,20 +17,20 @@ from riskweighted.disclosure.alone import share_alone
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.comparing import Records, Sides, compare, worst_group
 from riskweighted.disclosure.policy import ALIGNED, SHUFFLED, DisclosureSettings, judge
-from riskweighted.disclosure.shuffle import released_patterns
+from riskweighted.disclosure.shuffle import Exchange, released_patterns
 from riskweighted.disclosure.sides import Side, exchanged, side_of
 from riskweighted.disclosure.yardstick import named_by_constant, named_without_release
 from riskweighted.intruder.world import World
 from riskweighted.risk.expected import isolated_records, top_values
 from riskweighted.risk.identification import confidential_risk
 
-__all__ = ["LOOKED_AT", "TOLD", "Asked", "MakeSides", "Setting", "some_rows", "tells_nothing", "with_verdict"]
+__all__ = ["LOOKED_AT", "Asked", "MakeSides", "Setting", "some_rows", "tells_nothing", "with_verdict"]
 
 MakeSides = Callable[[Coding, Sequence[int]], Iterator[tuple[str, Sides]]]  # of some variables and their places among all, by release
 
 LOOKED_AT = 100_000  # records of a fit's file whose packs are made, of one of more than twice as many
 _HALVINGS = 50  # by which attacks are chosen
-_NEARLY_ALL, TOLD = 0.9, 0.5  # T_out at which D tells nothing, and at which it does
+_NEARLY_ALL, _TOLD = 0.9, 0.5  # T_out at which D tells nothing, and at which it does
 _NARROWER, _NARROWINGS = 1.5, 24
 _BESIDE = 20  # records of a pattern of which others must be looked at
 
@@ -95,6 +95,11 @@ class Setting:
         return (SHUFFLED, ALIGNED) if self.asked.shuffled else (ALIGNED, SHUFFLED)
 
     @cached_property
+    def exchange(self) -> Exchange:
+        """Which rows a shuffled release exchanges."""
+        return Exchange(self.patterns, self.units)
+
+    @cached_property
     def halves(self) -> np.ndarray:
         """By which the attacks on other tools' datasets are chosen, (H, n)."""
         return np.array([self.rng.permutation(len(self.patterns)) % 2 == 0 for _ in range(_HALVINGS)])
@@ -113,19 +118,19 @@ class Setting:
             parts += [(name, Coding(self.world.only(name), self.rows), [v]) for v, name in enumerate(coding.names)]
         return parts
 
-    def narrower(self, coding: Coding) -> Iterator[tuple[float, Coding]]:
-        """The same at ever smaller radii, each two thirds of the one before; nothing where no number is matched."""
+    def look_narrower(self, coding: Coding, told: Callable[[Coding], pd.DataFrame]) -> None:
+        """Take in the rows that are told at the largest radius, each two thirds of the one before, at which at most half are named without
+        their values; nothing where no number is matched."""
         scenario = coding.world.scenario
         numbers = [name for name, numeric in zip(coding.names, coding.is_numeric, strict=True) if numeric]
         for k in range(1, _NARROWINGS + 1) if numbers else ():
             share = _NARROWER**k
-            radius = {name: float(scenario.radius_of(name)) / share for name in numbers}
-            smaller = replace(scenario, radius=radius, min_radius=float(scenario.min_radius) / share)
-            yield share, Coding(coding.world.under(smaller), coding.rows)
-
-    def note_narrow(self, rows: pd.DataFrame, share: float) -> None:
-        """Take in what is told at the second radius."""
-        self.narrow += [{**row, "narrower": share} for row in rows.to_dict("records")]
+            radius, least = ({name: float(of(name)) / share for name in numbers} for of in (scenario.radius_of, scenario.min_radius_of))
+            smaller = replace(scenario, radius=radius, min_radius=least)
+            rows = told(Coding(coding.world.under(smaller), coding.rows))
+            if rows.loc[rows["group"] == "all", "out"].iloc[0] <= _TOLD:
+                self.narrow += [{**row, "narrower": share} for row in rows.to_dict("records")]
+                return
 
     def everyone(self, coding: Coding) -> dict[str, np.ndarray]:
         """All records of the file by group, (N,) each."""
@@ -138,30 +143,27 @@ class Setting:
         groups = {name: self.cut(members) for name, members in everyone.items()}
         drawn = None if self.rows is None else self.patterns
         drawn = drawn if self.asked.of is None else self.cut(self.world.patterns.codes)  # which were taken at random
+        level = (self.asked.settings or DisclosureSettings()).level
         of_all = (self.halves, none, named_by_constant(coding), self.cut(judged), groups, everyone)
-        return Records(*of_all, self.weights, self.units, self.folds, drawn, self.repeated)
+        return Records(*of_all, self.weights, self.units, self.folds, drawn, self.repeated, level)
 
     def table(self, coding: Coding, sides: MakeSides, judged: np.ndarray) -> pd.DataFrame:
         """All rows."""
-        rows = []
+        rows, leaves = [], self.releases[0]
         for variables, part, which in self.parts(coding):
             records = self.records(part, judged)
             for release, both in sides(part, which):
                 row, attributed = compare(both, records, release, variables)
                 rows.append(row)
                 self._note_worst(attributed, records, release, variables)
-            if tells_nothing(rows, self.releases[0], variables):
-                self._look_narrower(part, which, sides, records, variables)
+            if tells_nothing(rows, leaves, variables):
+                self.look_narrower(part, partial(self._compared, sides, which, records, variables))
         return pd.concat(rows, ignore_index=True)
 
-    def _look_narrower(self, coding: Coding, which: Sequence[int], sides: MakeSides, records: Records, variables: str) -> None:
-        """The same at the largest smaller radius at which at most half are named without their values."""
-        for share, narrow in self.narrower(coding):
-            both = dict(sides(narrow, which))[self.releases[0]]
-            row, _ = compare(both, self.at(narrow, records), self.releases[0], variables)
-            if row.loc[row["group"] == "all", "out"].iloc[0] <= TOLD:
-                self.note_narrow(row, share)
-                return
+    def _compared(self, sides: MakeSides, which: Sequence[int], records: Records, variables: str, narrow: Coding) -> pd.DataFrame:
+        """The rows of some variables at another radius, as datasets leave."""
+        release = self.releases[0]
+        return compare(dict(sides(narrow, which))[release], self.at(narrow, records), release, variables)[0]
 
     def at(self, coding: Coding, records: Records) -> Records:
         """The same records and groups at another radius."""
@@ -177,8 +179,11 @@ class Setting:
 
     def side(self, coding: Coding, values: np.ndarray, release: str) -> Side:
         """What copies (V, n, L) tell, aligned or with rows exchanged within released patterns."""
-        shown = exchanged(values, self.patterns, self.rng, self.units) if release == SHUFFLED else values
-        return side_of(coding, shown, self.patterns)
+        return side_of(coding, self.shown(values, release), self.patterns)
+
+    def shown(self, values: np.ndarray, release: str) -> np.ndarray:
+        """Copies (V, n, L) as a release shows them."""
+        return exchanged(values, self.exchange, self.rng) if release == SHUFFLED else values
 
     def finished(self, table: pd.DataFrame, untold: Sequence[str], held: Sequence[str], packs: int, **further: object) -> pd.DataFrame:
         """With what is said beside the table."""

@@ -2,7 +2,9 @@
 joins datasets by row.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -10,7 +12,7 @@ import pandas as pd
 from riskweighted.common.jit import kernel
 from riskweighted.intruder.patterns import known_patterns
 
-__all__ = ["exchangeable", "leaving_rows", "released_patterns", "shuffled_rows"]
+__all__ = ["Exchange", "leaving_rows", "released_patterns", "shuffled_rows"]
 
 
 def released_patterns(confidential: pd.DataFrame, released: Sequence[str]) -> np.ndarray:
@@ -30,47 +32,58 @@ def leaving_rows(count: int, rng: np.random.Generator, units: np.ndarray | None 
     return np.lexsort((np.arange(count) if keep else rng.permutation(count), places))
 
 
-def shuffled_rows(patterns: np.ndarray, rng: np.random.Generator, units: np.ndarray | None = None) -> np.ndarray:
-    """Which row's synthesized values stand in each row of one dataset, (n,): a permutation that keeps every row's pattern.
+@dataclass(frozen=True, eq=False)
+class Exchange:
+    """Which rows may stand in each other's place, found once for all datasets.
 
     ``patterns`` (n,): codes of released patterns. ``units`` (n,), codes: rows of one unit, such as a household, move together, to the rows
-    of a unit whose rows have the same patterns.
+    of a unit whose rows have the same patterns; None where each row moves alone.
     """
-    if units is None:
-        return _exchanged(patterns, rng)
-    rows = np.empty(len(units), dtype=np.int64)
-    for alike, shapes in _shapes(patterns, units):
-        rows[alike] = alike[_exchanged(shapes, rng)]
-    return rows
+
+    patterns: np.ndarray = field(repr=False)
+    units: np.ndarray | None = field(repr=False)
+
+    @cached_property
+    def _alike(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """The units of each size, (m, size) rows in the order of their patterns, and codes (m,) of the same patterns, which rise."""
+        if self.units is None:
+            return [_sorted(np.arange(len(self.patterns))[:, None], self.patterns)]
+        order = np.lexsort((self.patterns, self.units))
+        starts = np.flatnonzero(np.append(True, self.units[order][1:] != self.units[order][:-1]))
+        sizes, made = np.diff(np.append(starts, len(order))), []
+        for size in np.unique(sizes):
+            alike = order[starts[sizes == size][:, None] + np.arange(size)]
+            made.append(_sorted(alike, np.unique(self.patterns[alike], axis=0, return_inverse=True)[1].ravel()))
+        return made
+
+    def rows(self, rng: np.random.Generator) -> np.ndarray:
+        """Which row's synthesized values stand in each row of one dataset, (n,): a permutation that keeps every row's pattern."""
+        rows = np.empty(len(self.patterns), dtype=np.int64)
+        for alike, codes in self._alike:
+            rows[alike] = alike[_within(codes, rng.random(len(codes)))]
+        return rows
+
+    @cached_property
+    def cells(self) -> np.ndarray:
+        """Codes (n,) of rows that may stand in each other's place: those of one pattern, or of one place in units whose patterns are
+        alike."""
+        if self.units is None:
+            return self.patterns
+        cells, first = np.empty(len(self.units), dtype=np.int64), 0
+        for alike, codes in self._alike:
+            cells[alike] = first + codes[:, None] * alike.shape[1] + np.arange(alike.shape[1])
+            first = int(cells[alike].max()) + 1
+        return cells
 
 
-def exchangeable(patterns: np.ndarray, units: np.ndarray | None) -> np.ndarray:
-    """Codes (n,) of rows that may stand in each other's place: those of one pattern, or of one place in units whose patterns are alike."""
-    if units is None:
-        return patterns
-    codes, first = np.empty(len(units), dtype=np.int64), 0
-    for alike, shapes in _shapes(patterns, units):
-        codes[alike] = first + shapes[:, None] * alike.shape[1] + np.arange(alike.shape[1])
-        first = int(codes[alike].max()) + 1
-    return codes
+def shuffled_rows(patterns: np.ndarray, rng: np.random.Generator, units: np.ndarray | None = None) -> np.ndarray:
+    """`Exchange.rows` of one dataset."""
+    return Exchange(patterns, units).rows(rng)
 
 
-def _shapes(patterns: np.ndarray, units: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The units of each size, (units, size) rows in the order of their patterns, and codes of those that have the same patterns."""
-    order = np.lexsort((patterns, units))
-    starts = np.flatnonzero(np.append(True, units[order][1:] != units[order][:-1]))
-    sizes = np.diff(np.append(starts, len(order)))
-    for size in np.unique(sizes):
-        alike = order[starts[sizes == size][:, None] + np.arange(size)]
-        yield alike, np.unique(patterns[alike], axis=0, return_inverse=True)[1].ravel()
-
-
-def _exchanged(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A random permutation (m,) that takes every row to one of its own code."""
+def _sorted(alike: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     order = np.argsort(codes, kind="stable")
-    rows = np.empty(len(codes), dtype=np.int64)
-    rows[order] = order[_within(codes[order], rng.random(len(codes)))]
-    return rows
+    return alike[order], codes[order]
 
 
 @kernel

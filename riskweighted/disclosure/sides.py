@@ -7,7 +7,7 @@ import numpy as np
 
 from riskweighted.disclosure.attacks import guesses
 from riskweighted.disclosure.coding import Coding
-from riskweighted.disclosure.shuffle import shuffled_rows
+from riskweighted.disclosure.shuffle import Exchange
 
 __all__ = ["Side", "copies_near", "exchanged", "of_own_fold", "side_of"]
 
@@ -54,9 +54,9 @@ def of_own_fold(fold_of: np.ndarray, sides: Sequence[Side]) -> Side:
     return made
 
 
-def exchanged(values: np.ndarray, patterns: np.ndarray, rng: np.random.Generator, units: np.ndarray | None = None) -> np.ndarray:
+def exchanged(values: np.ndarray, exchange: Exchange, rng: np.random.Generator) -> np.ndarray:
     """Copies (V, n, L) whose rows are shuffled within released patterns, anew for each of the L datasets."""
     made = np.empty_like(values)
     for copy in range(values.shape[2]):
-        made[:, :, copy] = values[:, shuffled_rows(patterns, rng, units), copy]
+        made[:, :, copy] = values[:, exchange.rows(rng), copy]
     return made

@@ -1,4 +1,4 @@
-"""What good public statistics would tell without any release: T_none (METHODS section 13).
+"""What good public statistics would tell without any release: T_none (METHODS section 13.1).
 
 An intruder with a perfect reference sample: the true values of nine tenths of the records. It is a yardstick, and no threshold hangs on it.
 """

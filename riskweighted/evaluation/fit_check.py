@@ -16,10 +16,10 @@ from riskweighted.common.frames import require_columns
 from riskweighted.contract.distribution import draw_values
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.design.formulas import split_formula
-from riskweighted.design.precision import Precision, precision_of
+from riskweighted.design.precision import Precision, precision_of, round_to
 from riskweighted.evaluation.fit_pairs import Pairs, pairs_of
 from riskweighted.evaluation.fit_pit import pit_rows, randomized_pit
-from riskweighted.evaluation.fit_statistics import Comparison, Grouping, comparisons, groupings, level_comparisons
+from riskweighted.evaluation.fit_statistics import Comparison, Grouping, comparisons, groupings, level_comparisons, status_comparison
 from riskweighted.evaluation.judgement import COST, FITS, MISFITS, MODEL, UNJUDGED
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.measures import checks
@@ -38,7 +38,7 @@ THRESHOLDS: Mapping[str, float] = MappingProxyType({check.key: check.adequate fo
 _EXTREME_QUANTILES, _EXTREME_THRESHOLD = ("0.01", "0.99"), 0.1
 _BY_EFFECT_ALONE = (checks.LARGEST.key,)  # an explosion makes its own standard error large
 _CHANCE = 0.01  # that any row of a right model is beyond its limit (Bonferroni)
-_COPY = 0.99  # rank correlation from which a column is a copy of the target (METHODS section 13)
+_COPY = 0.99  # rank correlation from which a column is a copy of the target (METHODS section 5.10)
 _LARGEST = 1e150  # beyond which drawn values are cut for the statistics, so that squares stay finite
 _MOST_LEVELS = 20  # of a predictor whose levels are groups
 _DRAWS, _LEAST_DRAWS = 100, 30  # predictive datasets, of all variables and of each
@@ -72,9 +72,9 @@ def check_fit(
     Parameters
     ----------
     fit : Fit
-        Of any number of variables: the values of each are checked given the confidential values of those before it. Unweighted (alpha 1
-        everywhere, no survey weights), it is judged. Of a weighted variable the distance from the data is its cost, or what survey
-        weights are for, so the verdict is "cost".
+        Of any number of variables: who has a status, and the values of each, are checked given the confidential values of those before it.
+        Unweighted (alpha 1 everywhere, no survey weights), it is judged. Of a weighted variable the distance from the data is its cost, or
+        what survey weights are for, so the verdict is "cost".
     scenario : Scenario, optional
         Means are compared by its known patterns, of 50 records or more; of a categorical target the shares of its levels.
     by : column names, optional
@@ -138,6 +138,9 @@ def check_fit(
     for block, seed in zip(blocks, seeds, strict=False):
         subject = _Subject(fit, block, grouped, named)
         rows += _judged_rows(subject, precision_of(precision, block.variable), count, seed)
+    statuses = [block for block in fit.prepared.blocks if block.status is not None and not block.status.of_level]
+    for block, sequence in zip(statuses, np.random.SeedSequence(random_seed).spawn(len(statuses)), strict=True):
+        rows += _status_rows(fit, block, count, sequence)
     table = _table(rows, judged=bool((np.asarray(fit.weights) == 1).all()), records=len(fit.confidential))
     return table.drop(columns="variable") if fit.prepared.of_one else table
 
@@ -237,6 +240,8 @@ def _judged_rows(subject: _Subject, precision: float | None, count: int, random_
     """Every row of a block, from predictive datasets that are made and measured one after the other."""
     fit = subject.block_fit
     column, values = fit.confidential[fit.synthesizer.target], fit.numbers(fit.confidential)
+    if fit.categories is None and fit.precision is None:  # as they would be released, so that values that many records share are one
+        values = round_to(values, None)
     step = fit.precision if fit.categories is not None else precision or fit.precision
     compared, sizes = subject.compared(values, step), fit.sizes
     available = sizes["chain"] * sizes["draw"]
@@ -248,7 +253,7 @@ def _judged_rows(subject: _Subject, precision: float | None, count: int, random_
     pairs, counted = subject.pairs(values), list[list[np.ndarray]]()
     for draw, seed in zip(places, seeds, strict=False):
         drawn = draw_values(fit.synthesizer, fit.draw(*draw), fit.prepared, np.random.default_rng(seed), len(values)).astype(float)
-        drawn = np.clip(drawn if unit is None else fit.rounded(drawn, unit), -_LARGEST, _LARGEST)
+        drawn = np.clip(fit.rounded(drawn, unit), -_LARGEST, _LARGEST)
         below += drawn < values
         equal += drawn == values
         measured.append([comparison.statistic(drawn) for comparison in compared])
@@ -261,6 +266,21 @@ def _judged_rows(subject: _Subject, precision: float | None, count: int, random_
     beside = pairs.rows_of(pairs.counted(values), [np.array(each) for each in zip(*counted, strict=True)]) if len(places) > 1 else ()
     every = [*((*row, "") for row in rows), *((*row, len(values), "") for row in pit_rows(pit)), *beside]
     return [_Row._make((*row, variable, judged)) for row in every]
+
+
+def _status_rows(fit: Fit, block: Block, count: int, seed: np.random.SeedSequence) -> Iterator[_Row]:
+    """How many of those who reach a status have it, in the data and in predictive datasets."""
+    held, others = fit.blocks[block.name], fit.prepared.codes.get(block.variable, ())
+    what = "missing" if block.outcome is None else "code zero" if block.outcome == 0 else f"code {others.index(block.outcome) + 1}"
+    sizes, rng = held.sizes, np.random.default_rng(seed)
+    places = spread_draws(sizes["chain"], sizes["draw"], min(count, sizes["chain"] * sizes["draw"]))
+    true = held.numbers(held.confidential)
+    comparison = status_comparison(what, true)
+    each = (draw_values(held.synthesizer, held.draw(*place), held.prepared, rng, len(true)) for place in places)
+    drawn = np.array([comparison.statistic(np.asarray(values, dtype=float)) for values in each])
+    judged = bool((held.weights == 1).all())
+    for row in _compared(comparison, true, drawn):
+        yield _Row._make((*row, "", block.variable, judged))
 
 
 def _compared(comparison: Comparison, values: np.ndarray, drawn: np.ndarray) -> Iterator[tuple[Any, ...]]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from riskweighted.contract.distribution import has_mass, interval_masses
+from riskweighted.design.precision import unit_of
 from riskweighted.measures import checks
 from riskweighted.sampling.block_fit import BlockFit
 
@@ -45,14 +46,14 @@ def randomized_pit(
 ) -> np.ndarray:
     """u_i = P(Y_i < y_i) + v_i P(Y_i = y_i), v_i uniform, averaged over posterior draws, (n,) in [0, 1]; uniform if the model is right.
 
-    `places`: (chain, draw) pairs; `unit`: to which drawn values are rounded, so that y_i stands for the interval of that length around it;
+    `places`: (chain, draw) pairs; `unit`: to which drawn values are rounded, None of 7 digits: y_i stands for the interval of that length;
     `ranks`: how many of how many predictive datasets lie below, and at, each value, used where the synthesizer has no ``mass``.
     """
     random = rng.random(len(values))
     if not has_mass(fit.synthesizer, fit.draw(0, 0), fit.prepared):
         below, equal, count = ranks
         return np.asarray((below + random * (equal + 1)) / (count + 1))
-    half = 0.0 if unit is None else unit / 2
+    half = unit_of(values, unit) / 2
     total, used = np.zeros(len(values)), places[:: math.ceil(len(places) / _MOST_DRAWS)]
     up_to = interval_masses(fit.synthesizer, fit.prepared, np.full(len(values), -np.inf), values + half)
     around = interval_masses(fit.synthesizer, fit.prepared, values - half, values + half)

@@ -10,7 +10,17 @@ from riskweighted.intruder.patterns import cells
 from riskweighted.measures import checks
 from riskweighted.measures.measure import LEAST_TAIL
 
-__all__ = ["LEAST_GROUP", "QUANTILES", "SPIKE_SHARE", "Comparison", "Grouping", "comparisons", "groupings", "level_comparisons"]
+__all__ = [
+    "LEAST_GROUP",
+    "QUANTILES",
+    "SPIKE_SHARE",
+    "Comparison",
+    "Grouping",
+    "comparisons",
+    "groupings",
+    "level_comparisons",
+    "status_comparison",
+]
 
 QUANTILES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
 SPIKE_SHARE = 0.02  # of the records that hold one single value
@@ -108,6 +118,12 @@ def _statuses(values: np.ndarray) -> Comparison:
 
     having = np.array([(values < 0).sum(), (values == 0).sum(), (values > 0).sum()])
     return Comparison(checks.STATUS.key, ("negative", "zero", "positive"), shares, _difference, _fewer(having, len(values)))
+
+
+def status_comparison(what: str, hit: np.ndarray) -> Comparison:
+    """The share of the records that have a status, of which a model draws who has it: 1 of (m,)."""
+    having = np.array([int(hit.sum())])
+    return Comparison(checks.STATUS.key, (what,), lambda y: np.array([(y == 1).mean()]), _difference, _fewer(having, len(hit)))
 
 
 def _spikes(values: np.ndarray) -> Comparison:

@@ -10,7 +10,7 @@ from riskweighted.measures import checks
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["COST", "FITS", "JUDGED", "MISFITS", "MODEL", "UNJUDGED", "judged_rows", "missed_checks", "worst_misfits"]
+__all__ = ["COST", "FITS", "JUDGED", "MISFITS", "MODEL", "UNJUDGED", "judged_rows", "missed_checks", "told_statuses", "worst_misfits"]
 
 FITS, MISFITS, COST, UNJUDGED = "fits", "misfits", "cost", "not judged"
 JUDGED = (FITS, MISFITS)
@@ -34,6 +34,25 @@ def worst_misfits(checks: "pd.DataFrame", most: int) -> list[str]:
     missed = judged_rows(checks).query("verdict == @MISFITS")
     worst = missed.assign(ratio=missed["effect"] / missed["threshold"]).sort_values("ratio", ascending=False).head(most)
     return [f"{_of_row(row)}: {_differing(row)}" for row in worst.astype(object).where(worst.notna(), "").to_dict("records")]
+
+
+def told_statuses(table: "pd.DataFrame", least: int = 1) -> str:
+    """How often each fit draws the statuses (missing, zero, negative, a code), over how often the data have them, least and most; ""
+    where there are none. `least`: records that have a status, and that lack it, of which the ratio is told.
+    """
+    rows = table[(table["check"] == checks.STATUS.key) & (table["confidential"] > 0) & (table["confidential"] < 1)]
+    rows = rows[(rows["records"] >= least) & (rows["parameter"] != "positive")]
+    told = []
+    for label, of_fit in rows.groupby("label", sort=False):
+        ratios = (of_fit["synthetic"] / of_fit["confidential"]).set_axis([_status_of(row) for row in of_fit.to_dict("records")])
+        ends = {f"{ratios.iloc[at]:.2f} ({ratios.index[at]})": None for at in (int(ratios.argmin()), int(ratios.argmax()))}
+        told.append(f"{label} {' to '.join(ends)}")
+    return f"Statuses, drawn over true shares: {'; '.join(told)}." if told else ""
+
+
+def _status_of(row: Mapping[str, object]) -> str:
+    """A status of a row of the checks, with its variable where there are several."""
+    return f"{row['variable']} {row['parameter']}" if row.get("variable") else str(row["parameter"])
 
 
 def _of_row(row: Mapping[str, object]) -> str:

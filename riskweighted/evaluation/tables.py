@@ -13,7 +13,20 @@ from riskweighted.measures.context import CONFIDENTIAL
 from riskweighted.measures.measure import Measure, Value
 from riskweighted.measures.registry import measures
 
-__all__ = ["COLUMNS", "CONFIDENTIAL", "Statistic", "as_row", "as_table", "by_label", "distinct", "rows_of", "statistics_of"]
+__all__ = [
+    "COLUMNS",
+    "CONFIDENTIAL",
+    "EXPECTED",
+    "IN_DATA",
+    "IN_DATASETS",
+    "Statistic",
+    "as_row",
+    "as_table",
+    "by_label",
+    "distinct",
+    "rows_of",
+    "statistics_of",
+]
 
 COLUMNS = (
     "label",  # what was released: a scheme, the confidential data, top-coding
@@ -33,9 +46,9 @@ COLUMNS = (
 )
 _NUMBERS = ("parameter", "value", "error", "lower", "upper", "overlap")
 _MEDIAN, _QUANTILE = 0.5, "{parameter!r} quantile"
-_IN_DATASETS = "IR in these L datasets, averaged over them (Hu et al. 2022, eq. 1)"
-_EXPECTED = "E[IR], the expectation of IR (Hu et al. 2022, eq. 1) over {draws} posterior draws and all datasets that each could give"
-_IN_DATA = "IR^c (Hu et al. 2022, eq. 2)"
+IN_DATASETS = "IR in these L datasets, averaged over them (Hu et al. 2022, eq. 1)"
+EXPECTED = "E[IR], the expectation of IR (Hu et al. 2022, eq. 1) over {draws} posterior draws and all datasets that each could give"
+IN_DATA = "IR^c (Hu et al. 2022, eq. 2)"
 
 
 class Statistic(NamedTuple):
@@ -78,8 +91,8 @@ class Statistic(NamedTuple):
 
     def define(self, label: str = "scheme", baseline: str | None = None, **told: str) -> str:
         """The measure's definition under a label, of a rise that over the `baseline`; `told` fills what differs between labels."""
-        mark, risk = ("E[IR]", _EXPECTED.format(draws=told.get("draws", "S"))) if self.measure.mechanism else ("IR", _IN_DATASETS)
-        of_label = {"risk": _IN_DATA if label == CONFIDENTIAL else risk, "rise": f"{mark}({label}) - {mark}({baseline})"}
+        mark, risk = ("E[IR]", EXPECTED.format(draws=told.get("draws", "S"))) if self.measure.mechanism else ("IR", IN_DATASETS)
+        of_label = {"risk": IN_DATA if label == CONFIDENTIAL else risk, "rise": f"{mark}({label}) - {mark}({baseline})"}
         counts = {"draws": "S", "datasets": "L", "cluster": "cluster"}
         return self.measure.definition.format(**{"parameter": self.parameter, "term": self.term, **of_label, **counts, **told})
 

@@ -7,7 +7,7 @@ import pandas as pd
 from riskweighted.common.errors import InputError
 from riskweighted.common.groups import most_categories
 
-__all__ = ["disguise_of", "refuse_disguised_numbers"]
+__all__ = ["disguise_of", "reads_as_date", "refuse_disguised_numbers"]
 
 _CURRENCY = r"(?:[$\u00a2-\u00a5\u20a0-\u20cf]|[A-Z]{3}|(?:R|kr|z\u0142|CHF|Fr|Rs)\.?)"
 _GROUPED = r"\d{1,3}(?:[,.'\u2019_ \u00a0\u2009\u202f]\d{3})+"
@@ -42,6 +42,11 @@ def refuse_disguised_numbers(column: pd.Series, what: str) -> None:
             f"{what}: {column.name!r} is text of {len(values)} different values in {len(column)} records, at most {most} are taken for "
             "categories; convert it to numbers, or name it in categorical if equality is the right match"
         )
+
+
+def reads_as_date(text: str) -> bool:
+    """Whether a text is a date, with or without a time of day."""
+    return _DATE.fullmatch(text) is not None
 
 
 def disguise_of(column: pd.Series) -> str:

@@ -58,8 +58,9 @@ class Scenario:
     singletons : {"protect", "paper", "error"}
         A record alone in its pattern: ``"protect"`` sets its confidential risk to 1 and its weight to 0,
         ``"paper"`` follows eq. 2 as printed (risk 0, weight 1), ``"error"`` refuses.
-    min_radius : float, default 0
-        Floor of the half-width in the variable's units, for values near zero. Like a radius and codes, it may be marked as found in the
+    min_radius : float or mapping of str to float, default 0
+        Floor of the half-width in the variable's units, for values near zero. A mapping gives that of each numeric synthetic variable in
+        its own units; one that it leaves out has none. Like a radius and codes, it may be marked as found in the
         data, ``[500, "found"]``: a release then says that, and not the number.
     categorical : str or sequence of str
         Synthetic variables to be matched by equality although they look like measurements: numbers that are codes, or text of more
@@ -88,7 +89,7 @@ class Scenario:
     radius_kind: Kind | Mapping[str, Kind] = field(default="relative", metadata=_OF_BALLS)
     boundary: Literal["closed", "open"] = field(default="closed", metadata=_OF_BALLS)
     singletons: Literal["protect", "paper", "error"] = field(default="protect", metadata=_OF_SINGLETONS)
-    min_radius: float = field(default=0.0, metadata=_OF_BALLS)
+    min_radius: float | Mapping[str, float] = field(default=0.0, metadata=_OF_BALLS)
     categorical: Sequence[str] = ()
     codes: Mapping[str, float | Sequence[float]] = field(default_factory=dict, hash=False)
     allow_wide: bool = field(default=False, metadata=_OF_BALLS)
@@ -109,9 +110,9 @@ class Scenario:
             several = isinstance(given, Mapping)
             read = {name: found_number(each) for name, each in given.items()} if several else found_number(given)
             object.__setattr__(self, what, read)
-        check_number(self.min_radius, "min_radius", least=0)
-        for radius in self._by_variable("radius"):
-            check_number(radius, "radius", least=0)
+        for what in ("radius", "min_radius"):
+            for radius in self._by_variable(what):
+                check_number(radius, what, least=0)
         for kind in self._by_variable("radius_kind"):
             check_choice(kind, _KINDS, "radius_kind")
         object.__setattr__(self, "codes", check_codes(self.codes))
@@ -182,6 +183,11 @@ class Scenario:
         radius = self.radius[variable]
         return radius if is_found(radius) else float(radius)
 
+    def min_radius_of(self, variable: str) -> float:
+        """The least half-width for one numeric synthetic variable, in its units."""
+        least = self.min_radius.get(variable, 0.0) if isinstance(self.min_radius, Mapping) else self.min_radius
+        return least if is_found(least) else float(least)
+
     def kind_of(self, variable: str) -> Kind:
         """Whether the radius of a numeric synthetic variable is a share of its value or a number in its units."""
         return self.radius_kind.get(variable, "relative") if isinstance(self.radius_kind, Mapping) else self.radius_kind
@@ -211,7 +217,7 @@ class Scenario:
         half = np.full(len(values), float(self.radius_of(variable)))
         if self.kind_of(variable) == "relative":
             half *= np.abs(values)
-        half = np.maximum(half, self.min_radius)
+        half = np.maximum(half, float(self.min_radius_of(variable)))
         lower, upper = values - half, values + half
         if self.boundary == "open":
             empty = (half == 0) & (self.radius_of(variable) > 0) & is_amount

@@ -9,9 +9,9 @@ from functools import cached_property
 
 import numpy as np
 
-from riskweighted.intruder.kernels.runs import SHORT, Line, deal, find_places
+from riskweighted.intruder.kernels.runs import SHORT, Line, count_held, deal, find_places
 
-__all__ = ["Runs", "SortedBalls", "find_runs", "sort_balls"]
+__all__ = ["Runs", "SortedBalls", "count_covering", "find_runs", "sort_balls"]
 
 
 def _sort(values: np.ndarray, cell: np.ndarray, cells: int, *, ordered: bool = True) -> Line:
@@ -142,17 +142,22 @@ def sort_balls(cell: np.ndarray, centres: np.ndarray, lower: np.ndarray, upper: 
 
     Ends mostly rise with the centres, and then all three share one order.
     """
-    cells = int(cell.max()) + 1
-    line = _sort(centres, cell, cells)
-    boundaries = line.begin[(line.begin > 0) & (line.begin < len(cell))]
+    line = _sort(centres, cell, int(cell.max()) + 1)
+    return SortedBalls(cell, centres, lower, upper, line, _sorted_as(line, lower, cell), _sorted_as(line, upper, cell))
 
-    def sorted_ends(ends: np.ndarray) -> Line:
-        ordered = ends[line.order]
-        falls = ordered[1:] < ordered[:-1]
-        falls[boundaries - 1] = False
-        return _sort(ends, cell, cells) if falls.any() else Line(ordered, line.order, line.begin)
 
-    return SortedBalls(cell, centres, lower, upper, line, sorted_ends(lower), sorted_ends(upper))
+def _sorted_as(line: Line, ends: np.ndarray, cell: np.ndarray) -> Line:
+    """Ends (n,) sorted within cells, in the order of a line where they rise in it."""
+    ordered = ends[line.order]
+    falls = ordered[1:] < ordered[:-1]
+    falls[line.begin[(line.begin > 0) & (line.begin < len(cell))] - 1] = False
+    return _sort(ends, cell, len(line.begin) - 1) if falls.any() else Line(ordered, line.order, line.begin)
+
+
+def count_covering(cell: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """Number of balls of each cell that hold the lower end of each of its balls, (n,); an empty one holds its own alone."""
+    line = _sort(lower, cell, int(cell.max()) + 1)
+    return np.asarray(count_held(line, _sorted_as(line, upper, cell)) + (upper < lower))
 
 
 def find_runs(centre_cell: np.ndarray, cell: np.ndarray, values: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Runs:

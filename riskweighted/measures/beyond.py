@@ -13,7 +13,7 @@ import pandas as pd
 from riskweighted.measures.context import Subject
 from riskweighted.measures.measure import Aim, Disclosure, Estimate, Measure, Value
 
-__all__ = ["MEASURES", "values_of_attribution", "values_of_hidden"]
+__all__ = ["MEASURES", "NAMING", "values_of_attribution", "values_of_hidden"]
 
 _ALL, _ISOLATED, _TOP = "all", "isolated", "top 1 %"
 _UNTOLD = 0.01  # share of the records above which a release is not judged, nor its largest D
@@ -27,14 +27,16 @@ def _largest(fit: Any, subject: Subject, draws: int, seed: int) -> Estimate:
     return Estimate(float(known.max()) if judged else np.nan, np.nan)
 
 
-_GUESS = "an attack on all L datasets as they leave, as a rule shuffled within released patterns, names the value: its ball, or level"
-_WHOSE = "by an attack from a fixed list that is chosen on the other half of the records"
+NAMING = (
+    "an attack on all L datasets as they leave, as a rule shuffled within released patterns, names the value: its ball, or level, by an "
+    "attack from a fixed list that is chosen on the other half of the records"
+)
 _beyond = partial(Measure, source="METHODS section 13.1", direction="riskier", disclosure=Disclosure.SHARE, unbounded=True)
 _mean = partial(_beyond, kind="distance", boundary="It may fall below 0 by chance: then nothing was found.")
 MEAN = _mean(
     "disclosure",
     "disclosure beyond inference",
-    f"D: mean over records of T_with - T_out, the share of whom {_GUESS}, {_WHOSE}, less that share had the record's value not been used",
+    f"D: mean over records of T_with - T_out, the share of whom {NAMING}, less that share had the record's value not been used",
     order=1,
     main=1,
 )
@@ -68,11 +70,11 @@ PERSONS = _beyond(
     unbounded=False,
 )
 _share = partial(_beyond, kind="share", unbounded=False)
-WITH = _share("guessed", "guessed from the release", f"T_with: share of the records of whom {_GUESS}, {_WHOSE}", order=6, main=4)
+WITH = _share("guessed", "guessed from the release", f"T_with: share of the records of whom {NAMING}", order=6, main=4)
 OUT = _share(
     "guessed-without-value",
     "guessed without the own value",
-    "T_out: the same share, had each record's value not been used; that is inference",
+    f"T_out: T_with had each record's value not been used, where T_with is the share of the records of whom {NAMING}; that is inference",
     order=7,
 )
 NONE = _share(
@@ -86,7 +88,7 @@ OWN = _share("own-value", "own value among the copies", "share of the records wh
 OWN_OUT = _share(
     "own-value-without",
     "own value among the copies without it",
-    "the same share, had the record's value not been used",
+    "share of the records whose own value would be one of the L copies, had it not been used",
     direction="neither",
     order=10,
 )
@@ -100,7 +102,7 @@ NAMED = _count(
 REVERSED = _count(
     "named-in-reverse",
     "records named in reverse",
-    "the same count with both sides exchanged: what chance makes",
+    "records with fewer copies near their value than without it, by the test of the records named: what chance makes",
     direction="neither",
     order=12,
 )
@@ -147,7 +149,8 @@ GAIN = _gain(
 LARGEST_GAIN = _gain(
     "perfect-intruder-largest",
     "largest gain of a perfect intruder",
-    "the same of the person on whom it is largest; no limit, and too low where it is near 1",
+    "about what an intruder who knows everybody else's value could gain at most on the person of whom it is most, by the L datasets; no "
+    "limit, and too low where it is near 1",
     kind="extreme",
     disclosure=Disclosure.LEFT_OUT,
     order=19,

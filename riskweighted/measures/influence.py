@@ -13,7 +13,7 @@ from riskweighted.measures.expected import ISOLATED_RECORDS
 from riskweighted.measures.measure import Aim, Disclosure, Estimate, Measure, Value
 from riskweighted.measures.parts import ByParts, Largest, Tally
 
-__all__ = ["ATTRIBUTABLE_ISOLATED", "DELTA", "ISOLATED", "LARGEST", "MEASURES", "by_chain"]
+__all__ = ["ATTRIBUTABLE_ISOLATED", "DELTA", "ISOLATED", "LARGEST", "MEASURES", "TERM", "by_chain"]
 
 
 def _tally(context: Context) -> Tally | None:
@@ -107,7 +107,7 @@ def by_chain(fit: Any, variables: Sequence[str]) -> tuple[pd.DataFrame, list[pd.
     return every.table(), [sums.table() for sums in each]
 
 
-_TERM = "alpha_i log p(y_i | theta_s), less its own term if centred, s over {draws} posterior draws, log density on the scale of the model"
+TERM = "alpha_i log p(y_i | theta_s), less its own term if centred, s over {draws} posterior draws, log density on the scale of the model"
 _SUMMED = "of a cluster of records with the same {cluster}, whose contributions are summed,"
 _NO_GUARANTEE = "alpha held fixed; empirical, no guarantee"
 _D = Disclosure
@@ -118,7 +118,7 @@ _sum = partial(_influence, kind="sum", disclosure=_D.THREE_DIGITS)
 DELTA = _extreme(
     "influence-lipschitz",
     "Delta",
-    f"largest |{_TERM}|, over records and draws (arXiv 1909.11796); {_NO_GUARANTEE}",
+    f"largest |{TERM}|, over records and draws (arXiv 1909.11796); {_NO_GUARANTEE}",
     words="largest influence of a record",
     symbol="Delta",
     main=70,
@@ -127,7 +127,7 @@ DELTA = _extreme(
 _RANGE = _extreme(
     "influence-range",
     "range of influence",
-    f"largest over records of max_s - min_s of {_TERM}; {_NO_GUARANTEE}",
+    f"largest over records of max_s - min_s of {TERM}; {_NO_GUARANTEE}",
     words="largest range of influence of a record",
     main=80,
     aim=Aim("range", "largest range of alpha_i log p_i", "influence", _from_draws("range", np.max)),
@@ -135,14 +135,14 @@ _RANGE = _extreme(
 _INFORMATION = _sum(
     "influence-information",
     "information",
-    f"sum over records of half the variance over s of {_TERM}",
+    f"sum over records of half the variance over s of {TERM}",
     words="information that records give",
     aim=_information("information", "sum of the records' information", "information", np.sum),
 )
 _INFORMATION_ISOLATED = _sum(
     "influence-information-isolated",
     "information of isolated records",
-    f"sum over the {ISOLATED_RECORDS}, of half the variance over s of {_TERM}",
+    f"sum over the {ISOLATED_RECORDS}, of half the variance over s of {TERM}",
     words="information that isolated records give",
     share=0.05,
     aim=_information("isolated-information", "sum of the isolated records' information", "information", np.sum, isolated=True),
@@ -150,7 +150,7 @@ _INFORMATION_ISOLATED = _sum(
 ISOLATED = _estimate(
     "influence-information-isolated-mean",
     "information of an isolated record",
-    f"mean over the {ISOLATED_RECORDS}, of half the variance over s of {_TERM}",
+    f"mean over the {ISOLATED_RECORDS}, of half the variance over s of {TERM}",
     words="information that an isolated record gives, on average",
     share=0.05,
     main=62,
@@ -159,7 +159,7 @@ ISOLATED = _estimate(
 LARGEST = _extreme(
     "influence-information-largest",
     "largest information of a record",
-    f"largest half variance over s, over records, of {_TERM}; {_NO_GUARANTEE}",
+    f"largest half variance over s, over records, of {TERM}; {_NO_GUARANTEE}",
     words="largest information that a record gives",
     main=64,
     aim=_information("largest-information", "largest information of a record", "influence", np.max),
@@ -167,29 +167,32 @@ LARGEST = _extreme(
 _P_EFF = _sum(
     "p-eff",
     "effective parameters",
-    f"p_eff, sum over records of the variance over s of {_TERM}",
+    f"p_eff, sum over records of the variance over s of {TERM}",
     direction="neither",
     words="effective parameters",
     symbol="p_eff",
     main=90,
 )
+_BALL = (
+    "the probability that their synthetic value lies in their ball, less that without the record: importance weights of {draws} posterior "
+    "draws"
+)
 _attributable = partial(_estimate, unbounded=False)  # of probabilities
 _ATTRIBUTABLE = _attributable(
     "attributable-mean",
     "attributable ball probability",
-    "mean over records of the probability that their synthetic value lies in their ball, less the same without the record: importance "
-    "weights of {draws} posterior draws",
+    f"mean over records of {_BALL}",
 )
 _TOP = _attributable(
     "attributable-top",
     "attributable ball probability of the top 1 %",
-    "the same, mean over the records of the largest 1 % of values; importance weights of {draws} posterior draws",
+    f"mean over the records of the largest 1 % of values of {_BALL}",
     share=0.01,
 )
 ATTRIBUTABLE_ISOLATED = _attributable(
     "attributable-isolated",
     "attributable ball probability of isolated records",
-    f"the same, mean over the {ISOLATED_RECORDS}; importance weights of {{draws}} posterior draws",
+    f"mean over the {ISOLATED_RECORDS}, of {_BALL}",
     words="attributable ball probability of isolated records",
     share=0.05,
     main=66,
@@ -197,7 +200,7 @@ ATTRIBUTABLE_ISOLATED = _attributable(
 _ATTRIBUTABLE_LARGEST = _extreme(
     "attributable-largest",
     "largest attributable ball probability",
-    "the same, largest over records; importance weights of {draws} posterior draws",
+    f"largest over records of {_BALL}",
     unbounded=False,
 )
 _UNRELIABLE = _influence(
@@ -211,7 +214,7 @@ _UNRELIABLE = _influence(
 _CLUSTER_DELTA = _extreme(
     "cluster-lipschitz",
     "Delta of a cluster",
-    f"the largest {_SUMMED} |{_TERM}|; {_NO_GUARANTEE}",
+    f"the largest {_SUMMED} |{TERM}|; {_NO_GUARANTEE}",
     words="largest influence of a cluster",
     symbol="Delta",
     compute=of_clusters,
@@ -219,13 +222,13 @@ _CLUSTER_DELTA = _extreme(
 _CLUSTER_RANGE = _extreme(
     "cluster-range",
     "range of influence of a cluster",
-    f"the largest {_SUMMED} max_s - min_s of {_TERM}; {_NO_GUARANTEE}",
+    f"the largest {_SUMMED} max_s - min_s of {TERM}; {_NO_GUARANTEE}",
     compute=of_clusters,
 )
 _CLUSTER_INFORMATION = _sum(
     "cluster-information",
     "information of clusters",
-    f"sum over clusters of half the variance, {_SUMMED} over s of {_TERM}",
+    f"sum over clusters of half the variance, {_SUMMED} over s of {TERM}",
     compute=of_clusters,
 )
 MEASURES = (

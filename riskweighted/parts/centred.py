@@ -91,7 +91,7 @@ def _summed(
 ) -> CentredSums:
     """Centred weights of counted rows; `table`: the sums of all buckets by predictors and kind of value."""
     intervals = file.places.intervals
-    own = np.maximum(intervals.kind[intervals.of(target_numbers(file.synthesizer, file.prepared, frame))], 0)
+    own = intervals.kind_of(target_numbers(file.synthesizer, file.prepared, frame))
     by = [str(name) for name in frame if name != target]
     keyed = with_columns(frame[by], {KIND: own})
     groups = with_columns(table[[*by, KIND]], {_GROUP: np.arange(len(table))})

@@ -40,7 +40,7 @@ from riskweighted.parts.tables import Told
 from riskweighted.parts.tasks import Tasks
 from riskweighted.parts.weighing import weigh_bucket, weigh_by_fit
 from riskweighted.runs.folder import check_replaceable
-from riskweighted.runs.randomness import keep_entropy, run_streams
+from riskweighted.runs.randomness import counting_earlier, keep_entropy, run_streams
 from riskweighted.runs.run import Run
 from riskweighted.runs.study import Study
 from riskweighted.weights.names import is_centred
@@ -103,6 +103,7 @@ def run_by_parts(
             gathered = _gathered(client, study, parts, columns, working.folder, room, told)
             streams = run_streams(study, gathered.digest, working.folder, entropy)
             keep_entropy(streams, working.folder)
+            study = counting_earlier(study, gathered.digest, streams, Path(out))
             key = _key(study, gathered, streams)
             folder = _only(working.folder, f"{_WORK}{key}")
             job = Job(study, gathered, folder, working.result, streams, key)

@@ -29,7 +29,9 @@ from riskweighted.parts.regressions import Regressions
 from riskweighted.runs.beyond import Disclosed, disclosure_tables
 from riskweighted.runs.finished import SAMPLE
 from riskweighted.runs.folder import CONCERNED, posterior_name, write_manifest
-from riskweighted.runs.run import Run, summary_table
+from riskweighted.runs.measured import summary_table
+from riskweighted.runs.randomness import question
+from riskweighted.runs.run import Run
 from riskweighted.weights.names import UNWEIGHTED
 
 __all__ = ["Told"]
@@ -154,6 +156,7 @@ class Told:
         precision = {self.job.target: next(iter(self.fits.values())).precision}
         gathered = self.job.gathered
         read = {"records": total, "sha256": gathered.digest, "parts": len(gathered.buckets), "room": gathered.room}
+        read["question"] = question(study, gathered.digest)
         write_manifest(study, self.job.streams, self.job.result, precision, read, hashes=self.files)
         summary = tables["summary"].set_index("label")
         judged = (tables["convergence"], summary, tables["fit_check"])

@@ -5,19 +5,18 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.ticker import LogLocator
 
 from riskweighted.common.checks import check_number
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
-from riskweighted.plots.style import LABEL_SIZE, OnAxes, dress, new_axes, numbers, scheme_styles, short_names, title
+from riskweighted.plots.style import LABEL_SIZE, OnAxes, dress, mark_powers, new_axes, numbers, scheme_styles, short_names, title
 
 if TYPE_CHECKING:
     from riskweighted.tuning.tune import Tuning
 
 __all__ = ["plot_frontier"]
 
-_COLUMNS = ["scheme", "family", "target", "target_error", "loss", "loss_error", "kind", "reference", "chosen"]
+_COLUMNS = ["scheme", "family", "target", "target_error", "loss", "loss_error", "kind", "reference", "chosen", "verdict"]
 _AXES = {
     "isolated": ("isolated_information", "information of an isolated record"),
     "largest": ("largest_information", "largest information of a record"),
@@ -83,7 +82,10 @@ def plot_frontier(
         ax.annotate(f" at most {limit:g}", (limit, 1.0), xycoords=("data", "axes fraction"), va="top", ha="left", fontsize=LABEL_SIZE - 2)
     shown = (frame.attrs.get("target", name) if axis == "target" else name, frame.attrs.get("loss", "loss"))
     target, loss = (f"{title(each)} (lower is better)" for each in shown)
-    note = "Curves and hollow points: at the mode of the posterior. Large filled points: sampled fits; the chosen one is ringed."
+    note = (
+        "Curves and hollow points: at the mode of the posterior, where no scheme is judged. Large filled points: sampled fits with their "
+        "verdict; the chosen one is ringed. No axis is disclosure beyond inference, which is in the verdict."
+    )
     dress(ax, target, loss, note, legend="beside", labelspacing=0.7)
     ax.grid(axis="x", color="#eeeeee", linewidth=0.6)
     ax.set_ylim(bottom=0)
@@ -101,10 +103,8 @@ def _scale(ax: Axes, x: pd.Series, limit: float | None) -> None:
         ax.set_xlim(left=0)
         return
     ax.set_xscale("log")
-    ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if x.max() < _SPAN * least else (1,)))
+    mark_powers(ax.xaxis, least, x.max(), _SPAN)
     ax.set_xlim(left=least / 1.1)
-    ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    ax.xaxis.set_minor_formatter(lambda value, _: "")
 
 
 def _draw_curves(ax: Axes, table: pd.DataFrame, order: int) -> None:
@@ -133,6 +133,6 @@ def _draw_sampled(ax: Axes, table: pd.DataFrame, order: int) -> None:
         errors: dict[str, Any] = {"xerr": np.nan_to_num(row.x_error), "yerr": np.nan_to_num(row.loss_error)}
         ax.errorbar(row.x, row.loss, **errors, color="black", linewidth=1, zorder=order)
         look: dict[str, Any] = {"color": style.colour, "edgecolor": "black", "marker": style.marker, "s": 110, "zorder": order}
-        ax.scatter(row.x, row.loss, label=f"{names[row.scheme]}, sampled", **look)
+        ax.scatter(row.x, row.loss, label=f"{names[row.scheme]}, sampled: {row.verdict}", **look)
         if row.chosen:
             ax.scatter(row.x, row.loss, facecolor="none", edgecolor="black", s=420, linewidth=1.6, zorder=order)

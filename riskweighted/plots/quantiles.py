@@ -10,7 +10,7 @@ from riskweighted.common.errors import InputError
 from riskweighted.common.native import Frame, GivenFrames, as_pandas
 from riskweighted.common.numbers import rounded_from, shared_digits
 from riskweighted.evaluation.fit_statistics import QUANTILES
-from riskweighted.plots.style import OnAxes, dress, panel, title
+from riskweighted.plots.style import OnAxes, dress, mark_powers, panel, title
 from riskweighted.plots.utility import numeric_columns
 
 __all__ = ["plot_quantiles", "shown_quantiles"]
@@ -97,8 +97,11 @@ def _shares(n: int) -> np.ndarray:
 
 def _scale(ax: Axes, true: np.ndarray, shown: list[np.ndarray]) -> None:
     """Logarithmic, or about zero linear to the scale of the confidential values, which is not shown exactly."""
-    if min(values.min() for values in shown) > 0:
+    least = float(min(values.min() for values in shown))
+    if least > 0:
         ax.set(xscale="log", yscale="log")
+        for axis in (ax.xaxis, ax.yaxis):
+            mark_powers(axis, least, float(max(values.max() for values in shown)))
         return
     middle = float(np.quantile(np.abs(true), 0.5)) or 1.0
     linear = 10.0 ** np.floor(np.log10(middle))

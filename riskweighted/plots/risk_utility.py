@@ -1,6 +1,6 @@
 """Risk against utility of every label, and those that no other beats in both."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, Unpack
 
@@ -48,6 +48,7 @@ def plot_risk_utility(
     better: Better | None = None,
     error: str | None = None,
     references: Sequence[str] = (),
+    verdicts: Mapping[str, str] | None = None,
     **axes: Unpack[OnAxes],
 ) -> Axes:
     """Draw a map of the labels by a risk and a utility measure, with the Pareto front, and return the axes.
@@ -72,6 +73,8 @@ def plot_risk_utility(
         Column of the standard errors of the risk, drawn as bars of two to either side.
     references : sequence of str, optional
         Labels that stand for comparison only, such as the yardsticks of an assessment: drawn in grey, and not on the front.
+    verdicts : mapping of str to str, optional
+        The word of each label that was judged, "pass" or "refuse" for example: its entry of the legend says it.
     **axes
         ``ax``, the axes to draw on, or ``figsize``, (width, height) of a new figure in inches.
 
@@ -107,9 +110,13 @@ def plot_risk_utility(
     drawn = panel(axes, labels, (7.5, 4.5), shown=[*points.index, *unjudged.index])
     ax, styles = drawn.ax, drawn.styles
     styles |= {label: replace(_REFERENCE, marker=marker) for label, marker in zip(references, _REFERENCE_MARKERS, strict=False)}
+    words = {label: f"{drawn.names[label]}: {word}" for label, word in (verdicts or {}).items() if label in drawn.names}
+    drawn = drawn._replace(names=drawn.names | words)
     _draw_points(drawn, pd.DataFrame({"x": x, "y": y, "front": front}, points.index))
     notes = ["Large and joined: no other label is as good in both and better in one."]
-    notes += [] if risk in _DISCLOSURE else ["The risk is no disclosure beyond inference, which is judged apart."]
+    apart = "which the verdicts judge" if verdicts else "which is judged apart"
+    is_disclosure = "disclosure beyond inference" if risk in _DISCLOSURE else f"no disclosure beyond inference, {apart}"
+    notes.append(f"The risk is {is_disclosure}.")
     if error is not None:
         ax.errorbar(x, y, xerr=2 * np.nan_to_num(table.loc[points.index, error].to_numpy(float)), fmt="none", color="#777777", zorder=1.5)
         notes.append("Bars: two standard errors of the risk.")

@@ -10,7 +10,9 @@ import numpy as np
 import pandas as pd
 from matplotlib import font_manager
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
 from matplotlib.transforms import ScaledTranslation
 
 from riskweighted.common.checks import check_sequence, is_number
@@ -30,6 +32,7 @@ __all__ = [
     "chosen_labels",
     "dress",
     "finish",
+    "mark_powers",
     "name_ticks",
     "new_axes",
     "numbers",
@@ -131,8 +134,18 @@ def _cut(text: object, longest: int) -> str:
 
 
 def title(text: object) -> str:
-    """A column or measure as the name of an axis: printable, and cut in the middle where it is very long."""
-    return printable(_cut(text, LONGEST_TITLE))
+    """A column or measure as the name of an axis: printable, and cut in the middle where it is very long, later if lines can break."""
+    breaks = all(len(word) < LONGEST_NAME for word in str(text).split())
+    return printable(_cut(text, 2 * LONGEST_TITLE if breaks else LONGEST_TITLE))
+
+
+def mark_powers(axis: Axis, least: float, largest: float, span: float = 30.0) -> None:
+    """Mark a logarithmic axis in plain numbers: by 1, 2 and 5 times powers of ten, within a decade by more, and by the powers alone where
+    its ends are `span` times apart."""
+    within = (1, 2, 3, 4, 6, 8) if largest < 10 * least else (1, 2, 5)
+    axis.set_major_locator(LogLocator(subs=within if largest < span * least else (1,)))
+    axis.set_major_formatter(lambda value, _: f"{value:,.12g}")
+    axis.set_minor_formatter(lambda value, _: "")
 
 
 def short_names(labels: Iterable[object], longest: int = LONGEST_NAME) -> dict[object, str]:

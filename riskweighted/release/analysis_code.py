@@ -20,6 +20,7 @@ from riskweighted.measures.estimates import MEAN
 from riskweighted.measures.regressions import COEFFICIENT
 from riskweighted.measures.variance_ratio import KAPPA
 from riskweighted.runs.finished import FinishedRun
+from riskweighted.utility.intervals import combine_partially_synthetic
 
 __all__ = ["Predictor", "PublishedAnalysis", "combining_code", "find_analysis", "kappa_of", "render", "special_codes"]
 
@@ -49,8 +50,8 @@ class PublishedAnalysis:
     """A published interval: least squares of the response on an intercept and predictors (none: the mean), of which one column is
     reported.
 
-    ``column``: the reported one, 0 is the intercept; ``published``: estimate, lower and upper bound, as the tables hold them;
-    ``exact``: whether the published interval follows Reiter's rule, so that the code gives its digits; ``kappa``: the factor of vbar.
+    ``column``: the reported one, 0 is the intercept; ``published``: estimate, lower and upper bound, by the rule for partially synthetic
+    data (`riskweighted.combine_partially_synthetic`); ``kappa``: the factor of vbar.
     """
 
     what: str
@@ -59,7 +60,6 @@ class PublishedAnalysis:
     column: int
     level: float
     published: tuple[float, float, float]
-    exact: bool
     kappa: float = 1.0
 
 
@@ -73,9 +73,9 @@ def kappa_of(run: FinishedRun, scheme: str) -> float | None:
 def find_analysis(run: FinishedRun, scheme: str) -> PublishedAnalysis | None:
     """The published interval that code can reproduce; none where there is one dataset, or neither a regression nor a mean.
 
-    That is the regression coefficient, by Reiter's rule, where the regression has main effects of released numbers and categories only,
-    none of which is missing or a special code in any dataset; else, where one variable is synthesized, its mean, whose published interval
-    is a bootstrap.
+    That is the regression coefficient where the regression has main effects of released numbers and categories only, none of which is
+    missing or a special code in any dataset; else, where one variable is synthesized, its mean, by the same rule: the tables have a pooled
+    bootstrap of it, which is that of one dataset's own mean and too wide for the mean over all.
     """
     settings, variables = run.study.evaluation, run.study.variables
     if run.study.release.L < 2:
@@ -89,23 +89,21 @@ def find_analysis(run: FinishedRun, scheme: str) -> PublishedAnalysis | None:
             len(variables) > 1 or means.empty or not _complete(run.synthetic[scheme], variables, special_codes(run))
         ):  # of levels, or of some
             return None
-        row = means.iloc[0]
-        return PublishedAnalysis(f"mean of {variables[0]}", variables[0], (), 0, settings.level, _published(row), False, kappa)
+        values = [frame[variables[0]].to_numpy(dtype=float) for frame in run.synthetic[scheme]]
+        variances = [of.var(ddof=1) / len(of) for of in values]
+        mean = combine_partially_synthetic([of.mean() for of in values], variances, level=settings.level, kappa=kappa)
+        told = (mean.estimate, mean.lower, mean.upper)
+        return PublishedAnalysis(f"mean of {variables[0]}", variables[0], (), 0, settings.level, told, kappa)
     names, predictors = design
     row = rows[(rows["key"] == COEFFICIENT.key) & (rows["term"] == settings.coefficient)].iloc[0]
     what = f"coefficient {settings.coefficient} of the least-squares regression {settings.regression}"
-    return PublishedAnalysis(
-        plain(what), row["variable"], predictors, names.index(settings.coefficient) + 1, settings.level, _published(row), True, kappa
-    )
+    told = (float(row["value"]), float(row["lower"]), float(row["upper"]))
+    return PublishedAnalysis(plain(what), row["variable"], predictors, names.index(settings.coefficient) + 1, settings.level, told, kappa)
 
 
 def special_codes(run: FinishedRun) -> Mapping[str, tuple[float, ...]]:
     """The special codes of each synthesized variable."""
     return {name: run.study.evaluating_scenario().codes_of(name) for name in run.study.variables}
-
-
-def _published(row: pd.Series) -> tuple[float, float, float]:
-    return float(row["value"]), float(row["lower"]), float(row["upper"])
 
 
 def _complete(frames: Sequence[pd.DataFrame], names: Iterable[str], codes: Mapping[str, tuple[float, ...]]) -> bool:

@@ -136,6 +136,7 @@ class Contents:
             "schemes": self.schemes,
             "count": self.run.study.release.L,
             "records": f"{self.run.manifest['input']['records']:,}",
+            "where": self.run.study.data.where,
             "demonstration": self.run.study.reproducible,
             "kappas": {scheme: self._kappa(scheme) for scheme in self.schemes if is_centred(scheme)},
         }
@@ -182,8 +183,8 @@ def write_pack(contents: Contents, folder: Path, hashes: Mapping[str, str] | Non
     view, policy = outside(run.manifest["input"]["records"]), to_table(stated.disclosure)
     judged = {scheme: (overall(run.verdicts, scheme), in_brief(run.verdicts, scheme, view)) for scheme in contents.schemes}
     limits = "; ".join(f"{limit.name} {bounds_of(limit)}" for limit in run.study.thresholds.limits)
-    told = ", ".join(f"{name} {exactly(value)}" for name, value in policy.items() if name != "accept")
-    facts |= {"judged": judged, "policy": told, "limits": limits}
+    told = ", ".join(f"{name} {exactly(value)}" for name, value in policy.items() if name not in ("accept", "earlier"))
+    facts |= {"judged": judged, "policy": told, "earlier": stated.disclosure.earlier, "limits": limits}
     facts |= {"described": SIDECAR if described is not None else "", "layout": csv_in_words(contents.layout, contents.formats)}
     facts |= {"unaltered": unaltered, "failing": failing_schemes(run, contents.schemes), "accepted_fail": contents.accepted_fail}
     _write_json(folder / "disclosure_record.json", disclosure_record(run, contents.schemes, source))
@@ -266,7 +267,7 @@ def _write_combining(contents: Contents, scheme: str, files: dict[str, list[str]
         **facts,
         analysis=analysis,
         what=analysis.what,
-        exact=analysis.exact,
+        predictors=analysis.predictors,
         scheme=scheme,
         published=[exactly(float(f"{value:.5g}")) for value in analysis.published],
         percent=f"{100 * analysis.level:g}",

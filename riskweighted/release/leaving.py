@@ -13,7 +13,7 @@ from riskweighted.data.io import spells_alike
 from riskweighted.data.typed import in_told_order, without_untold
 from riskweighted.data.variable import Variable
 from riskweighted.data.variables import Variables
-from riskweighted.disclosure.shuffle import leaving_rows, released_patterns, shuffled_rows
+from riskweighted.disclosure.shuffle import Exchange, leaving_rows, released_patterns
 from riskweighted.runs.file_order import numbered_anew, numbered_columns, states_order, units_together
 from riskweighted.runs.finished import FinishedRun
 
@@ -30,9 +30,10 @@ def leaving_datasets(run: FinishedRun, confidential: pd.DataFrame, scheme: str) 
     datasets, rows, altered = told_as_stated(datasets, described), rows_of(run, confidential), []
     patterns, unit = released_patterns(confidential, unaltered), study.linking_column
     units = None if unit is None else pd.factorize(confidential[unit], use_na_sentinel=False)[0]
+    exchange = Exchange(patterns, units)
     for number, columns in enumerate(datasets.altered):
         rng = np.random.default_rng(run.streams.order_seed(scheme, number))
-        drawn = shuffled_rows(patterns, rng, units)[rows] if study.release.shuffle else rows
+        drawn = exchange.rows(rng)[rows] if study.release.shuffle else rows
         altered.append({name: pd.Series(column.array.take(drawn), name=name) for name, column in columns.items()})
     base = datasets.base.take(rows).reset_index(drop=True)
     return Datasets(with_columns(base, {name: numbered_anew(base[name]) for name in numbered_columns(study, datasets.base)}), altered)

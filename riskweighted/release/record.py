@@ -56,10 +56,11 @@ def disclosure_record(run: FinishedRun, schemes: Sequence[str], source: str) -> 
         },
         "scenario": {name: hide_found(scenario[name]) for name in _SCENARIO if name in scenario},
         "minimum_count": MINIMUM_COUNT,
+        "earlier_runs": run.study.release.disclosure.earlier,
         "fits": {scheme: _fit(tables["summary"], scheme) for scheme in schemes},
         "verdicts": verdict_records(run.verdicts, schemes, view),
         "measures": [row for name, rows in few.items() for row in _measures(tables[name][~rows], view)],
-        "withheld": sum(withheld[name] + int(rows.sum()) for name, rows in few.items()),
+        "withheld": sum(len(withheld[name]) + int(rows.sum()) for name, rows in few.items()),
         "versions": dict(run.manifest["versions"]),
         "run_manifest_sha256": source,
     }

@@ -31,8 +31,9 @@ def about_section(source: Source) -> Section:
     study, scenario = run.study, run.study.evaluating_scenario()
     known = ", ".join(scenario.known) or "nothing"
     unaltered = ", ".join(dict.fromkeys([*scenario.known, *study.release.columns])) or "no variable"
+    those = "" if study.data.where is None else f", those with {study.data.where}: no other record of the file leaves"
     paragraphs = [
-        f"{view.records:,} records. {_replaced(source)} ({study.synthesizer.name}), {study.release.L} synthetic datasets for each "
+        f"{view.records:,} records{those}. {_replaced(source)} ({study.synthesizer.name}), {study.release.L} synthetic datasets for each "
         f"weighting scheme. Beside {'it' if len(source.variables) == 1 else 'them'} leave unaltered: {unaltered}; nothing else does.",
         f"The intruder is taken to know {known} of a record, and to look for its {', '.join(scenario.synthetic)}. "
         f"{ball_rule(scenario, view.internal)}",
@@ -149,18 +150,20 @@ def _chosen(source: Source) -> list[str]:
 
 
 def main_section(source: Source) -> Section:
-    """A row per measure, a column per label."""
+    """A row per measure that some label has, a column per label."""
     exact, values = summary_table(source.run), main_table(source.run)
     rows: list[tuple[str, ...]] = []
     terms: list[Term | None] = []
     symbols: list[str] = []
     for column, (title, _, _) in zip(main_columns(source.run), exact.rows, strict=True):
+        if values[column.name].isna().all():
+            continue
         shown = source.view.overlaps(values[column.name]) if column.overlap else _with_errors(source, column, values[column.name])
         symbols.append("" if column.overlap else symbol_of(column.statistic))
         rows.append((title.replace(f", {symbols[-1]}", "", 1) if symbols[-1] else title, *shown))  # the symbol stands small beside
         terms.append(source.glossary.summary(column))
     columns = (Column("Measure"), *map(Column, exact.columns))
-    note = withheld_note(source.withheld.get("summary", 0))
+    note = withheld_note(source.withheld.get("summary", ()))
     table = DataTable("main", exact.caption, columns, tuple(rows), tuple(terms), note, tuple(symbols))
     text = (
         "One column per way to synthesize; the confidential data itself stands first, as the yardstick. What stands behind the sign ± is "

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from riskweighted.common.found import NOT_SHOWN, is_found
 from riskweighted.common.numbers import exactly
 from riskweighted.common.text import plain
 from riskweighted.evaluation.judgement import MISFITS, judged_rows
@@ -34,12 +35,13 @@ def find_answer(source: Source) -> Answer:
     why, following = reason_and_next(
         source.verdicts, source.run.schemes, source.checks, source.run.reasons, source.view, source.coming, "RUN"
     )
-    labels = [*source.labels, CONFIDENTIAL]
+    labels, judged = [*source.labels, CONFIDENTIAL], tuple(_judged(source))
+    said = any(why.partition(": ")[2].casefold() in each.why.casefold() for each in judged)  # beside its scheme
     return Answer(
         "Scheme",
         tuple(map(plain, _alarms(source))),
-        tuple(_judged(source)),
-        plain(why),
+        judged,
+        "" if said else plain(why),
         plain(following),
         tuple(plain(text) for text in (_what(source), _told(source)) if text),
         tuple(plain("confidential data" if label == CONFIDENTIAL else _named(source, label)) for label in labels),
@@ -63,24 +65,24 @@ def _what(source: Source) -> str:
 
 
 def _told(source: Source) -> str:
-    """What the release gives away of persons, in three sentences; nothing where it was not measured."""
+    """What the release gives away of records, in three sentences; nothing where it was not measured."""
     L, near = source.run.study.release.L, _nearness(source)  # noqa: N806
     figures = {measure: _by_scheme(source, measure) for measure in (beyond.PERSONS, beyond.WITH, beyond.OUT, beyond.NONE, beyond.NAMED)}
     if not figures[beyond.PERSONS]:
         return ""
     if figures[beyond.PERSONS] == NOT_JUDGED:
         return (
-            f"What all {L} datasets of a scheme give away of a person beyond what they would had the person's value never been used is not "
+            f"What all {L} datasets of a scheme give away of a record beyond what they would had its value never been used is not "
             "judged, which is no pass."
         )
     whose = f"values of {', '.join(source.variables)}"
-    number = figures[beyond.PERSONS]
+    number, clear = figures[beyond.PERSONS], figures[beyond.NAMED]
+    named = f" The difference is clear beyond chance for {clear}; their list must not leave the agency." if clear != NOT_JUDGED else ""
     return (
-        f"With all {L} datasets of a scheme our attacks find, at the upper limit, {number} of {source.view.records:,} persons' {whose} "
-        "that they would not have found had the person's value never been used; this holds for these attacks and guarantees nothing "
-        f"against others. The share that they name{near} is {figures[beyond.WITH]}; without the person's own value {figures[beyond.OUT]}; "
-        f"{figures[beyond.NONE]} with good public statistics alone: only the first less the second is about the person. "
-        f"The difference is clear beyond chance for {figures[beyond.NAMED]}; their list must not leave the agency."
+        f"With all {L} datasets of a scheme our attacks find, at the upper limit, {number} of {source.view.records:,} records' {whose} "
+        "that they would not have found had the record's value never been used; this holds for these attacks and guarantees nothing "
+        f"against others. The share that they name{near} is {figures[beyond.WITH]}; without the record's own value {figures[beyond.OUT]}; "
+        f"{figures[beyond.NONE]} with good public statistics alone: only the first less the second is about the record.{named}"
     )
 
 
@@ -104,7 +106,9 @@ def _nearness(source: Source) -> str:
     if len(widths) != 1:
         return ""
     radius, kind = next(iter(widths))
-    return f", to within {100 * radius:g} %" if kind == "relative" else f", to within {exactly(radius)}"
+    if is_found(radius) and not source.view.internal:
+        return f" (to within a width {NOT_SHOWN})"
+    return f" (to within {100 * radius:g} %)" if kind == "relative" else f" (to within {exactly(radius)})"
 
 
 def _alarms(source: Source) -> Iterator[str]:

@@ -218,7 +218,9 @@ def draw_map(result: Assessment, disclosure: pd.DataFrame, risk: str | None = No
     judged = disclosure.reindex(columns=["label", "D"]).dropna().drop_duplicates("label").set_index("label")
     if len(judged):
         summary[beyond.MEAN.label] = judged["D"].reindex(summary.index)
-    return plot_risk_utility(summary, risk or (None if len(judged) else chosen[0]), utility or chosen[1], references=result.yardsticks)
+    words = {label: told.word for label, told in verdicts_of(disclosure).items()}
+    risk = risk or (None if len(judged) else chosen[0])
+    return plot_risk_utility(summary, risk, utility or chosen[1], references=result.yardsticks, verdicts=words)
 
 
 def _map(given: Assessed) -> Section:

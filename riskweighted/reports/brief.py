@@ -1,4 +1,7 @@
-"""A run in eight lines of a terminal: the verdict of each scheme, the largest reason, and the command that comes next."""
+"""A run in a few lines of a terminal: the verdict of each scheme, the largest reason, and the command that comes next.
+
+A reason is a whole sentence: a terminal breaks a line that is longer than it is wide.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from riskweighted.common.text import as_argument, plain, shortened
+from riskweighted.common.text import as_argument, plain
 from riskweighted.evaluation.judgement import missed_checks, worst_misfits
 from riskweighted.evaluation.summary import FITS
-from riskweighted.evaluation.verdicts import FAIL, LEAVES, PASS, WORDS, Verdict, of_disclosure, overall
+from riskweighted.evaluation.verdicts import FAIL, LEAVES, PASS, WORDS, Verdict, overall
 from riskweighted.reports.disclosure import INTERNAL, View
-from riskweighted.reports.verdicts import UNTOLD, in_brief, sentence, shortly_disclosed, shown_verdict
+from riskweighted.reports.verdicts import UNTOLD, first_reason, in_a_line, shown_verdict
 from riskweighted.runs.reasons import largest, of_guesses, told_by
 from riskweighted.runs.refusals import Outlook, outlook
 
@@ -21,8 +24,8 @@ if TYPE_CHECKING:  # at run time it would load what samples
 
 __all__ = ["MOST_LABELS", "brief", "reason_and_next", "refused", "verdict_lines"]
 
-_WIDTH = 80  # of a line
 MOST_LABELS = 4
+_WIDEST = 40  # of a name that those of others are lined up with
 
 
 def brief(run: "Run | FinishedRun", data: pd.DataFrame | None = None) -> Iterator[str]:
@@ -31,11 +34,11 @@ def brief(run: "Run | FinishedRun", data: pd.DataFrame | None = None) -> Iterato
     `data`: as in `refusal`.
     """
     verdicts, coming, schemes = run.verdicts, outlook(run, data), run.study.weights.schemes
-    told = {scheme: (overall(verdicts, scheme), in_brief(verdicts, scheme, INTERNAL)) for scheme in schemes}
+    told = {scheme: (overall(verdicts, scheme), in_a_line(verdicts, scheme, INTERNAL)) for scheme in schemes}
     place = as_argument(str(run.folder))
     why, following = reason_and_next(verdicts, schemes, run.tables["fit_check"], run.reasons, INTERNAL, coming, place)
     if coming.why:
-        yield shortened(plain(refused(coming.why)), (1 if len(schemes) > MOST_LABELS else 2) * _WIDTH)
+        yield plain(refused(coming.why))
     yield from verdict_lines(told, "" if coming.why else why)
     yield f"Next: {following}"
 
@@ -59,20 +62,21 @@ def reason_and_next(
 
 
 def verdict_lines(told: Mapping[str, tuple[str, str]], why: str) -> Iterator[str]:
-    """A line for each of at most four labels, of which those that pass go before, the others counted; and the largest reason.
+    """A line for each of at most four labels, of which those that pass go before, the others counted; and the largest reason, where no
+    line has it.
 
     `told`: by label its verdict and what is said of it, in the order in which they are looked for.
     """
     shown = sorted(told, key=lambda label: (told[label][0] not in LEAVES, told[label][0] != PASS))[:MOST_LABELS]
-    wide = max(map(len, shown), default=0)
+    wide = max((len(label) for label in shown if len(label) <= _WIDEST), default=0)
     for label in (label for label in told if label in shown):
         word, text = told[label]
-        yield shortened(f"{plain(label):{wide}}  {word:10}  {plain(text)}", _WIDTH)
+        yield f"{plain(label):{wide}}  {word:10}  {plain(text)}"
     counts = Counter(word for label, (word, _) in told.items() if label not in shown)
     if counts:
         yield f"{counts.total()} more: {', '.join(f'{counts[word]} {word}' for word in reversed(WORDS) if counts[word])}"
-    if why:
-        yield shortened(plain(f"Why: {why}"), (1 if counts else 2) * _WIDTH)
+    if why and not any(plain(f"{label}: {told[label][1]}").startswith(plain(why)) for label in shown):
+        yield plain(f"Why: {why}")
 
 
 def _why(reason: Verdict, checks: pd.DataFrame, reasons: pd.DataFrame, view: View) -> str:
@@ -81,7 +85,7 @@ def _why(reason: Verdict, checks: pd.DataFrame, reasons: pd.DataFrame, view: Vie
         return "; ".join([missed_checks(checks), *worst_misfits(checks, 1)])
     if view.internal and of_guesses(reason) and (told := told_by(reasons[reasons["label"] == reason.label])):
         return told
-    return f"{reason.label}: {shortly_disclosed(reason, view) if of_disclosure(reason) else sentence(reason, view)}"
+    return f"{reason.label}: {first_reason(reason, view)}"
 
 
 def refused(why: str) -> str:

@@ -27,7 +27,19 @@ from riskweighted.measures.measure import Disclosure, Kind
 from riskweighted.measures.registry import measures
 from riskweighted.measures.regressions import OVERLAP
 
-__all__ = ["INTERNAL", "MISSING", "WITHHELD", "View", "check_single", "number", "outside", "quantile_digits", "releasable", "withheld_note"]
+__all__ = [
+    "INTERNAL",
+    "MISSING",
+    "WITHHELD",
+    "View",
+    "check_single",
+    "key_of",
+    "number",
+    "outside",
+    "quantile_digits",
+    "releasable",
+    "withheld_note",
+]
 
 MISSING = "n/a"
 WITHHELD = "not shown"
@@ -52,25 +64,26 @@ _SHOWN = ("summary", "risk", "utility", "convergence")  # of the checks of the f
 
 def releasable(
     tables: Mapping[str, pd.DataFrame], labels: Collection[str], variables: Collection[str]
-) -> tuple[dict[str, pd.DataFrame], dict[str, int]]:
-    """The tables of a run as far as they may be shown outside, and how many measures of each are withheld for want of a rule.
+) -> tuple[dict[str, pd.DataFrame], dict[str, list[str]]]:
+    """The tables of a run as far as they may be shown outside, and the measures of each that are withheld for want of a rule (`key_of`).
 
     `tables`: "summary", "risk", "utility", "convergence"; no other one is shown. `labels` and `variables` are those of the study; rows of
     others are left out.
     """
     kept = {name: tables[name][tables[name]["label"].isin(list(labels))].reset_index(drop=True) for name in _SHOWN}
-    withheld = {}
+    withheld = dict[str, list[str]]()
     for name in ("risk", "utility"):
         statistics = distinct(kept[name])
         ruled = [each for each in statistics if each.measure.disclosure is not None and set(_columns_of(each)) <= set(variables)]
-        withheld[name] = len(statistics) - len(ruled)
+        withheld[name] = [key_of(each) for each in statistics if each not in ruled]
         shown = {each for each in ruled if each.measure.disclosure is not Disclosure.LEFT_OUT}
         rows = kept[name][[each in shown for each in statistics_of(kept[name])]].reset_index(drop=True)
         numbers = ["value", "lower", "upper", "overlap"]
         kept[name] = with_columns(rows, rows[numbers].apply(pd.to_numeric, errors="coerce"))
-    known = {column.name for column in summary_columns(tables["risk"], tables["utility"]) if column.measure.disclosure is not None}
-    fits = [column.name for column in FIT_COLUMNS]
-    withheld["summary"] = sum(name not in {"label", *fits, *known} for name in tables["summary"])
+    columns, fits = summary_columns(tables["risk"], tables["utility"]), [column.name for column in FIT_COLUMNS]
+    known = {column.name for column in columns if column.measure.disclosure is not None}
+    keys = {column.name: key_of(column.statistic) for column in columns}
+    withheld["summary"] = [keys.get(name, "") for name in tables["summary"] if name not in {"label", *fits, *known}]
     kept["summary"] = kept["summary"][["label", *fits]]
     return kept, withheld
 
@@ -83,11 +96,18 @@ def _columns_of(statistic: Statistic) -> Iterator[str]:
         yield str(statistic.term)
 
 
-def withheld_note(count: int) -> str:
-    """What a table says of the measures that it does not show."""
-    if not count:
+def key_of(statistic: Statistic) -> str:
+    """By what name its measure is registered; "" of one that is not, whose text nobody has checked."""
+    return "" if statistic.unregistered is not None else statistic.measure.key
+
+
+def withheld_note(keys: Sequence[str]) -> str:
+    """What a table says of the measures that it does not show, those by name that are registered."""
+    if not keys:
         return ""
-    return f"{count} measure{' is' if count == 1 else 's are'} withheld: no rule says how to show {'it' if count == 1 else 'them'} outside."
+    are, them = (" is", "it") if len(keys) == 1 else ("s are", "them")
+    named = f" ({', '.join(dict.fromkeys(filter(None, keys)))})" if any(keys) else ""
+    return f"{len(keys)} measure{are} withheld{named}: no rule says how to show {them} outside."
 
 
 def number(value: object, digits: int = 4) -> str:

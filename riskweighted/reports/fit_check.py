@@ -6,7 +6,7 @@ import pandas as pd
 from riskweighted.common.numbers import SHARE, exactly, in_column, shared_digits
 from riskweighted.common.text import plain
 from riskweighted.evaluation.fit_check import FITS, MISFITS, MODEL, fit_verdict
-from riskweighted.evaluation.judgement import COST, JUDGED
+from riskweighted.evaluation.judgement import COST, JUDGED, told_statuses
 from riskweighted.evaluation.tables import Statistic
 from riskweighted.measures.checks import LEVEL, LEVEL_OF_GROUP, MEAN, QUANTILE, SPIKE
 from riskweighted.measures.measure import Disclosure
@@ -30,6 +30,7 @@ def fit_check_section(source: Source) -> Section:
     lines += ["No fit of the study is unweighted (alpha 1, no survey weights), so the model is not judged."] if not judged else []
     if COST in verdicts.values():
         lines += ["The distance of a weighted fit from the data is what its weights cost; it is shown beside, without a verdict."]
+    lines += [told_statuses(source.checks, 1 if source.view.internal else source.view.minimum_count)]
     lines += _bounds(source)
     numeric = [(number, name) for number, name in enumerate(source.variables, 1) if source.is_numeric(name)]
     figures = [quantiles_figure(source, number, name) for number, name in numeric]

@@ -9,7 +9,7 @@ from riskweighted.common.numbers import SHARE, in_columns
 from riskweighted.common.text import plain
 from riskweighted.evaluation.summary import SummaryColumn
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, distinct
-from riskweighted.evaluation.verdicts import NOT_JUDGED
+from riskweighted.evaluation.verdicts import NOT_JUDGED, overall
 from riskweighted.measures import beyond, expected, holes, influence
 from riskweighted.measures.distributions import U_M
 from riskweighted.measures.tables import TWO_WAY_MEAN
@@ -59,7 +59,7 @@ def _measures(source: Source) -> DataTable:
     terms = tuple(source.glossary.risk(statistic) for statistic in statistics)
     symbols = tuple(symbol_of(statistic) for statistic in statistics)
     columns = (Column("Measure"), *(Column(plain(label)) for label in labels))
-    note = withheld_note(source.withheld.get("risk", 0))
+    note = withheld_note(source.withheld.get("risk", ()))
     return DataTable(
         "risk-measures", "Further measures of the risk of the records, by label", columns, rows, terms, note, symbols
     ).without_repeats()
@@ -216,6 +216,7 @@ def _map(source: Source, number: int, axis: _Axis, column: SummaryColumn) -> Fig
     if of_information and beside.name in measured:
         attributable[_ATTRIBUTABLE] = view.row(beside.statistic, measured[beside.name], missing=axis.lacking)
         terms[_ATTRIBUTABLE] = source.glossary.summary(beside)
+    words = {str(label): overall(source.verdicts, str(label)) for label in points.index}
     cells = pd.DataFrame(
         {
             "Label": points.index,
@@ -223,17 +224,18 @@ def _map(source: Source, number: int, axis: _Axis, column: SummaryColumn) -> Fig
             **attributable,
             utility: view.overlaps(measured[column.name]) if higher else view.row(column.statistic, measured[column.name]),
             "On the front": np.where(front, "yes", "no"),
+            "Verdict": list(words.values()),
         }
     )
     better: Better = "higher" if higher else "lower"
-    listed = "; ".join(f"{row['Label']}: risk {row[_RISK_AXIS]}, utility {row[utility]}" for _, row in cells.iterrows())
+    listed = "; ".join(f"{row['Label']} ({row['Verdict']}): risk {row[_RISK_AXIS]}, utility {row[utility]}" for _, row in cells.iterrows())
     alternative = f"Map of labels by {risk} (lower is better) and {utility} ({better} is better). {listed}. "
     alternative += f"On the Pareto front: {', '.join(map(str, points.index[front]))}."
     table = make_table(f"map-{number}-table", f"{capital(risk)} and {utility}", cells, terms)
     error = None if outside or not of_disclosure else "standard error"
     if error is not None:
         shown[error] = by_label(source.run.tables["risk"], axis.column.statistic, "error").reindex(shown.index)
-    axes = plot_risk_utility(shown, risk, utility, better=better, error=error)
+    axes = plot_risk_utility(shown, risk, utility, better=better, error=error, verdicts=words)
     called = plain(f"Risk-utility map: {in_words(axis.column.statistic)}, {utility}")
     return Figure(f"map-{number}", called, axes, plain(alternative), (table,), tuple(terms.values()))
 

@@ -17,7 +17,7 @@ from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, di
 from riskweighted.evaluation.verdicts import Verdict
 from riskweighted.intruder.statuses import find_statuses
 from riskweighted.measures.estimates import MEAN
-from riskweighted.reports.disclosure import View, check_single, quantile_digits, releasable
+from riskweighted.reports.disclosure import View, check_single, key_of, quantile_digits, releasable
 from riskweighted.reports.glossary import RunGlossary
 from riskweighted.runs.finished import FinishedRun, find_confidential
 from riskweighted.runs.refusals import Outlook, outlook
@@ -33,16 +33,16 @@ _TOLD = 0.2  # relative: how near an amount may be told
 class Source:
     """A run, its confidential data, who reads, and the glossary that fills as the report is made.
 
-    For a releasable report `run` holds the tables as far as they may be shown; ``withheld`` counts by table the measures that no
-    rule allows. ``verdicts``, ``checks``: of the thresholds and of the fits, from all tables: what is shown of them is asked one by one.
-    ``coming``: what a release will do with the run.
+    For a releasable report `run` holds the tables as far as they may be shown; ``withheld`` names by table the measures that no
+    rule allows, "" for those that are not registered. ``verdicts``, ``checks``: of the thresholds and of the fits, from all tables: what
+    is shown of them is asked one by one. ``coming``: what a release will do with the run.
     """
 
     run: FinishedRun
     confidential: pd.DataFrame
     view: View
     glossary: RunGlossary
-    withheld: Mapping[str, int]
+    withheld: Mapping[str, Sequence[str]]
     verdicts: tuple[Verdict, ...]
     checks: pd.DataFrame
     coming: Outlook
@@ -111,7 +111,7 @@ def gather(run: FinishedRun, internal: bool, confidential: pd.DataFrame | str | 
     if (records := run.total) < minimum_count and not internal:
         raise InputError(f"{records} records are fewer than minimum_count ({minimum_count}), so nothing can be shown")
     check_single(run.tables)
-    withheld: Mapping[str, int] = {}
+    withheld: Mapping[str, Sequence[str]] = {}
     verdicts, checks, coming = run.verdicts, run.tables["fit_check"], outlook(run, data)
     if not internal:
         run = _without_baselines_of_few(run, data, minimum_count)
@@ -121,7 +121,7 @@ def gather(run: FinishedRun, internal: bool, confidential: pd.DataFrame | str | 
             (tables["utility"]["key"] == MEAN.key) & tables["utility"]["variable"].isin(one)
         )
         gone = {"risk": tables["risk"]["variable"].isin(few), "utility": hidden}
-        withheld = {**withheld, **{name: withheld[name] + len(distinct(tables[name][rows])) for name, rows in gone.items()}}
+        withheld = {**withheld, **{name: [*withheld[name], *map(key_of, distinct(tables[name][rows]))] for name, rows in gone.items()}}
         run = run.with_tables({**tables, **{name: tables[name][~rows].reset_index(drop=True) for name, rows in gone.items()}})
     codes = {name: run.study.evaluating_scenario().codes_of(name) for name in run.study.variables}
     digits = quantile_digits(run.tables["utility"], data, minimum_count, codes)

@@ -1,6 +1,7 @@
 """The main table of a run for people: on a terminal, as Markdown and as LaTeX, with a definition for every row."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -10,7 +11,10 @@ from riskweighted.common.checks import check_given
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.text import escape_latex, escape_markdown, pieces, plain
 from riskweighted.evaluation.summary import FIT_COLUMNS, SummaryColumn
-from riskweighted.evaluation.tables import CONFIDENTIAL
+from riskweighted.evaluation.tables import CONFIDENTIAL, EXPECTED, IN_DATA, IN_DATASETS
+from riskweighted.measures.beyond import NAMING
+from riskweighted.measures.expected import ISOLATED_RECORDS
+from riskweighted.measures.influence import TERM
 from riskweighted.reports.disclosure import INTERNAL
 from riskweighted.reports.wording import capital, define, define_confidential, in_words, main_columns, main_table, rules, scale, symbol_of
 from riskweighted.runs.finished import FinishedRun, load_run
@@ -23,6 +27,19 @@ if TYPE_CHECKING:
 
 __all__ = ["SummaryTable", "summary_table", "to_latex", "to_markdown", "to_terminal"]
 
+_MISSING = "-"
+_WORDS = {  # what many definitions say: a shorter word for it, and what that means
+    EXPECTED.format(draws="S"): ("E[IR]", "the expectation of IR over S posterior draws and all datasets that each could give"),
+    IN_DATASETS: (
+        "IR",
+        "identification risk of a record (Hu et al. 2022, eq. 1) averaged over these L datasets; of the confidential data IR^c, eq. 2",
+    ),
+    IN_DATA: ("IR^c", ""),
+    ISOLATED_RECORDS: ("isolated records", ISOLATED_RECORDS.partition(", ")[2]),
+    TERM.format(draws="S"): ("g", TERM.format(draws="S")),
+    NAMING: ("the attacks name the value", NAMING),
+}
+_NUMBER = "x: the number in the name of the row"
 _FIRST, _RULES = 20, 3  # the least that names of rows take of the width; what stands between two columns
 
 
@@ -38,9 +55,19 @@ class SummaryTable:
     rows: tuple[tuple[str, tuple[str, ...], str], ...]
 
     @property
+    def shown(self) -> tuple[tuple[str, tuple[str, ...], str], ...]:
+        """The rows that some column has."""
+        return tuple(row for row in self.rows if set(row[1]) != {_MISSING})
+
+    @property
     def definitions(self) -> tuple[str, ...]:
-        """Each definition once; footnote k is the k-th."""
-        return tuple(dict.fromkeys(definition for _, _, definition in self.rows))
+        """Each definition of what is shown once; footnote k is the k-th."""
+        return tuple(dict.fromkeys(definition for _, _, definition in self.shown))
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """What the words mean that several definitions use."""
+        return _terms(self.definitions)
 
 
 def summary_table(run: "FinishedRun | Run | str | Path", *, units: Mapping[str, str] | None = None) -> SummaryTable:
@@ -78,7 +105,7 @@ def summary_table(run: "FinishedRun | Run | str | Path", *, units: Mapping[str, 
         symbol = "" if column.overlap else symbol_of(column.statistic)
         title = f"{title}, {symbol}" if symbol else title
         show = INTERNAL.overlaps if column.overlap else partial(INTERNAL.row, column.statistic)
-        cells = show(values[column.name], missing="-")
+        cells = show(values[column.name], missing=_MISSING)
         rows.append((plain(f"{title} ({unit})" if unit else title), tuple(map(plain, cells)), plain(_definition(finished, column))))
     variable = ", ".join(finished.study.variables)
     caption = f"Disclosure risk and utility of synthetic {variable}, {records:,} records, {finished.study.release.L} datasets per scheme"
@@ -95,10 +122,28 @@ def _definition(run: FinishedRun, column: SummaryColumn) -> str:
         return define(run, statistic) + (f"; interval: {rule}" if rule else "")
     if column in FIT_COLUMNS:
         return statistic.define()
-    of_data = define_confidential(run, statistic)
+    told, of_data = _in_short(define(run, statistic)), _in_short(define_confidential(run, statistic) or "")
+    alike = re.sub(r"E\[IR\]|IR(?!\^)", "IR^c", told) == of_data  # which the terms say
     direction = statistic.measure.direction
     which = [f"higher is {direction}"] if direction != "neither" else []
-    return "; ".join([define(run, statistic), *([f"confidential data: {of_data}"] if of_data else []), *which])
+    text = "; ".join([told, *([f"confidential data: {of_data}"] if of_data and not alike else []), *which])
+    if statistic.parameter is None or "{parameter" not in statistic.measure.definition:
+        return text
+    return re.sub(rf"(?<![\d.]){re.escape(f'{statistic.parameter:g}')}(?![\d.])", "x", text)  # so that rows of several numbers share it
+
+
+def _in_short(text: str) -> str:
+    """A definition with the shorter words."""
+    for long, (short, _) in _WORDS.items():
+        text = text.replace(long, short)
+    return text
+
+
+def _terms(definitions: Sequence[str]) -> tuple[str, ...]:
+    """What the words mean that definitions use."""
+    text = " ".join(definitions)
+    told = [f"{short}: {meaning}" for short, meaning in _WORDS.values() if meaning and re.search(rf"(?<!\w){re.escape(short)}(?!\w)", text)]
+    return (*told, *([_NUMBER] if re.search(r"\bx\b", text) else []))
 
 
 def to_terminal(table: SummaryTable, width: int = 120, *, definitions: bool = True) -> "Group":
@@ -107,8 +152,8 @@ def to_terminal(table: SummaryTable, width: int = 120, *, definitions: bool = Tr
     from rich.table import Table
     from rich.text import Text
 
-    columns = [(label, *(row[1][number] for row in table.rows)) for number, label in enumerate(table.columns)]
-    names = [f"{title} [{_mark(table, definition)}]" for title, _, definition in table.rows]
+    columns = [(label, *(row[1][number] for row in table.shown)) for number, label in enumerate(table.columns)]
+    names = [f"{title} [{_mark(table, definition)}]" for title, _, definition in table.shown]
     first = min(max(map(len, names), default=0), max(2 * width // 5, _FIRST))
     widths = [max(len(plain(cell)) for cell in column) + _RULES for column in columns]
     shown: list[Table | Text] = [_shown(table.caption)]
@@ -120,8 +165,8 @@ def to_terminal(table: SummaryTable, width: int = 120, *, definitions: bool = Tr
         for row, name in enumerate(names):
             part.add_row(_shown(name), *(_shown(columns[number][row + 1]) for number in piece))
         shown.append(part)
-    notes = enumerate(table.definitions, 1) if definitions else ()
-    return Group(*shown, *(_shown(f"[{number}] {definition}") for number, definition in notes))
+    notes = [*(f"[{number}] {text}" for number, text in enumerate(table.definitions, 1)), *table.terms] if definitions else []
+    return Group(*shown, *map(_shown, notes))
 
 
 def _shown(text: str) -> "Text":
@@ -147,9 +192,10 @@ def to_markdown(table: SummaryTable) -> str:
     lines = [f"**{escape_markdown(table.caption)}**", ""]
     lines.append("| " + " | ".join(["measure", *map(escape_markdown, table.columns)]) + " |")
     lines.append("|:--" + "|--:" * len(table.columns) + "|")
-    for title, cells, definition in table.rows:
+    for title, cells, definition in table.shown:
         lines.append("| " + " | ".join([f"{escape_markdown(title)} \\[{_mark(table, definition)}\\]", *map(escape_markdown, cells)]) + " |")
     lines += ["", *(f"{number}. {escape_markdown(text)}" for number, text in enumerate(table.definitions, 1))]
+    lines += ["", *(f"- {escape_markdown(text)}" for text in table.terms)] if table.terms else []
     return "\n".join(lines) + "\n"
 
 
@@ -176,10 +222,11 @@ def to_latex(table: SummaryTable) -> str:
         rf"{head} \\",
         r"\midrule",
     ]
-    for title, cells, definition in table.rows:
+    for title, cells, definition in table.shown:
         first = rf"\raggedright {escape_latex(title)}\textsuperscript{{{_mark(table, definition)}}}"
         lines.append(" & ".join([first, *map(escape_latex, cells)]) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}", r"\par\medskip\raggedright\footnotesize"]
     lines += [rf"\textsuperscript{{{number}}} {escape_latex(text)}.\par" for number, text in enumerate(table.definitions, 1)]
+    lines += [rf"{escape_latex(text)}.\par" for text in table.terms]
     text = "\n".join([*lines, r"\end{table}"]) + "\n"
     return text if text.isascii() else "% holds letters beyond ASCII: use XeLaTeX or LuaLaTeX with a font that has them\n" + text

@@ -43,7 +43,7 @@ def utility_section(source: Source) -> Section:
     text = (
         "How near the synthetic data comes to what the confidential data would have told; distances and overlaps stand in the main table."
     )
-    withheld = withheld_note(source.withheld.get("utility", 0))
+    withheld = withheld_note(source.withheld.get("utility", ()))
     return Section("utility", "Utility", (text, withheld) if withheld else (text,), tuple(blocks))
 
 
@@ -106,9 +106,19 @@ def _intervals(source: Source, number: int, statistic: Statistic) -> Figure:
     def draw() -> Axes:
         if statistic not in distinct(coarse):
             raise InputError(f"fewer than {view.minimum_count} confidential records share the first digit of {name} or of its interval")
-        return plot_intervals(rows_of(coarse, statistic), statistic.label)
+        shown = rows_of(coarse, statistic)
+        if (_spans(rows_of(utility, statistic).loc[shown.index]) & ~_spans(shown)).any():  # rounding ate an interval
+            raise InputError(
+                f"intervals of {name} are narrower than the digits that may be shown; what they share stands in the main table"
+            )
+        return plot_intervals(shown, statistic.label)
 
     return drawn(key, f"Intervals: {name}", draw, alternative, (table,), (source.glossary.utility(statistic),))
+
+
+def _spans(rows: pd.DataFrame) -> pd.Series:
+    """Whether an interval lies on both sides of its estimate."""
+    return (rows["lower"] < rows["value"]) & (rows["value"] < rows["upper"])
 
 
 def _with_ends(view: View, rows: pd.DataFrame) -> dict[str, list[str]]:

@@ -33,13 +33,14 @@ __all__ = [
     "decimals_of",
     "disclosure_by_label",
     "disclosure_of_schemes",
+    "first_reason",
+    "in_a_line",
     "in_brief",
     "limits_cost",
     "not_to_be_trusted",
     "reasons",
     "sentence",
     "sentences",
-    "shortly_disclosed",
     "shown_verdict",
     "verdict_records",
 ]
@@ -138,10 +139,15 @@ def _disclosed(verdict: Verdict, view: View) -> str:
     return (verdict.why if view.internal else verdict.outside) or _DISCLOSED[verdict.verdict]
 
 
-def shortly_disclosed(verdict: Verdict, view: View) -> str:
+def _shortly_disclosed(verdict: Verdict, view: View) -> str:
     """The first reason of what the datasets give away, and how many more there are: of several variables they fill a page."""
     first, *more = _disclosed(verdict, view).split("; ")
     return f"{first} ({len(more)} more: tables/disclosure_verdicts.csv)" if more and view.internal else "; ".join([first, *more])
+
+
+def first_reason(verdict: Verdict, view: View) -> str:
+    """A reason as a sentence, of what the datasets give away the first."""
+    return _shortly_disclosed(verdict, view) if of_disclosure(verdict) else sentence(verdict, view)
 
 
 def reasons(verdicts: Sequence[Verdict], label: str, view: View) -> list[str]:
@@ -154,6 +160,15 @@ def in_brief(verdicts: Sequence[Verdict], label: str, view: View) -> str:
     """The same in a line."""
     shown, hidden, kept = _failed(verdicts, label, view)
     return "; ".join([*(_briefly(verdict, view) for verdict in shown), *kept, *hidden, *_just_kept(verdicts, label)])
+
+
+def in_a_line(verdicts: Sequence[Verdict], label: str, view: View) -> str:
+    """The largest reason why a scheme does not pass, as a sentence, and what else is; of one that passes, as `in_brief`."""
+    shown, _, _ = _failed(verdicts, label, view)
+    if not shown:
+        return in_brief(verdicts, label, view)
+    others = list(dict.fromkeys(in_words(verdict.statistic) for verdict in shown[1:]))
+    return first_reason(shown[0], view) + (f" (and {len(shown) - 1} more: {', '.join(others)})" if others else "")
 
 
 def _failed(verdicts: Sequence[Verdict], label: str, view: View) -> tuple[list[Verdict], list[str], list[str]]:
@@ -182,7 +197,7 @@ def _just_kept(verdicts: Sequence[Verdict], label: str) -> list[str]:
 def _briefly(verdict: Verdict, view: View) -> str:
     """What of a verdict that may be seen is not as it must be, without its limit."""
     if of_disclosure(verdict):
-        return shortly_disclosed(verdict, view)
+        return _shortly_disclosed(verdict, view)
     if verdict.limit is None:
         return _of_run(verdict, 1)
     name, value = in_words(verdict.statistic, alone=True), shown_value(verdict, view)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from riskweighted.contract.distribution import has_mass, interval_masses
+from riskweighted.contract.distribution import fixed, has_mass, interval_masses
 from riskweighted.contract.synthesizer import ContractError, Draw, Synthesizer
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.statuses import AMOUNT, MISSING, find_statuses
@@ -79,7 +79,7 @@ def drawn_balls(scenario: Scenario, target: str, values: np.ndarray, in_balls: b
     for code in set(rounding.points) - set(codes):
         drawn, released = (lower <= code) & (code <= upper) & ~empty, (near[0] <= code) & (code <= near[1])
         points[code] = np.where(status == AMOUNT, released.astype(float) - drawn, 0.0)
-    lower, upper = (np.where(empty, values, end) for end in (lower, upper))
+    lower, upper = (fixed(np.where(empty, values, end)) for end in (lower, upper))
     return DrawnBalls(lower, upper, rounding.precision, drawn_as, status, empty, near, points)
 
 
@@ -155,7 +155,7 @@ class Inside:
 
     def _drawn(self) -> np.ndarray:
         """By the model's `inverse`; without it by halving, until a ball holds a quarter of the precision, or a millionth of its width."""
-        low, high, precision = self.balls.lower.copy(), self.balls.upper.copy(), self.balls.precision
+        low, high, precision = self.balls.lower, self.balls.upper, self.balls.precision
         width = high - low
         wide = width > 0 if precision is None else width > 1.5 * precision
         if wide.any():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pandas as pd
 
-from riskweighted.design.precision import SIGNIFICANT_DIGITS, round_to
+from riskweighted.design.precision import SIGNIFICANT_DIGITS, round_to, unit_of
 
 if TYPE_CHECKING:  # at run time it would load xarray
     from riskweighted.sampling.block_fit import BlockFit
@@ -122,19 +122,10 @@ class Rounding:
         last = ends[1] if not np.isfinite(high) else self._beside(ends[1:], up=False, stored=False)[0]
         return float(first), float(last)
 
-    def _unit(self, values: np.ndarray) -> np.ndarray:
-        """Between neighbouring multiples at values (n,), beyond them from zero."""
-        if self.precision is not None:
-            return np.full(len(values), self.precision)
-        sizes = np.abs(values)
-        with np.errstate(divide="ignore"):
-            power = np.floor(np.log10(np.where(sizes > 0, sizes, 1.0)) + 1e-12)
-        return np.where(sizes > 0, 10.0 ** (power - SIGNIFICANT_DIGITS + 1), 0.0)
-
     def _beside(self, values: np.ndarray, *, up: bool, stored: bool = True) -> np.ndarray:
         """The first multiple at or above, or the last at or below, values (n,), as it is stored."""
         found, there = values.copy(), np.isfinite(values) & (values != 0)
-        values, unit = values[there], self._unit(values[there])
+        values, unit = values[there], unit_of(values[there], self.precision)
         steps = np.ceil(values / unit) if up else np.floor(values / unit)
         multiples = [round_to((steps + step) * unit, self.precision) for step in ((-1, 0, 1) if up else (1, 0, -1))]
         best = multiples[-1]
@@ -148,7 +139,7 @@ class Rounding:
         """Half way from multiples (n,) to the next ones above (1) or below (-1); moved a little, by whether it is rounded to them."""
         values, there = multiples.astype(float), np.isfinite(multiples)
         held, edge = values[there], values.copy()
-        unit = self._unit(held)
+        unit = unit_of(held, self.precision)
         if self.precision is None:  # of a power of ten the next number towards zero is nearer
             toward_zero = np.sign(held) == -side
             unit = np.where(toward_zero & np.isclose(np.abs(held), unit * 10 ** (SIGNIFICANT_DIGITS - 1), rtol=1e-12), unit / 10, unit)

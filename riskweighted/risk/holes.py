@@ -72,13 +72,13 @@ class Line(NamedTuple):
     @classmethod
     def of(cls, scenario: Scenario, variable: str, extent: Extent) -> "Line":
         """That of a variable, from all of its copies."""
-        radius, bend = scenario.radius_of(variable), np.inf
-        if not max(radius, scenario.min_radius) or extent.least > extent.greatest:
+        radius, least, bend = scenario.radius_of(variable), scenario.min_radius_of(variable), np.inf
+        if not max(radius, least) or extent.least > extent.greatest:
             return cls(0.0, np.inf)
         if scenario.kind_of(variable) != "relative" or not radius or not extent.above_zero:
-            radius = max(radius, scenario.min_radius)
+            radius = max(radius, least)
         else:
-            bend = scenario.min_radius / radius if extent.sizes is None else extent.sizes.quantiles([_NEAR_ZERO])[0]
+            bend = least / radius if extent.sizes is None else extent.sizes.quantiles([_NEAR_ZERO])[0]
         line = cls(radius, bend)
         low, high = line.places(np.array([extent.least, extent.greatest])).tolist()
         step = max(_BIN, (high - low) / (_MOST_BINS - 1))
@@ -159,7 +159,7 @@ def _copies(paired: Paired, variable: str) -> tuple[np.ndarray, np.ndarray]:
 
 def _bends(scenario: Scenario, variable: str) -> bool:
     """Whether the line of a variable bends at a quantile of its copies."""
-    return scenario.kind_of(variable) == "relative" and bool(scenario.radius_of(variable)) and not scenario.min_radius > 0
+    return scenario.kind_of(variable) == "relative" and bool(scenario.radius_of(variable)) and not scenario.min_radius_of(variable) > 0
 
 
 def _cells(world: World, rows: np.ndarray) -> np.ndarray:

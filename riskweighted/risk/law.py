@@ -5,6 +5,7 @@ rounded (METHODS section 2); what orders of two columns cut off is divided out (
 """
 
 from collections.abc import Collection, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -26,7 +27,7 @@ from riskweighted.sequence.rule_kinds import Order
 from riskweighted.sequence.rules import Structure
 from riskweighted.sequence.ruling import Ruling
 
-__all__ = ["Law", "Sets", "Space", "laws", "not_in_closed_form"]
+__all__ = ["Law", "Questions", "Sets", "Space", "laws", "not_in_closed_form"]
 
 _LOOKED_AT = 20  # datasets in which it is seen whether a record is drawn again whole
 
@@ -42,6 +43,17 @@ class Sets(NamedTuple):
     apart: np.ndarray
     missing: np.ndarray
     besides: tuple[tuple[np.ndarray, float, float], ...] = ()
+
+    def joined(self, other: "Sets") -> "Sets":
+        """With those of further records behind them."""
+        n, m = len(self.first), len(other.first)
+        besides = [(np.append(sign, np.zeros(m)), low, high) for sign, low, high in self.besides]
+        besides += [(np.append(np.zeros(n), sign), low, high) for sign, low, high in other.besides]
+        ends = Ends(*(fixed(np.append(mine, theirs)) for mine, theirs in zip(self.ends, other.ends, strict=True)))
+        first, last, apart, missing = (
+            np.append(getattr(self, name), getattr(other, name)) for name in ("first", "last", "apart", "missing")
+        )
+        return Sets(first, last, ends, apart, missing, tuple(besides))
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,9 +128,10 @@ class Space:
         if self.of_levels:
             places = codes_in(column, self._names).astype(float)
             return np.where(places < 0, np.nan, places)
+        values = column.to_numpy(dtype=float, na_value=np.nan)
         if self.rounding is None:
-            return np.asarray(column.to_numpy(dtype=float, na_value=np.nan))
-        return self.rounding.read(column)
+            return np.asarray(values)
+        return np.where(np.isin(values, self.special), values, self.rounding.read(column))  # a code may lie near a multiple
 
     def is_amount(self, numbers: np.ndarray) -> np.ndarray:
         """Which numbers (n,) are no level, no special one and not missing."""
@@ -167,11 +180,23 @@ class Space:
         return np.asarray(np.where(np.isnan(numbers), sets.missing, inside))
 
 
+@dataclass(frozen=True, eq=False)
+class Questions:
+    """Q sets of released values, each asked of a record: ``records`` (Q,) by number, in any order and as often as wanted.
+
+    Many sets are asked of a model at once, whose arrays are held where no dataset changes them. Confidential.
+    """
+
+    records: np.ndarray = field(repr=False)
+    held: dict[str, Any] = field(default_factory=dict, repr=False)  # arrays of blocks, by name
+
+
 class Law:
     """Of one variable for the n records of a dataset. Confidential."""
 
     def __init__(self, space: Space, frame: pd.DataFrame, encoded: dict[str, Any], thetas: Thetas) -> None:
         self.space, self._frame, self._encoded, self._thetas = space, frame, encoded, thetas
+        self._asked_of: Questions | None = None
         self._points: list[tuple[np.ndarray | float, np.ndarray]] = []  # a number, one or (n,), and its share
         fit, link, n = space.fit, space.link, len(frame)
         left = np.ones(n)
@@ -203,14 +228,40 @@ class Law:
             left = np.zeros(n)
         self._left, self._rows = left, np.flatnonzero(left > 0)
         self._levels = self._of_levels(ruling)
-        self._values = None if link.values is None or not len(self._rows) else self._distribution(link.values, self._rows)
         self._low, self._high, self._obeying = np.full(n, -np.inf), np.full(n, np.inf), np.ones(n)
         self._keep_orders()
 
+    def of(self, questions: Questions) -> "Law":
+        """The same of the record of each question in turn, (Q,) instead of (n,)."""
+        made, records = copy(self), questions.records
+        made.__dict__.pop("_values", None)
+        made._asked_of = questions
+        made._points = [(number if np.ndim(number) == 0 else number[records], share[records]) for number, share in self._points]  # type: ignore[index]
+        made._left, made._low, made._high = self._left[records], self._low[records], self._high[records]
+        made._obeying, made._rows = self._obeying[records], np.flatnonzero(made._left > 0)
+        if self._levels is not None:
+            made._levels = self._levels[np.searchsorted(self._rows, records[made._rows])]
+        return made
+
+    @cached_property
+    def _values(self) -> Any:
+        """The distribution of the values of the records that reach them; None where there are none."""
+        block, questions = self.space.link.values, self._asked_of
+        if block is None or not len(self._rows):
+            return None
+        if questions is None:
+            return self._distribution(block, self._rows)
+        if len(self._rows) < len(self._left) or not self.space.fit.drawing.is_fixed(block):
+            return self._distribution(block, questions.records[self._rows])
+        if block.name not in questions.held:
+            questions.held[block.name] = self.space.fit.drawing.at(block, self._frame, self._encoded, questions.records)
+        return self._distribution_at(block, questions.held[block.name])
+
     def _distribution(self, block: Block, rows: np.ndarray) -> Any:
-        fit = self.space.fit
-        prepared = fit.drawing.at(block, self._frame, self._encoded, rows)
-        return fit.blocks[block.name].synthesizer.distribution(self._thetas[block.name], prepared)
+        return self._distribution_at(block, self.space.fit.drawing.at(block, self._frame, self._encoded, rows))
+
+    def _distribution_at(self, block: Block, prepared: Any) -> Any:
+        return self.space.fit.blocks[block.name].synthesizer.distribution(self._thetas[block.name], prepared)
 
     def _of_levels(self, ruling: Ruling | None) -> np.ndarray | None:
         """The shares of levels (m, K) where implications rule some out; None elsewhere."""
@@ -247,7 +298,7 @@ class Law:
             numbers = np.broadcast_to(number, len(total))
             obeys = np.isnan(numbers) | np.isin(numbers, passing) | ((self._low <= numbers) & (numbers <= self._high))
             total += share * (self.space.hold(sets, numbers) & obeys)
-        if self._values is not None or self._levels is not None:
+        if self._levels is not None or self._values is not None:
             total[self._rows] += self._left[self._rows] * self._value_mass(self._ordered(sets))
         return np.asarray(np.clip(total / self._obeying, 0.0, 1.0))
 
@@ -272,7 +323,7 @@ class Law:
         return np.asarray(np.maximum(mass, 0.0))
 
     def _asked(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-        return np.asarray(self._values.mass(lower, upper), dtype=float)  # type: ignore[union-attr]
+        return np.asarray(self._values.mass(lower, upper), dtype=float)
 
 
 def laws(spaces: Sequence[Space], frame: pd.DataFrame, thetas: Thetas) -> Iterator[Law]:
@@ -282,9 +333,7 @@ def laws(spaces: Sequence[Space], frame: pd.DataFrame, thetas: Thetas) -> Iterat
     for link in fit.prepared.links:
         if link.variable in wanted:
             yield Law(wanted[link.variable], frame, encoded, thetas)
-        recipe = fit.prepared.recipes.get(link.variable)
-        if recipe is not None:
-            encoded[link.variable] = recipe.table(frame[link.variable])
+        fit.prepared.encode(encoded, link.variable, frame)
 
 
 def not_in_closed_form(fit: Fit, variables: Collection[str], rng: np.random.Generator, precision: Precision = None) -> dict[str, str]:

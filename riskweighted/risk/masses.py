@@ -154,8 +154,8 @@ class _Walk:
             values = self.fit.drawing.drawn(link, self.frame, self.encoded, self.thetas, self.rng, self.precision, rows, [])
             self.fit.drawing.put(link, values, self.frame, self.encoded)
             drawn = True
-        if needed and not drawn and name in self.fit.prepared.recipes:
-            self.encoded[name] = self.fit.prepared.recipes[name].table(self.frame[name])
+        if needed and not drawn:
+            self.fit.prepared.encode(self.encoded, name, self.frame)
 
     def _is_needed(self, variable: str, later: Sequence[Link]) -> bool:
         """Whether a later variable looks at it."""
@@ -285,8 +285,9 @@ class _Walk:
         values = outcomes.empty(len(rows))
         if not len(reach) or balls.values is None:
             return _Piece(mass, lambda: values)
-        inside = cache(partial(self._inside, block, balls.values.at(rows[reach]), rows[reach]))
-        fixed = balls.fixed if len(reach) == len(self.frame) else None
+        everybody = len(reach) == len(self.frame)
+        inside = cache(partial(self._inside, block, balls.values if everybody else balls.values.at(rows[reach]), rows[reach]))
+        fixed = balls.fixed if everybody else None
         mass[reach] = left[reach] * (inside().mass() if fixed is None else fixed(self.thetas[block.name]))
 
         def filled() -> np.ndarray:

@@ -36,14 +36,17 @@ from riskweighted.runs.amended import (
     without_columns,
 )
 from riskweighted.runs.checked import check_study
-from riskweighted.runs.columns import IDENTIFIER, look_at
-from riskweighted.runs.derivation import check_derived, undeclared
+from riskweighted.runs.derivation import RELEASE_OR_STRIKE, check_derived, told_by_rules, undeclared
 from riskweighted.runs.folder import CONCERNED
+from riskweighted.runs.lacking import lacking
 from riskweighted.runs.reasons import COUNTS, REASONS, largest, of_guesses, told_by
 from riskweighted.runs.remarks import known_codes, likely_codes, with_unstated
 from riskweighted.runs.study import AUTO, Study, read_study
-from riskweighted.runs.suggestion import quoted, suggest
 from riskweighted.sampling.convergence import ESS_LIMIT, deciding
+from riskweighted.suggest.columns import look_at
+from riskweighted.suggest.kind import RECORD_ID
+from riskweighted.suggest.kinds import kinds_of
+from riskweighted.suggest.suggestion import quoted, suggest
 from riskweighted.tuning.settings import find_target
 from riskweighted.weights.names import UNWEIGHTED, parse_scheme
 
@@ -110,7 +113,7 @@ def applied(study: Study, data: pd.DataFrame, advice: Sequence[Advice]) -> tuple
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a run says them
-            _checked(study, data)
+            _checked(study, study.data.of_kinds(data))
     except InputError as error:
         raise InputError(f"what was advised does not suit the data: {error}") from None
     return study, made
@@ -128,7 +131,9 @@ def _checked(study: Study, data: pd.DataFrame) -> None:
 def _changed(study: Study, advice: Advice) -> Study:
     assert advice.change is not None
     table = advice.change({name: part for name, part in copy.deepcopy(to_table(study)).items() if name != "thresholds"})
-    return dataclasses.replace(read_study(table), data=study.data, thresholds=study.thresholds)
+    read = read_study(table)
+    kinds = {**study.data.kinds, **table["data"].get("kinds", {})}
+    return dataclasses.replace(read, data=dataclasses.replace(study.data, kinds=kinds), thresholds=study.thresholds)
 
 
 def _named(names: Iterable[str]) -> str:
@@ -141,24 +146,26 @@ def _named(names: Iterable[str]) -> str:
 def _identifiers(study: Study, data: pd.DataFrame) -> Iterator[Advice]:
     """Columns that name persons among those that leave or predict."""
     used = dict.fromkeys([*study.release.columns, *study.synthesizer.columns_among(data.columns)])
-    columns = look_at(data[[name for name in used if name not in study.variables]])
-    names = [column.name for column in columns if column.use == IDENTIFIER]
+    keys = [of.name for of in kinds_of(data, study.data.described, study.data.kinds) if of.kind == RECORD_ID]
+    names = [name for name in keys if name in used and name not in study.variables]
     if names:
         yield Advice(
-            f"{_named(names)}: nearly every record has a value of its own, so that it names persons",
+            f"{_named(names)}: nearly every record has a value of its own, so that it names single records",
             f"leave out {_named(names)} of [release] columns and of what predicts",
             partial(without_columns, names=names),
         )
-    known = [column.name for column in look_at(data[list(study.scenario.known)]) if column.use == IDENTIFIER]
+    known = [name for name in keys if name in study.scenario.known]
     if known:
         yield Advice(
-            f"{_named(known)} is known to the intruder and names persons",
+            f"{_named(known)} is known to the intruder and names single records",
             "an intruder who has it needs no data: take it out of the scenario yourself",
         )
 
 
 def _giving_away(study: Study, data: pd.DataFrame) -> Iterator[Advice]:
-    """Columns that give a synthesized variable away."""
+    """Columns that give a synthesized variable away, and those that a rule gives away."""
+    for _, why in told_by_rules(study, data):
+        yield Advice(why, RELEASE_OR_STRIKE)
     for names, how in undeclared(study, data):
         free = [name for name in names if name not in study.scenario.known]
         if free:
@@ -197,7 +204,7 @@ def _missing(study: Study, data: pd.DataFrame) -> Iterator[Advice]:
 
 def _codes(study: Study, data: pd.DataFrame, why: str) -> Iterator[Advice]:
     """Likely codes that a study does not state."""
-    columns, stated = look_at(data[list(study.variables)]), known_codes(study)
+    columns, stated = look_at(data, only=study.variables), known_codes(study)
     told = list(likely_codes(columns, stated))
     codes = {
         column.name: [int(code) if float(code).is_integer() else code for code in column.codes] for column in with_unstated(columns, stated)
@@ -376,12 +383,16 @@ def _unjudged_model(study: Study) -> Iterator[Advice]:
 
 
 def _of_misfit(study: Study, data: pd.DataFrame, checks: pd.DataFrame) -> Iterator[Advice]:
-    """Codes among amounts first, then another model, then predictors that bend."""
+    """Codes among amounts first, then what the study lacks, then another model, then predictors that bend."""
     missed = missed_checks(checks)
     reason = "; ".join([missed, *worst_misfits(checks, 1)])
     codes = list(_codes(study, data, missed))
     if codes:
         yield from codes
+        return
+    lacks = lacking(study, data)
+    if lacks:
+        yield from (Advice(f"{reason}; {lack.reason}", lack.what, lack.change) for lack in lacks)
         return
     other = _other_models(study, data)
     if other:
@@ -392,11 +403,10 @@ def _of_misfit(study: Study, data: pd.DataFrame, checks: pd.DataFrame) -> Iterat
     if straight:
         yield Advice(reason, f"numbers that bend: spline({', '.join(straight)})", partial(with_splines, names=straight))
         return
-    yield Advice(
-        reason,
-        f'[synthesizer] name = "{AUTO}": the run compares the models that take the data',
-        with_choice if study.synthesizer.formula else None,
-    )
+    if study.synthesizer.formula is None:
+        yield Advice(reason, "a variable of [synthesizer.variables] that misfits takes another model, or a formula: the report shows where")
+        return
+    yield Advice(reason, f'[synthesizer] name = "{AUTO}": the run compares the models that take the data', with_choice)
 
 
 def _of_risk(study: Study, data: pd.DataFrame, reason: Verdict, reasons: pd.DataFrame) -> Iterator[Advice]:
@@ -410,7 +420,7 @@ def _of_risk(study: Study, data: pd.DataFrame, reason: Verdict, reasons: pd.Data
         yield Advice(
             told,
             f"no predictor accounts for it{guess}: it is inference, which no weight that keeps the model straight lowers; ask the "
-            "board whether a limit of disclosure is meant (METHODS section 13)",
+            "board whether a limit of disclosure is meant (METHODS section 13.1)",
         )
         return
     sources["count"] = sources["names"].str.count(", ") + 1
@@ -457,7 +467,10 @@ def _other_models(study: Study, data: pd.DataFrame) -> dict[str, dict[str, str]]
     """By variable the model that suits its type, where the study has another one, with what bounds it."""
     if study.guarantee is not None or study.synthesizer.name == AUTO:
         return {}
-    found = suggest(data, look_at(data), study.variables)
+    columns = look_at(data, study.data.described, kinds_of(data, study.data.described, study.data.kinds))
+    if not all(column.usable for column in columns if column.name in study.variables):
+        return {}
+    found = suggest(data, columns, study.variables)
     other: dict[str, dict[str, Any]] = {}
     for name in study.variables:
         own = study.synthesizer.settings.get("variables", {}).get(name, {})
@@ -473,5 +486,5 @@ def _straight(study: Study, data: pd.DataFrame) -> list[str]:
     if study.synthesizer.formula is None:
         return []
     terms = terms_of(split_formula(study.synthesizer.formula).right)
-    columns = {column.name: column for column in look_at(data[[name for name in study.synthesizer.columns if name in data]])}
+    columns = {column.name: column for column in look_at(data, only=study.synthesizer.columns)}
     return [name for name, column in columns.items() if column.bends and quoted(name) in terms]

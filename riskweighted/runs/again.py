@@ -16,10 +16,10 @@ from riskweighted.data.io import DatasetWriter, read_table, write_table
 from riskweighted.measures.registry import measures
 from riskweighted.runs.finished import FinishedRun
 from riskweighted.runs.folder import precisions, weights_table
+from riskweighted.runs.measured import measured
 from riskweighted.runs.memo import Memo, Store
 from riskweighted.runs.randomness import refuse_other_settings
 from riskweighted.runs.reasons import risk_reasons
-from riskweighted.runs.run import measured
 from riskweighted.runs.stages import Stages
 from riskweighted.runs.tuned import asking_study
 from riskweighted.runs.work import Work

@@ -9,7 +9,7 @@ from typing import Any
 from riskweighted.contract.synthesizer import chain_names, load_synthesizer
 from riskweighted.design.formulas import sides, split_formula
 from riskweighted.runs.study import AUTO, Study
-from riskweighted.runs.suggestion import quoted
+from riskweighted.suggest.suggestion import quoted
 
 __all__ = [
     "Table",

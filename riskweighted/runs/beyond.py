@@ -48,13 +48,13 @@ def attributed(
     worlds: tuple[World, World],
     drawn: Datasets,
     streams: Streams,
-    refits: int,
     progress: Advance | None = None,
+    refits: int = 3,
 ) -> pd.DataFrame:
     """What the datasets give away of synthesized values, beside what they would without each record.
 
     `drawn`: what `fit` draws with the seed that the study has for that; `worlds`: that in which risk is measured, and that in which the
-    weights were made; `refits`: at most.
+    weights were made; `refits`: of how many records at most.
     """
     weights, released = study.weights, study.unaltered(fit.confidential)
     release = study.release
@@ -73,11 +73,12 @@ def weighting_of(label: str, study: Study, world: World) -> Weighting | None:
 
 
 def told_of_hidden(label: str, study: Study, fit: Fit, drawn: Datasets, streams: Streams) -> Iterator[Value]:
-    """What the datasets tell of predictors that are not released."""
+    """What the datasets tell of predictors, and of columns of rules, that are not released."""
     if fit.keeps_true_values or not fit.estimates:
         return iter(())
     released = study.unaltered(fit.confidential)
-    hidden = [name for name in study.synthesizer.columns if name not in (*released, *study.variables)]
+    read = dict.fromkeys([*study.synthesizer.columns, *(name for rule in fit.prepared.rules.rules for name in rule.names)])
+    hidden = [name for name in read if name not in (*released, *study.variables)]
     return values_of_hidden(hidden_predictors(fit, drawn, hidden, released, streams.seed_for("hidden", label)))
 
 

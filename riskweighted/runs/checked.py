@@ -11,6 +11,7 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError, OverfillWarning, SparseLevelWarning, listing
 from riskweighted.common.frames import require_columns
+from riskweighted.common.groups import most_categories
 from riskweighted.common.survey import survey_weights
 from riskweighted.contract.categories import categories_of
 from riskweighted.contract.layout import free_shapes
@@ -23,12 +24,15 @@ from riskweighted.intruder.world import World
 from riskweighted.measures.survey import checked_design
 from riskweighted.risk.expected import require_equality
 from riskweighted.risk.identification import confidential_risk
+from riskweighted.runs.bounds import refuse_heaps_of_few
 from riskweighted.runs.derivation import check_derived
 from riskweighted.runs.guaranteed import refuse_data_dependent
 from riskweighted.runs.study import Study
 from riskweighted.runs.work import Work
 from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.tasks import block_alpha
+from riskweighted.suggest.kind import DESIGN, LEVELS, NUMBER, PLAYING, WEIGHT
+from riskweighted.suggest.kinds import check_kinds
 from riskweighted.tuning.settings import check_measurable
 from riskweighted.utility.analyses import checked_own_analyses
 from riskweighted.utility.regressions import checked_analyses
@@ -58,6 +62,8 @@ def check_study(study: Study, confidential: pd.DataFrame, folder: Path | None = 
     (`MarginShiftWarning`) where those of a variable whose models were chosen for it sum to less than they have parameters, or leave little
     of one of its levels.
     """
+    _refuse_levels_of_amounts(study, confidential)
+    refuse_heaps_of_few(study, confidential)
     work = Work.of(study, confidential, folder)
     world = work.world()
     if world.scenario.singletons == "error":
@@ -89,6 +95,7 @@ def check_study(study: Study, confidential: pd.DataFrame, folder: Path | None = 
 def _check_columns(study: Study, confidential: pd.DataFrame) -> None:
     """Refuse columns that the data lack, that are synthesized where they must not be, or that give a synthesized one away."""
     require_columns(confidential, study.release.columns, "confidential data (release.columns)")
+    _check_kinds(study, confidential)
     linking = {"weights.cluster": study.weights.cluster, "evaluation.cluster": study.evaluation.cluster, "release.unit": study.release.unit}
     for setting, cluster in linking.items():
         require_columns(confidential, [] if cluster is None else [cluster], f"confidential data ({setting})")
@@ -96,6 +103,31 @@ def _check_columns(study: Study, confidential: pd.DataFrame) -> None:
             raise InputError(f"{setting} names {cluster!r}, which is synthesized: name a column that tells who belongs together")
     _check_survey(study, confidential)
     check_derived(study, confidential)
+
+
+def _refuse_levels_of_amounts(study: Study, confidential: pd.DataFrame) -> None:
+    """Refuse variables whose kind says that their numbers are levels, and which have too many different ones to be drawn as such."""
+    for name in study.variables:
+        if study.data.kinds.get(name) == LEVELS and name in confidential and name not in study.scenario.categorical:
+            levels, most = confidential[name].nunique(), most_categories(len(confidential))
+            if levels > most:
+                raise InputError(
+                    f"[data.kinds] says {LEVELS!r} of {name!r}, which has {levels:,} different values in {len(confidential):,} records, "
+                    f"and at most {most:,} are drawn as levels: of an amount say {NUMBER!r}, or take the line out"
+                )
+
+
+def _check_kinds(study: Study, confidential: pd.DataFrame) -> None:
+    """Refuse kinds that the columns cannot have, and columns in parts that their stated kinds do not play."""
+    check_kinds(confidential, study.data.kinds)
+    predictors = [name for name in study.synthesizer.columns if name not in study.variables]
+    parts = {"scenario.synthetic": study.variables, "scenario.known": study.scenario.known, "synthesizer": predictors}
+    for setting, names in {**parts, "release.columns": study.release.columns}.items():
+        leave = (WEIGHT, DESIGN) if setting == "release.columns" else ()
+        for name in names:
+            kind = study.data.kinds.get(name, LEVELS)
+            if kind not in (*PLAYING, *leave):
+                raise InputError(f"{setting} names {name!r}, which is {kind!r} by [data.kinds]; valid are {listing([*PLAYING, *leave])}")
 
 
 def _check_survey(study: Study, confidential: pd.DataFrame) -> None:
@@ -144,9 +176,11 @@ def _sparse_levels(prepared: PreparedSequence, weights: Mapping[str, pd.DataFram
             sparse[scheme] = (*sparse.get(scheme, ()), *names)
             if names:
                 columns = dict.fromkeys(re.split(r"\[| = ", name)[0] for name in names)
+                bounds = ", or set public bounds (support)" if hasattr(model.synthesizer, "support") else ""
+                have = "has" if len(names) == 1 else "each have"
                 warnings.warn(
-                    f"scheme {scheme!r}: {len(names)} of {len(members)} levels of the predictors, of {listing(columns)}, have weights that "
-                    f"sum to less than {SPARSE:g}; the prior decides what is drawn there; merge them, or set public bounds (support)",
+                    f"scheme {scheme!r}: {len(names)} of {len(members)} levels of what predicts {link.variable!r}, of {listing(columns)}, "
+                    f"{have} weights that sum to less than {SPARSE:g}: the prior decides what is drawn there; merge levels{bounds}",
                     SparseLevelWarning,
                     stacklevel=4,
                 )

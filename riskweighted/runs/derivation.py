@@ -9,14 +9,16 @@ from typing import Any
 import pandas as pd
 
 from riskweighted.common.errors import DerivedWarning, InputError, listing
-from riskweighted.derivation.derived import REFUSE, derived
+from riskweighted.derivation.derived import REFUSE, derived, how_told
 from riskweighted.derivation.judging import COARSENING, PREDICTED, STATUS, UNIVERSE
 from riskweighted.runs.file_order import order_told
 from riskweighted.runs.study import AUTO, Study
+from riskweighted.sequence.rule_kinds import Rule, Structure
 
-__all__ = ["check_derived", "how_told", "refuse_derived", "refuse_order", "undeclared"]
+__all__ = ["RELEASE_OR_STRIKE", "check_derived", "refuse_derived", "refuse_order", "refuse_told_by_rules", "told_by_rules", "undeclared"]
 
 _ADVICE = 'leave {it} out of {places}, coarsen it, or say why it may {do}: [release] derived = {{column = "the reason"}}{each}'
+RELEASE_OR_STRIKE = "release that, or leave the rule out"
 _LEAVES, _PREDICTS = "release.columns and scenario.known", "the model's formula or predictors"
 
 
@@ -29,6 +31,7 @@ def check_derived(study: Study, confidential: pd.DataFrame) -> None:
     for row in rows:
         if row["verdict"] == REFUSE and not _is_declared(study, row):
             raise _refusal(study, row)
+    refuse_told_by_rules(study, confidential)
     for row in rows:
         if row["verdict"] == REFUSE:
             reasons = "; ".join(dict.fromkeys(study.release.derived[name] for name in row["columns"]))
@@ -74,7 +77,30 @@ def refuse_derived(study: Study, confidential: pd.DataFrame) -> None:
     for row in _told(study, confidential):
         if row["verdict"] == REFUSE and not _is_declared(study, row):
             raise _refusal(study, row)
+    refuse_told_by_rules(study, confidential)
     refuse_order(study, confidential)
+
+
+def refuse_told_by_rules(study: Study, confidential: pd.DataFrame) -> None:
+    """Refuse a rule that every dataset keeps and that looks at a column which does not leave (`told_by_rules`)."""
+    for staying, why in told_by_rules(study, confidential):
+        it = "it" if len(staying) == 1 else "they"
+        raise InputError(f'{why}; {RELEASE_OR_STRIKE}, or say why {it} may be told: [release] hidden = {{column = "the reason"}}')
+
+
+def told_by_rules(study: Study, confidential: pd.DataFrame) -> Iterator[tuple[list[str], str]]:
+    """Columns that do not leave and that a rule of the chain looks at, and what that gives away: every dataset keeps to the rule, so that
+    the columns which leave tell of each record on which side of it it is.
+
+    Not what ``release.hidden`` declares with a reason, nor what a guarantee declares public.
+    """
+    public = () if study.guarantee is None else study.guarantee.public
+    spared = {*study.released(confidential), *study.release.hidden, *public}
+    for rule in _rules(study):
+        staying = [name for name in rule.names if name in confidential and name not in spared]
+        if staying:
+            does = "does" if len(staying) == 1 else "do"
+            yield staying, f"every dataset keeps to the rule {rule.text!r}, which gives away what {does} not leave: {listing(staying)}"
 
 
 def refuse_order(study: Study, confidential: pd.DataFrame) -> None:
@@ -88,11 +114,6 @@ def undeclared(study: Study, confidential: pd.DataFrame) -> Iterator[tuple[tuple
     for row in sorted(_told(study, confidential), key=lambda row: -float(row["recovered"])):
         if row["verdict"] == REFUSE and not _is_declared(study, row):
             yield tuple(row["columns"]), f"{'gives' if len(row['columns']) == 1 else 'together give'} away {row['target']}: {how_told(row)}"
-
-
-def how_told(row: Mapping[str, Any]) -> str:
-    """A row of `derived` in words."""
-    return f"{row['relation']} ({row['rule']}; {100 * row['recovered']:.0f} % of the records, {100 * row['base']:.0f} % without)"
 
 
 def _refusal(study: Study, row: Mapping[str, Any]) -> InputError:
@@ -138,6 +159,11 @@ def _told(study: Study, confidential: pd.DataFrame) -> Iterator[dict[str, Any]]:
     strange = [name for name in study.release.derived if name not in tested and name not in study.variables]
     if strange:
         raise InputError(f"release.derived names {listing(strange)}, which neither leave nor predict; valid are {listing(tested)}")
+    in_rules = [name for rule in _rules(study) for name in rule.names if name in confidential]
+    told = list(dict.fromkeys(name for name in [*hidden, *in_rules] if name not in leaving and name not in study.variables))
+    strange = [name for name in study.release.hidden if name not in (*told, *leaving)]
+    if strange:
+        raise InputError(f"release.hidden names {listing(strange)}, which nothing reads; valid are {listing(told)}")
     scenario, stated = study.evaluating_scenario(), _stated(study)
     numbers = [name for name in study.variables if scenario.is_numeric(confidential[name])]
     reach = {name: scenario.radius_of(name) for name in numbers}
@@ -148,7 +174,10 @@ def _told(study: Study, confidential: pd.DataFrame) -> Iterator[dict[str, Any]]:
         [name for name in scenario.known if name in tested],
         tested,
         radius={name: 0.0 if name in absolute else reach.get(name, 0.0) for name in study.variables},
-        min_radius={name: max(scenario.min_radius, reach[name] if name in absolute else 0.0) for name in study.variables},
+        min_radius={
+            name: max(scenario.min_radius_of(name) if name in reach else 0.0, reach[name] if name in absolute else 0.0)
+            for name in study.variables
+        },
         codes={name: scenario.codes_of(name) for name in study.variables},
         categorical=scenario.categorical,
     )
@@ -157,7 +186,12 @@ def _told(study: Study, confidential: pd.DataFrame) -> Iterator[dict[str, Any]]:
             yield row | {"hidden": hidden}
 
 
+def _rules(study: Study) -> tuple[Rule, ...]:
+    """The rules that its chain declares."""
+    rules = None if study.synthesizer.name == AUTO else getattr(study.make_synthesizer(), "rules", None)
+    return () if rules is None else rules.rules
+
+
 def _stated(study: Study) -> dict[str, set[str]]:
     """By variable the columns that its rule `when` looks at."""
-    rules = None if study.synthesizer.name == AUTO else getattr(study.make_synthesizer(), "rules", None)
-    return {} if rules is None else {structure.variable: set(structure.when.names) for structure in rules.structures}
+    return {rule.variable: set(rule.when.names) for rule in _rules(study) if isinstance(rule, Structure)}

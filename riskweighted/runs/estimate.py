@@ -34,11 +34,10 @@ from riskweighted.runs.study import Study
 from riskweighted.runs.work import Work
 from riskweighted.sampling.block_fit import BlockFit, PreparedModel
 from riskweighted.sampling.convergence import no_diagnostics
-from riskweighted.sampling.direct import heights_of
 from riskweighted.sampling.fitting import compile_prepared
-from riskweighted.sampling.laplace import Coordinates, Scaled, parts_of
-from riskweighted.sampling.near import of_one_mode
-from riskweighted.sampling.settings import IMPORTANCE, NUTS
+from riskweighted.sampling.laplace import Coordinates, Scaled, heights_of, parts_of
+from riskweighted.sampling.parts import by_importance
+from riskweighted.sampling.settings import NUTS
 from riskweighted.sequence.alphas import alphas_of
 from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.fit import Fit
@@ -57,7 +56,7 @@ _COMPONENTS, _COMPONENTS_OF_FEW = 15, 40  # in those of a mixture (7, or 40 wher
 _FEW = 30  # records for each parameter
 _SEARCH, _SEARCH_FROM_STARTS = 4.5, 18  # for each parameter, to find the mode; and to find it from several places
 _SHIFTING, _CURVATURES = 200, 4  # of a direct fit, besides, and Hessians
-_PROPOSALS, _PROPOSED_NEAR, _TRIED = 2000, 3400, 20  # of compiled densities the proposals with the shift of their centre
+_PROPOSALS, _PROPOSED_NEAR, _TRIED = 2000, 2000, 20  # of compiled densities the proposals with the shift of their centre
 # Of a model that has a graph alone, which nothing can be timed of before it is compiled
 _COMPILING, _PER_DENSITY, _OF_GRAPH = 20.0, 3e-8, 20
 # Numbers that are held of every record: expected risk of a label, by block of draws and summed up; and while a label is measured
@@ -128,10 +127,14 @@ def _fitting(work: Work, model: PreparedModel) -> float:
     began = time.process_time()
     density, size = blueprint.of_vector(weights), layout_of(blueprint).size
     made = time.process_time() - began
-    if blueprint.density is not None and sampling.engine == IMPORTANCE and blueprint.exact is None and of_one_mode(density, size):
-        each = sum(_near(part, width) for width, part in parts_of(density, size))
-    elif blueprint.density is not None:
-        each = sum(_by_chains(part, width, iterations, len(weights) < _FEW * size) for width, part in parts_of(density, size))
+    if blueprint.density is not None:
+        few = len(weights) < _FEW * size
+        each = sum(
+            _near(part, width)
+            if by_importance(part, sampling.engine, blueprint.exact is None)
+            else _by_chains(part, width, iterations, few)
+            for width, part in parts_of(density, size)
+        )
     elif sampling.engine == NUTS:
         each = iterations * _OF_GRAPH * _gradient(density, size)
     else:
@@ -264,7 +267,7 @@ def _disclosing(work: Work, some: _Some, fit: Fit, share: float, before: Mapping
     drawn = Datasets.of(world.confidential, fit.synthetic(L, random_seed=seed, precision=study.release.precision), study.variables)
     worlds = world, world.under(replace(study.weighting_scenario(), singletons="protect"))
     began = time.process_time()
-    attributed(UNWEIGHTED, study, fit, worlds, drawn, work.streams, 0)
+    attributed(UNWEIGHTED, study, fit, worlds, drawn, work.streams, refits=0)
     attributing = share * (time.process_time() - began)
     began = time.process_time()
     list(told_of_hidden(UNWEIGHTED, study, fit, drawn, work.streams))
@@ -273,7 +276,7 @@ def _disclosing(work: Work, some: _Some, fit: Fit, share: float, before: Mapping
     each = max(attributing - _STAND_IN * of_copy, 0.0) + telling
     weightings = [weighting_of(scheme, study, worlds[1]) for scheme in schemes]
     if fit.prepared.scores:  # folds in the place of copies
-        folds = sum(work.refits > 0 and can_refit(weighting) for weighting in weightings)
+        folds = sum(can_refit(weighting) for weighting in weightings)
         anew = (before["compiling"] + before["fitting"]) / len(schemes)
         found = len(schemes) * each + (len(schemes) - folds) * copies * of_copy
         return {"disclosure": found, "fits without a fold": folds * K * (anew + before["drawing"] / labels)}

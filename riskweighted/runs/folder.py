@@ -25,7 +25,7 @@ from riskweighted.data.sidecar import sidecar_text
 from riskweighted.design.precision import LEVELS, in_words
 from riskweighted.evaluation.summary import CONVERGED, FIT_COLUMNS, FITS, summary_columns
 from riskweighted.evaluation.tables import COLUMNS, CONFIDENTIAL, Statistic
-from riskweighted.runs.randomness import FILE, streams_bytes
+from riskweighted.runs.randomness import FILE, question, streams_bytes
 
 if TYPE_CHECKING:  # at run time it would load PyMC
     import xarray as xr
@@ -136,6 +136,7 @@ def write_results(
     read = {
         "records": len(work.confidential),
         "sha256": file_hash(path) if path is not None and path.is_file() else None,
+        "question": question(study, work.prepared().fingerprint),
     }
     write_manifest(study, work.streams, result, precisions(study, fits[study.weights.schemes[0]]), read, tuned=tuned)
 

@@ -9,12 +9,15 @@ from threadpoolctl import threadpool_limits
 
 from riskweighted.derivation.find import MOST_COLUMNS, FoundStructure, find_structure
 from riskweighted.design.design import build_design
+from riskweighted.runs.bounds import told_of_bounds
 from riskweighted.runs.checked import check_study
 from riskweighted.runs.estimate import Estimate, estimate_run
+from riskweighted.runs.leaving import ids_first
 from riskweighted.runs.remarks import remarks
 from riskweighted.runs.study import Study
 from riskweighted.sequence.blocks import Block, PreparedSequence
 from riskweighted.sequence.rule_kinds import Implied, Sum
+from riskweighted.suggest.kinds import kinds_of
 from riskweighted.weights.margins import world_shift
 from riskweighted.weights.names import is_centred
 
@@ -33,6 +36,7 @@ class Plan:
     ``estimate``: the time, memory and disk that it takes, None where it was not asked for.
     ``rare``: how many levels or counted values of a variable are held by fewer than 3 records, and are drawn as they are all the same.
     ``unstated``: rules that no record breaks and that a chain is not told of, by kind and columns.
+    ``unaltered``, ``staying``: the columns that leave as they are, and those that do not leave.
     ``remarks``: what the file says of itself and the study does not (codes, identifiers, survey weights, recodes).
     """
 
@@ -50,6 +54,8 @@ class Plan:
     rare: dict[str, int] = field(default_factory=dict)
     survey: dict[str, tuple[float, float]] = field(default_factory=dict)
     unstated: tuple[str, ...] = ()
+    unaltered: tuple[str, ...] = ()
+    staying: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
 
 
@@ -74,6 +80,8 @@ def _planned(study: Study, confidential: pd.DataFrame, began: float, estimated: 
         shift = {scheme: table.assign(parameters=table["variable"].map(parameters)) for scheme, table in shift.items()}
     estimate = estimate_run(work) if estimated else None
     found = _found(work.study, prepared) if prepared.chosen and study.guarantee is None else None
+    staying = list(map(str, work.confidential.columns.drop(study.released(work.confidential))))
+    kinds = kinds_of(work.confidential, study.data.described, study.data.kinds) if study.guarantee is None else ()
     return Plan(
         records=len(work.confidential),
         patterns=len(world.patterns.sizes),
@@ -89,14 +97,16 @@ def _planned(study: Study, confidential: pd.DataFrame, began: float, estimated: 
         survey=_ranges(prepared, weights),
         rare=_rare(prepared) if prepared.chosen else {},
         unstated=() if found is None else _unstated(found, prepared),
-        remarks=tuple(remarks(work.study, work.confidential, found)),
+        unaltered=tuple(study.unaltered(work.confidential)),
+        staying=tuple(ids_first(staying, kinds)),
+        remarks=(*remarks(work.study, work.confidential, found, kinds), *told_of_bounds(study, work.study)),
     )
 
 
 def _predictors(block: Block) -> int:
     """How many numeric columns predict."""
-    if block.keep is not None:
-        return int(block.keep.sum())
+    if block.scale is not None:
+        return int((block.scale > 0).sum())
     formula = getattr(block.model.synthesizer, "formula", None)
     return 0 if formula is None else len(build_design(formula, block.model.confidential).centre)
 

@@ -1,7 +1,9 @@
 """Where a run's random numbers come from: a seed and fresh secret entropy, kept with what never leaves (METHODS section 13)."""
 
+import hashlib
 import json
 import secrets
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +15,17 @@ from riskweighted.common.settings import to_table
 if TYPE_CHECKING:  # at run time it would load models
     from riskweighted.runs.study import Study
 
-__all__ = ["FILE", "keep_entropy", "load_streams", "read_entropy", "refuse_other_settings", "run_streams", "streams_bytes"]
+__all__ = [
+    "FILE",
+    "counting_earlier",
+    "keep_entropy",
+    "load_streams",
+    "question",
+    "read_entropy",
+    "refuse_other_settings",
+    "run_streams",
+    "streams_bytes",
+]
 
 FILE = "confidential/randomness.json"
 _KEPT = "entropy"
@@ -58,7 +70,44 @@ def _settings(study: "Study") -> dict[str, Any]:
     table["data"] = {"embedded": study.data.embedded}
     table["sampling"].pop("cores", None)
     table.pop("evaluation", None)
+    table.get("release", {}).get("disclosure", {}).pop("earlier", None)
     return table
+
+
+def question(study: "Study", data: str) -> str:
+    """A digest of what runs have in common that ask the same of the same data: how much their datasets give away, by draws of their own.
+
+    It holds scenario, model and what leaves; not seeds, how long chains are, nor weights, since those are asked scheme by scheme.
+    """
+    table = _settings(study)
+    leaves = {name: table.get("release", {}).get(name) for name in ("L", "columns", "precision", "shuffle", "unit")}
+    asked = [table.get("scenario"), table.get("synthesizer"), table.get("guarantee"), leaves, table["data"], data]
+    return hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def counting_earlier(study: "Study", data: str, streams: Streams, out: Path) -> "Study":
+    """The study, whose limits of disclosure count the runs that asked the same before (`question`): those in folders beside the place of
+    its result, one that it replaces among them, and those that it states itself. One of the same random numbers is repeated, not added to.
+    """
+    asked, runs, most = question(study, data), set[str](), study.release.disclosure.earlier
+    for path in sorted(out.absolute().parent.glob("*/manifest.json")):
+        try:
+            manifest = json.loads(path.read_text(encoding="utf-8"))
+            schemes = manifest["settings"]["weights"]["schemes"]
+            same = manifest["input"]["question"] == asked and not {*study.weights.schemes}.isdisjoint(schemes)
+            before = manifest["settings"]["release"].get("disclosure", {}).get("earlier", 0)
+            noise, repeated = manifest["files"][FILE], same and load_streams(path.parent) == streams
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):  # of something else
+            continue
+        if repeated:
+            return _with_earlier(study, before)
+        if same:
+            runs, most = runs | {noise}, max(most, before + 1)
+    return _with_earlier(study, max(len(runs), most))
+
+
+def _with_earlier(study: "Study", earlier: int) -> "Study":
+    return replace(study, release=replace(study.release, disclosure=replace(study.release.disclosure, earlier=earlier)))
 
 
 def keep_entropy(streams: Streams, partial: Path) -> None:

@@ -8,28 +8,37 @@ import pandas as pd
 from riskweighted.common.errors import listing
 from riskweighted.data.foreign import takes_name
 from riskweighted.derivation.find import MOST_COLUMNS, FoundStructure, find_structure
-from riskweighted.runs.columns import AMOUNT, IDENTIFIER, Column, look_at
+from riskweighted.runs.leaving import of_release
 from riskweighted.runs.study import Study
-from riskweighted.runs.surveyed import surveyed
+from riskweighted.suggest.columns import Column, look_at
+from riskweighted.suggest.kind import NUMBER, RECORD_ID, UNIT_ID, ColumnKind
+from riskweighted.suggest.kinds import kinds_of
+from riskweighted.suggest.survey import surveyed
 
 __all__ = ["known_codes", "likely_codes", "remarks", "with_unstated"]
 
 _MOST = 5  # columns of which recodes are told
 
 
-def remarks(study: Study, data: pd.DataFrame, found: FoundStructure | None = None) -> list[str]:
+def remarks(study: Study, data: pd.DataFrame, found: FoundStructure | None = None, kinds: Sequence[ColumnKind] | None = None) -> list[str]:
     """A sentence each, for who wrote the study; counts and shares, no value of the data. Under a guarantee nothing is looked for.
 
-    `found`: what holds together in the file, where somebody has looked already.
+    `found`, `kinds`: what holds together in the file, and what its columns are, where somebody has looked already.
     """
     if study.guarantee is not None:
         return []
     used = study.synthesizer.columns_among(data.columns)
     looked_at = dict.fromkeys([*study.variables, *study.unaltered(data), *used])
-    columns = {column.name: column for column in look_at(data[list(looked_at)], study.data.described)}
-    codes = likely_codes((columns[name] for name in study.variables), known_codes(study))
-    told = [f"{each}: name them in [scenario] codes, as `init` does" for each in codes]
-    told += [*_undescribed(study, data), *_identifiers(study, columns), *_weights(study, data), *_recodes(study, data, used, found)]
+    kinds = kinds_of(data, study.data.described, study.data.kinds) if kinds is None else kinds
+    codes = likely_codes(look_at(data, study.data.described, kinds, study.variables), known_codes(study))
+    told = [
+        *of_release(study, data, kinds),
+        *(f"{each}: name them in [scenario] codes, as `init` does" for each in codes),
+        *_undescribed(study, data),
+        *_identifiers(study, kinds, looked_at),
+        *_weights(study, data, kinds),
+        *_recodes(study, data, used, found),
+    ]
     return [*told, *_unnameable([*study.unaltered(data), *study.variables])]
 
 
@@ -49,19 +58,19 @@ def _undescribed(study: Study, data: pd.DataFrame) -> Iterator[str]:
         yield f"[data] variables describes {listing(unknown)}, and the data has no such column"
 
 
-def likely_codes(columns: Iterable[Column], stated: Mapping[str, Collection[float]], uses: Collection[str] = (AMOUNT,)) -> Iterator[str]:
-    """Of numbers, the likely codes none of which is stated: how many, and how many records have them; `uses`: which columns are amounts."""
+def likely_codes(columns: Iterable[Column], stated: Mapping[str, Collection[float]], uses: Collection[str] = (NUMBER,)) -> Iterator[str]:
+    """Of numbers, the likely codes none of which is stated: how many, and how many records have them; `uses`: of which kinds."""
     for column in with_unstated(columns, stated, uses):
         number = f"{len(column.codes)} likely code{'s' if len(column.codes) > 1 else ''}"
         yield f"{column.name} has {number} ({100 * column.of_codes:.0f} % of the records), counted among its amounts"
 
 
 def with_unstated(
-    columns: Iterable[Column], stated: Mapping[str, Collection[float]], uses: Collection[str] = (AMOUNT,)
+    columns: Iterable[Column], stated: Mapping[str, Collection[float]], uses: Collection[str] = (NUMBER,)
 ) -> Iterator[Column]:
     """Of numbers, those with likely codes none of which is stated."""
     for column in columns:
-        if column.use in uses and column.codes and not np.isin(column.codes, list(stated.get(column.name, ()))).any():
+        if column.kind in uses and column.codes and not np.isin(column.codes, list(stated.get(column.name, ()))).any():
             yield column
 
 
@@ -70,19 +79,22 @@ def known_codes(study: Study) -> dict[str, list[float]]:
     return {name: [*study.scenario.codes_of(name), *study.synthesizer.codes.get(name, ())] for name in study.variables}
 
 
-def _identifiers(study: Study, columns: Mapping[str, Column]) -> Iterator[str]:
-    """Columns that leave, or predict, and tell one record from every other."""
-    keys = [name for name, column in columns.items() if column.use == IDENTIFIER and name not in study.variables]
+def _identifiers(study: Study, kinds: Sequence[ColumnKind], used: Collection[str]) -> Iterator[str]:
+    """Columns that leave, or predict, and tell one record from every other, or one unit."""
+    keys = [of.name for of in kinds if of.kind == RECORD_ID and of.name in used and of.name not in study.variables]
     if keys:
         yield (
-            f"{listing(keys)}: nearly every record has a value of its own, so that it names persons, and `release` refuses it: leave it "
-            "out of [release] columns and of what predicts"
+            f"{listing(keys)}: nearly every record has a value of its own, so that it names single ones, and `release` refuses it: leave "
+            "it out of [release] columns and of what predicts"
         )
+    units = [of.name for of in kinds if of.kind == UNIT_ID and of.name in study.synthesizer.columns]
+    if units:
+        yield f"{listing(units)}: groups records, as an id of households or firms does, and predicts: [data.kinds] says so if it is none"
 
 
-def _weights(study: Study, data: pd.DataFrame) -> Iterator[str]:
+def _weights(study: Study, data: pd.DataFrame, kinds: Sequence[ColumnKind]) -> Iterator[str]:
     """Columns that are called like those of a survey's design, of which the study says nothing."""
-    found, asked = surveyed(data.drop(columns=list(study.variables))), study.evaluation
+    found, asked = surveyed(data, [of for of in kinds if of.name not in study.variables]), study.evaluation
     if found.weight is not None and study.weights.survey is None and asked.survey is None:
         yield f"{found.weight!r}: called like survey weights, and not used as such: [weights] survey, [evaluation] survey"
     if asked.survey is not None and asked.replicates is None:

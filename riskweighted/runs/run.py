@@ -15,29 +15,27 @@ from riskweighted.common.checks import check_given
 from riskweighted.common.folders import WorkingFolder, opened
 from riskweighted.common.native import Frame, as_pandas
 from riskweighted.common.progress import Reporter, default_reporter
-from riskweighted.evaluation.computing import released_rows
 from riskweighted.evaluation.evaluate import Evaluation
-from riskweighted.evaluation.fit_check import check_fit, fit_verdict
+from riskweighted.evaluation.fit_check import fit_verdict
 from riskweighted.evaluation.judgement import FITS, JUDGED
-from riskweighted.evaluation.summary import CONVERGED_WORDS, FIT_COLUMNS
 from riskweighted.evaluation.verdicts import Verdict, find_verdicts, verdict_table
-from riskweighted.runs.beyond import disclosure_tables
 from riskweighted.runs.card import run_card
 from riskweighted.runs.checked import check_study
 from riskweighted.runs.choice import Choice, resolve_study, study_text
 from riskweighted.runs.folder import check_replaceable, write_results
 from riskweighted.runs.guaranteed import guarantee_table
-from riskweighted.runs.randomness import run_streams
+from riskweighted.runs.measured import measured
+from riskweighted.runs.randomness import counting_earlier, run_streams
 from riskweighted.runs.reasons import risk_reasons
 from riskweighted.runs.study import Study
 from riskweighted.runs.tuned import TunedScheme, meet_target
 from riskweighted.runs.work import Work
-from riskweighted.sampling.convergence import deciding, verdict_of
+from riskweighted.sampling.convergence import deciding
 from riskweighted.sequence.fit import Fit
 from riskweighted.weights.names import UNWEIGHTED
 from riskweighted.weights.schemes import in_order
 
-__all__ = ["Run", "measured", "run_study", "summary_table"]
+__all__ = ["Run", "run_study"]
 
 
 @dataclass(frozen=True)
@@ -129,7 +127,8 @@ def run_study(
         study, choice = resolve_study(study, data, working.folder, reporter)
         work = check_study(study, data, working.folder).work
         streams = run_streams(work.study, work.prepared().fingerprint, working.folder, entropy)
-        stages = replace(work.stages, streams=streams, compared=UNWEIGHTED in study.weights.schemes)
+        study = counting_earlier(work.study, work.prepared().fingerprint, streams, Path(out))
+        stages = replace(work.stages, study=study, streams=streams, compared=UNWEIGHTED in study.weights.schemes)
         return _run_in(working, replace(work, stages=stages, reporter=reporter), choice)
 
 
@@ -144,7 +143,7 @@ def _run_in(working: WorkingFolder, work: Work, choice: Choice | None) -> Run:
     tables |= {"reasons": reasons} if len(reasons) else {}
     statements = {label: fitted.statement for label, fitted in fits.items() if fitted.statement is not None}
     tables |= ({"guarantee": guarantee_table(statements)} if statements else {}) | ({} if choice is None else {"choice": choice.table})
-    tables |= {} if tuned is None else dict(tuned.tables)
+    tables |= {} if tuned is None else tuned.judged(verdicts)
     records, study_file = {"identification_risk": result.records, "expected_risk": result.expected}, None
     made = {"the model (tables/choice.csv)": choice, "a scheme (tables/tuning.csv)": tuned}
     chosen = [what for what, how in made.items() if how is not None]
@@ -158,75 +157,9 @@ def _run_in(working: WorkingFolder, work: Work, choice: Choice | None) -> Run:
     return Run(working.out, result, *judged, choice, tuned, verdicts, reasons, **held)
 
 
-def measured(work: Work) -> tuple[Evaluation, dict[str, pd.DataFrame]]:
-    """The evaluation of the datasets of all labels, and the tables that a run is judged by, from its fits."""
-    fits = {label: work.fit(label) for label in work.labels}
-    _draw(work)
-    result = work.evaluated(work.labels)
-    fit_check = _check_fits(work, fits)
-    fitted = {label: fit for label, fit in fits.items() if len(fit.diagnostics)}
-    means = {label: float(fit.alpha.to_numpy().mean()) for label, fit in fitted.items()}
-    summary = summary_table(result, {label: fit.diagnostics for label, fit in fitted.items()}, means, fit_check)
-    tables = {"summary": summary.rename_axis("label").reset_index(), **_tables(work, fits, result), "fit_check": fit_check}
-    return result, tables | disclosure_tables({label: work.disclosed(label) for label in work.labels})
-
-
 def _fit(work: Work) -> dict[str, Fit]:
     """The fits of all labels; one that weights are made of comes before these."""
     schemes = in_order(work.study.weights.schemes)
     for number, scheme in enumerate(schemes, 1):
         work.fit(scheme, f" ({number} of {len(schemes)})")
     return {label: work.fit(label) for label in work.labels}
-
-
-def _draw(work: Work) -> None:
-    """L datasets of every label, which the store keeps."""
-    with work.reporter.step(f"drawing {work.study.release.L} synthetic datasets per scheme") as advance:
-        for done, label in enumerate(work.labels, 1):
-            work.drawn(label)
-            advance(done, len(work.labels))
-
-
-def _tables(work: Work, fits: Mapping[str, Fit], result: Evaluation) -> dict[str, pd.DataFrame]:
-    """Risk, utility and convergence of every label."""
-    synthetic = {label: work.drawn(label) for label, fitted in fits.items() if not fitted.keeps_true_values}
-    released = released_rows(work.world(), synthetic, work.study.unaltered(work.confidential))
-    return {
-        "risk": pd.concat([result.risk, released], ignore_index=True),
-        "utility": result.utility,
-        "convergence": pd.concat({label: fitted.diagnostics for label, fitted in fits.items()}, names=["label"]).reset_index(),
-    }
-
-
-def _check_fits(work: Work, fits: Mapping[str, Fit]) -> pd.DataFrame:
-    """How every scheme's fit compares with the data, by its known patterns and with the numeric columns that are used or released."""
-    data, study, tables = work.confidential, work.study, {}
-    names = [*study.unaltered(data), *study.synthesizer.columns, *study.variables]
-    others = [str(name) for name in data.columns if name in names and pd.api.types.is_numeric_dtype(data[name].dtype)]
-    models = {label: fitted for label, fitted in fits.items() if not fitted.keeps_true_values}
-    with work.reporter.step("comparing the fits with the data") as advance:
-        for done, (label, fitted) in enumerate(models.items(), 1):
-            seed, scenario = work.streams.seed_for("check", label), work.world().scenario
-            tables[label] = check_fit(fitted, scenario=scenario, others=others, precision=study.release.precision, random_seed=seed)
-            advance(done, len(models))
-    return pd.concat(tables, names=["label"]).reset_index("label").reset_index(drop=True)
-
-
-def summary_table(
-    result: Evaluation, diagnostics: Mapping[str, pd.DataFrame], means: Mapping[str, float], fit_check: pd.DataFrame
-) -> pd.DataFrame:
-    """The main table, led by the model's verdict, how much likelihood each scheme keeps (`means`) and whether its chains agree."""
-    table = result.summary()
-    verdicts = {label: fit_verdict(rows) for label, rows in fit_check.groupby("label", sort=False)}
-    judged = {label: "yes" if verdict == FITS else "NO" for label, verdict in verdicts.items() if verdict in JUDGED}
-    worst = {label: deciding(each)["r_hat"].max() for label, each in diagnostics.items()}
-    passed = {label: CONVERGED_WORDS[verdict_of(each)[0]] for label, each in diagnostics.items()}
-    columns = (
-        pd.Series(judged, dtype=object),
-        pd.Series(means, dtype=float),
-        pd.Series(worst, dtype=float),
-        pd.Series(passed, dtype=object),
-    )
-    for position, (column, values) in enumerate(zip(FIT_COLUMNS, columns, strict=True)):
-        table.insert(position, column.name, values)
-    return table

@@ -32,6 +32,8 @@ from riskweighted.design.formulas import split_formula
 from riskweighted.design.precision import Precision, precision_of
 from riskweighted.disclosure.policy import DisclosureSettings
 from riskweighted.measures.settings import EvaluationSettings
+from riskweighted.sequence.conditions import Condition
+from riskweighted.suggest.kind import FEW, KINDS, LEVELS, TIME
 from riskweighted.weights.names import UNWEIGHTED, parse_scheme
 
 if TYPE_CHECKING:
@@ -63,6 +65,11 @@ class DataSettings:
     of such a study goes part by part (docs/parts.md). ``id``: the column that identifies its records, by whose order they are drawn;
     without it their place in the files, in the order of the names. ``fitted``: to how many records the model is fitted, a part of every
     known pattern at random; without it to all.
+
+    ``where``: a condition over the columns, such as ``"age >= 16"``; records that do not meet it are no part of the study and never leave.
+
+    ``kinds``: what columns are, by name one of the nine kinds of `riskweighted.suggest.kind`, where `init` or the numbers themselves would
+    say otherwise. Whole numbers that are "levels", or a "time" of twenty values at most, are read as categories.
     """
 
     path: Path | None = field(default=None, metadata=_WHERE)
@@ -76,6 +83,8 @@ class DataSettings:
     row_groups: bool = field(default=False, metadata=_WHERE)
     id: str | None = field(default=None, metadata=_WHERE)
     fitted: int | None = field(default=None, metadata=_WHERE)
+    where: str | None = field(default=None, metadata=_WHERE)
+    kinds: Mapping[str, str] = field(default_factory=dict, hash=False, metadata=_WHERE)
 
     def __post_init__(self) -> None:
         if (self.path is None) == (self.embedded is None):
@@ -96,9 +105,20 @@ class DataSettings:
             raise InputError("data: row_groups = true is of a parquet file, and the data is none")
         if self.fitted is not None:
             check_count(self.fitted, "fitted")
+        object.__setattr__(self, "kinds", dict(as_table(self.kinds, "data.kinds")))
+        for name, kind in self.kinds.items():
+            check_choice(kind, KINDS, f"data.kinds.{name}")
+        if self.kinds and self.in_parts:
+            raise InputError("data: kinds are of data that are read whole; state the types of data in parts in the file itself")
         given = [name for name in ("id", "fitted") if getattr(self, name) is not None]
         if given and not self.in_parts:
             raise InputError(f"data: {given[0]} is of data in parts; valid are path = 'parts/*.parquet', or row_groups = true")
+        if self.where is not None:
+            Condition.parse(self.where, "data.where")
+            if self.in_parts:
+                raise InputError(
+                    "data: where is of data that are read whole, and these are in parts: write the parts without other records"
+                )
 
     @property
     def in_parts(self) -> bool:
@@ -134,12 +154,13 @@ class DataSettings:
 
     def to_table(self) -> dict[str, Any]:
         """As it stands in a file: without the settings of files that are not plain, where they are not stated."""
-        texts = ("path", "embedded", "delimiter", "decimal", "thousands", "encoding", "variables")
+        texts = ("path", "embedded", "delimiter", "decimal", "thousands", "encoding", "variables", "where")
         given = {name: None if (value := getattr(self, name)) is None else str(value) for name in texts}
         stated = {name: value for name, value in given.items() if value is not None or name in ("path", "embedded")}
         of_parts = {"row_groups": self.row_groups or None, "id": self.id, "fitted": self.fitted}
         in_parts = {name: value for name, value in of_parts.items() if value is not None}
-        return {**stated, **({"missing": list(self.missing)} if self.missing else {}), **in_parts}
+        kinds = {"kinds": dict(self.kinds)} if self.kinds else {}
+        return {**stated, **kinds, **({"missing": list(self.missing)} if self.missing else {}), **in_parts}
 
     def within(self, folder: Path | None) -> "DataSettings":
         """Relative paths from `folder` on."""
@@ -152,8 +173,13 @@ class DataSettings:
     def read(self, path: str | Path | None = None, described: "Variables | None" = None) -> pd.DataFrame:
         """The data, or that of another file read alike; `described`: what is said of its columns, where that was read already.
 
-        Of data in parts all of them, one after the other, which must fit in memory.
+        Of data in parts all of them, one after the other, which must fit in memory; else the records that ``where`` takes.
         """
+        table = self._read(path, described)
+        return self.of_kinds(table if self.where is None else taken(table, Condition.parse(self.where, "data.where")))
+
+    def _read(self, path: str | Path | None, described: "Variables | None") -> pd.DataFrame:
+        """All records of a file."""
         if path is None and self.in_parts:
             parts = self.parts
             return pd.concat([parts.read(piece, list(parts.types)) for piece in parts.pieces])
@@ -164,6 +190,25 @@ class DataSettings:
         from riskweighted.data.embedded import load_embedded
 
         return load_embedded(str(self.embedded))
+
+    def of_kinds(self, table: pd.DataFrame) -> pd.DataFrame:
+        """A table whose whole numbers are categories where the kinds say that they are levels, or times of few values."""
+        from riskweighted.data.typed import as_categories
+
+        stated = {name: kind for name, kind in self.kinds.items() if name in table and kind in (LEVELS, TIME)}
+        return as_categories(table, [name for name, kind in stated.items() if kind == LEVELS or table[name].nunique() <= FEW])
+
+
+def taken(data: pd.DataFrame, where: Condition) -> pd.DataFrame:
+    """The records that meet a condition, with its misspelt texts refused."""
+    misspelt = where.unknown_texts(data)
+    if misspelt:
+        raise InputError(f"data.where: no record has {misspelt[0][1]!r} in column {misspelt[0][0]!r}")
+    met = where.holds(data)
+    if not met.any():
+        raise InputError(f"data.where: none of the {len(data):,} records meets {where.text!r}")
+    chosen = data[met]
+    return chosen.reset_index(drop=True) if isinstance(data.index, pd.RangeIndex) else chosen
 
 
 @dataclass(frozen=True)
@@ -311,12 +356,13 @@ class ReleaseSettings:
     significant digits; of several variables a table gives one for each. ``unique_share``: above this share of records that are alone on
     the unaltered released columns, `release` asks for an explicit acceptance.
 
-    ``shuffle``: values leave shuffled within the patterns of all unaltered released columns, anew for every dataset (METHODS section 13);
+    ``shuffle``: values leave shuffled within the patterns of all unaltered released columns, anew for every dataset (METHODS section 13.4);
     ``shuffle = false`` needs the reason ``unshuffled``, which stands on the sign-off sheet. Whole rows leave in a random order always.
     ``unit``: a column such as a household's number, whose rows move together, and stay together where it is released; without it the
-    ``cluster`` of the evaluation or of the weights. ``hidden``: predictors that are not released and may be told by the datasets all the
-    same, each with the reason why, which stands on the sign-off sheet. ``derived``: columns that may leave, or be read by the model,
-    although they give a synthesized variable away (`riskweighted.derived`), or the order of the file, with reasons in the same way.
+    ``cluster`` of the evaluation or of the weights. ``hidden``: predictors, and columns of rules, that are not released and may be
+    told by the datasets all the same, each with the reason why, which stands on the sign-off sheet. ``derived``: columns that may leave, or
+    be read by the model, although they give a synthesized variable away (`riskweighted.derived`), or the order of the file, with reasons in
+    the same way.
     ``disclosure``: what a release may give away beyond inference (`DisclosureSettings`).
     """
 
@@ -330,7 +376,7 @@ class ReleaseSettings:
     shuffle: bool = field(default=True, metadata=_JUDGED)
     unshuffled: str | None = field(default=None, metadata=_WRITTEN)
     unit: str | None = field(default=None, metadata=_JUDGED)
-    hidden: Mapping[str, str] = field(default_factory=dict, metadata=_WRITTEN)
+    hidden: Mapping[str, str] = field(default_factory=dict, metadata=read_by("checked", why="a declared column is not refused"))
     derived: Mapping[str, str] = field(default_factory=dict, metadata=read_by("checked", why="a declared column is not refused"))
     disclosure: DisclosureSettings = field(default_factory=DisclosureSettings, metadata=_JUDGED)
 

@@ -18,7 +18,7 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
 from riskweighted.common.settings import APART, as_table, fields_to_table, from_table, read_by, read_fields, read_toml, to_table
 from riskweighted.contract.synthesizer import Synthesizer, baseline_names
-from riskweighted.design.formulas import response_name
+from riskweighted.design.formulas import response_name, split_formula
 from riskweighted.evaluation.thresholds import Thresholds
 from riskweighted.guarantee.clip import refusal
 from riskweighted.guarantee.statement import Guarantee, Reference, Statement
@@ -153,6 +153,14 @@ class Study:
         return tuple(self.scenario.synthetic)
 
     @property
+    def tables(self) -> dict[str, Mapping[str, Any]]:
+        """The settings of the model of each variable; of a single model all."""
+        settings = self.synthesizer.settings
+        if self.synthesizer.formula is not None:
+            return {self.target: settings}
+        return {name: settings.get("variables", {}).get(name, {}) for name in self.variables}
+
+    @property
     def linking_column(self) -> str | None:
         """The column that tells which records belong together, such as a household's number, where one is declared."""
         return self.release.unit or self.evaluation.cluster or self.weights.cluster
@@ -242,7 +250,19 @@ def make_study(settings: Mapping[str, Any], folder: Path | None = None) -> Study
     except InputError:
         _refuse_absent(settings, folder)
         raise
+    _check_names(study)
     return study
+
+
+def _check_names(study: Study) -> None:
+    """Refuse schemes, a target and regressions that no data could suit, before any are read."""
+    from riskweighted.utility.regressions import split_regression
+    from riskweighted.weights.schemes import in_order
+
+    in_order(study.weights.schemes)
+    _ = study.weights.tuning
+    for formula in [*study.evaluation.regressions, *filter(None, [study.evaluation.regression])]:
+        split_formula(split_regression(formula).plain)
 
 
 def _refuse_absent(settings: Mapping[str, Any], folder: Path | None) -> None:

@@ -11,16 +11,21 @@ import pandas as pd
 
 from riskweighted.common.atomic import keep, recall
 from riskweighted.common.errors import InputError, listing
-from riskweighted.common.progress import Reporter
+from riskweighted.common.progress import Reporter, default_reporter
 from riskweighted.common.seeds import Streams
 from riskweighted.disclosure.anew import Weighting
+from riskweighted.evaluation.verdicts import Verdict, find_verdicts
+from riskweighted.runs.bounds import bounded
 from riskweighted.runs.derivation import check_derived
+from riskweighted.runs.measured import measured
 from riskweighted.runs.stages import Stages
 from riskweighted.runs.study import Study
 from riskweighted.runs.work import Work
 from riskweighted.tuning.constraints import Leaving
 from riskweighted.tuning.settings import TuningSettings
+from riskweighted.tuning.tables import with_words
 from riskweighted.tuning.tune import Tuning, tune_model
+from riskweighted.utility.regressions import Analysis
 from riskweighted.weights.names import UNWEIGHTED
 
 __all__ = ["TunedScheme", "asking_study", "meet_target", "tune_study", "tuned_study"]
@@ -45,6 +50,10 @@ class TunedScheme:
     why: str
     tables: Mapping[str, pd.DataFrame] = field(repr=False)
 
+    def judged(self, verdicts: Sequence[Verdict]) -> dict[str, pd.DataFrame]:
+        """The tables, with the word that the run gives what was sampled."""
+        return {**self.tables, "frontier": with_words(self.tables["frontier"], verdicts)}
+
     @property
     def asked(self) -> dict[str, Any]:
         """The settings of weights that asked for it."""
@@ -60,25 +69,12 @@ def meet_target(work: Work, folder: Path) -> tuple[Work, TunedScheme | None]:
     settings = study.weights.tuning
     if settings is None:
         return work, None
-    unweighted = work.fit(UNWEIGHTED)
     name = f"tuning {Stages(study, model.fingerprint, streams=work.streams).key('tuned')}"
     kept = recall(folder / "tuning", name)
     if kept is not None:
         tuned = _from_json(kept)
     else:
-        tuning = tune_model(
-            model,
-            work.world(),
-            work.weigh_anew,
-            settings,
-            study.sampling,
-            work.streams,
-            analysis=work.analysis(),
-            unweighted=unweighted,
-            reporter=work.reporter,
-            sample=lambda scheme, _: work.fit(scheme),
-            leaving=_leaving(work),
-        )
+        tuning = _tuned(work, settings, work.analysis())
         tables = {"tuning": tuning.families, "frontier": tuning.frontier}
         asked = (settings.target, settings.at_most, study.weights.family, settings.keep, study.weights.schemes)
         tuned = TunedScheme(*asked, tuning.scheme, tuning.why, tables)
@@ -109,18 +105,36 @@ def tune_study(
 ) -> Tuning:
     """Tune the weights of a study (METHODS section 11), whatever its list of schemes; by its own seed alone, or `seed`.
 
-    No number of the search enters released data. The regression of the loss "overlap" is that of the study's evaluation.
+    The chosen scheme is judged as a run judges it. No number of the search enters released data. The regression of the loss "overlap" is
+    that of the study's evaluation.
     """
     if study.guarantee is not None:
         raise InputError("a guarantee holds for no setting that is tuned on the data: leave out [guarantee], or name a public setting")
-    confidential = study.read_data()
-    work = Work.of(study, confidential)
-    world = work.world()
+    study = replace(study, sampling=replace(study.sampling, cores=cores))
+    confidential, reporter = study.read_data(), reporter or default_reporter()
+    study = bounded(study, confidential)
+    stages = Stages(study, repr(study.data), compared=True, streams=Streams(study.seed if seed is None else seed))
+    work = Work(stages, confidential, reporter=reporter)
     check_derived(study, confidential)
-    sampling, streams = replace(study.sampling, cores=cores), Streams(study.seed if seed is None else seed)
-    analysis = work.analysis() if settings.loss == "overlap" else None
+    tuning = _tuned(work, settings, work.analysis() if settings.loss == "overlap" else None)
+    _, tables = measured(work.at(tuned_study(study, tuning)), [tuning.scheme])
+    verdicts = find_verdicts(study.thresholds, tables, study.release.hidden)
+    return replace(tuning, verdicts=verdicts, frontier=with_words(tuning.frontier, verdicts))
+
+
+def _tuned(work: Work, settings: TuningSettings, analysis: Analysis | None) -> Tuning:
+    """The search, with fits that are sampled and kept as those of a run."""
     return tune_model(
-        work.prepared(), world, work.weigh_anew, settings, sampling, streams, analysis=analysis, reporter=reporter, leaving=_leaving(work)
+        work.prepared(),
+        work.world(),
+        work.weigh_anew,
+        settings,
+        work.study.sampling,
+        work.streams,
+        analysis=analysis,
+        reporter=work.reporter,
+        sample=lambda scheme, _: work.fit(scheme),
+        leaving=_leaving(work),
     )
 
 

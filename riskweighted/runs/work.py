@@ -23,11 +23,13 @@ from riskweighted.common.seeds import Streams
 from riskweighted.contract.centring import CentredWeights
 from riskweighted.evaluation.evaluate import Evaluation, evaluate_world
 from riskweighted.evaluation.expected import find_mechanism
+from riskweighted.evaluation.fit_check import COLUMNS as CHECKED, check_fit
 from riskweighted.evaluation.tables import CONFIDENTIAL, as_table
 from riskweighted.intruder.world import World, make_world
 from riskweighted.measures.context import Mechanism
 from riskweighted.risk.matching import mean_risk_and_matches
 from riskweighted.runs.beyond import Disclosed, attributed
+from riskweighted.runs.bounds import bounded
 from riskweighted.runs.memo import Store
 from riskweighted.runs.stages import STAGES, Stages, fit_key
 from riskweighted.runs.study import Study
@@ -57,7 +59,6 @@ class Work:
     """The stages of a study of one data set (`riskweighted.runs.stages`), computed. Confidential.
 
     A label is a scheme, a baseline or the confidential data. ``cores``: chains sampled at once, where the study does not say it.
-    ``refits``: how many records at most are left out by a fit of their own, where importance weights fail: none in a sweep.
     ``compiled``: seconds that compiling the models took, once it is done.
     """
 
@@ -66,13 +67,12 @@ class Work:
     store: Store = field(default_factory=Store, repr=False)
     reporter: Reporter = field(default_factory=Quiet, repr=False)
     cores: int | None = None
-    refits: int = 3
     compiled: list[float] = field(default_factory=list, repr=False)
 
     @classmethod
     def of(cls, study: Study, confidential: pd.DataFrame, folder: Path | None = None) -> "Work":
-        """That of one study in this process; `folder`: the working folder of its run."""
-        return cls(Stages(study, repr(study.data)), confidential, Store(folder=folder))
+        """That of one study in this process, with bounds where it gives none; `folder`: the working folder of its run."""
+        return cls(Stages(bounded(study, confidential), repr(study.data)), confidential, Store(folder=folder))
 
     @property
     def study(self) -> Study:
@@ -240,6 +240,21 @@ class Work:
         make = partial(find_mechanism, label, self.fit(label), self.world(), settings, self._evaluation_seed, precision)
         return self.store.once(("expected", self.stages.key("expected", label)), make)
 
+    def fit_check(self, label: str) -> pd.DataFrame:
+        """How a fit compares with the data, by its known patterns and with the numeric columns that are used or released.
+
+        No row of a baseline that keeps true values.
+        """
+        fit, study, data = self.fit(label), self.study, self.confidential
+        if fit.keeps_true_values:
+            return pd.DataFrame(columns=["label", *CHECKED])
+        names = [*study.unaltered(data), *study.synthesizer.columns, *study.variables]
+        others = [str(name) for name in data.columns if name in names and pd.api.types.is_numeric_dtype(data[name].dtype)]
+        seed, scenario = self.streams.seed_for("check", label), self.world().scenario
+        table = check_fit(fit, scenario=scenario, others=others, precision=study.release.precision, random_seed=seed)
+        table.insert(0, "label", label)
+        return table
+
     def scores(self, label: str) -> np.ndarray:
         """Risk of every record in the datasets of a label, (n,)."""
 
@@ -253,7 +268,7 @@ class Work:
 
         def make() -> Disclosed:
             fit, drawn, worlds = self.fit(label), self.drawn(label), (self.world(), self.world("weighing"))
-            table = attributed(label, self.study, fit, worlds, drawn, self.streams, self.refits, progress)
+            table = attributed(label, self.study, fit, worlds, drawn, self.streams, progress)
             return Disclosed.of(label, self.study, fit, drawn, self.streams, table)
 
         return self.store.once(("disclosed", label, self.stages.key("disclosed", label)), make)

@@ -14,8 +14,8 @@ from riskweighted.contract.centring import Centring
 from riskweighted.contract.distribution import draw_values
 from riskweighted.contract.layout import layout_of
 from riskweighted.contract.synthesizer import Blueprint, ContractError, Draw, Synthesizer, keeps_true_values
-from riskweighted.sampling.direct import heights_of
 from riskweighted.sampling.graphs import Records, WeightedSum
+from riskweighted.sampling.laplace import heights_of
 
 __all__ = [
     "check_agreement",

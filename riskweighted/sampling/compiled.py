@@ -1,7 +1,7 @@
 """A model that is ready to be fitted: under any weights by one engine or the other, checked and judged."""
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,6 +12,7 @@ import xarray as xr
 from threadpoolctl import threadpool_limits
 
 from riskweighted.common.errors import ConvergenceWarning
+from riskweighted.common.progress import Forward
 from riskweighted.contract.centring import Centring
 from riskweighted.contract.distribution import log_densities
 from riskweighted.contract.drawing import spread_draws
@@ -22,12 +23,12 @@ from riskweighted.sampling.agreement import check_censored, check_centred, check
 from riskweighted.sampling.block_fit import BlockFit, PreparedModel
 from riskweighted.sampling.centred import EXPECTED, CentredTerm, graph_coefficients
 from riskweighted.sampling.convergence import WARN, Drawn, failure, judge, verdict_of
-from riskweighted.sampling.direct import draw_or_refuse, heights_of
+from riskweighted.sampling.direct import draw_or_refuse
 from riskweighted.sampling.graphs import Records, WeightedSum
 from riskweighted.sampling.isolation import check_independent, near_start, refuse_dependence
-from riskweighted.sampling.laplace import mode_of, modes_from
-from riskweighted.sampling.near import draw_near
-from riskweighted.sampling.nuts import LOG_LIKELIHOOD, SHORT_STEPS, Progress, begun_near, graph_density, run_chains, run_density
+from riskweighted.sampling.laplace import heights_of, mode_of, modes_from
+from riskweighted.sampling.nuts import LOG_LIKELIHOOD, SHORT_STEPS, Progress, begun_near, graph_density, run_chains
+from riskweighted.sampling.parts import Parts, PartsDrawn, find_parts
 from riskweighted.sampling.released import released_quantities
 from riskweighted.sampling.second_mode import refuse_second_mode
 from riskweighted.sampling.settings import IMPORTANCE, Sampling
@@ -35,7 +36,7 @@ from riskweighted.sampling.settings import IMPORTANCE, Sampling
 if TYPE_CHECKING:
     import pymc as pm
 
-__all__ = ["Attempt", "Censored", "CompiledModel", "Sampler", "drawn_of_density", "without_chains"]
+__all__ = ["Attempt", "Censored", "CompiledModel", "Sampler", "Weighted", "attempt_of", "drawn_of_density"]
 
 _COMPARED = 100  # draws at which an approximation is held to what it stands for
 _UNCLIPPED = 1e9  # a bound that no contribution reaches
@@ -48,10 +49,24 @@ class Censored(NamedTuple):
     clipped: Callable[..., float]
 
 
-class Attempt(NamedTuple):
-    """What the direct engine gave: draws, or None where chains are to be run."""
+class Weighted(NamedTuple):
+    """A block's density under its weights and itself without data, and the parts of the first."""
 
-    draws: Drawn | None
+    density: Density
+    prior: Density
+    parts: Parts
+
+
+class Attempt(NamedTuple):
+    """What was drawn without chains: all draws by the direct engine, or those parts of a density that importance can be relied on for."""
+
+    draws: Drawn | None = None
+    weighted: Weighted | None = None
+
+    @property
+    def any(self) -> bool:
+        """Whether it gave anything."""
+        return self.draws is not None or (self.weighted is not None and any(self.weighted.parts.near))
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,13 +103,11 @@ class CompiledModel:
         return None if self.sampler is None else self.sampler.compiled
 
     def attempted(self, alpha: pd.Series, random_seed: int | None, sampling: Sampling, centring: Centring | None = None) -> Attempt:
-        """What the direct engine gives, for `sample`; it looks at nothing that changes, so threads may call it."""
+        """What can be drawn without chains, for `sample`; it looks at nothing that changes, so threads may call it."""
         if self.blueprint is None:
-            return Attempt(None)
+            return Attempt()
         weights = self.model.weights(alpha).to_numpy()
-        return Attempt(
-            without_chains(self.model.synthesizer, self.blueprint, weights, self.censored is None, sampling, random_seed, centring)
-        )
+        return attempt_of(self.model.synthesizer, self.blueprint, weights, self.censored is None, sampling, random_seed, centring)
 
     def sample(
         self,
@@ -118,14 +131,18 @@ class CompiledModel:
             nothing = self.model.fitted(alpha, xr.Dataset(coords={"chain": [0], "draw": [0]}), random_seed)
             self._check_contract(nothing)
             return nothing
-        drawn = (self.attempted(alpha, random_seed, sampling, centring) if attempt is None else attempt).draws
-        if drawn is None:
-            drawn = self._chains(self.blueprint, self.model.weights(alpha).to_numpy(), censoring, sampling, random_seed, progress, centring)
-        elif progress is not None:
-            progress(sampling.chains * sampling.draws, sampling.chains * sampling.draws)
-        fitted = self.model.fitted(alpha, drawn.posterior, random_seed, censoring, centring=centring, stats=drawn.stats)
-        self._check_contract(fitted)
-        fitted = replace(fitted, diagnostics=judge(drawn, self.blueprint.monitored, released_quantities(fitted)))
+        forward = None if progress is None else Forward(progress)
+        tried = self.attempted(alpha, random_seed, sampling, centring) if attempt is None else attempt
+        for drawn in self._draws(
+            self.blueprint, self.model.weights(alpha).to_numpy(), tried, censoring, sampling, random_seed, forward, centring
+        ):
+            fitted = self.model.fitted(alpha, drawn.posterior, random_seed, censoring, centring=centring, stats=drawn.stats)
+            self._check_contract(fitted)
+            fitted = replace(fitted, diagnostics=judge(drawn, self.blueprint.monitored, released_quantities(fitted)))
+            if fitted.converged:
+                break
+        if forward is not None:
+            forward.end()
         if not fitted.converged:
             warnings.warn(
                 f"{type(self.model.synthesizer).__name__} did not converge: {failure(fitted.diagnostics)}; "
@@ -138,7 +155,31 @@ class CompiledModel:
             warnings.warn(f"{type(self.model.synthesizer).__name__} converged with {why}", ConvergenceWarning, stacklevel=3)
         return fitted
 
-    def _chains(
+    def _draws(
+        self,
+        blueprint: Blueprint,
+        alpha: np.ndarray,
+        attempt: Attempt,
+        censoring: Censoring | None,
+        sampling: Sampling,
+        random_seed: int | None,
+        progress: Progress | None,
+        centring: Centring | None,
+    ) -> Iterator[Drawn]:
+        """Draws for these weights, this clip and this centring; of chains that may be short, then of longer ones."""
+        if attempt.draws is not None:
+            yield attempt.draws
+        elif attempt.weighted is not None:
+            density, prior, parts = attempt.weighted
+            lengths = parts.lengths(sampling)
+            for number, (length, short) in enumerate(lengths):
+                report = None if progress is None else _stretch(progress, number, len(lengths))
+                drawn = parts.draw(sampling, length, short, report)
+                yield drawn_of_density(blueprint, alpha, centring, density, prior, drawn)
+        else:
+            yield self._graph_chains(blueprint, alpha, censoring, sampling, random_seed, progress, centring)
+
+    def _graph_chains(
         self,
         blueprint: Blueprint,
         alpha: np.ndarray,
@@ -146,12 +187,9 @@ class CompiledModel:
         sampling: Sampling,
         random_seed: int | None,
         progress: Progress | None,
-        centring: Centring | None = None,
+        centring: Centring | None,
     ) -> Drawn:
-        """Draws for these weights, this clip and this centring."""
-        if censoring is None and (blueprint.of_vector if centring is None else blueprint.centred) is not None:
-            name = type(self.model.synthesizer).__name__
-            return _density_chains(name, blueprint, alpha, sampling, random_seed, progress, centring)
+        """Draws of the model's graph."""
         values = blueprint.weigh(alpha) if censoring is None else censoring.values(alpha)
         if centring is not None:
             values |= {EXPECTED: graph_coefficients(self._term_of(centring))}
@@ -237,41 +275,27 @@ class CompiledModel:
         check_density(fitted.synthesizer, self.blueprint, added, alpha, thetas, fitted.centring)
 
 
-def _density_chains(
-    name: str,
-    blueprint: Blueprint,
-    alpha: np.ndarray,
-    sampling: Sampling,
-    random_seed: int | None,
-    progress: Progress | None,
-    centring: Centring | None = None,
-) -> Drawn:
-    """Draws of the blueprint's density. What it has over itself without data is the likelihood, up to a constant."""
-    density, prior, layout = *_density_and_prior(name, blueprint, alpha, centring), layout_of(blueprint)
-    vectors, heights, stats = run_density(density, layout.size, sampling, random_seed, progress)
-    return drawn_of_density(blueprint, alpha, centring, density, prior, vectors, heights, stats)
+def _stretch(progress: Progress, number: int, lengths: int) -> Progress:
+    """Progress of one of several lengths of chains, of which the later ones may not be needed: half of what is left."""
+    begin, share = 1 - 0.5**number, 0.5 ** min(number + 1, lengths - 1)
+    return lambda done, total: progress(round(total * begin + share * done), total)
 
 
 def drawn_of_density(
-    blueprint: Blueprint,
-    alpha: np.ndarray,
-    centring: Centring | None,
-    density: Density,
-    prior: Density,
-    vectors: np.ndarray,
-    heights: np.ndarray,
-    stats: xr.Dataset,
+    blueprint: Blueprint, alpha: np.ndarray, centring: Centring | None, density: Density, prior: Density, drawn: PartsDrawn
 ) -> Drawn:
-    """Chains of a density of one vector, (chains, draws, d), with all that they are judged by."""
-    drawn, off = vectors.reshape(-1, vectors.shape[-1]), np.nan
-    log_likelihood = heights - heights_of(prior, drawn).reshape(heights.shape)
+    """Draws of a density of one vector with all that they are judged by. What it has over itself without data is the likelihood, up to a
+    constant."""
+    vectors, heights, off = drawn.vectors.reshape(-1, drawn.vectors.shape[-1]), drawn.heights, np.nan
+    log_likelihood = heights - heights_of(prior, vectors).reshape(heights.shape)
     if blueprint.exact is not None and centring is None:
-        some = drawn[:: -(-len(drawn) // _COMPARED)]
+        some = vectors[:: -(-len(vectors) // _COMPARED)]
         off = float((heights_of(blueprint.exact(alpha), some) - heights_of(density, some)).std(ddof=1))
-    return Drawn(as_posterior(layout_of(blueprint), vectors), log_likelihood, stats, off, log_posterior=heights)
+    posterior = as_posterior(layout_of(blueprint), drawn.vectors)
+    return Drawn(posterior, log_likelihood, drawn.stats, off, drawn.which, drawn.pareto_k, heights)
 
 
-def without_chains(
+def attempt_of(
     synthesizer: Synthesizer,
     blueprint: Blueprint,
     alpha: np.ndarray,
@@ -279,11 +303,16 @@ def without_chains(
     sampling: Sampling,
     random_seed: int | None,
     centring: Centring | None,
-) -> Drawn | None:
-    """Draws by importance under weights alpha (n,), the same of the same seed; None where chains are to be run. `plain`: no guarantee."""
-    if plain and blueprint.direct is None and sampling.engine == IMPORTANCE:
-        return _drawn_near(type(synthesizer).__name__, blueprint, alpha, sampling, random_seed, centring)
-    return draw_or_refuse(synthesizer, blueprint, alpha, plain and blueprint.direct is not None, sampling, random_seed, centring)
+) -> Attempt:
+    """What can be drawn without chains under weights alpha (n,), the same of the same seed. `plain`: no guarantee."""
+    drawn = None
+    if blueprint.direct is not None or sampling.engine != IMPORTANCE:
+        drawn = draw_or_refuse(synthesizer, blueprint, alpha, plain and blueprint.direct is not None, sampling, random_seed, centring)
+    if drawn is not None or not plain or (blueprint.of_vector if centring is None else blueprint.centred) is None:
+        return Attempt(drawn)
+    density, prior = _density_and_prior(type(synthesizer).__name__, blueprint, alpha, centring)
+    tried = blueprint.direct is None and blueprint.exact is None
+    return Attempt(None, Weighted(density, prior, find_parts(density, layout_of(blueprint).size, sampling, random_seed, tried)))
 
 
 def _density_and_prior(name: str, blueprint: Blueprint, alpha: np.ndarray, centring: Centring | None) -> tuple[Density, Density]:
@@ -298,19 +327,3 @@ def _density_and_prior(name: str, blueprint: Blueprint, alpha: np.ndarray, centr
         with threadpool_limits(1):
             refuse_second_mode(name, density, unweighted, nothing, layout_of(blueprint).size)
     return density, prior
-
-
-def _drawn_near(
-    name: str, blueprint: Blueprint, alpha: np.ndarray, sampling: Sampling, random_seed: int | None, centring: Centring | None
-) -> Drawn | None:
-    """Draws of the blueprint's density by importance; None where chains are to be run."""
-    if blueprint.density is None or blueprint.exact is not None or (centring is not None and blueprint.centred is None):
-        return None
-    density, prior = _density_and_prior(name, blueprint, alpha, centring)
-    layout, shape = layout_of(blueprint), (sampling.chains, sampling.draws)
-    near = draw_near(density, layout.size, sampling.chains * sampling.draws, np.random.default_rng(random_seed))
-    if near is None:
-        return None
-    posterior, heights = as_posterior(layout, near.vectors.reshape(*shape, layout.size)), near.heights.reshape(shape)
-    log_likelihood = heights - heights_of(prior, near.vectors).reshape(shape)
-    return Drawn(posterior, log_likelihood, which=near.which, pareto_k=near.pareto_k, log_posterior=heights)

@@ -67,7 +67,8 @@ class Drawn(NamedTuple):
     ``stats``: of chains ``diverging`` and ``energy`` by (chain, draw). ``off``: where an approximation was sampled, the standard deviation
     over draws of how far its log density is off; no posterior mean is off by more of its standard deviations than that, to first order.
     NaN where the density is exact. ``which`` (chains x draws,), of the direct engine: the number of the proposal that each draw is, by part
-    (parts, chains x draws) where parts have their own; ``pareto_k`` of their weights. ``log_posterior`` (chains, draws): the log density
+    (parts, chains x draws) where parts have their own; ``pareto_k`` of their weights. With ``stats`` and ``which`` some parts have
+    chains, where each draw stands for itself. ``log_posterior`` (chains, draws): the log density
     that was sampled, up to a constant.
     """
 
@@ -100,7 +101,23 @@ def judge(drawn: Drawn, monitored: tuple[str, ...], released: Mapping[str, np.nd
     if drawn.which is None:
         divergences = 0 if drawn.stats is None else int(drawn.stats["diverging"].sum())
         return diagnose(quantities, divergences, judged).assign(approximation=drawn.off)
-    return diagnose_direct(quantities, drawn.which, drawn.pareto_k, judged).assign(approximation=drawn.off)
+    by_importance = diagnose_direct(quantities, drawn.which, drawn.pareto_k, judged)
+    if drawn.stats is None:
+        return by_importance.assign(approximation=drawn.off)
+    by_chains = diagnose(quantities, int(drawn.stats["diverging"].sum()), judged)
+    return _of_both(by_chains, by_importance, drawn.log_likelihood.size).assign(approximation=drawn.off)
+
+
+def _of_both(by_chains: pd.DataFrame, by_importance: pd.DataFrame, draws: int) -> pd.DataFrame:
+    """The diagnostics where some independent parts have chains and others were drawn by importance: what is asked of either.
+
+    To the error of a mean both add, beside that of as many independent `draws`.
+    """
+    both = by_chains.assign(pareto_k=by_importance["pareto_k"])
+    for name in ("ess_bulk", "ess_tail"):
+        both[name] = 1 / (1 / by_chains[name] + 1 / by_importance[name] - 1 / draws).clip(lower=1 / draws**2)
+    both["converged"] = by_chains["converged"] & by_importance["converged"] & (both["ess_bulk"] >= ESS_LIMIT)
+    return both
 
 
 def shown_name(variable: str) -> str:

@@ -18,7 +18,7 @@ from riskweighted.contract.centring import Centring
 from riskweighted.contract.layout import as_posterior, layout_of
 from riskweighted.contract.synthesizer import Blueprint, Density, Synthesizer
 from riskweighted.sampling.convergence import Drawn
-from riskweighted.sampling.laplace import curvature_at, mode_of, root_of_inverse
+from riskweighted.sampling.laplace import curvature_at, heights_of, mode_of, root_of_inverse
 from riskweighted.sampling.loo import K_LIMIT, importance_weights
 from riskweighted.sampling.settings import AUTO, DIRECT, NUTS, Sampling
 
@@ -27,7 +27,6 @@ __all__ = [
     "Direct",
     "draw_directly",
     "draw_or_refuse",
-    "heights_of",
     "not_possible",
     "relied_on",
     "resampled",
@@ -113,13 +112,6 @@ def _shifted(density: Density, mode: np.ndarray, root: np.ndarray, rng: np.rando
         gradient = np.mean([density(centre + point)[1] for point in np.concatenate([points, -points])], axis=0)
         centre = centre + root @ (root.T @ gradient)
     return centre if np.isfinite(centre).all() else mode
-
-
-def heights_of(density: Density, vectors: np.ndarray) -> np.ndarray:
-    """Log densities (S,) of many vectors (S, d), all at once where the density offers that; -inf where it is no number."""
-    at_once = getattr(density, "heights", None)
-    heights = np.asarray(at_once(vectors)) if at_once is not None else np.array([density(vector)[0] for vector in vectors])
-    return np.where(np.isfinite(heights), heights, -np.inf)
 
 
 def relied_on(pareto_k: float, effective: float, needed: int) -> bool:

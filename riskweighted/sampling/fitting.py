@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from riskweighted.contract.centring import Centring
-from riskweighted.contract.synthesizer import Blueprint
+from riskweighted.contract.synthesizer import Blueprint, is_strange
 from riskweighted.guarantee.cells import Cells
 from riskweighted.guarantee.clip import clipped_sum, obstacles, record_graph, refusal
 from riskweighted.sampling.block_fit import PreparedModel
@@ -41,28 +41,37 @@ _recent: OrderedDict[tuple[Any, ...], CompiledModel] = OrderedDict()
 
 
 def compile_prepared(
-    model: PreparedModel, censored: bool = False, centring: Centring | None = None, cells: Cells | None = None
+    model: PreparedModel,
+    censored: bool = False,
+    centring: Centring | None = None,
+    cells: Cells | None = None,
+    *,
+    compared: bool = False,
 ) -> CompiledModel:
     """The model compiled, for a guarantee if `censored`; the last few are kept, since compiling takes seconds.
 
     `centring`: of the weights that it is to be sampled under; another one of the same intervals serves as well. `cells`: of a clip that is
-    centred.
+    centred. `compared`: graph and distribution were held to each other in a fit of the same model to nearly the same values, so that what
+    compares them is not compiled again; of a class that is not the package's it is.
     """
-    key = (model.synthesizer, model.fingerprint, censored, centring is not None, None if cells is None else cells.label)
+    compared = compared and not is_strange(model.synthesizer)
+    key = (model.synthesizer, model.fingerprint, censored, centring is not None, None if cells is None else cells.label, compared)
     if key in _recent:
         _recent.move_to_end(key)
         return replace(_recent[key], model=model)
     blueprint = model.build()
     sampler, weighted_sum, log_prior, clipped, term = None, None, None, None, None
     if blueprint is not None:
-        weighted_sum, total = compile_weighted_sum(model.synthesizer, blueprint, len(model.confidential)), blueprint.weighted_log_likelihood
-        log_prior = compile_log_prior(blueprint) if blueprint.of_vector is not None else None
+        total = blueprint.weighted_log_likelihood
+        if not compared:
+            weighted_sum = compile_weighted_sum(model.synthesizer, blueprint, len(model.confidential))
+            log_prior = compile_log_prior(blueprint) if blueprint.of_vector is not None else None
         if censored:
             clipped, total = _censored(model, blueprint, cells)
         in_graph = centring is not None and blueprint.centred is None
         if centring is not None and in_graph:
             off = term_graph(CentredTerm(model.synthesizer, model.prepared, model.confidential, centring), blueprint)
-            term, total = compile_term(blueprint, off), total - off
+            term, total = None if compared else compile_term(blueprint, off), total - off
         with blueprint.model:
             pm.Potential("weighted_log_likelihood", total)
             pm.Deterministic(LOG_LIKELIHOOD, total)

@@ -149,24 +149,20 @@ def check_independent(
         rows = _some_rows(confidential, min(_ROWS, len(confidential) - max(len(confidential) // _LEFT_OUT, 1)))
     blueprint = synthesizer.build(prepared) if thetas[0] and (guaranteed or stated == ()) else None
     looked_at = () if blueprint is None else near_start(blueprint)
-    shown, priors = _moved_elsewhere(synthesizer, rows, places, looked_at) if elsewhere else ({}, {})
+    ask = shown_elsewhere if elsewhere else show
+    moved = _moved(synthesizer, rows)
+    shown, priors = ask(Task(synthesizer, moved, places, looked_at))
     if elsewhere and shown[PERMUTED] is None:  # as where the rows lack a level that theta has a number for
-        rows = confidential
-        shown, priors = _moved_elsewhere(synthesizer, rows, places, looked_at)
-    if not elsewhere:
-        shown, priors = show(Task(synthesizer, _moved(synthesizer, rows), places, looked_at))
+        rows, moved = confidential, _moved(synthesizer, confidential)
+        shown, priors = ask(Task(synthesizer, moved, places, looked_at))
     whole = rows is confidential
     here = _draws_of(synthesizer, prepared if whole else synthesizer.prepare(rows), rows, places)
+    if elsewhere:
+        _refuse_memory(synthesizer, show(Task(synthesizer, {OTHERS: moved[OTHERS]}, places))[0][OTHERS], shown[OTHERS])
     _judge(synthesizer, here, shown, guaranteed, bool(stated))
     if looked_at:
         own = _log_priors(synthesizer, prepared if whole else synthesizer.prepare(rows), len(rows), looked_at)
         _judge_priors(synthesizer, own, priors, guaranteed)
-
-
-def _moved_elsewhere(
-    synthesizer: Synthesizer, rows: pd.DataFrame, thetas: tuple[Draw, ...], places: tuple[Draw, ...]
-) -> tuple[dict[str, Shown], dict[str, np.ndarray]]:
-    return shown_elsewhere(Task(synthesizer, _moved(synthesizer, rows), thetas, places))
 
 
 def refuse_dependence(
@@ -202,10 +198,20 @@ def refuse_dependence(
                 )
 
 
+def _refuse_memory(synthesizer: Synthesizer, here: Shown, there: Shown) -> None:
+    """Refuse a class that draws otherwise of the same data in this process, which has seen the true values, than in one that has not."""
+    if (here is None) != (there is None) or any(_differs(values, there[way]).any() for way, values in (here or {}).items() if there):
+        raise ContractError(
+            f"{type(synthesizer).__name__}: draw sees the sensitive values: prepared on other data it draws otherwise than in a fresh "
+            "process, so the class keeps something of the data that it was prepared on before"
+        )
+
+
 def _judge(synthesizer: Synthesizer, here: dict[str, np.ndarray], shown: Mapping[str, Shown], guaranteed: bool, declared: bool) -> None:
     """What moves is refused: always of the same values in other rows; of other ones where a few rows do, or nothing of it is declared."""
     name, sees = type(synthesizer).__name__, "draw sees the sensitive values"
-    for move, draws in shown.items():
+    for move in (PERMUTED, OTHERS):
+        draws = shown[move]
         if draws is None and (move == PERMUTED or guaranteed or not declared):
             raise ContractError(f"{name}: it refuses the data with the sensitive values {move}, so it is not known what its draws see")
         share = 0.0 if draws is None else max(float(_differs(here[way], draws[way]).any(axis=0).mean()) for way in here)
@@ -384,14 +390,16 @@ def _moved(synthesizer: Synthesizer, frame: pd.DataFrame) -> dict[str, pd.DataFr
     column, rng = frame[synthesizer.target], np.random.default_rng(7)
     there, numeric = column.notna().to_numpy(), pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype)
     present = column[there]
-    moved: dict[str, Any] = {PERMUTED: present.array[rng.permutation(len(present))]}
+    permuted = present.array[rng.permutation(len(present))]
     if callable(getattr(synthesizer, "categories", None)) or not numeric:
         codes, named = pd.factorize(present, sort=False)
         drawn = rng.integers(len(named), size=len(codes))
         drawn[: len(named)] = np.arange(len(named))[: len(drawn)]
-        moved[OTHERS] = pd.Series(named.take(drawn)).astype(column.dtype).array
+        others: Any = pd.Series(named.take(drawn)).astype(column.dtype).array
     else:
-        moved[OTHERS] = pd.Series(_inner(present.to_numpy(dtype=float), rng)).astype(column.dtype).array
+        others = pd.Series(_inner(present.to_numpy(dtype=float), rng)).astype(column.dtype).array
+    # The true values come last: a class that keeps what it was first prepared on is then seen.
+    moved = {OTHERS: others, PERMUTED: permuted}
     frames = {}
     for move, values in moved.items():
         other = column.copy()

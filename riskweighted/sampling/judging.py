@@ -7,12 +7,13 @@ import xarray as xr
 
 from riskweighted.common.errors import InputError
 from riskweighted.contract.layout import layout_of
-from riskweighted.contract.synthesizer import Blueprint
+from riskweighted.contract.synthesizer import Blueprint, Density
 from riskweighted.sampling.block_fit import BlockFit
-from riskweighted.sampling.compiled import drawn_of_density, without_chains
+from riskweighted.sampling.compiled import attempt_of, drawn_of_density
 from riskweighted.sampling.convergence import Drawn, judge, no_diagnostics
-from riskweighted.sampling.direct import heights_of
 from riskweighted.sampling.graphs import log_prior_and, log_volume
+from riskweighted.sampling.laplace import heights_of
+from riskweighted.sampling.parts import Parts, PartsDrawn
 from riskweighted.sampling.released import released_quantities
 from riskweighted.sampling.settings import Sampling
 
@@ -43,21 +44,25 @@ def judged_again(fit: BlockFit, sampling: Sampling) -> pd.DataFrame:
     blueprint = fit.synthesizer.build(fit.prepared)
     if blueprint is None:
         return no_diagnostics()
-    if fit.stats is None:
-        drawn = _by_importance(fit, blueprint, sampling)
-    elif fit.censoring is None and (blueprint.of_vector if fit.centring is None else blueprint.centred) is not None:
-        drawn = _of_density(fit, blueprint, fit.stats)
-    else:
+    plain, alpha = fit.censoring is None, fit.weights.to_numpy()
+    of_density = plain and (blueprint.of_vector if fit.centring is None else blueprint.centred) is not None
+    if fit.stats is not None and not of_density:
         drawn = _of_graph(fit, blueprint, fit.stats)
+    else:
+        tried = attempt_of(fit.synthesizer, blueprint, alpha, plain, sampling, fit.random_seed, fit.centring)
+        drawn = _of_direct(fit, tried.draws) if tried.weighted is None else _of_parts(fit, blueprint, sampling, *tried.weighted)
     return judge(drawn, blueprint.monitored, released_quantities(fit))
 
 
-def _by_importance(fit: BlockFit, blueprint: Blueprint, sampling: Sampling) -> Drawn:
-    alpha, plain = fit.weights.to_numpy(), fit.censoring is None
-    drawn = without_chains(fit.synthesizer, blueprint, alpha, plain, sampling, fit.random_seed, fit.centring)
-    if drawn is None or not _alike(drawn.posterior, fit.posterior):
-        raise InputError(f"the posterior draws of {fit.synthesizer.target!r} are not those that its model, data and seed give")
+def _of_direct(fit: BlockFit, drawn: Drawn | None) -> Drawn:
+    """What the direct engine drew again."""
+    if drawn is None or fit.stats is not None or not _alike(drawn.posterior, fit.posterior):
+        raise _others(fit)
     return drawn
+
+
+def _others(fit: BlockFit) -> InputError:
+    return InputError(f"the posterior draws of {fit.synthesizer.target!r} are not those that its model, data and seed give")
 
 
 def _alike(mine: xr.Dataset, theirs: xr.Dataset) -> bool:
@@ -67,15 +72,26 @@ def _alike(mine: xr.Dataset, theirs: xr.Dataset) -> bool:
     return same and all(a.shape == b.shape and np.allclose(a, b, rtol=_ROUNDING, atol=_ROUNDING) for a, b in pairs)
 
 
-def _of_density(fit: BlockFit, blueprint: Blueprint, stats: xr.Dataset) -> Drawn:
-    """Chains of a density of one vector."""
-    layout, alpha, sizes = layout_of(blueprint), fit.weights.to_numpy(), tuple(fit.sizes.values())
+def _of_parts(fit: BlockFit, blueprint: Blueprint, sampling: Sampling, density: Density, prior: Density, parts: Parts) -> Drawn:
+    """Draws of a density of one vector, of which those parts that were drawn by importance are drawn again."""
+    layout, sizes = layout_of(blueprint), tuple(fit.sizes.values())
+    if (parts.of_chains > 0) != (fit.stats is not None):
+        raise _others(fit)
     vectors = np.array([layout.vector(fit.draw(*place)) for place in np.ndindex(sizes)])
-    density, prior = blueprint.weighted(alpha, fit.centring), blueprint.weighted(np.zeros(len(alpha)))
-    assert density is not None
-    assert prior is not None
+    which, end = [], 0
+    for number, ((width, _), near) in enumerate(zip(parts.parts, parts.accepted, strict=True)):
+        end += width
+        if near is None:
+            which.append(np.arange(len(vectors)))
+            continue
+        again = parts.resampled(number, len(vectors))
+        if not np.allclose(again.vectors, vectors[:, end - width : end], rtol=_ROUNDING, atol=_ROUNDING):
+            raise _others(fit)
+        which.append(again.which)
     heights = heights_of(density, vectors).reshape(sizes)
-    return drawn_of_density(blueprint, alpha, fit.centring, density, prior, vectors.reshape(*sizes, -1), heights, stats)
+    k = max((near.pareto_k for near in parts.accepted if near is not None), default=np.nan)
+    drawn = PartsDrawn(vectors.reshape(*sizes, -1), heights, None if np.isnan(k) else np.array(which), k, fit.stats)
+    return drawn_of_density(blueprint, fit.weights.to_numpy(), fit.centring, density, prior, drawn)
 
 
 def _of_graph(fit: BlockFit, blueprint: Blueprint, stats: xr.Dataset) -> Drawn:

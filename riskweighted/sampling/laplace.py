@@ -25,6 +25,7 @@ __all__ = [
     "Scaled",
     "begun_at_modes",
     "curvature_at",
+    "heights_of",
     "laplace_draws",
     "laplace_steps",
     "mode_of",
@@ -36,7 +37,7 @@ __all__ = [
     "round_coordinates",
 ]
 
-_DIFFERENCE = 1e-4  # step of the differences of gradients
+_DIFFERENCE = 1e-5  # step of the differences of gradients, of which the curvature is made to as many digits
 _FLATTEST = 1e-2  # curvature: a parameter that the data say nothing of has its prior's
 _TURNS = 6
 _NEAR = 0.05  # standard deviations from the mode
@@ -49,10 +50,19 @@ _WALL = 1e300  # where a density is no number
 class Independent:
     """A log density of parts that do not depend on each other, side by side: called like any other, and searched part by part.
 
-    ``parts``: size of each, and its density.
+    ``parts``: size of each, and its density; where one has parts itself, these stand in its place.
     """
 
     parts: tuple[tuple[int, Density], ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", tuple(part for size, density in self.parts for part in parts_of(density, size)))
+
+    def heights(self, vectors: np.ndarray) -> np.ndarray:
+        """The log densities (S,) of many vectors (S, d)."""
+        ends = np.cumsum([size for size, _ in self.parts])
+        each = [heights_of(part, vectors[:, end - size : end]) for (size, part), end in zip(self.parts, ends, strict=True)]
+        return np.asarray(np.sum(each, axis=0))
 
     def __call__(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
         """The log density (sum) and its gradient (d,)."""
@@ -63,11 +73,16 @@ class Independent:
 
 @dataclass(frozen=True, eq=False)
 class Offering:
-    """A log density with places where chains begin, or a rough one; see `Blueprint.density`. Called like any other."""
+    """A log density with places where chains begin, a rough one, or many values at once; see `Blueprint.density`. Called like any other.
+
+    ``by_importance``: whether it is so near a normal one that it is drawn from by importance wherever no chains are asked for.
+    """
 
     density: Density
     starts: Callable[[], np.ndarray] | None = None
     rough: Callable[[], Density] | None = None
+    heights: Callable[[np.ndarray], np.ndarray] | None = None
+    by_importance: bool = False
 
     def __call__(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
         return self.density(vector)
@@ -133,6 +148,11 @@ class Following:
     def prior_share(self) -> float:
         return float(self.share.sum() / len(self.of.unit))
 
+    def heights(self, places: np.ndarray) -> np.ndarray:
+        """The log densities (S,) of many w (S, d), up to a constant."""
+        vectors = np.array([self.vector(w) for w in places])
+        return np.asarray(heights_of(self.of, vectors) + self.log_volume(vectors))
+
     def log_volume(self, vectors: np.ndarray) -> np.ndarray:
         """What the log density of w has over that of its vector (..., d), up to a constant."""
         steps = vectors[..., self.of.log_scale] - self.centre[self.of.log_scale]
@@ -191,6 +211,10 @@ class Coordinates:
         """w (d,) of the parameters."""
         return np.asarray(np.linalg.solve(self.turn, vector - self.centre))
 
+    def heights(self, places: np.ndarray) -> np.ndarray:
+        """The log densities (S,) of many w (S, d), up to a constant."""
+        return heights_of(self.density, self.centre + places @ self.turn.T)
+
     def log_volume(self, vectors: np.ndarray) -> np.ndarray:
         """What the log density of w has over that of its vector (..., d), up to a constant: nothing."""
         return np.zeros(vectors.shape[:-1])
@@ -204,6 +228,13 @@ class Coordinates:
 def parts_of(density: Density, size: int) -> tuple[tuple[int, Density], ...]:
     """The independent parts of a log density of vectors (d,), each behind its size; itself where it has none."""
     return density.parts if isinstance(density, Independent) else ((size, density),)
+
+
+def heights_of(density: Density, vectors: np.ndarray) -> np.ndarray:
+    """Log densities (S,) of many vectors (S, d), all at once where the density offers that; -inf where it is no number."""
+    at_once = getattr(density, "heights", None)
+    heights = np.asarray(at_once(vectors)) if at_once is not None else np.array([density(vector)[0] for vector in vectors])
+    return np.where(np.isfinite(heights), heights, -np.inf)
 
 
 def mode_of(density: Density, size: int, start: np.ndarray | None = None) -> np.ndarray:
@@ -399,10 +430,9 @@ def curvature_at(density: Density, place: np.ndarray) -> np.ndarray:
     stated = getattr(density, "curvature", None)
     if stated is not None:
         return np.asarray(stated(place))
-    rows = []
-    for direction in np.eye(len(place)) * _DIFFERENCE:
-        rows.append((density(place - direction)[1] - density(place + direction)[1]) / (2 * _DIFFERENCE))
-    return np.asarray((np.array(rows) + np.array(rows).T) / 2)
+    here = density(place)[1]
+    rows = np.array([(here - density(place + direction)[1]) / _DIFFERENCE for direction in np.eye(len(place)) * _DIFFERENCE])
+    return np.asarray((rows + rows.T) / 2)
 
 
 def root_of_inverse(curvature: np.ndarray) -> np.ndarray:

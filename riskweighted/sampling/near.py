@@ -1,12 +1,13 @@
-"""Draws by importance about the mode of a compiled density, in the coordinates in which chains would move.
+"""Proposals about the mode of a compiled density, in the coordinates in which chains would move, weighted by importance.
 
 Where a prior has a scale, no multivariate t is near the posterior of the parameters; in `round_coordinates`, which follow the scale, one
 is. The scale of the joint mode is not a usual one, so they are made anew about a usual scale and the mode given that: the transformation
 model of 5,500 records (d = 213) has 240 to 390 effective of 2,000 proposals so, 90 to 210 about the joint mode. Proposals are t with d / 2
-degrees of freedom about where the gradient has mean zero, since the radius of a t with few varies far more than that of the posterior;
-independent parts have proposals of their own. What the weights say of them decides, as in `direct`.
+degrees of freedom about where the gradient has mean zero, since the radius of a t with few varies far more than that of the posterior.
+They are added until they are worth enough, or will not be; what the weights say of them decides, as in `direct`.
 """
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -14,73 +15,81 @@ from scipy import stats
 from threadpoolctl import threadpool_limits
 
 from riskweighted.contract.synthesizer import Density
-from riskweighted.sampling.direct import EFFECTIVE, heights_of, relied_on, resampled, smoothed
-from riskweighted.sampling.laplace import Coordinates, Following, begun_at_modes, parts_of, round_about
+from riskweighted.sampling.direct import relied_on, resampled, smoothed
+from riskweighted.sampling.laplace import Coordinates, Following, begun_at_modes, heights_of, round_about
 
-__all__ = ["Near", "draw_near", "of_one_mode"]
+__all__ = ["ENOUGH", "Near", "Resampled", "proposed_near"]
 
+ENOUGH = 300  # proposals that the weighted ones must be worth; fewer only where fewer draws are asked for
 _SHIFTS, _PAIRS = 4, 64
 _CLIMBED, _DAMPED = 15, 0.8  # steps to a mode in round coordinates
 _FREEDOM, _FREEDOM_BY_SIZE = 7, 1 / 2
 _SCALE_FREEDOM, _SCALE_WIDTH = 4, 1.25  # of the logarithm of a scale, whose lower tail is long
-_AT_ONCE, _FEWEST, _MOST = 1000, 2000, 12000  # proposals
+_AT_ONCE, _FEWEST, _TELLING, _MOST = 500, 1000, 2000, 6000  # proposals; from so many on it shows whether the most will do
 
 
-class Near(NamedTuple):
-    """Vectors (count, d) in random order, the log densities (count,) there, the numbers (parts, count) of the proposals of each part
-    that they are, and the largest k-hat of the parts."""
+class Resampled(NamedTuple):
+    """Vectors (count, d) in random order, the log densities (count,) there, and the number (count,) of the proposal that each is."""
 
     vectors: np.ndarray
     heights: np.ndarray
     which: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Near:
+    """Proposals for a density of one mode, in coordinates about it.
+
+    ``places`` (S, d) there; ``heights`` (S,): their log densities; ``weights`` (S,), which add up to 1, and the ``pareto_k`` of their tail;
+    ``needed``: how many draws they must be worth.
+    """
+
+    coordinates: Coordinates | Following
+    places: np.ndarray
+    heights: np.ndarray
+    weights: np.ndarray
     pareto_k: float
+    needed: int
+
+    @property
+    def effective(self) -> float:
+        """How many proposals of equal weight they are worth."""
+        return float(1 / (self.weights**2).sum())
+
+    @property
+    def accepted(self) -> bool:
+        """Whether draws from them may be used."""
+        return relied_on(self.pareto_k, self.effective, self.needed)
+
+    def resampled(self, count: int, rng: np.random.Generator) -> Resampled:
+        """So many draws, where a proposal of large weight stands more than once."""
+        which = resampled(self.weights, count, rng)
+        vectors = np.array([self.coordinates.vector(place) for place in self.places[which]])
+        return Resampled(vectors, self.heights[which] - self.coordinates.log_volume(vectors), which)
 
 
-def of_one_mode(density: Density, size: int) -> bool:
-    """Whether no part of it says that its mode must be searched from several places."""
-    return all(getattr(part, "starts", None) is None for _, part in parts_of(density, size))
-
-
-def draw_near(density: Density, size: int, count: int, rng: np.random.Generator) -> Near | None:
-    """Draws of a log density of vectors (d,) with one mode; None where it may have several, or where the weights fail."""
-    if not of_one_mode(density, size):
-        return None
-    drawn = []
-    for width, part in parts_of(density, size):
-        with threadpool_limits(1), np.errstate(all="ignore"):  # a sum that is split over threads does not repeat; a far tail overflows
-            found = _of_part(part, width, count, rng)
-        if found is None:
+def proposed_near(density: Density, size: int, count: int, rng: np.random.Generator) -> Near | None:
+    """Proposals for a log density of vectors (d,) with one mode and no parts, of which `count` draws are wanted; None where no mode is
+    found, since the density is no number on the way."""
+    with threadpool_limits(1), np.errstate(all="ignore"):  # a sum that is split over threads does not repeat; a far tail overflows
+        try:
+            coordinates, _ = begun_at_modes(density, size)
+            centre = _shifted(coordinates, np.zeros(size), rng, _SHIFTS)
+            if isinstance(coordinates, Following):
+                coordinates = _recentred(coordinates, centre)
+                centre = _shifted(coordinates, np.zeros(size), rng, _SHIFTS // 2)
+        except ValueError:
             return None
-        drawn.append(found)
-    vectors, heights, which, pareto_k = zip(*drawn, strict=True)
-    return Near(np.concatenate(vectors, axis=1), np.sum(heights, axis=0), np.concatenate(which), max(pareto_k))
-
-
-def _of_part(density: Density, size: int, count: int, rng: np.random.Generator) -> Near | None:
-    """The same of a density that has no parts. Proposals are added until they are worth enough, or will not be."""
-    needed, batches = min(EFFECTIVE, count), []
-    try:
-        coordinates, _ = begun_at_modes(density, size)
-        centre = _shifted(coordinates, np.zeros(size), rng, _SHIFTS)
-        if isinstance(coordinates, Following):
-            coordinates = _recentred(coordinates, centre)
-            centre = _shifted(coordinates, np.zeros(size), rng, _SHIFTS // 2)
-    except ValueError:  # no number on the way
-        return None
-    for made in range(_AT_ONCE, _MOST + 1, _AT_ONCE):
-        batches.append(_proposed(coordinates, centre, _AT_ONCE, rng))
-        if made < _FEWEST:
-            continue
-        proposed, heights, log_weights = (np.concatenate(each) for each in zip(*batches, strict=True))
-        weights, pareto_k = smoothed(log_weights)
-        effective = float(1 / (weights**2).sum())
-        if relied_on(pareto_k, effective, needed):
-            which = resampled(weights, count, rng)
-            vectors = np.array([coordinates.vector(w) for w in proposed[which]])
-            return Near(vectors, heights[which] - coordinates.log_volume(vectors), which[None], pareto_k)
-        if made >= 2 * _FEWEST and effective * _MOST < needed * made:
-            return None
-    return None
+        batches = []
+        for made in range(_AT_ONCE, _MOST + 1, _AT_ONCE):
+            batches.append(_proposed(coordinates, centre, _AT_ONCE, rng))
+            if made < _FEWEST:
+                continue
+            places, heights, log_weights = (np.concatenate(each) for each in zip(*batches, strict=True))
+            near = Near(coordinates, places, heights, *smoothed(log_weights), min(ENOUGH, count))
+            if near.accepted or (made >= _TELLING and near.effective * _MOST < near.needed * made):
+                break
+    return near
 
 
 def _recentred(coordinates: Following, centre: np.ndarray) -> Following:

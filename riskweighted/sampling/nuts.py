@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from riskweighted.common.interrupts import interrupts_kept
 from riskweighted.common.threads import worker_threads
 from riskweighted.contract.synthesizer import Density
-from riskweighted.sampling.laplace import Coordinates, Following, begun_at_modes, parts_of
+from riskweighted.sampling.laplace import Coordinates, Following, begun_at_modes
 from riskweighted.sampling.settings import Sampling
 
 with warnings.catch_warnings():
@@ -109,24 +109,32 @@ def run_chains(
     return Chains(constrained.sortby("chain").drop_attrs(), stats["logp"].values, told)
 
 
-def run_density(density: Density, size: int, sampling: Sampling, random_seed: int | None, progress: Progress | None) -> Sampled:
-    """Sample a log density of our own in the coordinates of its Hessian at the mode; independent parts one after the other."""
-    parts = parts_of(density, size)
-    seeds = np.random.SeedSequence(random_seed).generate_state(len(parts), np.uint64)
-    vectors, heights, stats = [], [], list[xr.Dataset]()
-    for number, ((width, part), seed) in enumerate(zip(parts, seeds, strict=True)):
-        report = None if progress is None else share_of(progress, number, len(parts))
-        with threadpool_limits(1):
-            coordinates, places = begun_at_modes(part, width)
-            at_once = _side_by_side(coordinates, places[0], sampling)
-        model = _density_model(coordinates, places)
-        drawn = _run_part(model, len(places), coordinates.prior_share, at_once, seed, report)
-        vectors.append(drawn.posterior[_VECTOR].values)
-        heights.append(drawn.heights - coordinates.log_volume(vectors[-1]))
-        stats.append(drawn.stats)
-    together = {"diverging": np.any([of["diverging"] for of in stats], axis=0), "energy": np.sum([of["energy"] for of in stats], axis=0)}
-    told = xr.Dataset({name: (("chain", "draw"), values) for name, values in together.items()})
-    return Sampled(np.concatenate(vectors, axis=2), np.sum(heights, axis=0), told)
+def run_density(
+    density: Density,
+    size: int,
+    sampling: Sampling,
+    random_seed: int,
+    progress: Progress | None,
+    coordinates: Coordinates | Following | None = None,
+    *,
+    short: bool = False,
+) -> Sampled:
+    """Sample a log density of our own that has no parts, in the coordinates of its Hessian at the mode, or in those that are given.
+
+    `short`: along short ways alone, whatever comes of it.
+    """
+    places = np.zeros((1, size))
+    with threadpool_limits(1):
+        if coordinates is None:
+            coordinates, places = begun_at_modes(density, size)
+        at_once = _side_by_side(coordinates, places[0], sampling)
+    model = _density_model(coordinates, places)
+    if short:
+        drawn = run_chains(model, at_once, random_seed, progress, _target(coordinates.prior_share), _FAR)
+    else:
+        drawn = _run_part(model, len(places), coordinates.prior_share, at_once, random_seed, progress)
+    vectors = drawn.posterior[_VECTOR].values
+    return Sampled(vectors, drawn.heights - coordinates.log_volume(vectors), drawn.stats)
 
 
 def _side_by_side(density: Density, place: np.ndarray, sampling: Sampling) -> Sampling:
@@ -142,17 +150,17 @@ def _side_by_side(density: Density, place: np.ndarray, sampling: Sampling) -> Sa
     return replace(sampling, cores=int(min(max(shortest / _ALONE, 1), most)))
 
 
-def _run_part(model: Any, modes: int, prior_share: float, sampling: Sampling, seed: np.uint64, progress: Progress | None) -> Chains:
+def _run_part(model: Any, modes: int, prior_share: float, sampling: Sampling, seed: int, progress: Progress | None) -> Chains:
     """`run_chains`, anew with longer trajectories where a chain moved slowly, and with shorter steps where chains diverged.
 
     In round coordinates few steps lead to where a draw, and its square, know least of where they began; where the density is not round, as
     one of several modes is not, a chain must go farther. A target that is given is kept to.
     """
     given, shorter = sampling.target_accept, 0
-    target = _ROUND_TARGET + (_PRIOR_TARGET - _ROUND_TARGET) * prior_share
+    target = _target(prior_share)
     doublings = _FAR if modes == 1 and (target if given is None else given) <= _LARGE_TARGET else _LONG
     for number in count():
-        drawn = run_chains(model, sampling, int(seed) + number, progress, 1 - (1 - target) * _SHORTER**shorter, doublings)
+        drawn = run_chains(model, sampling, seed + number, progress, 1 - (1 - target) * _SHORTER**shorter, doublings)
         if drawn.stats["diverging"].any() and given is None and shorter < _TRIES - 1:
             shorter, doublings = shorter + 1, _LONG
         elif doublings == _FAR and _slow(drawn.posterior[_VECTOR].values):
@@ -160,6 +168,11 @@ def _run_part(model: Any, modes: int, prior_share: float, sampling: Sampling, se
         else:
             break
     return drawn
+
+
+def _target(prior_share: float) -> float:
+    """The acceptance that is aimed at in round coordinates where the prior has this share in what is known."""
+    return _ROUND_TARGET + (_PRIOR_TARGET - _ROUND_TARGET) * prior_share
 
 
 def _slow(vectors: np.ndarray) -> bool:

@@ -18,7 +18,9 @@ class Sampling:
     The engine "direct" draws from a density near its mode by importance (`riskweighted.sampling.direct`), chains x draws draws, and is
     refused where the model offers no such density or the weights fail; "nuts" runs chains; "auto" tries the first, where it can, and then
     the second. "importance", which `riskweighted init` writes, also tries importance for compiled densities of one mode, such as those of
-    the transformation model and of two parts, and runs chains where the weights fail (`riskweighted.sampling.near`).
+    the transformation model and of two parts, part by part (`riskweighted.sampling.parts`). A part for which the weights fail has chains,
+    short ones first (.15 of the tuning steps, half of the draws), then twice as long, then all tuning steps and twice the draws, until what
+    leaves has converged; of every part as many draws are kept as are asked for.
 
     Cores of None are as many as there are chains and as the machine has; for a compiled density one for each third of a millisecond that a
     gradient takes, since shorter ones would wait for each other. The draws are the same.
@@ -32,7 +34,7 @@ class Sampling:
     1000
     """
 
-    draws: int = 500
+    draws: int = 250
     tune: int = 500
     chains: int = 4
     cores: int | None = field(default=None, metadata={**APART, **read_by(why="the draws are the same")})

@@ -22,6 +22,7 @@ from riskweighted.sampling.block_fit import PreparedModel
 from riskweighted.sequence.deciding import Decider
 from riskweighted.sequence.declared import Chain, SideBySide
 from riskweighted.sequence.learning import Scores
+from riskweighted.sequence.products import ProductRecipe
 from riskweighted.sequence.recoding import Recipe
 from riskweighted.sequence.rules import Rules, Structure
 
@@ -48,8 +49,8 @@ class Block:
 
     ``name``: "income", "income is -8", "income is missing"; ``status``: what it is the probability of, None for the block of the values;
     ``member`` (n,): the records that reach it; ``sources``: the columns that predict, where the sequence recodes them, () where the model
-    looks at the file itself; ``keep`` (p,): which of the sources' numeric columns do, None where the formula names the sources; ``model``:
-    of the members.
+    looks at the file itself; ``scale`` (p,): by what each of the sources' numeric columns is multiplied, 0 where it does not predict, None
+    where the formula names the sources; ``model``: of the members.
     """
 
     name: str
@@ -57,7 +58,7 @@ class Block:
     status: Status | None
     member: np.ndarray = field(repr=False)
     sources: tuple[str, ...]
-    keep: np.ndarray | None = field(repr=False)
+    scale: np.ndarray | None = field(repr=False)
     model: PreparedModel = field(repr=False)
 
     @property
@@ -99,10 +100,10 @@ class PreparedSequence:
     """What was declared, a synthesizer, a chain or several side by side, and the data that it was prepared for. Confidential.
 
     ``links``: one a variable, in the order in which they are drawn; ``recipes``: how predictors and earlier variables become numeric
-    columns, none where a synthesizer was declared, whose formula reads the file; ``aside``: by variable, the records (n,) that break a rule
-    of it and are left out of its likelihood; ``survey``: weights of mean 1, of which every block has those of its members; ``scores``: of a
-    learned part, by the name of their source; ``taught``: the risk weights (n, V) that they were made under, None for 1; ``counts``: of
-    one variable, where each row stands for several records, how many.
+    columns, none where a synthesizer was declared, whose formula reads the file; ``products``: the same of what is multiplied;
+    ``aside``: by variable, the records (n,) that break a rule of it and are left out of its likelihood; ``survey``: weights of mean 1, of
+    which every block has those of its members; ``scores``: of a learned part, by the name of their source; ``taught``: the risk weights
+    (n, V) that they were made under, None for 1; ``counts``: of one variable, where each row stands for several records, how many.
     """
 
     declared: Synthesizer | Chain | SideBySide
@@ -114,6 +115,7 @@ class PreparedSequence:
     scores: dict[str, Scores] = field(default_factory=dict, repr=False)
     taught: pd.DataFrame | None = field(default=None, repr=False)
     counts: pd.Series | None = field(default=None, repr=False)
+    products: Mapping[str, ProductRecipe] = field(default_factory=dict, repr=False)
 
     @cached_property
     def variables(self) -> tuple[str, ...]:
@@ -177,11 +179,27 @@ class PreparedSequence:
         return self._recoded(frame) | {name: scores.elsewhere(frame) for name, scores in self.scores.items()}
 
     def _recoded(self, frame: pd.DataFrame) -> dict[str, Distinct]:
-        return {name: self.recipes[name].table(frame[name]) for name in self.recipes if name not in self.variables}
+        encoded: dict[str, Distinct] = {}
+        for name in self.recipes:
+            if name not in self.variables:
+                self.encode(encoded, name, frame)
+        return encoded
 
-    def recoder(self, source: str) -> Recipe | Scores:
+    def encode(self, encoded: dict[str, Distinct], name: str, frame: pd.DataFrame, table: Distinct | None = None) -> None:
+        """Put the numeric columns of a source of a frame among the others, and those of the products that it completes.
+
+        `table`: the columns of the source, where they are known. A source that predicts nothing has none.
+        """
+        if name not in self.recipes:
+            return
+        encoded[name] = self.recipes[name].table(frame[name]) if table is None else table
+        for source, recipe in self.products.items():
+            if name in recipe.product.columns and all(each in encoded for each in recipe.product.columns):
+                encoded[source] = recipe.table(frame)
+
+    def recoder(self, source: str) -> Recipe | Scores | ProductRecipe:
         """What makes numeric columns of a source, or is them."""
-        return self.scores[source] if source in self.scores else self.recipes[source]
+        return self.scores[source] if source in self.scores else self.products[source] if source in self.products else self.recipes[source]
 
     def names_of(self, sources: Iterable[str]) -> list[str]:
         """Of the numeric columns of some sources."""
@@ -190,15 +208,15 @@ class PreparedSequence:
     def tables_of(self, block: Block, encoded: Mapping[str, Distinct], rows: np.ndarray) -> Tables:
         """The numeric columns that predict a block whose formula names no sources, for some records."""
         widths = [encoded[name].rows.shape[1] for name in block.sources]
-        kept = np.split(np.asarray(block.keep), np.cumsum(widths)[:-1]) if widths else []
-        parts = ((encoded[name], keep) for name, keep in zip(block.sources, kept, strict=True) if keep.any())
-        return Tables((Distinct(table.rows[:, keep], table.which[rows]) for table, keep in parts), len(rows))
+        scales = np.split(np.asarray(block.scale), np.cumsum(widths)[:-1]) if widths else []
+        parts = ((encoded[name], scale) for name, scale in zip(block.sources, scales, strict=True) if scale.any())
+        return Tables((Distinct(table.rows[:, scale > 0] * scale[scale > 0], table.which[rows]) for table, scale in parts), len(rows))
 
     def columns_of(self, block: Block, frame: pd.DataFrame, encoded: Mapping[str, Distinct], rows: np.ndarray) -> pd.DataFrame:
         """What a block's formula names, for some rows of a frame."""
         index = frame.index[rows]
-        if block.keep is None:
+        if block.scale is None:
             return pd.DataFrame({name: self.recipes[name].filled(frame[name].iloc[rows]) for name in block.sources}, index)
         names = self.names_of(block.sources)
         columns = np.asarray(self.tables_of(block, encoded, rows))
-        return pd.DataFrame(columns, index, [names[place] for place in np.flatnonzero(block.keep)], copy=False)
+        return pd.DataFrame(columns, index, [names[place] for place in np.flatnonzero(block.scale)], copy=False)

@@ -31,7 +31,7 @@ def centring_of(prepared: PreparedSequence, block: Block, function: OwnFunction,
     model, members = block.model, np.flatnonzero(block.member)
     y = target_numbers(model.synthesizer, model.prepared, model.confidential)
     intervals, numbers, whose = places or places_of(model.synthesizer, model.prepared, y)
-    own, kinds = np.maximum(intervals.kind[intervals.of(y)], 0), None
+    own, kinds = intervals.kind_of(y), None
     column = prepared.confidential[block.variable]
     if block.status is not None:
         outcome = np.nan if block.status.outcome is None else block.status.outcome

@@ -1,6 +1,7 @@
 """What implications and sums leave to a variable once those before it are known: decided before anything is drawn (METHODS section 12).
 
-A status that is decided is set, one that is ruled out is not drawn, and neither has a record in the fit of its model.
+A status that is decided is set, one that is ruled out is not drawn, and neither has a record in the fit of that status. Amounts are learned
+from all records that have one, also from those to which rules leave nothing else.
 """
 
 from collections.abc import Sequence

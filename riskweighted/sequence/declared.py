@@ -8,10 +8,11 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError
 from riskweighted.contract.synthesizer import Synthesizer
+from riskweighted.sequence.products import Product
 from riskweighted.sequence.recoding import RECODINGS
 from riskweighted.sequence.rules import Rules
 
-__all__ = ["Chain", "SideBySide", "check_declared", "is_chain", "learned_of", "recoding_of"]
+__all__ = ["Chain", "SideBySide", "check_declared", "is_chain", "learned_of", "products_of", "recoding_of"]
 
 
 @runtime_checkable
@@ -20,8 +21,8 @@ class Chain(Protocol):
 
     It names no model itself: ``status_model`` and ``value_model`` of the chain choose them. A guarantee also asks for
     ``data_dependent_choices(variable)``: in words what the chain takes from the sensitive values for a variable, () for nothing. A chain
-    may say how predictors become numeric columns, ``recoding``: one of `riskweighted.sequence.recoding.RECODINGS`; and of which predictors
-    scores are learned, ``learned``.
+    may say how predictors become numeric columns, ``recoding``: one of `riskweighted.sequence.recoding.RECODINGS`; of which predictors
+    scores are learned, ``learned``; and which products predict, ``multiplied``.
     """
 
     @property
@@ -89,3 +90,8 @@ def recoding_of(chain: Chain) -> str:
 def learned_of(chain: Chain) -> tuple[str, ...]:
     """The predictors that the learned part of a chain reads; none where it does not say."""
     return tuple(getattr(chain, "learned", ()))
+
+
+def products_of(chain: Chain) -> tuple[Product, ...]:
+    """The products that predict beside the predictors of a chain; none where it does not say."""
+    return tuple(getattr(chain, "multiplied", ()))

@@ -100,7 +100,7 @@ class Drawing:
         outcomes, recipe = self.outcomes[link.variable], self.prepared.recipes.get(link.variable)
         frame[link.variable] = outcomes.column(values)
         if needed and recipe is not None:
-            encoded[link.variable] = outcomes.table(values, frame[link.variable], recipe)
+            self.prepared.encode(encoded, link.variable, frame, outcomes.table(values, frame[link.variable], recipe))
 
     def drawn(
         self,
@@ -276,8 +276,8 @@ class Drawing:
     def log_densities(self, frame: pd.DataFrame, *, elsewhere: bool = False) -> Callable[[Thetas], dict[str, np.ndarray]]:
         """From one posterior draw of every block to log p(value_i | those before it) of each variable of a frame, (n,) by variable.
 
-        -inf where a structural rule, or what implications and sums decide, gives another value, which no model is asked of. Other rules,
-        which draws are cut to, play no part: no density knows their share.
+        -inf where a structural rule, or what implications and sums decide, gives another value, and where one is missing that only a rule
+        leaves out; no model is asked of these. Other rules, which draws are cut to, play no part: no density knows their share.
         `elsewhere`: whether the frame's rows and predictors are others than those of the data.
         """
         prepared, given, asked = self.prepared, {}, []
@@ -290,6 +290,7 @@ class Drawing:
                 if block is None:
                     impossible[rows] |= ~_same(values, self.outcomes[link.variable].number(link.constant))
                     continue
+                impossible[rows] |= np.isnan(values)
                 if impossible[rows].any():
                     rows, values = rows[~impossible[rows]], values[~impossible[rows]]
                 if len(rows):
@@ -299,9 +300,7 @@ class Drawing:
                         (link.variable, block.name, rows, self._among_allowed(link, block, frame, encoded, rows, terms, elsewhere))
                     )
             given[link.variable] = np.where(impossible, -np.inf, 0.0)
-            recipe = prepared.recipes.get(link.variable)
-            if recipe is not None:
-                encoded[link.variable] = recipe.table(frame[link.variable])
+            prepared.encode(encoded, link.variable, frame)
 
         def of_draw(thetas: Thetas) -> dict[str, np.ndarray]:
             total = {name: start.copy() for name, start in given.items()}
@@ -330,9 +329,7 @@ class Drawing:
                 columns = frame.iloc[rows] if prepared.of_one else prepared.columns_of(block, frame, encoded, rows)
                 adding = self.blocks[block.name].adding(self.at(block, frame, encoded, rows), columns, values)
                 asked.append((link.variable, block.name, rows, adding))
-            recipe = prepared.recipes.get(link.variable)
-            if recipe is not None:
-                encoded[link.variable] = recipe.table(frame[link.variable])
+            prepared.encode(encoded, link.variable, frame)
 
         def of_draw(thetas: Thetas) -> dict[str, np.ndarray]:
             total = {name: np.zeros(len(frame)) for name in prepared.variables}
@@ -392,7 +389,7 @@ class Drawing:
 
     def at(self, block: Block, frame: pd.DataFrame, encoded: Mapping[str, Distinct], rows: np.ndarray, *, elsewhere: bool = False) -> Any:
         """A block's arrays for some rows of a frame, without its target; its own where no dataset changes them."""
-        if not elsewhere and len(rows) == len(frame) and self.is_fixed(block):
+        if not elsewhere and self.is_fixed(block) and len(rows) == len(frame) and np.array_equal(rows, np.arange(len(frame))):
             if self.records is None:
                 return self.blocks[block.name].prepared
             if block.name not in self._fixed:
@@ -410,7 +407,7 @@ class Drawing:
         if prepared.of_one:
             return held.at(frame.iloc[rows])
         placed: Callable[[Tables], object] | None = getattr(held, "placed", None)
-        if placed is None or block.keep is None:
+        if placed is None or block.scale is None:
             return held.at(prepared.columns_of(block, frame, encoded, rows))
         return placed(prepared.tables_of(block, encoded, rows))
 

@@ -380,8 +380,8 @@ class Fit:
             back to the posterior draws, and test a guess at a confidential value. Leave it out, for fresh entropy, where datasets
             are to leave; give one for experiments and tests.
         precision : float or mapping of variable to float, optional
-            Drawn numbers are multiples of it. Without it: of the largest power of ten of which all confidential values are
-            multiples, or they have 7 significant digits. Under a guarantee it must be given, but for a column of whole-number dtype, whose
+            Drawn numbers are multiples of it. Without it: of the largest power of ten (or other constant) of which all confidential values
+            are multiples, or they have 7 significant digits. Under a guarantee it must be given, but for a whole-number dtype, whose
             precision is then 1.
         parameters : {"draws", "mode"}
             "mode" draws every dataset from the mode of each block's posterior, as tools do that estimate and plug in: for comparison with

@@ -37,7 +37,7 @@ def fit(
     alpha: Alpha = None,
     *,
     random_seed: int | None = None,
-    draws: int = 500,
+    draws: int = 250,
     tune: int = 500,
     chains: int = 4,
     cores: int | None = None,
@@ -121,8 +121,11 @@ def fit_sequence(
     before: Fit | None = None,
     guarantee: Guarantee | None = None,
     L: int = 20,  # noqa: N803
+    *,
+    compared: bool = False,
 ) -> Fit:
-    """Every block fitted; those that are the same in the fit `before` (model, records, weights, sampling, seed) are taken from it."""
+    """Every block fitted; those that are the same in the fit `before` (model, records, weights, sampling, seed) are taken from it.
+    `compared`: as of `compile_prepared`."""
     check_seed(random_seed)
     checked = alphas_of(prepared.variables, alphas, prepared.confidential.index)
     prepared = taught(prepared, checked)
@@ -132,7 +135,7 @@ def fit_sequence(
     _refuse_engine(wanted, sampling)
     earlier = {} if before is None else before.blocks
     fits = {task.name: earlier[task.name] for task in wanted if task.name in earlier and task.is_done_by(earlier[task.name], sampling)}
-    fits |= fit_tasks([task for task in wanted if task.name not in fits], sampling, progress)
+    fits |= fit_tasks([task for task in wanted if task.name not in fits], sampling, progress, compared=compared)
     return Fit(prepared, checked, {task.name: fits[task.name] for task in wanted}, random_seed)
 
 

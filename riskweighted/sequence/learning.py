@@ -2,42 +2,27 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtri
-from scipy.stats import rankdata
 from threadpoolctl import threadpool_limits
 
 from riskweighted.common.extras import optional
-from riskweighted.common.frames import as_floats, holds_numbers
-from riskweighted.design.bends import zero_is_status
+from riskweighted.common.ranks import normal_scores
 from riskweighted.design.distinct import Distinct, distinct_records
+from riskweighted.sequence.questions import Question
 from riskweighted.sequence.recoding import Recipe
 
-__all__ = ["FOLDS", "Scores", "make_scores", "questions_of"]
+__all__ = ["FOLDS", "Scores", "make_scores"]
 
 FOLDS = 5
-_FEWEST = 200  # amounts of which scores are learned
-_FEWEST_EVENTS = 50  # of a status or level, and as many without
 _FEWEST_TRAINING = 40  # records of the other folds that have a positive weight
 # Few, small and slow trees: scores are few predictors beside others.
 _ENSEMBLE = {"max_iter": 60, "learning_rate": 0.1, "max_leaf_nodes": 8, "min_samples_leaf": 20, "max_bins": 64, "early_stopping": False}
 _STEPS = 16  # of the grid from 0 to the largest score
 _LARGEST = {False: 2.0, True: 4.0}  # score: a standard normal one of an amount, log odds of what is or is not
 _WHAT = "a learned part (learned)"
-
-
-class Question(NamedTuple):
-    """What an ensemble is asked of the m records of a block: a place of amounts, or the log odds of what is or is not.
-
-    ``told`` (m,): the records that it is asked of; ``answer`` (m,): amounts, or 1 and 0; ``binary``: which of both.
-    """
-
-    told: np.ndarray
-    answer: np.ndarray
-    binary: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +38,7 @@ class Scores:
     inputs: tuple[Recipe, ...] = field(repr=False)
     ensembles: tuple[tuple[Any, ...], ...] = field(repr=False)
     binary: tuple[bool, ...]
+    many = False  # they are no levels
 
     @property
     def straight(self) -> np.ndarray:
@@ -72,28 +58,6 @@ class Scores:
 def input_matrix(recipes: Sequence[Recipe], tables: Sequence[Distinct]) -> np.ndarray:
     """What trees read of columns, (n, q): numbers without bends, an indicator of every level, code and gap."""
     return np.hstack([table.rows[:, recipe.straight][table.which] for recipe, table in zip(recipes, tables, strict=True)])
-
-
-def questions_of(target: pd.Series) -> Iterator[Question]:
-    """What is asked of the target (m,) of a block: of a status whether, of levels whether each but the most frequent one, of ordered ones
-    and amounts where they lie, and where zero is a status whether they are zero; nothing of which too few records tell."""
-    everybody = np.ones(len(target), dtype=bool)
-    if isinstance(target.dtype, pd.CategoricalDtype) and target.cat.ordered:
-        asked = [Question(everybody, target.cat.codes.to_numpy().astype(float), False)]
-    elif not holds_numbers(target):
-        counts = target.value_counts()
-        held = sorted(counts[counts > 0].index.tolist(), key=lambda level: (-counts[level], str(level)))
-        asked = [Question(everybody, (target == level).to_numpy(dtype=float), True) for level in held[1:]]
-    else:
-        amounts = as_floats(target)
-        zero = (amounts == 0) & zero_is_status(amounts)
-        asked = [Question(everybody, zero.astype(float), True), Question(~zero, amounts, False)]
-    for question in asked:
-        count = int(question.told.sum())
-        if question.binary and min(question.answer.sum(), count - question.answer.sum()) >= _FEWEST_EVENTS:
-            yield question
-        if not question.binary and count >= _FEWEST:
-            yield question
 
 
 def make_scores(
@@ -137,7 +101,7 @@ def _ensemble(question: Question, matrix: np.ndarray, weights: np.ndarray, teach
     if len(answer) < _FEWEST_TRAINING or (answer == answer[0]).all():
         return None
     kind = trees.HistGradientBoostingClassifier if question.binary else trees.HistGradientBoostingRegressor
-    wanted = answer if question.binary else ndtri((rankdata(answer) - 0.5) / len(answer))
+    wanted = answer if question.binary else normal_scores(answer)
     return kind(random_state=0, **_ENSEMBLE).fit(matrix[used], wanted, sample_weight=weights[used])
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import as_floats, holds_numbers
 from riskweighted.contract.categories import codes_in
-from riskweighted.contract.drawing import as_column, check_codes, levels_at
+from riskweighted.contract.drawing import check_codes, check_room, levels_at
 from riskweighted.design.distinct import Distinct
 from riskweighted.sequence.recoding import Recipe
 
@@ -59,7 +59,7 @@ class Outcomes:
         if self._categories is not None:
             check_codes(numbers, self._original.name, len(self._categories))
         elif not self._of_levels and np.isnan(numbers).any():
-            as_column(numbers, self._original.iloc[: len(numbers)])  # refuses them: a missing number is drawn as such by a status
+            check_room(numbers, self._original)  # refuses them: a missing number is drawn as such by a status
         if self._of_levels:
             return numbers.astype(np.int64)
         return numbers if self._categories is None else levels_at(numbers, self._categories).astype(float)
@@ -68,9 +68,8 @@ class Outcomes:
         """Values (n,), or those of some rows, as a column like the confidential one; InputError where its dtype has no room for them."""
         original = self._original if rows is None else self._original.iloc[rows]
         if not self._of_levels:
-            there = ~np.isnan(values)
-            as_column(values[there], original[there])  # refuses what the dtype has no room for: casting would wrap it round
             values = np.rint(values) if pd.api.types.is_integer_dtype(original.dtype) else values
+            check_room(values[~np.isnan(values)], original)
         try:
             if not self._of_levels:
                 return pd.Series(values, original.index, name=original.name).astype(original.dtype)

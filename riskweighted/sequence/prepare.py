@@ -17,16 +17,20 @@ from riskweighted.design.formulas import split_formula
 from riskweighted.design.tables import Tables
 from riskweighted.sampling.block_fit import PreparedModel, prepare_model
 from riskweighted.sequence.blocks import Block, Link, PreparedSequence, Status
-from riskweighted.sequence.deciding import Decider, Left, make_decider
-from riskweighted.sequence.declared import Chain, SideBySide, check_declared, learned_of, recoding_of
-from riskweighted.sequence.learning import input_matrix, make_scores, questions_of
+from riskweighted.sequence.deciding import Decider, make_decider
+from riskweighted.sequence.declared import Chain, SideBySide, check_declared, learned_of, products_of, recoding_of
+from riskweighted.sequence.learning import input_matrix, make_scores
+from riskweighted.sequence.many_levels import FEWEST, spread_of_effects
+from riskweighted.sequence.products import asks_whether, make_products
+from riskweighted.sequence.questions import questions_of
 from riskweighted.sequence.recoding import RECODINGS, free_names, make_recipes
 
 __all__ = ["prepare_sequence", "sequence_of", "side_by_side", "taught"]
 
-_EVENTS_PER_SLOPE = 10
+_AMOUNTS_PER_SLOPE = 10
+_ALL = 1_000_000  # columns: more than there are
 _FEW = 3  # records of a single value
-_LEVEL_EVENTS_PER_SLOPE = 3  # of a level that is modelled by itself: its slopes are what is known of it, and their priors hold them
+_FEWEST_EVENTS = 5  # of a status, and of the records without it, from which it has all predictors: the priors of its slopes hold the rest
 
 
 def prepare_sequence(
@@ -89,8 +93,11 @@ def _of_chain(
     chain.rules.refuse_broken(confidential)
     aside = {variable: chain.rules.left_out(confidential, variable) for variable in chain.variables}
     recipes = make_recipes(confidential, _sources(chain, confidential), chain.codes, chain.variables, recoding_of(chain))
-    encoded = {name: recipe.table(confidential[name]) for name, recipe in recipes.items()}
-    prepared = PreparedSequence(chain, confidential, (), recipes, aside, weights, {}, alphas)
+    products = make_products(products_of(chain), confidential, recipes)
+    prepared = PreparedSequence(chain, confidential, (), recipes, aside, weights, {}, alphas, products=products)
+    encoded = dict[str, Distinct]()
+    for name in recipes:
+        prepared.encode(encoded, name, confidential)
     links = []
     for variable in chain.variables:
         decider = make_decider(chain.rules, variable, confidential[variable], chain.codes.get(variable, ()))
@@ -98,9 +105,9 @@ def _of_chain(
         link = linking.link() if decider is None else linking.decided(decider)
         links.append(link)
         if variable in recipes and link.values is not None:  # a model may draw levels that no record has
-            model, taken = link.values.model, {*chain.variables, *prepared.names_of(recipes)}
+            model, taken = link.values.model, {*chain.variables, *prepared.names_of([*recipes, *products])}
             recipes[variable] = recipes[variable].with_levels(categories_of(model.synthesizer, model.prepared) or (), taken)
-            encoded[variable] = recipes[variable].table(confidential[variable])
+            prepared.encode(encoded, variable, confidential)
     if not any(link.blocks for link in links):
         raise InputError(f"all values of {listing(chain.variables)} follow from implied and sums: there is nothing to synthesize")
     return replace(prepared, links=tuple(links))
@@ -165,7 +172,7 @@ class _Linking:
         return Link(self.variable, structure, tuple(statuses), self._value_block(column, left), None, not holds_numbers(column))
 
     def decided(self, decider: Decider) -> Link:
-        """The same where implications or a sum decide some values: what is decided has no record in a fit, nor what is ruled out."""
+        """The same where implications or a sum decide some values: of such a status no record is in the fit."""
         data, column = self.prepared.confidential, self.prepared.confidential[self.variable]
         structure, left = self.chain.rules.structure(self.variable), np.ones(len(data), dtype=bool)
         if structure is not None:
@@ -189,17 +196,16 @@ class _Linking:
             block = self._status_block(status, hit, member, link.statuses)
             link = replace(link, statuses=(*link.statuses, block), coming=(*link.coming, held.copy()))
             left = left & ~hit
-        return self._with_values(link, decider, ruled, left)
+        return self._with_values(link, decider, left)
 
-    def _with_values(self, link: Link, decider: Decider, ruled: Left, left: np.ndarray) -> Link:
+    def _with_values(self, link: Link, decider: Decider, left: np.ndarray) -> Link:
         """The values of what is decided: computed by a sum, the one that there is, or drawn."""
         column, computed = self.prepared.confidential[self.variable], ~np.isnan(decider.computed(self.prepared.confidential))
         left = left & ~computed
         if not left.any() or column[left].nunique() == 1:
             held = column[left] if left.any() else column[~computed] if not computed.all() else column
             return replace(link, constant=held.mode(dropna=False).iloc[0])
-        several = left & (ruled.allowed.sum(axis=1) > 1)
-        return replace(link, values=self._value_block(column, several if column[several].nunique() > 1 else left))
+        return replace(link, values=self._value_block(column, left))
 
     def _statuses(self, column: pd.Series, reached: np.ndarray) -> Iterator[tuple[Status, np.ndarray]]:
         """Every status and which records have it, (n,): codes, missing, and the levels but the last where the chain asks for that."""
@@ -231,7 +237,7 @@ class _Linking:
         source = f"scores of {name}"
         while source in {*prepared.confidential.columns, *self.encoded}:
             source += "'"
-        taken = {name, *self.chain.variables, *prepared.names_of([*prepared.recipes, *prepared.scores])}
+        taken = {name, *self.chain.variables, *prepared.names_of([*prepared.recipes, *prepared.products, *prepared.scores])}
         names = free_names([f"{name} score {place}" for place in range(1, len(questions) + 1)], taken)
         weights = np.ones(len(rows)) if prepared.survey is None else prepared.survey.to_numpy()[rows]
         if prepared.taught is not None:
@@ -258,24 +264,23 @@ class _Linking:
     def _block(
         self, name: str, status: Status | None, target: pd.Series, member: np.ndarray, events: int, make: Callable[[str], Synthesizer]
     ) -> Block:
-        """A block whose predictors are those that its events allow: all that vary and are no combination of others, or none."""
+        """A block whose predictors are those that its events allow."""
         prepared, chain, rows = self.prepared, self.chain, np.flatnonzero(member)
         stated = chain.formula_of(self.variable)
         if stated is not None:
-            sources, keep = split_formula(stated).names, None
+            sources, scale = split_formula(stated).names, None
             formula = f"`{name}` ~ {split_formula(stated).right}"
         else:
-            sources = (*self._sources(), *self._learned(name, target, rows))
-            keep = independent(np.asarray(Tables((self.encoded[source].at(rows) for source in sources), len(rows))))
-            of_level = status is not None and status.of_level
-            most = events // (_LEVEL_EVENTS_PER_SLOPE if of_level else _EVENTS_PER_SLOPE)
-            if keep.sum() > most and recoding_of(chain) != RECODINGS[0]:  # lines before none
-                keep &= np.concatenate([prepared.recoder(source).straight for source in sources])
-            if keep.sum() > most:
-                keep = np.zeros(len(keep), dtype=bool)
+            asks = status is not None or asks_whether(target)
+            multiplied = [source for source, recipe in prepared.products.items() if asks and self.variable in recipe.product.variables]
+            sources = (*self._sources(), *multiplied, *self._learned(name, target, rows))
+            tables = [self.encoded[source].at(rows) for source in sources]
+            most = events // _AMOUNTS_PER_SLOPE if status is None else _ALL * (events >= _FEWEST_EVENTS)
+            keep = self._kept(sources, Tables(tables, len(rows)), most)
+            scale = np.concatenate([np.empty(0), *(self._spreads(*source, target) for source in zip(sources, tables, strict=True))]) * keep
             names = [column for column, kept in zip(prepared.names_of(sources), keep, strict=True) if kept]
             formula = f"`{name}` ~ " + (" + ".join(f"`{column}`" for column in names) or "1")
-        unfitted = Block(name, self.variable, status, member, sources, keep, model=None)  # type: ignore[arg-type]
+        unfitted = Block(name, self.variable, status, member, sources, scale, model=None)  # type: ignore[arg-type]
         frame = with_columns(prepared.columns_of(unfitted, prepared.confidential, self.encoded, rows), {name: target})
         try:
             synthesizer = make(formula)
@@ -287,4 +292,29 @@ class _Linking:
         except InputError as error:
             place = f"variable {self.variable!r}: "
             raise InputError(place + str(error).removeprefix(place)) from None
-        return Block(name, self.variable, status, member, sources, keep, model)
+        return Block(name, self.variable, status, member, sources, scale, model)
+
+    def _kept(self, sources: Sequence[str], columns: Tables, most: int) -> np.ndarray:
+        """Which columns (m, p) of a block's sources predict, booleans (p,).
+
+        All that vary and are no combination of others, if they are at most so many; of many levels those of ten of its records, as far as
+        the others leave room, the largest first.
+        """
+        recoders = [self.prepared.recoder(source) for source in sources]
+        many = np.concatenate([np.zeros(0, dtype=bool), *(np.full(len(of.names), of.many) for of in recoders)])
+        records = np.concatenate([np.empty(0), *(table.counts @ table.rows for table in columns.parts)])
+        keep = ~many | (records >= FEWEST)
+        keep[keep] = independent(np.asarray(columns)[:, keep])
+        if keep.sum() > most and recoding_of(self.chain) != RECODINGS[0]:  # lines before none
+            keep &= np.concatenate([of.straight for of in recoders])
+        if (keep & ~many).sum() > most:
+            keep &= many
+        room = max(most - int((keep & ~many).sum()), 0)
+        levels = np.flatnonzero(keep & many)
+        keep[levels[np.argsort(-records[levels], kind="stable")[room:]]] = False
+        return np.asarray(keep)
+
+    def _spreads(self, source: str, table: Distinct, target: pd.Series) -> np.ndarray:
+        """The prior standard deviation of the slopes of a source's columns, over that of others, (k,)."""
+        many = self.prepared.recoder(source).many
+        return np.full(table.rows.shape[1], spread_of_effects(target, table.which) if many else 1.0)

@@ -16,6 +16,7 @@ from riskweighted.common.frames import as_floats, holds_numbers, kind_of_values
 from riskweighted.common.groups import most_categories
 from riskweighted.design.bends import Bends, make_bends
 from riskweighted.design.distinct import Distinct, distinct_records
+from riskweighted.sequence.many_levels import are_many, indicators_of_many
 
 __all__ = ["RECODINGS", "Recipe", "free_names", "make_recipes"]
 
@@ -27,14 +28,17 @@ _MISSING = "missing"
 class Recipe:
     """How one source column becomes k numeric ones, called ``names``. Confidential: levels and quantiles are the data's.
 
-    ``levels`` of a categorical source, the reference first, each other one with a dummy; None where the source holds numbers. Of these:
-    ``codes``, values that are no amounts; ``bends`` of the amounts, whose last column is an indicator where zero is apart; ``indicated``,
-    the codes with an indicator, and None for a missing value; ``mean`` of the amounts.
+    ``levels`` of a categorical source, None where it holds numbers; ``indicators`` (levels, k), which columns each has: a dummy each but
+    the reference, which is the first; of many, what `indicators_of_many` says, and then ``many``. Of numbers: ``codes``, values that are
+    no amounts; ``bends`` of the amounts, whose last column is an indicator where zero is apart; ``indicated``, the codes with an
+    indicator, and None for a missing value; ``mean`` of the amounts.
     """
 
     source: str
     names: tuple[str, ...]
     levels: tuple[object, ...] | None = field(default=None, repr=False)
+    indicators: np.ndarray = field(default_factory=lambda: np.empty((0, 0)), repr=False)
+    many: bool = False
     codes: tuple[float, ...] = ()
     indicated: tuple[float | None, ...] = ()
     bends: Bends = field(default_factory=Bends, repr=False)
@@ -59,13 +63,20 @@ class Recipe:
             return Distinct(self.columns(values)[first], which)
 
     def with_levels(self, levels: Sequence[object], taken: Iterable[str] = ()) -> "Recipe":
-        """The same with further levels, which no confidential record has; of numbers unchanged. `taken`: names of other columns."""
+        """The same with further levels, which no confidential record has, and which of many have no column; of numbers unchanged.
+
+        `taken`: names of other columns.
+        """
         if self.levels is None:
             return self
         held = [level for level in self.levels if not pd.isna(level)]  # <NA> equals nothing, not even false
         new = [level for level in levels if level not in held]
-        names = free_names([f"{self.source}_{_text(level)}" for level in new], {*self.names, *taken})
-        return replace(self, levels=(*self.levels, *new), names=(*self.names, *names))
+        columns = [] if self.many else new
+        names = free_names([f"{self.source}_{_text(level)}" for level in columns], {*self.names, *taken})
+        indicators = np.pad(self.indicators, ((0, len(new)), (0, len(columns))))
+        if columns:
+            indicators[-len(new) :, -len(new) :] = np.eye(len(new))
+        return replace(self, levels=(*self.levels, *new), names=(*self.names, *names), indicators=indicators)
 
     def filled(self, values: pd.Series) -> pd.Series:
         """The source without gaps, for a formula of the user's own: a missing level is "missing"; what is no amount is the amounts' mean.
@@ -83,7 +94,7 @@ class Recipe:
         unknown = int((code < 0).sum())
         if unknown:
             raise InputError(f"predictor {self.source!r} has a level that the confidential data lack in {unknown} of {len(values)} records")
-        return np.asarray(code[:, None] == np.arange(1, len(self.levels)), dtype=float)
+        return np.asarray(self.indicators[code])
 
     def _of_numbers(self, values: pd.Series) -> np.ndarray:
         numbers = as_floats(values)
@@ -107,7 +118,8 @@ def make_recipes(
 ) -> dict[str, Recipe]:
     """A recipe for each source column; ``codes``: values that are no amounts; no numeric column is called as one of the targets is.
 
-    `recoding`: "statuses" gives zero an indicator where it is a status, and places amounts on a grid.
+    `recoding`: "statuses" gives zero an indicator where it is a status, places amounts on a grid, and takes many levels as
+    `indicators_of_many` says.
     """
     taken: set[str] = set()
     recipes: dict[str, Recipe] = {}
@@ -116,8 +128,8 @@ def make_recipes(
         _check_source(column)
         stated = tuple(float(code) for code in codes.get(source, ()))
         others = taken | ({*targets} - {source})  # its own name is free: a column never predicts itself
-        numeric = holds_numbers(column)
-        recipes[source] = _number_recipe(column, stated, others, recoding != RECODINGS[0]) if numeric else _level_recipe(column, others)
+        recipe, statuses = _number_recipe if holds_numbers(column) else _level_recipe, recoding != RECODINGS[0]
+        recipes[source] = recipe(column, stated, others, statuses)
         taken |= set(recipes[source].names)
     return recipes
 
@@ -135,17 +147,24 @@ def _check_source(column: pd.Series) -> None:
         raise InputError(f"{column.name!r} is infinite in {infinite} of {len(column)} records; values must be finite or missing")
 
 
-def _level_recipe(column: pd.Series, taken: set[str]) -> Recipe:
-    """Dummies of all levels but the one most records have; a missing value is a level."""
+def _level_recipe(column: pd.Series, codes: tuple[float, ...], taken: set[str], statuses: bool) -> Recipe:
+    """Dummies of all levels but the one most records have; a missing value is a level. With statuses many levels are told apart as far
+    as enough records have them."""
     counts = column.value_counts(dropna=False)
     counts = counts[counts > 0]
+    held = sorted(counts.index.tolist(), key=lambda level: (pd.isna(level), str(level)))
+    records = np.array([counts[level] if not pd.isna(level) else counts[counts.index.isna()].iloc[0] for level in held])
+    if statuses and are_many(len(held), len(column)):
+        texts, indicators = indicators_of_many([_text(level) for level in held], records)
+        names = free_names([f"{column.name}_{text}" for text in texts], taken)
+        return Recipe(str(column.name), names, tuple(held), indicators, True)
     most = most_categories(len(column))
     if len(counts) > most:
         raise InputError(f"predictor {column.name!r} has {len(counts)} levels for {len(column)} records, which allow {most}; merge levels")
-    held = sorted(counts.index.tolist(), key=lambda level: (pd.isna(level), str(level)))
-    reference = max(held, key=lambda level: counts[level] if not pd.isna(level) else counts[counts.index.isna()].iloc[0])
+    reference = held[int(records.argmax())]
     levels = (reference, *(level for level in held if level is not reference))
-    return Recipe(str(column.name), free_names([f"{column.name}_{_text(level)}" for level in levels[1:]], taken), levels)
+    names = free_names([f"{column.name}_{_text(level)}" for level in levels[1:]], taken)
+    return Recipe(str(column.name), names, levels, np.eye(len(levels))[:, 1:])
 
 
 def _number_recipe(column: pd.Series, codes: tuple[float, ...], taken: set[str], statuses: bool) -> Recipe:
@@ -160,7 +179,7 @@ def _number_recipe(column: pd.Series, codes: tuple[float, ...], taken: set[str],
     wanted = [source, *(f"{source}_bend_{place}" for place in range(1, len(bends.centre)))]
     with_indicators = [0.0] * bends.zero_apart + indicated
     wanted += [f"{source}_{_MISSING if code is None else f'is_{_code(code)}'}" for code in with_indicators]
-    return Recipe(source, free_names(wanted, taken), None, codes, tuple(indicated), bends, mean)
+    return Recipe(source, free_names(wanted, taken), codes=codes, indicated=tuple(indicated), bends=bends, mean=mean)
 
 
 def _code(code: float) -> str:

@@ -144,13 +144,17 @@ def _check_functions(prepared: PreparedSequence, alphas: pd.DataFrame, functions
             )
 
 
-def fit_tasks(tasks: Sequence[BlockTask], sampling: Sampling, progress: Progress | None = None) -> Iterator[tuple[str, BlockFit]]:
-    """The fits of blocks, each as soon as it is there; a warning names the block of a chain.
+def fit_tasks(
+    tasks: Sequence[BlockTask], sampling: Sampling, progress: Progress | None = None, *, compared: bool = False
+) -> Iterator[tuple[str, BlockFit]]:
+    """The fits of blocks, each as soon as it is there; a warning names the block of a chain. `compared`: as of `compile_prepared`.
 
     The direct engine draws for as many blocks at once as there are cores; chains, which use the cores themselves, run block by block.
     No result depends on the number of cores.
     """
-    models = [compile_prepared(task.block.model, task.censoring is not None, task.centring, task.cells) for task in tasks]
+    models = [
+        compile_prepared(task.block.model, task.censoring is not None, task.centring, task.cells, compared=compared) for task in tasks
+    ]
     for place, (task, model, drawn) in enumerate(zip(tasks, models, _attempts(tasks, models, sampling), strict=True)):
         report = progress if progress is None or len(tasks) == 1 else share_of(progress, place, len(tasks))
         with warnings.catch_warnings(record=True) as caught:
@@ -176,7 +180,7 @@ def _attempts(tasks: Sequence[BlockTask], models: Sequence[CompiledModel], sampl
     parts of themselves when these are first used, which two threads must not do at once.
     """
     waiting, tried = list(zip(models, tasks, strict=True)), list[Attempt]()
-    while waiting and not any(attempt.draws is not None for attempt in tried):
+    while waiting and not any(attempt.any for attempt in tried):
         model, task = waiting.pop(0)
         tried.append(model.attempted(task.alpha, task.seed, sampling, task.centring))
     with ThreadPoolExecutor(sampling.cores or os.cpu_count() or 1) as pool:

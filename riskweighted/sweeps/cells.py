@@ -119,10 +119,13 @@ def group_cells(cells: Sequence[Cell], finished: set[str]) -> list[Group]:
 
 
 class Result(NamedTuple):
-    """``measures``: one dict per measure of risk and utility; ``fit``: mean weight and convergence."""
+    """Rows of tables, as a run has them: ``measures`` of risk and utility; ``fit``: mean weight and convergence; ``disclosed``: the verdict
+    on what the datasets give away; ``checks`` of the fit."""
 
     measures: list[dict[str, Any]]
     fit: dict[str, Any]
+    disclosed: list[dict[str, Any]]
+    checks: list[dict[str, Any]]
 
 
 class Outcome(NamedTuple):

@@ -6,7 +6,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -19,7 +19,7 @@ from riskweighted.runs.sections import DataSettings
 from riskweighted.sweeps.cells import Cell, Result
 from riskweighted.sweeps.grid import Point, Sweep, value_text
 
-__all__ = ["begin", "finished_cells", "keep_cell", "sweep_inputs", "tidy_tables", "write_results"]
+__all__ = ["Tables", "begin", "finished_cells", "keep_cell", "sweep_inputs", "tidy_tables", "write_results"]
 
 
 def sweep_inputs(plan: Sweep, fingerprints: Mapping[DataSettings, str]) -> dict[str, Any]:
@@ -86,17 +86,28 @@ _FIT = ["mean_weight", "largest_r_hat", "smallest_ess_bulk", "divergences", "con
 _DEFINITION = ["label", "variable", "key", "measure", "parameter", "term", "higher_is", "rule", "definition"]
 
 
-def tidy_tables(
-    points: Sequence[Point], cells: Sequence[Cell], finished: Mapping[str, Result], errors: Mapping[str, str]
-) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """The tidy results, what each measure means, and what has no result."""
-    rows, failed = [], []
+class Tables(NamedTuple):
+    """The tidy ``results``; ``definitions``, what each measure means; ``failures``, what has no result, and why; and as a run has them the
+    ``disclosure_verdicts`` of every scheme, and the ``fit_check`` of its fit."""
+
+    results: pd.DataFrame
+    definitions: pd.DataFrame
+    failures: pd.DataFrame
+    disclosure_verdicts: pd.DataFrame
+    fit_check: pd.DataFrame
+
+
+def tidy_tables(points: Sequence[Point], cells: Sequence[Cell], finished: Mapping[str, Result], errors: Mapping[str, str]) -> Tables:
+    """The tables of a sweep, each row with the settings of its cell."""
+    rows, failed, disclosed, checks = [], [], [], []
     for point, cell in zip(points, cells, strict=True):
         settings = {name: value_text(_shown(name, value)) for name, value in point.settings.items()}
         where = {**settings, "repetition": point.repetition, "seed": point.study.seed, "label": point.label}
         if cell.key in finished:
             result = finished[cell.key]
             rows += [{**where, **measure, **result.fit} for measure in result.measures]
+            disclosed += [where | row for row in result.disclosed]
+            checks += [where | row for row in result.checks]
         else:
             failed.append({**where, "error": errors[cell.key]})
     names = list(dict.fromkeys([*points[0].settings, "repetition", "seed", "label"]))
@@ -106,25 +117,32 @@ def tidy_tables(
             everything[name] = everything[name].map(str)
     everything = everything.astype({"variable": "string", "term": "string", "divergences": "Int64", "converged": "boolean"})
     definitions = everything[_DEFINITION].drop_duplicates(ignore_index=True)
-    return everything[[*names, *_MEASURE, *_FIT]], definitions, pd.DataFrame(failed, columns=[*names, "error"])
+    failures = pd.DataFrame(failed, columns=[*names, "error"])
+    return Tables(everything[[*names, *_MEASURE, *_FIT]], definitions, failures, _of_fits(disclosed, names), _of_fits(checks, names))
+
+
+def _of_fits(rows: list[dict[str, Any]], names: Sequence[str]) -> pd.DataFrame:
+    """A table of rows, or an empty one."""
+    return pd.DataFrame(rows) if rows else pd.DataFrame(columns=list(names))
 
 
 _GUIDE = """What lies here: aggregates to decide on, no synthetic data and nothing of a single record; review before release
 
 results.csv, results.parquet   one row per setting, repetition, label and measure
 definitions.csv                what each measure means and which rule made its interval
+disclosure_verdicts.csv        of each scheme, whether its datasets give away no more than the policy allows, and why not
+fit_check.csv                  how each fit compares with the data
 failures.csv                   settings without a result, and why (absent where there are none)
 manifest.json                  settings, grid, versions, fingerprint of the data, SHA-256 of every file
 """
 
 
-def write_results(result: Path, tables: Mapping[str, pd.DataFrame], inputs: Mapping[str, Any]) -> None:
+def write_results(result: Path, tables: Tables, inputs: Mapping[str, Any]) -> None:
     """The files of the folder `result`, which is empty."""
-    write_table(tables["results"], result / "results.csv")
-    write_table(tables["results"], result / "results.parquet")
-    write_table(tables["definitions"], result / "definitions.csv")
-    if len(tables["failures"]):
-        write_table(tables["failures"], result / "failures.csv")
+    write_table(tables.results, result / "results.parquet")
+    for name, table in tables._asdict().items():
+        if name != "failures" or len(table):
+            write_table(table, result / f"{name}.csv")
     write_file(result / "README.txt", _GUIDE)
     manifest = {**inputs, "files": {path.name: file_hash(path) for path in sorted(result.iterdir())}}
     write_file(result / "manifest.json", json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")

@@ -23,6 +23,7 @@ from riskweighted.common.progress import Reporter, default_reporter
 from riskweighted.common.threads import worker_threads
 from riskweighted.evaluation.tables import CONFIDENTIAL
 from riskweighted.intruder.world import make_world
+from riskweighted.runs.bounds import bounded
 from riskweighted.runs.checked import check_study
 from riskweighted.runs.folder import check_replaceable
 from riskweighted.runs.guaranteed import refuse_data_dependent
@@ -72,6 +73,9 @@ class SweepResult:
         confidential one, mean weight and convergence of the fit.
     failures : DataFrame
         One row per setting, repetition and label that has no result, with the reason.
+    disclosure_verdicts, fit_check : DataFrame
+        Of each setting, repetition and scheme what a run judges it by: whether its datasets give away no more than the policy allows, and
+        how its fit compares with the data.
 
     Examples
     --------
@@ -83,6 +87,8 @@ class SweepResult:
     folder: Path
     results: pd.DataFrame = field(repr=False)
     failures: pd.DataFrame = field(repr=False)
+    disclosure_verdicts: pd.DataFrame = field(repr=False)
+    fit_check: pd.DataFrame = field(repr=False)
 
 
 def sweep(
@@ -153,9 +159,9 @@ def _sweep_in(
     begin(working.folder, inputs)
     finished = finished_cells(working.folder, cells)
     errors = _compute(cells, finished, working.folder, confidential, workers, scheduler, reporter)
-    results, definitions, failures = tidy_tables(points, cells, finished, errors)
-    write_results(working.result, {"results": results, "definitions": definitions, "failures": failures}, inputs)
-    return SweepResult(working.out, results, failures)
+    tables = tidy_tables(points, cells, finished, errors)
+    write_results(working.result, tables, inputs)
+    return SweepResult(working.out, tables.results, tables.failures, tables.disclosure_verdicts, tables.fit_check)
 
 
 def count_cells(plan: Sweep, *, reporter: Reporter | None = None) -> Counted:
@@ -167,8 +173,7 @@ def _checked(plan: Sweep, confidential: pd.DataFrame | None, reporter: Reporter)
     """The points of a sweep, the cell of each, and all that decides the results; refuses what can be known to be wrong."""
     with reporter.step("checking every cell") as advance:
         in_order(plan.schemes)
-        points = expand_grid(plan)
-        fingerprints = _check_points(points, confidential, advance)
+        points, fingerprints = _check_points(expand_grid(plan), confidential, advance)
     inputs = sweep_inputs(plan, fingerprints)
     whack_a_mole = UNWEIGHTED in plan.schemes
     cells = [identify(point, fingerprints[point.study.data], inputs["versions"], whack_a_mole=whack_a_mole) for point in points]
@@ -177,8 +182,8 @@ def _checked(plan: Sweep, confidential: pd.DataFrame | None, reporter: Reporter)
 
 def _check_points(
     points: Sequence[Point], confidential: pd.DataFrame | None, advance: Callable[[int, int], None]
-) -> dict[DataSettings, str]:
-    """Refuse what can be known to be wrong before anything runs; the fingerprint of each data source."""
+) -> tuple[list[Point], dict[DataSettings, str]]:
+    """Refuse what can be known to be wrong before anything runs; the points, with the bounds of runs, and each source's fingerprint."""
     data: dict[DataSettings, pd.DataFrame] = {}
     checked: set[str] = set()
     for done, point in enumerate(points):
@@ -192,7 +197,8 @@ def _check_points(
                         _at_point(check, point)
                     checked.add(name)
         advance(done + 1, len(points))
-    return {source: fingerprint(frame) for source, frame in data.items()}
+    held = [point._replace(study=bounded(point.study, data[point.study.data])) for point in points]
+    return held, {source: fingerprint(frame) for source, frame in data.items()}
 
 
 def _checks(point: Point, data: pd.DataFrame) -> Iterator[tuple[str, Callable[[], object]]]:

@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import fingerprint
 from riskweighted.evaluation.tables import CONFIDENTIAL
+from riskweighted.runs.beyond import disclosure_tables
 from riskweighted.runs.memo import Memo, Store
 from riskweighted.runs.sections import DataSettings
 from riskweighted.runs.work import Work
@@ -45,7 +46,7 @@ def run_group(given: pd.DataFrame | None, group: Group, posteriors: Mapping[str,
         began, first = time.perf_counter(), group.first
         try:
             confidential = _read(first.study.data, first.data) if given is None else given
-            work = Work(first.stages, confidential, Store(_memo, archives=posteriors, passing=()), cores=group.cores, refits=0)
+            work = Work(first.stages, confidential, Store(_memo, archives=posteriors, passing=()), cores=group.cores)
             fit = None if first.label == CONFIDENTIAL else work.fit(first.label)
         except Exception as error:
             return Outcome.failed(group, describe(error))
@@ -69,11 +70,16 @@ def _read(source: DataSettings, expected: str) -> pd.DataFrame:
 
 
 def _result(work: Work, label: str) -> Result:
-    """Risk and utility of one label, as the table of results has them."""
+    """Risk and utility of one label, as the table of results has them, and what a run judges its fit and its datasets by."""
     evaluated = work.evaluated([label])
     rows = [row for table in (evaluated.risk, evaluated.utility) for row in table.to_dict("records") if row["label"] == label]
     measures = [{name: row[name] for name in row if name != "label"} for row in rows]
-    return Result(measures, _convergence(None if label == CONFIDENTIAL else work.fit(label), label in work.study.baselines))
+    if label == CONFIDENTIAL:
+        return Result(measures, _convergence(None, of_baseline=False), [], [])
+    told = disclosure_tables({label: work.disclosed(label)})["disclosure_verdicts"]
+    checks = work.fit_check(label).filter(items=["check", "variable", "parameter", "effect", "threshold", "verdict"])
+    tables = [table.to_dict("records") for table in (told.drop(columns="label"), checks)]
+    return Result(measures, _convergence(work.fit(label), label in work.study.baselines), *tables)
 
 
 def _convergence(fit: "Fit | None", of_baseline: bool) -> dict[str, Any]:

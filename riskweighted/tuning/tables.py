@@ -10,6 +10,7 @@ import pandas as pd
 from riskweighted.common.errors import listing
 from riskweighted.common.notebook import card
 from riskweighted.common.numbers import by_digits, exactly, in_column, together
+from riskweighted.evaluation.verdicts import NOT_JUDGED, Verdict, overall
 from riskweighted.measures.measure import Estimate
 from riskweighted.sequence.fit import Fit
 from riskweighted.tuning.constraints import load, meets
@@ -18,7 +19,7 @@ from riskweighted.tuning.settings import Loss, TuningSettings
 from riskweighted.tuning.taught import Taught
 from riskweighted.weights.names import UNWEIGHTED, parse_scheme
 
-__all__ = ["Sampled", "Tuning", "explained", "families_table", "frontier_table", "unreachable"]
+__all__ = ["Sampled", "Tuning", "explained", "families_table", "frontier_table", "unreachable", "with_words"]
 
 
 class Sampled(NamedTuple):
@@ -64,9 +65,10 @@ class Tuning:
     frontier : DataFrame
         One row a scored setting: ``scheme``, ``family``, ``setting``, ``target`` and ``loss`` with their errors ``target_error`` and
         ``loss_error``, ``kind`` ("plug-in" at the mode, or "sampled"), ``feasible``, ``reference`` (a scheme to compare with),
-        ``chosen``, each constraint by its name, and beside them what records teach by their own values: ``isolated_information`` (mean
-        over isolated records), ``largest_information``, and of sampled fits ``attributable``, the attributable ball probability of
-        isolated records. Targets, constraints and information of kind "plug-in" are scaled to agree with the unweighted fit.
+        ``chosen``, ``verdict``, "not judged" of what nothing was drawn from, each constraint by its name, and beside them what records
+        teach by their own values: ``isolated_information`` (mean over isolated records), ``largest_information``, and of sampled fits
+        ``attributable``, the attributable ball probability of isolated records. Targets, constraints and information of kind "plug-in" are
+        scaled to agree with the unweighted fit.
     families : DataFrame
         One row a family: the ``scheme`` that meets the target, its plug-in ``loss`` and ``loss_error``, the ``least`` and the ``largest``
         target along it, whether the target falls all along it (``monotone``), and the ``result``: chosen, or why not.
@@ -75,6 +77,8 @@ class Tuning:
         ``unweighted``, and whether it is ``kept``; NaN, which is not kept, where it is not judged.
     why : str
         What was chosen and why, in words.
+    verdicts : tuple of Verdict
+        Those that a run gives the chosen scheme; none of `riskweighted.tune`, which knows of no release.
 
     Examples
     --------
@@ -101,6 +105,7 @@ class Tuning:
     families: pd.DataFrame = field(repr=False)
     constraints: pd.DataFrame = field(repr=False)
     why: str
+    verdicts: tuple[Verdict, ...] = ()
 
     def _repr_html_(self) -> str:
         met = "meets" if self.met else "misses"
@@ -113,6 +118,16 @@ class Tuning:
     def met(self) -> bool:
         """Whether the fit meets the target and keeps the constraints, but for their Monte Carlo errors."""
         return meets(Estimate(self.reached, self.error), self.at_most) and bool(self.constraints["kept"].all())
+
+
+def with_words(frontier: pd.DataFrame, verdicts: Sequence[Verdict]) -> pd.DataFrame:
+    """A frontier with the word of every sampled scheme that was judged."""
+    labels = {each.label for each in verdicts}
+    judged = (frontier["kind"] == "sampled") & frontier["scheme"].isin(labels)
+    words = frontier["scheme"].map({label: overall(verdicts, label) for label in labels})
+    told = frontier.assign(verdict=words.where(judged, frontier["verdict"]))
+    told.attrs = frontier.attrs
+    return told
 
 
 def unreachable(settings: TuningSettings, scans: list[Scan], scales: Sequence[float]) -> str:
@@ -221,7 +236,7 @@ def frontier_table(
     for each in sampled:
         family = parse_scheme(each.scheme).name
         add(each.scheme, family, each.setting, each, each.meets(settings), "sampled", chosen=each is best, reference=family == UNWEIGHTED)
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows).assign(verdict=NOT_JUDGED)
 
 
 def explained(settings: TuningSettings, best: Sampled, families: pd.DataFrame, loss: Loss) -> str:

@@ -43,7 +43,7 @@ def tune(
     regression: str | None = None,
     coefficient: str | None = None,
     fit: Fit | None = None,
-    draws: int = 500,
+    draws: int = 250,
     tune: int = 500,
     chains: int = 4,
     cores: int | None = None,

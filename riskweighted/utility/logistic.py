@@ -9,10 +9,10 @@ from scipy.special import expit
 from riskweighted.common.exact import ExactSum
 from riskweighted.utility.cross_products import CrossProducts, LeastSquares
 
-__all__ = ["LogisticSums", "Point", "advanced", "begun"]
+__all__ = ["MOST_LOG_ODDS", "PRECISE", "STEPS", "LogisticSums", "Point", "advanced", "begun"]
 
-_STEPS, _PRECISE = 50, 1e-10  # the most steps, and that in log odds below which it has arrived
-_MOST_LOG_ODDS = 30.0  # beyond, the response is separated and there is no estimate
+STEPS, PRECISE = 50, 1e-10  # the most steps, and that in log odds below which it has arrived
+MOST_LOG_ODDS = 30.0  # beyond, the response is separated and there is no estimate
 
 
 class Point(NamedTuple):
@@ -70,19 +70,19 @@ def begun(products: CrossProducts) -> Point | None:
 
 def advanced(products: CrossProducts, point: Point | None, sums: LogisticSums) -> Point | LeastSquares | None:
     """The next point, the estimates where this is the last one, None where there are none."""
-    if point is None or not np.isfinite(point.coefficients).all() or not sums.log_odds <= _MOST_LOG_ODDS:
+    if point is None or not np.isfinite(point.coefficients).all() or not sums.log_odds <= MOST_LOG_ODDS:
         return None
     width = len(point.coefficients)
     information = np.empty((width, width))
     upper = np.triu_indices(width)
     information[upper] = information[upper[::-1]] = sums.information.sums
     gram, response = products.moments(point.free)
-    if sums.moved < _PRECISE:
+    if sums.moved < PRECISE:
         scale = np.sqrt(np.diag(gram))
         return LeastSquares(
             point.free, point.coefficients, np.linalg.inv(information / np.outer(scale, scale)) / np.outer(scale, scale), np.inf
         )
-    return None if point.steps == _STEPS else _moved(point, information, response - sums.fitted.sums, gram)
+    return None if point.steps == STEPS else _moved(point, information, response - sums.fitted.sums, gram)
 
 
 def _moved(point: Point, information: np.ndarray, slope: np.ndarray, gram: np.ndarray) -> Point | None:

@@ -4,42 +4,51 @@ import numpy as np
 from scipy.special import expit
 
 from riskweighted.design.distinct import Distinct
+from riskweighted.utility.logistic import MOST_LOG_ODDS, PRECISE, STEPS
 
 __all__ = ["solve_regression"]
 
-_STEPS, _PRECISE = 50, 1e-10  # of Newton's method: the largest steps in log odds below which it has arrived
-_MOST_LOG_ODDS = 30.0  # beyond, the response is separated and there is no estimate
-
 
 def solve_regression(
-    columns: Distinct, target: np.ndarray, weights: np.ndarray, logistic: bool
+    columns: Distinct, target: np.ndarray, weights: np.ndarray, logistic: bool, precision: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """Coefficients (k,), the inverse of the weighted information (k, k) and residuals (m,); None where they are not determined.
 
-    Records of one row enter by their weight and the weighted sum of their targets.
+    Records of one row enter by their weight and the weighted sum of their targets. ``precision`` (k,): of normal priors about 0, under
+    which they are the posterior mode, which there is where records are few or separated, too.
     """
     weight, sums = columns.sums(weights), columns.sums(weights * target)
     scale = np.sqrt(columns.counts @ columns.rows**2 / len(target))
     x = columns.rows / scale
-    if len(target) < x.shape[1] or _rank(Distinct(x, columns.which).triangle(weight), len(target)) < x.shape[1]:
+    prior = np.zeros(x.shape[1]) if precision is None else precision / scale**2
+    if precision is None and _undetermined(Distinct(x, columns.which), weight, len(target)):
         return None
     beta = np.zeros(x.shape[1])
-    for _ in range(_STEPS if logistic else 1):
+    for _ in range(STEPS if logistic else 1):
         mean = expit(x @ beta) if logistic else x @ beta
-        information = x.T @ ((weight * (mean * (1 - mean) if logistic else 1.0))[:, None] * x)
         try:
-            step = np.linalg.solve(information, x.T @ (sums - weight * mean))
+            step = np.linalg.solve(_information(x, weight, mean, logistic, prior), x.T @ (sums - weight * mean) - prior * beta)
         except np.linalg.LinAlgError:
             return None
         beta = beta + step
-        if not np.isfinite(beta).all() or (logistic and np.abs(x @ beta).max() > _MOST_LOG_ODDS):
+        separated = logistic and precision is None and np.abs(x @ beta).max() > MOST_LOG_ODDS
+        if not np.isfinite(beta).all() or separated:
             return None
-        if not logistic or np.abs(x @ step).max() < _PRECISE:
+        if not logistic or np.abs(x @ step).max() < PRECISE:
             mean = expit(x @ beta) if logistic else x @ beta
-            spread = weight * (mean * (1 - mean) if logistic else 1.0)
-            bread = np.linalg.inv(x.T @ (spread[:, None] * x)) / np.outer(scale, scale)
+            bread = np.linalg.inv(_information(x, weight, mean, logistic, prior)) / np.outer(scale, scale)
             return beta / scale, bread, target - columns.spread(mean)
     return None
+
+
+def _information(x: np.ndarray, weight: np.ndarray, mean: np.ndarray, logistic: bool, prior: np.ndarray) -> np.ndarray:
+    curvature = weight * (mean * (1 - mean)) if logistic else weight
+    return np.asarray(x.T @ (curvature[:, None] * x) + np.diag(prior))
+
+
+def _undetermined(x: Distinct, weight: np.ndarray, records: int) -> bool:
+    """Whether records are fewer than columns, or these follow from each other."""
+    return bool(records < x.rows.shape[1]) or _rank(x.triangle(weight), records) < x.rows.shape[1]
 
 
 def _rank(triangle: np.ndarray, records: int) -> int:

@@ -56,8 +56,9 @@ def test_from_a_file_to_a_study_that_is_checked(folder, width):
     assert without_log(done.stderr) == ""
     assert max(map(len, done.stdout.splitlines())) <= width
     text = " ".join(re.sub(r"[│┃\n]", " ", done.stdout).split())
-    for said in ("300 records, columns: 6", "amount; 1 likely code", "identifier", "date", "empty", "riskweighted check study.toml"):
+    for said in ("300 records, columns: 6", "whole numbers; 1 likely code", "record id", "dates", "empty", "riskweighted check study.toml"):
         assert said in text
+    assert "spike: " not in text  # of the words of the table those that stand in it are explained
     shown = set(re.findall(r"-?\d+", done.stdout.replace(",", "")))
     assert not shown & {str(value) for value in HOUSEHOLDS["income"] if abs(value) > 400 or value == -8}
     assert not {"female", "north", "7654321", "2024-01-01"} & set(re.findall(r"[\w-]+", done.stdout))
@@ -133,14 +134,15 @@ def test_as_json_without_a_value_of_the_data(folder, monkeypatch):
     done = command("households.csv", "--out", "studies/first.toml", "--json")
     found = json.loads(done.stdout)
     assert (found["command"], found["results"], found["confidential"]) == ("init", "studies/first.toml", True)
-    uses = {column["name"]: column["use"] for column in found["columns"]}
-    assert uses == {
-        "household id": "identifier",
+    kinds = {column["name"]: column["kind"] for column in found["columns"]}
+    assert all(column["reason"] for column in found["columns"])
+    assert kinds == {
+        "household id": "record id",
         "sex": "levels",
         "region": "levels",
-        "interviewed": "date",
-        "income": "amount",
-        "notes": "empty",
+        "interviewed": "time",
+        "income": "number",
+        "notes": "constant",
     }
     assert (found["synthesize"], found["known"], found["refused"]) == (["income"], ["sex", "region"], None)
     assert "-8" not in done.stdout
@@ -170,7 +172,7 @@ def test_files_of_which_no_study_can_be_made(tmp_path, monkeypatch, content, nam
     [
         (("absent.csv",), "there is no file 'absent.csv'"),
         (("households.csv", "--synthesize", "wealth"), "has no column 'wealth'"),
-        (("households.csv", "--synthesize", "notes"), "'notes' cannot be synthesized: empty"),
+        (("households.csv", "--synthesize", "notes"), "'notes' cannot be synthesized: constant"),
         (("households.csv", "--out", "study.txt"), "must end in .toml"),
         (("households.csv", "--out", "results/study.toml"), "lies in the finished result"),
     ],

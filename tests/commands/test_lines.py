@@ -1,4 +1,6 @@
-"""What `run` prints of a study in which everything is wrong: eight lines, the rest counted, each of eighty columns."""
+"""What `run` prints of a study in which everything is wrong: eight lines, each a whole sentence, the rest counted."""
+
+import re
 
 import numpy as np
 import pandas as pd
@@ -53,9 +55,9 @@ def test_a_study_with_every_fault_at_once_takes_eight_lines(folder, schemes, cou
     done = riskweighted("run", "study.toml", "--out", "out", cwd=folder)
     assert done.returncode == 3
     lines = done.stdout.splitlines()
-    assert sum(-(-len(line) // 80) for line in lines) <= 8
+    assert len(lines) <= 8
     assert sum("  fail  " in line for line in lines) == min(len(schemes), 4)
-    assert (counted in lines) if counted else not any("more: " in line for line in lines)
+    assert (counted in lines) if counted else not any(re.match(r"\d+ more: ", line) for line in lines)
     assert lines[0].startswith("A release is refused: ")  # the identifier leaves everybody alone
     assert any(line.startswith("Next: riskweighted advise") for line in lines)
     assert lines[-1].startswith("Results: out/")

@@ -110,7 +110,7 @@ def test_a_run_that_did_not_converge_is_published_and_exits_with_3(folder):
     assert "not converged: 'unweighted', 'marginal', 'pairwise'" in done.stderr
     assert "exit code 3" in done.stderr
     assert len(done.stdout.splitlines()) <= 8
-    assert done.stdout.count("fail        no convergence") == 3
+    assert sum(" fail " in line for line in done.stdout.splitlines()) == 3
     assert "Next: riskweighted advise results" in done.stdout
     assert (folder / "results" / "manifest.json").is_file()
     assert "model fits" in riskweighted("summary", "results", "--format", "markdown", cwd=folder).stdout.lower()

@@ -17,7 +17,7 @@ from riskweighted.runs.finished import load_run
 
 _END = r"(?=  \(|\s+\(|[;`']|, then |: |$)"
 SAID = re.compile(r"riskweighted ((?:init|check|run|advise|tune|sweep|weights|assess|folds|reidentify|report|summary|release) .*?)" + _END)
-SMALL = study_text('[weights]\nschemes = ["unweighted", "marginal"]', "[evaluation]\nresamples = 10", draws=100, tune=100).replace(
+SMALL = study_text('[weights]\nschemes = ["unweighted", "marginal"]', "[evaluation]\nresamples = 10", draws=300, tune=200).replace(
     "L = 3", "L = 2"
 )
 

@@ -32,8 +32,7 @@ def test_tables_figure_and_a_study_that_names_the_scheme(folder):
     *tables, last = done.stdout.split("\nmix(t=")  # without --full the lines after the tables are all
     assert tables
     brief = f"mix(t={last}".splitlines()
-    assert sum(-(-len(line) // 80) for line in brief) <= 8
-    assert "pass" in brief[0]
+    assert len(brief) <= 8
     assert any(line.startswith("Next: riskweighted run tuned/confidential/study.toml") for line in brief)
     assert without_log(done.stderr) == ""
     for text in (
@@ -53,6 +52,10 @@ def test_tables_figure_and_a_study_that_names_the_scheme(folder):
     assert (out / "frontier.png").read_bytes().startswith(b"\x89PNG")
     frontier, families = pd.read_csv(out / "frontier.csv"), pd.read_csv(out / "families.csv")
     (chosen,) = frontier[frontier["chosen"]].itertuples()
+    # the word and the reason of a run: weights of .9 leave no unweighted fit, by which a model is judged
+    assert f"  {chosen.verdict}  " in brief[0]
+    assert (chosen.verdict, "no fit being unweighted" in brief[0]) == ("not judged", True)
+    assert set(frontier.loc[~frontier["chosen"], "verdict"]) == {"not judged"}
     assert chosen.target == pytest.approx(0.02, abs=0.0015)
     assert {"isolated-information", "disclosure-largest"} <= set(frontier)
     assert frontier[["isolated_information", "largest_information"]].gt(0).all(axis=None)

@@ -133,7 +133,7 @@ def test_a_saved_fit_and_a_chain_do_too(library, data, tmp_path):
 @pytest.mark.slow
 def test_tuning_finds_the_same_and_gives_its_fit_back_likewise(data):
     synthesizer = rw.load_synthesizer("linear-regression")("income ~ C(region)", transform="log")
-    settings = {"target": "isolated-risk", "at_most": 0.03, "family": "mix", "random_seed": 1}
+    settings = {"target": "isolated-risk", "at_most": 0.03, "family": "mix", "random_seed": 1, "draws": 200, "tune": 200, "chains": 2}
     expected = rw.tune(synthesizer, data, SCENARIO, **settings)
     found = rw.tune(synthesizer, to("polars", data), SCENARIO, **settings)
     assert found.scheme == expected.scheme

@@ -121,9 +121,10 @@ def test_a_class_that_refuses_moved_data_fails_from_a_fresh_process():
 
 
 @pytest.mark.slow
-def test_a_class_that_cached_the_first_data_is_seen_from_a_fresh_process():
+@pytest.mark.parametrize("plugin", [leaking.ClassCache, leaking.EndsCache], ids=lambda plugin: plugin.__name__)
+def test_a_class_that_cached_the_first_data_is_seen_from_a_fresh_process(plugin):
     with pytest.raises(ContractError, match="sees the sensitive values"):
-        look(leaking.ClassCache, elsewhere=True)
+        look(plugin, elsewhere=True)
 
 
 @pytest.mark.long

@@ -21,10 +21,10 @@ from riskweighted.data.layout import guess_layout
 from riskweighted.data.metadata import read_metadata
 from riskweighted.data.odd_lines import odd_lines
 from riskweighted.release.analysis_code import PublishedAnalysis, combining_code
-from riskweighted.runs.columns import look_at
 from riskweighted.runs.models import build_chain
 from riskweighted.runs.study import load_study
 from riskweighted.sequence.prepare import prepare_sequence
+from riskweighted.suggest.columns import look_at
 
 N = 300
 rng = np.random.default_rng(45)
@@ -49,9 +49,9 @@ def looked_at(path, *asked):
 
 
 def uses(path):
-    """Kind and use of every column as `init` reads it."""
+    """Type and kind of every column as `init` reads it."""
     stated = read_metadata(path) if path.suffix in (".sav", ".dta", ".xpt") else None
-    return {column.name: (column.type, column.use) for column in look_at(read_table(path), stated)}
+    return {column.name: (column.type, column.kind) for column in look_at(read_table(path), stated)}
 
 
 def write_rds(path, table):
@@ -70,10 +70,10 @@ def test_whole_numbers_of_r_and_parquet_with_gaps_are_numbers(tmp_path):
     for name, write in {"a.rds": write_rds, "a.RData": write_rdata, "a.parquet": lambda path, table: table.to_parquet(path)}.items():
         write(tmp_path / name, gaps)
         found = uses(tmp_path / name)
-        assert found["income"] == ("whole number", "amount")
+        assert found["income"] == ("whole number", "number")
         assert found["kids"] == ("whole number", "levels")
         assert found["moved"] == ("truth value", "levels")
-        assert found["day"][1] == "date"
+        assert found["day"][1] == "time"
         assert found["level"] == ("text", "levels")
         assert read_table(tmp_path / name)["income"].isna().sum() == 1
     for name in ("a.rds", "a.parquet"):
@@ -155,7 +155,7 @@ def test_codes_as_text_are_levels_and_can_be_synthesized(tmp_path, ending):
     names = [name for name in CODES if ending != ".csv" or name != "isco4"]  # which a csv has as numbers
     found = uses(path)
     assert {found[name] for name in names} == {("text", "levels")}
-    assert (found["euros"][1], found["serial"][1]) == ("numbers as text", "identifier")
+    assert (found["euros"][1], found["serial"][1]) == ("text", "record id")
     study, text, *_ = looked_at(path, "--synthesize", "fips")
     assert (study["scenario"]["categorical"], "turn them into numbers" in text) == (["fips"], False)
     assert set(read_table(path)["fips"]) == set(CODES["fips"])
@@ -195,25 +195,25 @@ def test_sorted_amounts_are_amounts_and_serial_numbers_are_not(tmp_path):
     table = pd.DataFrame({"sex": rng.choice([1, 2], 1000), "income": incomes, "rent": steady, "x": incomes[::-1].cumsum(), "order": steady})
     assert 900 < table["income"].nunique() < 1000
     table = table.assign(serial=np.arange(1000) + 7, pid=rng.permutation(10_000)[:1000], text=[f"P{number}" for number in range(1000)])
-    found = {column.name: column.use for column in look_at(table)}
+    found = {column.name: column.kind for column in look_at(table)}
     amounts, keys = ("income", "rent"), ("order", "serial", "text")
-    assert {found[name] for name in amounts} == {"amount"}
-    assert {found[name] for name in keys} == {"identifier"}
+    assert {found[name] for name in amounts} == {"number"}
+    assert {found[name] for name in keys} == {"record id"}
     table[["sex", "income"]].to_csv(tmp_path / "a.csv", index=False)
     study, *_ = looked_at(tmp_path / "a.csv", "--synthesize", "income")
     assert study["scenario"]["known"] == ["sex"]
 
 
-def test_numbers_that_are_asked_for_are_amounts_unless_they_count_the_records(tmp_path):
+def test_numbers_that_are_taken_for_ids_are_amounts_where_somebody_says_so(tmp_path):
     sparse = rng.choice(np.arange(1000, 90_000), N, replace=False)
     table = PEOPLE.assign(x=np.sort(sparse), row=sparse, wage=rng.permutation(N) + 1, pin=rng.choice(10**8, N, replace=False) + 10**8)
     table.to_csv(tmp_path / "a.csv", index=False)
     found = uses(tmp_path / "a.csv")
-    assert {found[name][1] for name in ("x", "row", "wage", "pin")} == {"identifier"}
+    assert {found[name][1] for name in ("x", "row", "wage", "pin")} == {"record id"}
     for name in ("x", "row"):
-        assert looked_at(tmp_path / "a.csv", "--synthesize", name)[0]["scenario"]["synthetic"] == name
+        assert looked_at(tmp_path / "a.csv", "--synthesize", name, "--kind", f"{name}=number")[0]["scenario"]["synthetic"] == name
     refused = CliRunner().invoke(app, ["init", str(tmp_path / "a.csv"), "--out", str(tmp_path / "b.toml"), "--synthesize", "wage"])
-    assert "'wage' cannot be synthesized: identifier" in str(refused.exception)
+    assert "'wage' cannot be synthesized: record id" in str(refused.exception)
 
 
 def test_tick_boxes_have_two_levels(tmp_path):
@@ -274,7 +274,7 @@ def test_names_that_a_format_cannot_hold_are_said_before_the_run_and_stand_in_no
     assert "'long'" in line
     assert "'in'" in line
     assert ".sav" not in line
-    analysis = PublishedAnalysis("mean of long", "long", (), 0, 0.95, (1.0, 0.0, 2.0), False, 1.0)
+    analysis = PublishedAnalysis("mean of long", "long", (), 0, 0.95, (1.0, 0.0, 2.0), 1.0)
     codes, missing = combining_code(analysis, table, {"csv": ["a.csv"]})
     assert ("Stata" in missing, "Python" in codes) == (True, True)
 
@@ -286,7 +286,7 @@ def test_decimals_and_objects_are_numbers_and_a_named_index_is_a_column(tmp_path
     assert list(read) == ["region", "sex", "income"]
     assert read["income"].tolist() == (INCOME / 100).tolist()
     assert set(read_metadata(tmp_path / "a.parquet")) == set(read)
-    assert uses(tmp_path / "a.parquet")["income"] == ("number", "amount")
+    assert uses(tmp_path / "a.parquet")["income"] == ("number", "number")
     objects = PEOPLE.assign(income=pd.Series([*map(float, INCOME[:-1]), None], dtype=object), kids=pd.Series([1, 2, 3] * 100, dtype=object))
     made = as_pandas(objects)
     assert (str(made["income"].dtype), str(made["kids"].dtype), objects["income"].dtype) == ("float64", "int64", object)

@@ -324,9 +324,10 @@ def test_kinds_of_missing_values_are_counted_and_read_as_missing(tmp_path):
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore:Mismatched null-like values")  # pandas 2: None of parquet, NaN of others
-@pytest.mark.parametrize("block", range(10))
-def test_two_hundred_random_frames_in_every_format_are_read_back_equal(tmp_path, block):
-    for seed in range(20 * block, 20 * block + 20):
+@pytest.mark.parametrize("block", range(4))
+def test_sixty_random_frames_in_every_format_are_read_back_equal(tmp_path, block):
+    """What happens in one frame of twenty is missed once in twenty times."""
+    for seed in range(15 * block, 15 * block + 15):
         frame = random_frame(seed)
         levels = {name: {str(level): "" for level in frame[name].cat.categories} for name in ("cat", "ncat") if name in frame}
         variables = Variables({name: Variable(values=levels.get(name, {}), type=type_of(frame[name])) for name in frame})

@@ -119,6 +119,17 @@ def test_status_is_told():
     assert refused(rw.derived(data, "income", codes={"income": [-9]})).empty
 
 
+@pytest.mark.parametrize("age", [0, 25])  # the youngest have gaps: by a rule of age, or by chance
+def test_gaps_do_not_hide_a_flag_that_tells_who_has_an_amount(age):
+    data, rng = people(), np.random.default_rng(5)
+    works = rng.random(N) < 0.7
+    gaps = data["age"] < age if age else rng.random(N) < 0.05
+    data["income"] = data["income"].where(works, 0.0).mask(gaps)
+    told = refused(rw.derived(data.assign(works=works), "income", released=["works"]))
+    assert told["relation"].tolist() == ["its levels tell its zeros"]
+    assert refused(rw.derived(data.assign(works=rng.random(N) < 0.7), "income", released=["works"])).empty
+
+
 def test_who_is_not_asked_is_a_universe_and_no_disclosure_but_zeros_are():
     data, rng = people(), np.random.default_rng(5)
     grown = data["age"] >= 30
@@ -136,6 +147,8 @@ def test_who_is_not_asked_is_a_universe_and_no_disclosure_but_zeros_are():
     job = pd.Series(rng.choice(["clerk", "nurse", "smith"], N)).where(grown)
     levels = rw.derived(data.assign(job=job), "job", released=["age", "region"])
     assert levels["rule"].tolist() == ["universe"]
+    levels = rw.derived(data.assign(job=job, other=np.where(grown, "asked", "not")), "job", released=["other"])
+    assert refused(levels).empty  # a level that says who is asked groups no levels of an answer
 
 
 @pytest.mark.parametrize("groups", [["region"], ["region", "child"]])
@@ -355,3 +368,34 @@ def test_bands_and_ranks_within_many_units_are_found_and_what_is_clean_there_is_
     for known, released in ((["region"], ["firm"]), (["region", "firm"], [])):
         table = rw.derived(data, "income", known, [*released, "rank", "clean"])
         assert table[table["verdict"] == "refuse"]["columns"].tolist() == [("rank",)]
+
+
+def flag_of_ends(income, count, largest, within=None):
+    """1 for the `count` largest, or smallest, amounts, of all or of each group."""
+    amounts = -income if largest else income
+    ranks = amounts.rank(method="first") if within is None else amounts.groupby(within).rank(method="first")
+    return (ranks <= count).astype(int)
+
+
+@pytest.mark.parametrize("largest", [True, False])
+@pytest.mark.parametrize("count", [1, 3, 10])
+@pytest.mark.parametrize("within", [None, "region"])
+def test_a_flag_of_the_richest_or_the_poorest_singles_them_out(count, largest, within):
+    data = people()
+    flag = flag_of_ends(data["income"], count, largest, None if within is None else data[within])
+    for column in (flag, flag.map({0: "no", 1: "yes"}), data["size"].where(flag == 1, -1)):
+        told = refused(rw.derived(data[["income", "region"]].assign(flag=column), "income", known=["region"]))
+        assert ("flag",) in told["columns"].tolist()
+    missed = flag.copy()
+    missed[flag.idxmax()] = 0  # one of them is not flagged, another person is
+    missed[data["income"].sub(data["income"].median()).abs().idxmin()] = 1
+    assert refused(rw.derived(data[["income", "region"]].assign(flag=missed), "income", known=["region"])).empty
+
+
+def test_rare_levels_that_know_nothing_of_the_amounts_are_not_refused():
+    rng, data = np.random.default_rng(7), people()[["income", "region", "age"]]
+    for _ in range(10):
+        rare = {}
+        for count in (2, 3, 10, 19):
+            rare[f"of_{count}"] = np.isin(np.arange(N), rng.choice(N, count, replace=False)).astype(int)
+        assert refused(rw.derived(data.assign(**rare), "income", known=["region", "age"])).empty

@@ -64,6 +64,23 @@ def test_numbers_that_were_held_or_written_with_few_digits_lie_on_no_grid_of_the
     assert find_precision(pd.Series(values)) == (None if precision is None else pytest.approx(precision))
 
 
+@pytest.mark.parametrize("constant", [1 / 40, 0.9134, 1 / 1.0948, 1 / 12, 1.37, 250])
+def test_the_step_of_multiples_of_one_constant_is_that_constant(constant):
+    values = np.random.default_rng(1).lognormal(7, 0.5, 1_500).round() * constant
+    step = find_precision(pd.Series([*values, np.nan, 0]))
+    assert step == pytest.approx(constant, rel=1e-14)
+    assert round_to(values, step) == pytest.approx(values, rel=1e-14)
+    assert round_to(values + 0.4 * constant, step) == pytest.approx(values, rel=1e-14)
+    assert round_to(np.array([3 / 40]), 1 / 40)[0] == 0.075  # as it is written
+
+
+def test_one_value_that_is_no_multiple_or_a_divisor_by_chance_leaves_the_power_of_ten():
+    values = np.random.default_rng(1).lognormal(7, 0.5, 1_500).round()
+    assert find_precision(pd.Series([*(values / 40), 0.013])) == pytest.approx(0.001)
+    assert find_precision(pd.Series([25.0, 50.0, 125.0] * 50)) == 1  # three different values say nothing
+    assert find_precision(pd.Series((values * 0.9134).round(2))) == pytest.approx(0.01)
+
+
 def test_whole_number_and_nullable_columns():
     assert find_precision(pd.Series([50, 100, 150])) == 10
     assert find_precision(pd.Series([1, 2, None], dtype="Int64")) == 1

@@ -7,8 +7,11 @@ from laplace_fit import laplace_fit
 from planted import LEAKS, RARE, leaking
 
 import riskweighted as rw
+from riskweighted.contract.synthesizer import is_strange
+from riskweighted.disclosure import copying
 from riskweighted.disclosure.attribution import attribution_of_fit
 from riskweighted.disclosure.copying import copy_tests
+from riskweighted.disclosure.policy import judge
 from riskweighted.disclosure.setting import Asked
 from riskweighted.intruder.world import make_world
 from riskweighted.sampling.isolation import check_independent
@@ -27,6 +30,7 @@ def people(kind, seed=1, n=N):
         "single": lambda: (income / 1000).round(2).astype(np.float32),
         "heaped": lambda: np.where(rng.random(n) < 0.5, income.round(-3) + 1000, np.rint(income)),
         "zeros": lambda: np.where(rng.random(n) < 0.15, 0.0, np.where(rng.random(n) < 0.1, -8.0, np.rint(income))),
+        "tens": lambda: np.where(frame["age"] == 1, 9_999_999, income.round(-1)),  # the code lies near a multiple
         "counts": lambda: rng.poisson(3 * frame["age"]),
         "levels": lambda: rng.choice(list("uvw"), n, p=[0.5, 0.3, 0.2]),
     }
@@ -54,6 +58,7 @@ CLEAN = {
     "mixture": ("normal-mixture", {"components": 2, "transform": "log"}, "whole", None, ()),
     "two parts": ("two-part", {"codes": (-8,)}, "zeros", None, ()),
     "codes": ("two-part", {"codes": (-8,)}, "zeros", 100.0, (-8,)),
+    "code of the file": ("two-part", {"codes": (9_999_999,)}, "tens", None, (9_999_999,)),
     "counts": ("negative-binomial", {"components": 1}, "counts", None, ()),
     "levels": ("multinomial", {}, "levels", None, ()),
 }
@@ -125,6 +130,18 @@ def test_what_is_found_says_no_value_and_no_record():
     said = " ".join(broken.text for broken in judged(fit, draws=0).broken)
     richest = np.sort(fit.confidential["income"])[-3:]
     assert not any(f"{value:.0f}" in said for value in richest)
+
+
+def test_what_mends_copies_is_the_class_of_another_package_that_draws_them(monkeypatch):
+    fit = leaking(fitted(*LINEAR, "whole", draws=L), LEAKS["top 3 copied"])
+    (own,) = judged(fit, draws=0).broken
+    monkeypatch.setattr(copying, "is_strange", lambda synthesizer: True)
+    (strange,) = judged(fit, draws=0).broken
+    made = type(fit.block.synthesizer).__name__
+    assert (made in own.cure, made in strange.cure, "'income'" in strange.cure) == (is_strange(fit.block.synthesizer), True, True)
+    table = pd.DataFrame({"group": [], "release": []})
+    table.attrs = {"broken": (strange,), "own": True}
+    assert judge(table).cures[0] == strange.cure
 
 
 def test_masses_that_are_stated_too_large_are_not_judged(monkeypatch):
@@ -288,5 +305,6 @@ def test_a_forbidden_combination_that_is_drawn_again_is_not_judged():
 
 @pytest.mark.long
 def test_clean_fits_are_refused_as_rarely_as_stated():
-    refused = [bool(judged(fitted(*LINEAR, "whole", seed), seed=seed, draws=100).broken) for seed in range(100)]
-    assert sum(refused) <= 2
+    """Of sixty files one at most: were one of 250 refused, two would be once in forty times; were it one of ten, nearly always."""
+    refused = [bool(judged(fitted(*LINEAR, "whole", seed), seed=seed, draws=100).broken) for seed in range(60)]
+    assert sum(refused) <= 1

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from laplace_fit import laplace_fit
 from scipy.stats import binomtest, norm
 
 import riskweighted as rw
@@ -15,8 +16,10 @@ from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.attribution import _by_folds, attribution_of_fit, coding_numbers
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.comparing import Records, _least_upper, error
+from riskweighted.disclosure.copying import CopyTests
 from riskweighted.disclosure.own_fit import Drawn, Without, draw_copies, leave_out, what_is_held
 from riskweighted.disclosure.own_packs import Estimate, OwnPacks, quantile_of_look
+from riskweighted.disclosure.policy import DisclosureSettings
 from riskweighted.disclosure.setting import Asked, Setting, some_rows
 from riskweighted.intruder.world import make_world
 from riskweighted.risk.kernels.draws import smoothed_weights
@@ -140,8 +143,12 @@ def test_weights_made_at_another_radius_are_made_anew_there(data):
 @pytest.mark.long
 @pytest.mark.parametrize("scheme", ["unweighted", "marginal", "delete(q=0.05)"])
 def test_one_copy_without_a_record_is_what_refits_give(scheme, data):
-    """z of the probability that a copy lands in the ball, against fits without the record whose weights are made anew."""
-    off = off_from_refits(data, scheme, 15, 2)["z"]
+    """z of the probability that a copy lands in the ball, against fits without the record whose weights are made anew.
+
+    Their root mean square is .7 to .9 (`refits.csv`, of a hundred records each); were it 1.8, eight records would show it in three of four
+    times, and 2.5 nearly always.
+    """
+    off = off_from_refits(data, scheme, 8, 2)["z"]
     assert np.sqrt(np.mean(np.square(off))) < 1.4
     assert np.abs(off).max() < norm.isf(0.0005)
 
@@ -222,6 +229,51 @@ def test_a_clean_file_of_200_records_passes_and_no_fit_is_made_for_records_whose
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("refits", [0, pytest.param(3, marks=pytest.mark.long)])
+def test_where_every_weight_fails_folds_decide_or_nothing_is_shown(refits, monkeypatch):
+    def failing(*told):
+        without = leave_out(*told)
+        return replace(without, pareto_k=np.full(len(without.pareto_k), 2.0))
+
+    monkeypatch.setattr(own_looks, "leave_out", failing)
+    data = small(200, 1)
+    world, weighting = make_world(data, OF_SMALL), Weighting("unweighted")
+    told = attribution_of_fit(small_fit(data), world, Asked(), L=5, weighting=weighting, random_seed=2, refits=refits)
+    if refits:
+        assert told.attrs["verdict"] in ("pass", "warn")
+        assert "looks" not in told.attrs
+        return
+    first = told.iloc[0]
+    assert (told.attrs["verdict"], told.attrs["failing"]) == ("not shown", 1.0)
+    assert first["D"] == 0
+    assert first["upper"] == pytest.approx(first["bound"])  # what attacks name with the values
+    assert "upper limit" in told.attrs["reasons"][0]
+
+
+def test_folds_are_asked_at_once_where_packs_of_their_own_could_not_tell_of_all_that_fail(monkeypatch):
+    def failing(*told):
+        without = leave_out(*told)
+        return replace(without, pareto_k=np.full(len(without.pareto_k), 2.0))
+
+    def refuse(*told):
+        raise AssertionError("packs of their own were made")
+
+    monkeypatch.setattr(own_looks, "leave_out", failing)
+    monkeypatch.setattr(own_looks.Persons, "disclosed", refuse)
+    data, world = small(200, 1), make_world(small(200, 1), OF_SMALL)
+    fit = laplace_fit(rw.load_synthesizer("linear-regression")("income ~ C(region)", transform="log"), data, draws=400)
+
+    def judged_of(looked_at: int) -> object:
+        monkeypatch.setattr(own_looks, "MOST_FAILING", looked_at)
+        given = (Asked(), 5, Weighting("unweighted"), np.random.default_rng(1), 3, None, CopyTests(fit, world, random_seed=1))
+        return own_looks.judged_by_packs(fit, world, *given)
+
+    assert judged_of(20) is None
+    with pytest.raises(AssertionError, match="were made"):
+        judged_of(200)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "persons"), [(200, 1), *(pytest.param(n, 2, marks=pytest.mark.long) for n in (200, 500))])
 def test_persons_alone_in_a_pattern_with_a_dummy_of_their_own_are_refused(n, persons):
     data = small(n, 5)
@@ -234,7 +286,7 @@ def test_persons_alone_in_a_pattern_with_a_dummy_of_their_own_are_refused(n, per
     assert set(range(persons)) <= {each.row for each in told.attrs["concerned"] if "stand alone" in each.rule and each.D > 0.2}
     fewer = told.attrs["fewer"]  # found by the same draws, and so it is by others
     again = attribution_of_fit(fit, make_world(data, scenario), Asked(), L=fewer, weighting=Weighting("unweighted"), random_seed=7)
-    assert again.attrs["verdict"] in ("pass", "warn")
+    assert again.attrs["verdict"] in ("pass", "warn", "not shown")
 
 
 @pytest.mark.long
@@ -259,6 +311,7 @@ def test_of_four_looks_few_pass_where_disclosure_is_at_the_limit():
         told = packs[:, :count]
         passed |= told.mean(axis=1) + quantile_of_look(count) * told.std(axis=1, ddof=1) / np.sqrt(count) <= 0
     assert 0.01 < passed.mean() < 0.06
+    assert sum(DisclosureSettings(earlier=runs).level for runs in range(1_000)) < 0.083  # however many runs look
     assert [round(quantile_of_look(count), 2) for count in (20, 40, 80, 160)] == [2.43, 2.33, 2.28, 2.26]
 
 
@@ -316,3 +369,11 @@ def test_exact_copies_are_found_where_the_radius_is_so_wide_that_nearly_everybod
         words.append(any("radius divided by" in reason for reason in table.attrs["reasons"]) and table.attrs["verdict"])
     assert words[0] != "refuse"
     assert words[1] == "refuse"
+
+
+@pytest.mark.slow
+def test_where_no_weights_fail_no_fit_is_made_again(monkeypatch):
+    monkeypatch.setattr(own_looks, "unshown_by_bound", lambda *given: True)
+    monkeypatch.setattr(own_looks._Looks, "failing", np.array([], dtype=int))
+    data = small(200, 1)
+    assert judged(data, small_fit(data)).attrs["verdict"] in ("pass", "warn", "not shown")

@@ -6,14 +6,15 @@ import pytest
 from laplace_fit import laplace_fit
 
 import riskweighted as rw
-from experiments.disclosure.held import levels, made_again
-from riskweighted.disclosure import attribution
+from experiments.disclosure.held import by_level, levels, made_again
+from riskweighted.disclosure import attribution, refits
 from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.attribution import attribution_of_fit
 from riskweighted.disclosure.own_folds import why_folds
 from riskweighted.disclosure.refits import means_of_targets, refit_without
 from riskweighted.disclosure.setting import Asked
 from riskweighted.intruder.world import make_world
+from riskweighted.sampling import fitting
 from riskweighted.sequence import learning
 
 pytest.importorskip("sklearn", reason="the extra 'learned' is not installed")
@@ -94,6 +95,29 @@ def test_a_fold_is_left_out_with_the_weights_that_the_others_have_alone(data):
     assert not np.array_equal(one.rows[one.which], other.rows[other.which])
 
 
+def test_what_compares_a_graph_with_its_distribution_is_not_compiled_again_without_a_fold(monkeypatch):
+    def refuse(*given):
+        raise AssertionError("compiled again")
+
+    rng = np.random.default_rng(5)
+    data = pd.DataFrame({"region": rng.choice(["n", "s"], 200), "income": np.exp(7 + rng.normal(size=200))})
+    fit = rw.fit(rw.load_synthesizer("linear-regression")("income ~ C(region)", transform="log"), data, random_seed=1, draws=200, chains=2)
+
+    def without() -> rw.Fit:
+        return refit_without(fit, make_world(data, SCENARIO), np.arange(0, 200, 5), None, np.random.default_rng(1))
+
+    compared_again = refits.fit_sequence
+    with monkeypatch.context() as patched:
+        patched.setattr(refits, "fit_sequence", lambda *given, compared: compared_again(*given))
+        expected = without()
+    monkeypatch.setattr(fitting, "compile_weighted_sum", refuse)
+    assert without().posterior.identical(expected.posterior)
+    monkeypatch.setattr(fitting, "is_strange", lambda synthesizer: True)  # what others brought is compared each time
+    monkeypatch.setattr(fitting, "_recent", fitting.OrderedDict())
+    with pytest.raises(AssertionError, match="compiled again"):
+        without()
+
+
 def test_a_predictor_that_is_the_mean_of_the_target_by_level_is_made_again_without_a_record(monkeypatch):
     rng = np.random.default_rng(4)
     cell = np.arange(200) // 2
@@ -113,9 +137,6 @@ def test_a_predictor_that_is_the_mean_of_the_target_by_level_is_made_again_witho
     made = without.confidential["pooled"]
     assert made[[6, 7]].tolist() == pytest.approx([np.log(income[7])] * 2)  # what the other of the level has
     assert made.drop([6, 7]).equals(pooled.drop([6, 7]))
-    told = attribution_of_fit(fit, make_world(data, SCENARIO), Asked(), L=5, random_seed=2)
-    assert "looks" not in told.attrs  # it is judged by folds
-    assert told.attrs["verdict"] in ("refuse", "not shown", "not judged")
     monkeypatch.setattr(attribution, "can_refit", lambda weighting: False)
     assert attribution_of_fit(fit, make_world(data, SCENARIO), Asked(), L=5, random_seed=2).attrs["verdict"] == "not judged"
 
@@ -129,7 +150,16 @@ def test_location_and_scale_of_a_strangers_class_are_held_as_our_own_are(monkeyp
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("size", [2, 3, 10])
+def test_folds_of_a_small_file_decide_whatever_the_seed():
+    for size, words in ((2, {"refuse"}), (50, {"pass", "warn"})):  # of a predictor that is the mean of so many
+        fit, world = by_level(size, areas=20)
+        told = [attribution_of_fit(fit, world, Asked(), L=5, random_seed=seed).attrs for seed in range(3)]
+        assert {attrs["verdict"] for attrs in told} <= words
+        assert all("looks" not in attrs for attrs in told)  # not judged by weights
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("size", [2, 10])
 def test_means_of_levels_give_away_by_folds_what_they_do_made_again_record_by_record(size):
     told = made_again(*levels(size), records=20, packs=20)
     assert abs(told["by_folds"] - told["one_by_one"]) < 0.03 + 2.5 * told["se"]
@@ -143,3 +173,28 @@ def test_a_fit_of_fewer_draws_than_two_packs_is_not_judged(data):
     told = attribution_of_fit(fit, make_world(data, SCENARIO), Asked(), L=401, random_seed=2)
     assert told.attrs["verdict"] == "not judged"
     assert "draw more" in told.attrs["reasons"][0]
+
+
+@pytest.mark.slow
+def test_who_stands_out_from_a_fold_that_lacks_an_end_is_left_out_alone(monkeypatch):
+    rng = np.random.default_rng(4)
+    data = pd.DataFrame({"school": np.arange(300) // 10, "score": np.clip(np.rint(rng.normal(30, 8, 300)), 15, 60)})
+    fit = rw.fit(rw.load_synthesizer("linear-regression")("score ~ 1"), data, None, random_seed=1, engine="importance", draws=250)
+    world, lowest = (
+        make_world(data, rw.Scenario(known=(), synthetic="score", radius=1.0, radius_kind="absolute")),
+        int(data["score"].argmin()),
+    )
+    first, folds = data["score"].min(), attribution.own_folds
+
+    def without_an_end(*given):
+        of_row, packs = folds(*given)
+        for pack in packs[1 + of_row[lowest]]:
+            pack[pack < first + 3] = first + 4
+        return of_row, packs
+
+    monkeypatch.setattr(attribution, "own_folds", without_an_end)
+    table = attribution._by_own_folds(fit, world, Asked((), (), "school"), 20, None, np.random.default_rng(2), None)
+    assert not any("end of the file" in reason for reason in table.attrs["reasons"])
+    monkeypatch.setattr(attribution, "_ALONE", 0)
+    table = attribution._by_own_folds(fit, world, Asked((), (), "school"), 20, None, np.random.default_rng(2), None)
+    assert any("end of the file" in reason for reason in table.attrs["reasons"])

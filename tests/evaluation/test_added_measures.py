@@ -145,11 +145,11 @@ def test_without_a_rule_it_is_never_shown_outside(data, frames, install):
     keys = {one.key for one in statistics_of(kept["utility"])}
     assert "median-shift-shown" in keys
     assert "median-shift" not in keys
-    assert withheld["utility"] == 1
+    assert withheld["utility"] == ["median-shift"]
     install()  # a run whose measure is no longer installed
     kept, withheld = releasable(tables, ["confidential", "one", "two"], ["income"])
     assert not {"median-shift", "median-shift-shown"} & {one.key for one in statistics_of(kept["utility"])}
-    assert withheld["utility"] == 2
+    assert withheld["utility"] == ["", ""]  # nobody has checked the text of a measure that is not registered
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,9 @@ from scipy.stats import kstest, norm
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError
-from riskweighted.evaluation.fit_check import COLUMNS, COST, FITS, MISFITS, MODEL, THRESHOLDS, UNJUDGED
+from riskweighted.design.precision import round_to
+from riskweighted.evaluation.fit_check import COLUMNS, COST, FITS, MISFITS, MODEL, THRESHOLDS
+from riskweighted.evaluation.judgement import told_statuses
 from riskweighted.measures.measure import Disclosure
 from riskweighted.measures.registry import measures
 from riskweighted.sampling.block_fit import BlockFit
@@ -141,11 +143,12 @@ def test_a_lost_relation_is_found_and_an_explained_one_is_not():
 def test_each_number_against_its_definition():
     data = made(500)
     data.loc[:49, "income"] = 0.0
-    table, y = check(data, LogNormal(), draws=40), data["income"]
+    table, y = check(data, LogNormal(), draws=40), round_to(data["income"].to_numpy(), None)  # as released
     places = [(turn % 2, int((turn // 2 + 0.5) * 50 / 20)) for turn in range(40)]  # chains in turn, evenly within one
     seeds = np.random.SeedSequence(1).spawn(41)
     one = fitted(data).block
-    sets = [one.distribution(one.draw(*place)).draw(np.random.default_rng(s)) for place, s in zip(places, seeds, strict=False)]
+    draws = (one.distribution(one.draw(*place)).draw(np.random.default_rng(s)) for place, s in zip(places, seeds, strict=False))
+    sets = [round_to(drawn, None) for drawn in draws]
     expected = {
         ("check-status", "zero"): [np.mean(v == 0) for v in (y, *sets)],
         ("check-quantile", "0.9"): [np.quantile(v, 0.9) for v in (y, *sets)],
@@ -160,7 +163,7 @@ def test_each_number_against_its_definition():
             assert row["z"] == pytest.approx((middle - own) / error)
     effects = table["effect"]
     row = table.loc[("check-quantile", "0.9")]
-    spread = y.quantile(0.75) - y.quantile(0.25)
+    spread = np.subtract(*np.quantile(y, [0.75, 0.25]))
     assert effects[("check-quantile", "0.9")] == pytest.approx(
         abs(row["synthetic"] - row["confidential"]) / max(row["confidential"], spread)
     )
@@ -317,12 +320,15 @@ def test_a_variable_that_is_weighted_is_not_judged_beside_one_that_is_not():
     assert verdicts["b"] <= {FITS, MISFITS}
 
 
-def test_without_any_check_nothing_is_said_to_fit():
+def test_a_variable_of_one_value_and_gaps_is_judged_by_its_gaps():
     data = pd.DataFrame({"x": np.arange(400.0), "flag": np.where(np.arange(400) % 3 == 0, np.nan, 7.0)})
     fit = rw.fit(rw.load_synthesizer("sequential")(["flag"], predictors=["x"]), data, random_seed=1, draws=100, tune=100, chains=2)
     table = rw.check_fit(fit, random_seed=1)
-    assert len(table) == 1
-    assert rw.fit_verdict(table) == UNJUDGED
+    (gaps,) = table.iloc[1:].to_dict("records")
+    assert (gaps["check"], gaps["parameter"], gaps["variable"]) == ("check-status", "missing", "flag")
+    assert gaps["synthetic"] == pytest.approx(1 / 3, abs=0.02)
+    assert "flag missing" in told_statuses(table.assign(label="unweighted"))
+    assert rw.fit_verdict(table) == FITS
 
 
 def test_a_model_that_centring_does_not_mend_is_flagged():

@@ -296,6 +296,7 @@ def of_others(jobs, values):
 def test_the_precision_is_that_of_the_dtype_or_given(jobs):
     """Counts that are all multiples of ten are not released as such: that they are is a fact about the data."""
     counted = jobs.confidential["jobs"] // 10 * 10 + 10
+    jobs = jobs.changed(posterior=jobs.posterior.assign(intercept=0 * jobs.posterior["intercept"] + 3.4))  # thirty, whatever was drawn
     tens = of_others(jobs, counted)
     assert tens.precision == 1.0
     assert any((tens.synthesize(1, random_seed=seed)[0]["jobs"] % 10 != 0).any() for seed in range(5))
@@ -409,7 +410,7 @@ def test_a_class_that_refuses_the_same_values_in_other_records_is_refused():
     fussy, theta = Fussy("rent ~ age", location=700.0, scale=100.0), {"coefficient": np.array([0.1, 0.2]), "sigma": np.array(0.9)}
     data = frame().assign(rent=lambda table: table["rent"].sort_values(ascending=False).to_numpy())
     Fussy.first = data["rent"].iloc[0]
-    with pytest.raises(rw.ContractError, match="refuses the data with the sensitive values permuted"):
+    with pytest.raises(rw.ContractError, match="refuses the data with the sensitive values"):
         refuse_dependence(fussy, rents().prepare(data), data, [theta])
 
 

@@ -9,6 +9,8 @@ from hypothesis import given, settings as hypothesis_settings, strategies as st
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.settings import as_toml, from_table, to_table
 from riskweighted.intruder.scenario import Scenario
+from riskweighted.intruder.world import make_world
+from riskweighted.risk.identification import confidential_risk
 
 
 def test_one_name_stands_for_a_tuple_of_one():
@@ -146,7 +148,7 @@ def test_numeric_codes_named_in_categorical_are_matched_by_equality():
         ({"radius": {"y": 0.25}}, [-10.0, 0.0, 6.0], [-6.0, 0.0, 10.0]),
         ({"radius": 3, "radius_kind": "absolute"}, [-11.0, -3.0, 5.0], [-5.0, 3.0, 11.0]),
         ({"radius": 0.25, "min_radius": 1}, [-10.0, -1.0, 6.0], [-6.0, 1.0, 10.0]),
-        ({"radius": 0.25, "min_radius": 4}, [-12.0, -4.0, 4.0], [-4.0, 4.0, 12.0]),
+        ({"radius": 0.25, "min_radius": {"y": 4}}, [-12.0, -4.0, 4.0], [-4.0, 4.0, 12.0]),
         ({"radius": 3, "radius_kind": "absolute", "min_radius": 4}, [-12.0, -4.0, 4.0], [-4.0, 4.0, 12.0]),
         ({"radius": 0}, [-8.0, 0.0, 8.0], [-8.0, 0.0, 8.0]),
     ],
@@ -258,6 +260,18 @@ def test_text_codes_pass_where_they_are_named_categorical():
     Scenario(synthetic="y", categorical="y").check(pd.DataFrame({"y": ["1", "2"]}))
     Scenario(synthetic="y").check(pd.DataFrame({"y": ["yes", "no"]}))
     Scenario(synthetic="y").check(pd.DataFrame({"y": [True, False]}))
+
+
+def test_each_variable_has_a_least_half_width_in_its_own_units():
+    scenario = Scenario(synthetic=["euros", "hours", "plan"], min_radius={"euros": 500}, radius=0.1, categorical="plan")
+    zeros = np.zeros(1)
+    assert [scenario.balls(name, zeros).upper.tolist() for name in ("euros", "hours")] == [[500.0], [0.0]]
+    assert scenario.only(["hours", "plan"]).min_radius == {}
+    data = pd.DataFrame({"euros": [0.0, 400.0, 900.0], "hours": [0.0, 1.0, 2.0], "plan": [1, 2, 3]})  # codes that lie within 500
+    found = confidential_risk(make_world(data, Scenario(synthetic="plan", categorical="plan", min_radius=500)))
+    np.testing.assert_allclose(found, 2 / 3)
+    with pytest.raises(InputError, match="min_radius names 'pay'"):
+        Scenario(synthetic="euros", min_radius={"pay": 500})
 
 
 def test_only_some_variables_keep_their_own_settings():

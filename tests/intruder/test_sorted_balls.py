@@ -6,7 +6,7 @@ from hypothesis import given, settings, strategies as st
 
 from riskweighted.intruder.kernels.runs import SHORT
 from riskweighted.intruder.patterns import numbered, numbered_as
-from riskweighted.intruder.sorted_balls import find_runs, sort_balls
+from riskweighted.intruder.sorted_balls import count_covering, find_runs, sort_balls
 
 pytestmark = pytest.mark.quick
 
@@ -81,3 +81,12 @@ def test_codes_are_numbered_as_by_sorting(codes, other):
     place = {code: number for number, code in enumerate(found.tolist())}
     np.testing.assert_array_equal(numbered_as(other, found), [place.get(code, len(found)) for code in other.tolist()])
     np.testing.assert_array_equal(numbered_as(codes, found), numbers)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 3), numbers, st.sampled_from([-1.0, 0.0, 1.0, 2.0, 30.0])), min_size=1, max_size=100))
+def test_balls_that_hold_a_lower_end_are_counted_without_their_runs(balls):
+    cell, lower, width = map(np.array, zip(*balls, strict=True))
+    upper = np.where(width < 0, np.nextafter(lower, -np.inf), lower + width)  # those of negative width are empty
+    within = (cell[:, None] == cell) & (lower <= lower[:, None]) & (lower[:, None] <= upper)
+    np.testing.assert_array_equal(count_covering(cell, lower, upper), (within | np.eye(len(cell), dtype=bool)).sum(axis=1))

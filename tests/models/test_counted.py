@@ -134,12 +134,12 @@ def test_splines_that_look_at_all_records_are_refused(call):
 def test_bounds_that_were_found_are_held_to_the_file_and_not_to_a_part_of_it():
     synthesizer = COUNTED["transformation found"]
     rows = pd.concat([FILE.rows] * 3, ignore_index=True)
-    rows.loc[:20, "rent"] = 20.0
-    with pytest.raises(InputError, match=r"excludes 2100 of 120000"):
+    rows.loc[:60, "rent"] = 20.0
+    with pytest.raises(InputError, match=r"excludes 6100 of 120000"):
         synthesizer.prepare(rows, counts=np.full(len(rows), 100))
     counts = np.where(rows["rent"] == 20, 1, 100)
     prepared = synthesizer.prepare(rows, counts=counts)
-    assert np.array_equal(prepared.at(rows[:21]).bins, prepared.bins[:21])
+    assert np.array_equal(prepared.at(rows[:61]).bins, prepared.bins[:61])
 
 
 def test_what_has_most_weight_stands_in_a_thinned_file():

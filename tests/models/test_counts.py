@@ -1,4 +1,4 @@
-"""Continuation ratios for whole numbers: the contract, equations, recovery, refusals."""
+"""Continuation ratios for numbers of few values: the contract, equations, recovery, refusals."""
 
 import tomllib
 from pathlib import Path
@@ -8,10 +8,12 @@ import pandas as pd
 import pytest
 from brute import assert_clear
 from riskweighted_models.counts import CountRatio
+from riskweighted_models.sequential import Sequential
 from scipy import special
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError
+from riskweighted.contract.synthesizer import load_synthesizer
 
 N = 300
 
@@ -27,6 +29,7 @@ def smoked():
             "sex": rng.choice(["f", "m"], N),
             "cigarettes": np.where(some, rng.choice([1, 5, 10, 20, 40], N, p=[0.1, 0.2, 0.3, 0.3, 0.1]), 0),
             "change": np.where(some, 1.0, -2.0),
+            "packs": np.where(some, rng.choice([0.1, 0.3, 1.5], N), 0.7),
         },
         index=[f"person {i}" for i in range(N)],
     )
@@ -36,6 +39,7 @@ MODELS = [
     CountRatio("cigarettes ~ age + sex"),
     CountRatio("cigarettes ~ 1", values=[40, 20, 10, 7, 5, 1, 0]),
     CountRatio("change ~ sex", values=(-2, 0, 1)),
+    CountRatio("packs ~ age"),
 ]
 
 
@@ -70,9 +74,9 @@ def test_log_likelihood_mass_and_draws_are_those_of_the_equations(model):
     np.testing.assert_array_equal(model.response(prepared), y)
     own = (share * (values == y[:, None])).sum(axis=1)
     np.testing.assert_allclose(model.distribution(theta, prepared).log_density(y), np.log(own), rtol=1e-9)
-    np.testing.assert_allclose(model.distribution(theta, prepared).mass(y - 0.5, y + 0.5), own, rtol=1e-12)
+    np.testing.assert_allclose(model.distribution(theta, prepared).mass(y - 0.1, y + 0.1), own, rtol=1e-12)
     np.testing.assert_allclose(
-        model.distribution(theta, prepared).mass(0.5, 12.0), share[:, (values > 0) & (values < 12)].sum(axis=1), rtol=1e-12
+        model.distribution(theta, prepared).mass(0.5, 12.0), share[:, (values > 0.5) & (values < 12)].sum(axis=1), rtol=1e-12
     )
     draws = np.stack([model.distribution(theta, prepared).draw(np.random.default_rng(seed)) for seed in range(2000)])
     assert set(np.unique(draws)) <= set(values)
@@ -133,14 +137,19 @@ def refused(model, frame, *named):
 
 def test_bad_targets_and_settings_are_refused():
     frame = smoked()
-    refused(CountRatio("y ~ age"), frame.assign(y=np.where(np.arange(N) < 4, 0.5, frame["cigarettes"])), "'y'", "whole", "4 of 300")
-    refused(CountRatio("sex ~ age"), frame, "'sex'", "whole numbers")
+    refused(CountRatio("sex ~ age"), frame, "'sex'", "numbers")
     refused(CountRatio("y ~ age"), frame.assign(y=frame["cigarettes"] > 0), "'y'", "bool")
     refused(CountRatio("y ~ age"), frame.assign(y=7), "'y'", "constant")
     refused(CountRatio("y ~ age"), frame.assign(y=np.arange(N) + 1000), "'y'", "300 values", "300 records")
     refused(CountRatio("y ~ age"), frame.assign(y=frame["cigarettes"].where(np.arange(N) > 1)), "'y'", "missing in 2 of 300")
     refused(CountRatio("cigarettes ~ 1", values=(0, 1, 5, 10, 20)), frame, "'values'", f"{(frame['cigarettes'] == 40).sum()} of 300")
-    for wrong, named in (((1,), "two or more"), ((1, 1, 2), "3, 2 of them"), ((0.5, 1), "whole"), ("0123", "list"), ((True, 2), "whole")):
+    for wrong, named in (
+        ((1,), "two or more"),
+        ((1, 1, 2), "3, 2 of them"),
+        ((0.5, np.inf), "finite"),
+        ("0123", "list"),
+        ((True, 2), "numbers"),
+    ):
         with pytest.raises(InputError) as caught:
             CountRatio("y ~ 1", values=wrong)
         assert_clear(caught, "values", named)
@@ -160,3 +169,17 @@ def test_a_guarantee_needs_the_values():
     with pytest.raises(InputError) as caught:
         rw.fit(MODELS[0], smoked(), guarantee=rw.Guarantee(epsilon=2))
     assert_clear(caught, "values")
+
+
+@pytest.mark.parametrize(
+    ("values", "model"),
+    [
+        (np.arange(13) / 2, "counts"),  # ages in half years
+        (np.arange(13), "counts"),
+        (np.arange(1, 61) / 8, "transformation"),
+    ],
+)
+def test_a_chain_takes_it_for_numbers_of_few_values_on_any_grid(values, model):
+    amounts = pd.Series(np.resize(values, 600).astype(float), name="age")
+    made = Sequential(("age",)).value_model("age", amounts, "age ~ 1")
+    assert type(made) is load_synthesizer(model)

@@ -19,7 +19,7 @@ from riskweighted.runs.plan import plan_study
 from riskweighted.sampling.agreement import check_density
 from riskweighted.sampling.block_fit import plug_in
 from riskweighted.sampling.graphs import compile_weighted_sum
-from riskweighted.sampling.laplace import mode_of, round_coordinates
+from riskweighted.sampling.laplace import mode_of, parts_of, round_coordinates
 
 N = 400
 
@@ -113,13 +113,29 @@ def test_the_gradient_is_that_of_the_density(prepared, positive, shift):
         assert slope == pytest.approx(gradient[one], rel=1e-5, abs=1e-4)
 
 
+@pytest.mark.parametrize("shift", [0, -100])
+def test_the_density_is_that_of_h_and_of_each_decade_s_heaps_and_its_value_alone_is_the_same(prepared, positive, shift):
+    alpha = np.random.default_rng(3).uniform(size=len(positive))
+    size = sum(int(np.prod(shape)) for shape in prepared.cells.shapes.values())
+    whole = transformation().build(prepared).density(alpha)
+    parts = parts_of(whole, size)
+    assert sum(width for width, _ in parts) == size
+    assert len(parts) == 1 + prepared.grid.band.max() + 1
+    places = np.random.default_rng(4).normal(0, 0.4, (3, size))
+    places[:, 0] += shift
+    np.testing.assert_allclose(whole.heights(places), [whole(place)[0] for place in places], rtol=1e-12)
+    moved, heaps = places.copy(), slice(parts[0][0], parts[0][0] + parts[1][0])
+    moved[:, heaps] += 1
+    own = [parts[1][1](there[heaps])[0] - parts[1][1](here[heaps])[0] for here, there in zip(places, moved, strict=True)]
+    np.testing.assert_allclose(whole.heights(moved) - whole.heights(places), own, rtol=1e-6)
+
+
 WEIGHTS = [np.ones, lambda n: np.linspace(0, 1, n), lambda n: (np.arange(n) < 10).astype(float)]
 
 
 @pytest.mark.parametrize("alpha_of", WEIGHTS)
 def test_the_coordinates_are_round_at_the_mode_whatever_the_weights(prepared, positive, alpha_of):
-    density = transformation().build(prepared).density(alpha_of(len(positive)))
-    size = sum(int(np.prod(shape)) for shape in prepared.cells.shapes.values())
+    size, density = parts_of(transformation().build(prepared).density(alpha_of(len(positive))), 0)[0]
     coordinates, step = round_coordinates(density, size), 1e-4
     assert coordinates.vector(np.zeros(size)) == pytest.approx(mode_of(density, size))
     curvature = np.array([coordinates(-row)[1] - coordinates(row)[1] for row in np.eye(size) * step]) / (2 * step)
@@ -134,8 +150,8 @@ def test_the_coordinates_are_round_at_the_mode_whatever_the_weights(prepared, po
 @pytest.mark.parametrize("alpha_of", WEIGHTS)
 def test_the_mode_keeps_a_scale_that_the_weights_leave_to_its_prior(prepared, positive, alpha_of):
     """The joint density of the scale and the steps is highest at a scale of nearly nothing (.04 here); its prior is about .5."""
-    density = transformation().build(prepared).density(alpha_of(len(positive)))
-    mode = mode_of(density, sum(int(np.prod(shape)) for shape in prepared.cells.shapes.values()))
+    size, density = parts_of(transformation().build(prepared).density(alpha_of(len(positive))), 0)[0]
+    mode = mode_of(density, size)
     assert 0.2 < np.exp(mode[density.log_scale]) < 2
 
 

@@ -1,13 +1,17 @@
 """Records of a transformation model, design by design, against arrays of all records by all bins."""
 
+import gc
+import weakref
+
 import numpy as np
 import pandas as pd
 import pytest
+from riskweighted_models import grid
 from riskweighted_models.kernels.bins import bin_probabilities
 from riskweighted_models.transformation_posterior import gamma_of, point_weight, predictor_of
 
 import riskweighted as rw
-from riskweighted.contract.distribution import interval_masses
+from riskweighted.contract.distribution import fixed, interval_masses
 from riskweighted.sampling.graphs import start_of
 
 N = 3000
@@ -193,3 +197,26 @@ def test_two_parts_without_an_inverse_of_their_amounts_have_none():
         model = rw.load_synthesizer("two-part")("income ~ x", support=(-1e6, 1e6), **settings)
         prepared = model.prepare(signed(0))
         assert callable(getattr(model.distribution(start_of(model.build(prepared)), prepared), "inverse", None)) == there
+
+
+@pytest.mark.parametrize("name", ["transformation", "two-part"])
+def test_the_same_intervals_are_searched_once_whatever_the_predictors_are_and_let_go(name, monkeypatch):
+    searched, count = [], grid._counts_below
+    monkeypatch.setattr(grid, "_counts_below", lambda *given: searched.append(0) or count(*given))
+    rng = np.random.default_rng(2)
+    data = pd.DataFrame({"region": rng.choice(list("abc"), 300), "pay": np.exp(rng.normal(7, 1, 300)).round()})
+    data.loc[: 60 if name == "two-part" else -1, "pay"] = 0.0
+    kind = rw.load_synthesizer(name)("pay ~ C(region)")
+    prepared = kind.prepare(data)
+    theta, others = start_of(kind.build(prepared)), [prepared.at(data.assign(region=list("abc")[place])) for place in range(3)]
+    lower, upper = (fixed(factor * data["pay"].to_numpy()) for factor in (0.8, 1.2))
+    del searched[:]
+    masses = [kind.distribution(theta, other).mass(lower, upper) for other in others]
+    assert len(searched) == 1
+    again = [kind.distribution(theta, other).mass(lower.copy(), upper.copy()) for other in others]
+    assert np.array_equal(masses, again)
+    assert len(searched) == 4
+    held = weakref.ref(lower)
+    del lower
+    gc.collect()
+    assert held() is None

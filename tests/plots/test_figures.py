@@ -19,7 +19,7 @@ from riskweighted.plots.binning import merged_histogram
 from riskweighted.plots.convergence import rank_histogram
 from riskweighted.plots.quantiles import shown_quantiles
 from riskweighted.plots.risk_utility import pareto_front
-from riskweighted.plots.style import printable, scheme_styles, short_names
+from riskweighted.plots.style import mark_powers, printable, scheme_styles, short_names, title
 from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sampling.convergence import diagnose, diagnose_direct
 from riskweighted.sequence.fit import Fit
@@ -468,3 +468,32 @@ def test_what_a_number_is_rounded_from(value, digits, ends):
     assert rounded_from(value, digits) == ends
     inside = np.linspace(*ends, 9)[1:-1] if value else [0.0]
     assert len({f"{each:.{digits - 1}e}" for each in [value, *inside]}) == 1
+
+
+def test_the_legend_of_a_map_says_the_word_of_each_label_that_was_judged():
+    words = {"unweighted": "refuse"}
+    ax = rw.plot_risk_utility(summary(), "mean risk", "U_m of income", verdicts=words)
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert "unweighted: refuse" in texts
+    assert sum(": " in text for text in texts) == 1
+    assert "no disclosure beyond inference" in " ".join(ax.get_title(loc="left").split())
+
+
+def test_the_name_of_a_measure_is_whole_and_a_logarithmic_axis_has_plain_numbers():
+    assert title("largest distance of distribution functions of wage") == "largest distance of distribution functions of wage"
+    assert len(title("x" * 50)) < 50
+    ax = Figure().subplots()
+    ax.set_xscale("log")
+    ax.set_xlim(8, 4000)
+    mark_powers(ax.xaxis, 8, 4000)
+    ax.figure.canvas.draw()
+    assert shown_ticks(ax, 8, 4000) == ["10", "100", "1,000"]
+    mark_powers(ax.xaxis, 10, 40)
+    ax.set_xlim(10, 40)
+    ax.figure.canvas.draw()
+    assert shown_ticks(ax, 10, 40) == ["10", "20", "30", "40"]
+
+
+def shown_ticks(ax, low, high):
+    """Names of the marks inside an axis: how many lie beyond its ends differs between versions of Matplotlib."""
+    return [text.get_text() for text in ax.get_xticklabels() if low <= text.get_position()[0] <= high]

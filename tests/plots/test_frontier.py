@@ -22,6 +22,7 @@ def frontier():
     table = pd.DataFrame(rows, columns=["scheme", "family", "target", "loss", "kind", "reference", "chosen"])
     table = table.assign(target_error=0.001, loss_error=[*[np.nan] * 10, 0.001, 0.001])
     table = table.assign(isolated_information=table["target"] ** 2, largest_information=3 * table["target"], attributable=np.nan)
+    table["verdict"] = np.where(table["chosen"], "warn", "not judged")
     table.attrs = {"target": "isolated risk", "loss": "U_m of $income$", "at_most": 0.03}
     return table
 
@@ -37,7 +38,7 @@ def test_a_curve_a_family_and_every_point_where_it_belongs():
     for family in ("mix", "delete"):
         rows = table[(table["family"] == family) & (table["kind"] == "plug-in")]
         np.testing.assert_allclose(curves[family].get_xydata(), rows[["target", "loss"]])
-    assert texts(ax) == ["mix", "delete", "marginal", "uniform(c=0.1)", "unweighted, sampled", "mix(t=0.5), sampled"]
+    assert texts(ax) == ["mix", "delete", "marginal", "uniform(c=0.1)", "unweighted, sampled: not judged", "mix(t=0.5), sampled: warn"]
     points = [collection for collection in ax.collections if isinstance(collection, PathCollection)]
     places = np.concatenate([collection.get_offsets() for collection in points])
     ringed = [collection for collection in points if collection.get_sizes()[0] > 400]

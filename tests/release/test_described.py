@@ -38,7 +38,7 @@ VALUES = {
 FORMATS = ("csv", "parquet", "dta", "sav", "xpt")
 LAYOUT = CsvLayout(";", ",", ".", "cp1252")
 WHY = "a few records of a test"
-SMALL = dict.fromkeys(("mean", "isolated", "largest", "own_value", "named", "group", "not_judged"), WHY)
+SMALL = dict.fromkeys(("mean", "isolated", "largest", "own_value", "named", "group", "not_judged", "not_shown"), WHY)
 SCHEME = "uniform(c=0.5)"
 
 
@@ -84,6 +84,7 @@ def runs(folder, studies):
     for ending, settings in studies[0].items():
         small = {
             **settings,
+            "data": {name: value for name, value in settings["data"].items() if name != "kinds"},  # the same model for all
             "synthesizer": {
                 "name": "sequential",
                 "predictors": ["region", "sex"],
@@ -123,7 +124,13 @@ def test_init_writes_the_same_study_and_says_what_a_file_cannot(studies):
     assert "declares missing codes of 1" in said["sav"]
     assert "cannot say which mean missing" in said["dta"]
     assert "cannot say" not in said["sav"]
-    assert settings["csv"]["data"] == {"path": "s.csv", "delimiter": ";", "decimal": ",", "encoding": "cp1252"}
+    assert settings["csv"]["data"] == {
+        "path": "s.csv",
+        "delimiter": ";",
+        "decimal": ",",
+        "encoding": "cp1252",
+        "kinds": {"region": "levels"},
+    }
     assert "delimiter ';', decimal ',', encoding 'cp1252': guessed" in said["csv"]
     assert not any("-8" in text or "refused" in text for text in said.values())
 

@@ -4,13 +4,17 @@ import json
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from command_line import riskweighted
 from finished_run import ENTROPY, SETTINGS, confidential_data, copied_run, finished_run
 
 from riskweighted.common.errors import InputError
+from riskweighted.disclosure.policy import Broken, DisclosureSettings, judge
 from riskweighted.evaluation.verdicts import WARN, of_disclosure
+from riskweighted.release.contents import Contents, write_pack
 from riskweighted.release.pack import release_run
+from riskweighted.runs.finished import load_run
 from riskweighted.runs.plan import plan_study
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study
@@ -35,6 +39,31 @@ def test_the_sign_off_sheet_holds_why_the_board_accepts_what_is_not_shown(tmp_pa
     sheet = (tmp_path / "pack" / "sign_off.md").read_text()
     assert "accepted: seen by the board in May" in sheet
     assert {verdict.verdict for verdict in run.verdicts if of_disclosure(verdict)} == {WARN}
+
+
+@pytest.mark.parametrize(("rule", "outside"), [("copies", "copies lie nearer to true values"), ("not_judged", "is not judged")])
+def test_the_sheet_holds_why_copies_and_what_is_not_judged_were_accepted(tmp_path, rule, outside):
+    """With the limits, and without figures."""
+    found = pd.DataFrame({"group": ["all"], "D": [np.nan]})
+    found.attrs = {"own": True, "broken": (Broken(rule, "12 copies where 3 are expected"),), "not_judged": ()}
+    if rule == "copies":
+        found = found.iloc[:0].assign(release="shuffled")
+        found.attrs |= {"not_judged": ("nothing is left out",)}
+    told = judge(found, DisclosureSettings(accept=dict.fromkeys((rule, "not_judged"), "seen by the board in May")))
+    assert told.verdict == WARN
+    run = load_run(finished_run())
+    words = run.tables["disclosure_verdicts"].set_index("label").astype(object)
+    words.loc["pairwise", ["verdict", "reasons", "accepted", "outside"]] = [
+        told.verdict,
+        "",
+        *map("; ".join, (told.accepted, told.outside)),
+    ]
+    run = run.with_tables(run.tables | {"disclosure_verdicts": words.reset_index()})
+    write_pack(Contents(run, run.synthetic, ("pairwise",), ("csv",), {}, None), tmp_path)
+    sheet = (tmp_path / "sign_off.md").read_text()
+    assert outside in sheet
+    assert "accepted: seen by the board in May" in sheet
+    assert "12 copies" not in sheet
 
 
 @pytest.mark.slow
@@ -81,7 +110,7 @@ def test_a_pack_takes_few_lines_of_which_scheme_it_is_its_verdict_and_where(tmp_
     assert following.startswith("Next: ")
     assert "pack/sign_off.md" in following
     assert last == "Released to pack/"
-    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert not any(line.endswith("...") for line in done.stdout.splitlines())  # a reason is whole
     full = riskweighted("release", "results", "--scheme", "pairwise", "--out", "again", "--full", cwd=tmp_path, columns=120)
     assert "most equal rows" in full.stdout
 

@@ -24,9 +24,10 @@ def secrets_of(frame):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("block", range(10))
-def test_none_of_two_hundred_random_frames_is_refused_for_its_bytes(tmp_path, block):
-    for seed in range(20 * block, 20 * block + 20):
+@pytest.mark.parametrize("block", range(4))
+def test_none_of_sixty_random_frames_is_refused_for_its_bytes(tmp_path, block):
+    """What happens in one frame of twenty is missed once in twenty times."""
+    for seed in range(60 + 15 * block, 75 + 15 * block):  # others than those of tests/data/test_variables.py
         frame = random_frame(seed)
         write_table(frame, tmp_path / "run.csv")
         base = read_table(tmp_path / "run.csv")

@@ -15,14 +15,16 @@ from records import Asked
 
 import riskweighted as rw
 from riskweighted.evaluation.fit_check import MISFITS
-from riskweighted.evaluation.tables import Statistic
+from riskweighted.evaluation.tables import Statistic, distinct
 from riskweighted.evaluation.thresholds import Limit, Thresholds
 from riskweighted.evaluation.verdicts import FAIL, PASS, Verdict
 from riskweighted.reports.about import about_section
+from riskweighted.reports.answer import find_answer
 from riskweighted.reports.brief import reason_and_next
 from riskweighted.reports.disclosure import INTERNAL, outside
 from riskweighted.reports.render import render_report
 from riskweighted.reports.source import gather
+from riskweighted.reports.utility import _intervals
 from riskweighted.reports.verdicts import UNTOLD, sentences, shown_verdict, verdict_records
 from riskweighted.runs.finished import load_run
 from riskweighted.runs.refusals import outlook
@@ -260,3 +262,22 @@ def test_what_weights_did_to_isolated_records_is_said_as_far_as_the_numbers_show
     (sentence,) = (text for text in section.paragraphs if text.startswith("Expected risk of isolated records"))
     assert f"({told})" in sentence
     assert not any(word in sentence for word in {"lower", "higher", "no difference"} - {told} if word not in told)
+
+
+@pytest.mark.parametrize("internal", [False, True])
+def test_how_close_is_close_stays_inside_where_it_was_found_in_the_data(run, internal):
+    settings = run.manifest["settings"]
+    found = {**settings["scenario"], "radius": [0.12345, "found"], "radius_kind": "absolute"}
+    changed = dataclasses.replace(run, manifest={**run.manifest, "settings": {**settings, "scenario": found}})
+    told = str(find_answer(gather(changed, internal, None, 10)))
+    assert ("to within 0.12345" in told) == internal
+    assert ("0.12345" in told) == internal
+
+
+def test_an_interval_is_drawn_where_the_digits_that_may_be_shown_hold_it():
+    source = gather(finished(), False, None, 10)
+    median = next(each for each in distinct(source.run.tables["utility"]) if each.name.startswith("0.5 quantile") or each.parameter == 0.5)
+    for digits, drawn in ((6, True), (1, False)):
+        view = dataclasses.replace(source.view, digits={**source.view.digits, median: digits})
+        figure = _intervals(dataclasses.replace(source, view=view), 1, median)
+        assert ("narrower" in str(figure)) != drawn

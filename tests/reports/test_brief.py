@@ -25,8 +25,8 @@ from riskweighted.reports.render import render_report
 from riskweighted.reports.verdicts import sentences, verdict_records
 from riskweighted.runs.advice import advise
 from riskweighted.runs.finished import load_run
+from riskweighted.runs.measured import summary_table
 from riskweighted.runs.refusals import Accepted, outlook, refusal
-from riskweighted.runs.run import summary_table
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 OUTSIDE = seen_outside(120)
@@ -128,7 +128,8 @@ def test_every_output_has_the_same_verdict_and_none_is_vacuous(state):
     assert ("misfits" in told or "does not suit" in told) == (state[1] == "NO")
     assert ("no convergence" in told or "did not converge" in told) == (state[0] == "NO")
     taken = word in (PASS, WARN)
-    assert any(line.startswith("Why: ") for line in lines) == (word != PASS or outlook(run).scheme is None)
+    for line in (line for line in lines if line.startswith("Why: ")):
+        assert line.removeprefix("Why: unweighted: ") not in lines[0]  # what a scheme's own line says is not said again
     (following,) = (line for line in lines if line.startswith("Next: "))
     assert outlook(run).scheme == ("pairwise" if overall(run.verdicts, "pairwise") == PASS else "unweighted" if taken else None)
     assert following.startswith("Next: riskweighted release" if outlook(run).scheme else "Next: riskweighted advise")
@@ -171,15 +172,22 @@ def test_thirty_schemes_take_eight_lines_with_that_of_the_folder():
     many = [f"mix+(t={place / 100})" for place in range(30)]
     verdicts = [each._replace(label=name) for name in many for each in run.verdicts if each.label == "unweighted"]
     lines = list(brief(of_schemes(run, many, verdicts)))
-    assert len(lines) == MOST_LABELS + 3 == 7
+    assert len(lines) == MOST_LABELS + 2 == 6
     assert lines[MOST_LABELS] == "26 more: 26 refuse"
-    assert max(map(len, lines[:-1])) <= 80
 
 
 def test_reasons_of_disclosure_stand_first():
     run = run_in("NO", "NO", "refuse", {"expected-mean-risk": 0.0001})
-    (why,) = (line for line in brief(of_schemes(run, ["unweighted"], run.verdicts)) if line.startswith("Why: "))
-    assert why == "Why: unweighted: for a test, D is 0.007"
+    first, *others = brief(of_schemes(run, ["unweighted"], run.verdicts))
+    assert re.fullmatch(r"unweighted +refuse +for a test, D is 0\.007 \(and \d more: converged, model fits, .+\)", first)
+    assert not any("for a test" in line for line in others)
+
+
+def test_a_reason_of_any_length_is_a_whole_sentence():
+    run, why = run_in("yes", "yes", "refuse", {}), f"mean D is {'very ' * 60}much above 0.02"
+    words = run.tables["disclosure_verdicts"]
+    run = run.with_tables(run.tables | {"disclosure_verdicts": words.assign(reasons=[why, ""])})
+    assert why in next(brief(run))
 
 
 def test_what_a_release_refuses_of_the_whole_run_is_said_first():

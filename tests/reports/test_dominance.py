@@ -30,5 +30,5 @@ def test_neither_the_mean_nor_its_interval_is_shown():
     data.loc[7, "income"] = 1e7
     source = gather(run, False, data, 10)
     assert "mean" not in set(source.run.tables["utility"]["key"])
-    assert source.withheld["utility"] == gather(run, False, confidential_data(), 10).withheld["utility"] + 1
+    assert [*source.withheld["utility"]] == [*gather(run, False, confidential_data(), 10).withheld["utility"], "mean"]
     assert "mean" in set(gather(run, True, data, 10).run.tables["utility"]["key"])

@@ -73,7 +73,7 @@ def test_no_row_stands_twice(internal, releasable):
         assert "distances" not in tables
         assert "Median risk in these datasets" in further
         if page is internal:  # outside it may rest on fewer than ten records, by chance
-            assert "Hole attack of income" in further
+            assert "Hole attack of income" in further or "Hole attack of income:" in page  # the same for all schemes
         assert "Expected risk, mean over all" in named
         assert "Largest distance of distribution functions" in named
 
@@ -107,7 +107,9 @@ def test_the_next_maps_are_of_disclosure_where_that_was_judged(run, internal):
     none = dataclasses.replace(run, tables={**run.tables, "disclosure_verdicts": verdicts.assign(verdict="not judged")})
     page = render_report(none)
     assert "Map of labels by expected mean risk" in page  # of few records
-    assert "not judged" not in {cell for row in tables_of(page)["map-1-table"] for cell in row}
+    header, *rows = tables_of(page)["map-1-table"]
+    assert "not judged" not in {cell for row in rows for cell in row[:-1]}
+    assert (header[-1], {row[-1] for row in rows}) == ("Verdict", {"not judged"})  # the word of the scheme, as in the answer
 
 
 def test_numbers_are_those_that_people_read(internal, releasable):
@@ -288,7 +290,7 @@ def test_what_no_rule_allows_is_withheld_and_counted(tmp_path, releasable):
         assert hidden not in text.lower(), hidden
     shown = tables_of(page)
     assert {key: rows for key, rows in shown.items() if key != "hashes"} == {key: rows for key, rows in before.items() if key != "hashes"}
-    assert re.sub(r"data:image[^\"]*", "", page).count("measures are withheld: no rule says how to show them outside.") == 3
+    assert re.sub(r"data:image[^\"]*", "", page).count("no rule says how to show them outside.") == 3
     assert "4 measures are withheld" in text
     assert "3 measures are withheld" in text
     assert "withheld" not in releasable

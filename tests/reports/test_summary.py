@@ -43,10 +43,8 @@ def test_the_table_of_a_run_is_the_summary_turned():
     )
     assert cells["Mean of income (1,000 $)"] == tuple(f"{value:,.0f}" for value in own["mean of income"])
     definitions = {title: definition for title, _, definition in table.rows}
-    assert definitions["Mean risk in these datasets (0 to 1)"].startswith(
-        "mean over records of IR in these L datasets, averaged over them (Hu et al. 2022, eq. 1); confidential data: mean over"
-    )
-    assert definitions["Mean risk in these datasets (0 to 1)"].endswith("higher is riskier")
+    assert definitions["Mean risk in these datasets (0 to 1)"].startswith("mean over records of IR; higher is riskier")
+    assert [text.partition(":")[0] for text in table.terms] == ["E[IR]", "IR", "isolated records", "g", "the attacks name the value", "x"]
     assert "Reiter 2003" in definitions["Coefficient C(size)[T.2] of income"]
     assert "pooled bootstrap, 3 x 50" in definitions["Mean of income (1,000 $)"]
     assert summary_table(str(run.folder), units={"income": "1,000 $"}) == table

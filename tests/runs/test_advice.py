@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from riskweighted.common.errors import InputError
+from riskweighted.evaluation.summary import FITS
 from riskweighted.evaluation.tables import Statistic
 from riskweighted.evaluation.verdicts import FAIL, NOT_SHOWN, REFUSE, Verdict, overall
 from riskweighted.measures.beyond import MEAN
@@ -96,7 +97,7 @@ def test_an_identifier_that_leaves(tmp_path):
     study = study_of(data, tmp_path, release={"columns": ["person"]})
     advice = advise(study, data)
     assert "person" in advice[0].reason
-    assert "names persons" in advice[0].reason
+    assert "names single records" in advice[0].reason
     mended, _ = applied(study, data, advice)
     assert "person" not in mended.released(data)
 
@@ -235,6 +236,76 @@ def test_what_a_check_refuses_is_never_called_nothing_to_mend(tmp_path):
     ):
         with pytest.raises(InputError, match=named):
             advise(study_of(data, tmp_path, **sections), data)
+
+
+def misfitting():
+    """The verdict of a model that misfits, and its checks."""
+    row = {"label": "unweighted", "variable": "", "confidential": 0.2, "synthetic": 0.3, "effect": 0.1, "threshold": 0.01, "where": ""}
+    checks = pd.DataFrame([row | {"check": "check-spike", "parameter": "1", "verdict": "misfits"}])
+    return [Verdict("unweighted", Statistic(FITS.statistic.key), 0, 1, None, FAIL, "misfits")], {"fit_check": checks}
+
+
+def test_a_missing_predictor_is_named_before_another_model(tmp_path):
+    data = people()
+    study = study_of(data, tmp_path, synthesizer={"name": "linear-regression", "formula": "income ~ C(band)"})
+    advice = advise(study, data, *misfitting())
+    assert "region does not predict" in advice[0].reason
+    mended, _ = applied(study, data, advice)
+    assert "region" in mended.synthesizer.columns
+    assert "region" in mended.released(data)
+    assert mended.synthesizer.name == "linear-regression"
+
+
+def test_a_chain_that_misfits_is_told_a_predictor_that_apply_adds(tmp_path):
+    data = people().assign(hours=lambda frame: np.round(frame["income"] ** 0.5 + np.random.default_rng(5).normal(size=N), 1))
+    chain = {"name": "sequential", "predictors": ["band"], "variables": {}}
+    study = study_of(data, tmp_path, scenario={"synthetic": ["income", "hours"]}, synthesizer=chain)
+    mended, made = applied(study, data, advise(study, data, *misfitting()))
+    assert made
+    assert mended.synthesizer.settings["predictors"] == ["band", "region"]
+
+
+def test_a_chain_that_lacks_nothing_is_not_told_what_a_chain_cannot_have(tmp_path):
+    chain = {"name": "sequential", "predictors": ["region", "band", "school"], "variables": {}}
+    data = people()
+    advice = advise(study_of(data, tmp_path, synthesizer=chain, release={"columns": ["school"]}), data, *misfitting())
+    assert advice
+    assert not any("auto" in each.what for each in advice)
+
+
+def test_a_universe_is_the_cure_of_gaps_that_another_column_tells(tmp_path):
+    data = people()
+    data["income"] = data["income"].where(data["band"] > 0)
+    chain = {"name": "sequential", "predictors": ["band", "region"], "variables": {}}
+    study = study_of(data, tmp_path, synthesizer=chain)
+    advice = advise(study, data, *misfitting())
+    assert "not all are asked" in advice[0].reason
+    mended, _ = applied(study, data, advice)
+    assert mended.synthesizer.settings["variables"]["income"]["when"] == "band != 0"
+
+
+def test_codes_that_are_taken_for_amounts_are_a_kind(tmp_path):
+    data = people().assign(industry=lambda frame: np.random.default_rng(6).permutation(40)[:12][frame.index % 12])
+    study = study_of(
+        data,
+        tmp_path,
+        synthesizer={"name": "transformation", "formula": "income ~ C(region) + industry"},
+        release={"columns": ["industry"]},
+    )
+    advice = advise(study, data, *misfitting())
+    assert "industry" in advice[0].reason
+    assert "[data.kinds]" in advice[0].what
+    mended, _ = applied(study, data, advice)
+    assert mended.data.kinds == {"industry": "levels"}
+
+
+def test_a_variable_of_a_unit_belongs_in_a_file_of_units(tmp_path):
+    data = people(2).sort_values("region", ignore_index=True)
+    data["firm"] = 1_000 + 7 * (np.arange(N) // 7)
+    data["income"] = data["income"].groupby(data["firm"]).transform("first")
+    study = study_of(data, tmp_path)
+    advice = advise(study, data, *misfitting())
+    assert any("one record a firm" in each.what for each in advice)
 
 
 def test_a_study_that_leaves_the_model_to_the_run_is_mended_too(tmp_path):

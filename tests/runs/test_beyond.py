@@ -83,7 +83,7 @@ def test_the_report_opens_with_what_is_about_persons(tmp_path):
     run, data = load_run(finished_run()), confidential_data()
     _, told = find_answer(gather(run, False, data, 10)).told
     assert told.startswith(
-        "With all 3 datasets of a scheme our attacks find, at the upper limit, fewer than 10 of 120 persons' values of income"
+        "With all 3 datasets of a scheme our attacks find, at the upper limit, fewer than 10 of 120 records' values of income"
     )
     assert "guarantees nothing against others" in told
     none = {of(run, label, "guessed-without-release")["value"] for label in run.schemes}

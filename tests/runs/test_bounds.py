@@ -1,110 +1,113 @@
-"""Bounds that are found: a round number that no record decides, beyond which a few lie; draws stay within, and a guarantee refuses them."""
-
-import warnings
+"""A study that says nothing of bounds has those that are found in its data; it may say that there are none, or give public ones."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-import riskweighted as rw
 from riskweighted.common.errors import InputError
-from riskweighted.contract.synthesizer import data_dependent
-from riskweighted.runs.bounds import default_bounds
-from riskweighted.runs.models import build_synthesizer
+from riskweighted.runs.bounds import bounded, refuse_heaps_of_few, told_of_bounds
+from riskweighted.runs.checked import check_study
+from riskweighted.runs.study import make_study
+from riskweighted.runs.work import Work
+from riskweighted.suggest.bounds import default_bounds
 
-N = 400
-
-
-def amounts(n: int = N) -> np.ndarray:
-    return np.round(np.exp(np.random.default_rng(1).normal(7, 0.6, n)))
+N = 300
 
 
-@pytest.mark.quick
-def test_the_bound_is_a_round_number_above_the_fifth_largest_whoever_is_larger():
-    values = amounts()
-    found = default_bounds(values)
-    fifth = np.sort(values)[-5]
-    assert fifth < found.high <= 2.5 * fifth
-    assert f"{found.high:.0e}"[0] in "125"
-    wild = default_bounds(np.append(values[1:], 1e9))
-    assert (wild.low, wild.high, wild.beyond) == (0.0, found.high, found.beyond + 1)
-    assert default_bounds(amounts(20_000)).rank == 20
+@pytest.fixture(scope="module")
+def data() -> pd.DataFrame:
+    rng = np.random.default_rng(1)
+    earns = np.where(rng.random(N) < 0.2, 0, np.exp(rng.normal(6, 0.7, N))).round(1)
+    columns = {"age": rng.integers(20, 70, N), "earns": np.where(rng.random(N) < 0.1, -8.0, earns), "rooms": rng.integers(1, 6, N)}
+    return pd.DataFrame(columns | {"econ": rng.choice(["a", "b", "c"], N)})
 
 
-@pytest.mark.quick
-def test_what_is_never_negative_has_zero_for_its_lower_bound_and_losses_a_round_number():
-    values = amounts()
-    assert default_bounds(values).support == (0, int(default_bounds(values).high), "found")
-    losses = np.concatenate([values, -values[:100] / 10])
-    assert default_bounds(losses).low == -default_bounds(values[:100] / 10).high
-    few = default_bounds(np.concatenate([values, [-3.0, -2.0, -1.0]]))
-    assert (few.low, few.beyond) == (0.0, default_bounds(values).beyond + 3)
+def study(name="sequential", synthetic=("earns", "rooms", "econ"), release=None, **settings):
+    table = {"predictors": ["age"]} if name == "sequential" else {"formula": f"{synthetic[0]} ~ age"}
+    return make_study(
+        {
+            "data": {"path": "x.csv"},
+            "scenario": {"known": ["age"], "synthetic": list(synthetic), "min_radius": 1.0},
+            "synthesizer": {"name": name, **table, **settings},
+            "release": release or {"L": 2},
+            "weights": {"schemes": ["unweighted"]},
+        }
+    )
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize("values", [np.arange(1.0, 40), np.zeros(100), -np.arange(1.0, 100)])
-def test_few_amounts_and_such_as_are_not_positive_have_none(values):
-    assert default_bounds(values) is None
-
-
-def household(values: np.ndarray) -> pd.DataFrame:
-    return pd.DataFrame({"age": np.arange(len(values)) % 50, "income": values})
-
-
-@pytest.mark.quick
-@pytest.mark.parametrize("name", ["transformation", "two-part", "linear-regression", "normal-mixture"])
-def test_a_few_values_may_lie_beyond_found_bounds_and_many_or_any_beyond_public_ones_not(name):
-    data = household(np.append(amounts(), [9e6, 8e6]))
-    if name == "two-part":
-        data = household(np.append(data["income"], np.zeros(40)))
-    build_synthesizer(name, "income ~ age", {"support": (0, 20_000, "found")}).prepare(data)
-    with pytest.raises(InputError, match=r"support excludes 2 of \d+ confidential values"):
-        build_synthesizer(name, "income ~ age", {"support": (0, 20_000)}).prepare(data)
-    with pytest.raises(InputError, match=r"support excludes 2\d\d of \d+ .*may exclude 10"):
-        build_synthesizer(name, "income ~ age", {"support": (0, 1_000, "found")}).prepare(data)
-    assert any("support" in taken for taken in data_dependent(build_synthesizer(name, "income ~ age", {"support": (0, 20_000, "found")})))
+def test_amounts_alone_have_bounds_and_codes_are_none_of_them(data):
+    coded = {"variables": {"earns": {"codes": [-8]}}}
+    tables = bounded(study(**coded), data).synthesizer.settings["variables"]
+    found = default_bounds(data["earns"][data["earns"] >= 0].to_numpy())
+    assert tables == {"earns": {"codes": [-8], "support": list(found.support)}}  # not rooms, a count, nor econ, levels
+    assert Work.of(study(**coded), data).study.synthesizer.settings["variables"] == tables
+    assert "earns" in told_of_bounds(study(**coded), bounded(study(**coded), data))[0]
 
 
 @pytest.mark.quick
-def test_a_value_beyond_counts_as_the_bound():
-    values = amounts()
-    prepared = [
-        build_synthesizer("transformation", "income ~ age", {"support": (0, 20_000, "found")}).prepare(household(np.append(values, last)))
-        for last in (20_000.0, 7_654_321.0)
-    ]
-    assert prepared[0].bins[-1] == prepared[1].bins[-1] == prepared[0].bins.max()
-    assert prepared[0].heap[-1] == prepared[1].heap[-1]
-    one = build_synthesizer("two-part", "income ~ age", {"support": (0, 20_000, "found")})
-    parts = one.prepare(household(np.append(np.append(values, np.zeros(40)), [-5.0, -6.0, -7.0, -8.0])))
-    assert parts.statuses == ("zero", "positive")
-    assert (parts.status[-4:] == 0).all()
+@pytest.mark.parametrize("support", ["none", [-10, 1e6], [-10, 1e6, "found"]])
+def test_what_a_study_says_of_bounds_stands(data, support):
+    for written in (
+        study(variables={"earns": {"support": support}, "rooms": {"support": "none"}}),
+        study("two-part", ("earns",), support=support),
+    ):
+        used = bounded(written, data)
+        assert used.synthesizer == written.synthesizer
+        assert told_of_bounds(written, used) == []
+    prepared = Work.of(study("two-part", ("earns",), support=support), data).prepared()
+    assert np.isinf(prepared.blocks[0].model.prepared.bounds.high) == (support == "none")
 
 
-def test_one_value_beyond_counts_once_where_amounts_are_few():
-    """Records without an amount are given those of others, so that one beyond the bounds would stand there many times."""
-    values = np.concatenate([amounts(60), [9e6, 8e6], np.zeros(2_000)])
-    data = household(values)
-    model = build_synthesizer("two-part", "income ~ age", {"support": (0, 20_000, "found")})
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        fit = rw.fit(model, data, draws=10, tune=20, chains=2, random_seed=1)
-    assert all(frame["income"].between(0, 20_000).all() for frame in fit.synthesize(2, random_seed=1))
-    assert model.prepare(data).at(data).status.tolist() == model.prepare(data).status.tolist()
-    coded = household(np.concatenate([values, np.full(10, 99_999_999.0)]))  # a code beyond the bounds of amounts
-    model = build_synthesizer("two-part", "income ~ age", {"support": (0, 20_000, "found"), "codes": [99_999_999]})
-    assert model.prepare(coded).at(coded).status.tolist() == model.prepare(coded).status.tolist()
+@pytest.mark.quick
+def test_a_single_model_has_them_and_a_guarantee_and_a_model_to_be_chosen_not(data):
+    written = study("two-part", ("earns",))
+    assert bounded(written, data).synthesizer.settings["support"][2] == "found"
+    assert bounded(study("multinomial", ("econ",)), data).synthesizer.settings == {}
+    assert bounded(study("auto", ("earns",)), data).synthesizer.settings == {}
+    with pytest.raises(InputError, match="support must be two numbers"):
+        study("two-part", ("earns",), support="all")
+    guaranteed = make_study(
+        {
+            "data": {"path": "x.csv"},
+            "scenario": {"known": ["age"], "synthetic": "earns"},
+            "synthesizer": {"name": "linear-regression", "formula": "earns ~ age"},
+            "weights": {"schemes": ["unweighted"]},
+            "release": {"L": 2},
+            "guarantee": {"epsilon": 2.0},
+        }
+    )
+    assert bounded(guaranteed, data) is guaranteed
 
 
-def test_no_draw_leaves_found_bounds_and_whole_numbers_stay_whole():
-    data = household(np.append(amounts(), [9e6, 8e6]).astype(int))
-    found = default_bounds(data["income"].to_numpy(dtype=float))
-    model = rw.load_synthesizer("transformation")("income ~ age", support=found.support)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        fit = rw.fit(model, data, draws=60, tune=100, chains=2, random_seed=1)
-        drawn = [frame["income"] for frame in fit.synthesize(5, random_seed=1)]
-        risk = rw.expected_identification_risk(fit, rw.Scenario(known="age", synthetic="income"), draws=10, random_seed=1)
-    assert found.beyond == 2
-    assert all(values.between(0, found.high).all() and values.dtype == data["income"].dtype for values in drawn)
-    assert risk["risk"].iloc[-2:].tolist() == [0.0, 0.0]  # no draw comes near what lies beyond
-    assert np.isfinite(rw.influence(fit)["range"]).all()
+@pytest.mark.quick
+def test_bounds_are_those_of_units_where_a_study_names_some(data):
+    large = data.assign(firm=np.arange(N) % 60, earns=data["earns"].where(np.arange(N) % 60 != 7, 9e6))
+    own = {"variables": {"earns": {"codes": [-8]}}}
+    written = study(**own)
+    of_firms = study(**own, release={"L": 2, "unit": "firm"})
+    high = [bounded(each, large).synthesizer.settings["variables"]["earns"]["support"][1] for each in (written, of_firms)]
+    assert high[0] > 9e6
+    assert high[1] < 1e5
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("chained", [True, False])
+def test_heaps_marked_found_are_held_by_ten_units_and_others_are_public(data, chained):
+    one = data.assign(firm=np.arange(N) % 60, earns=np.where(data["earns"] < 0, 5.1, data["earns"]))
+    of_firm, of_many = one["firm"].isin([3, 4, 5, 6]), one["firm"].isin(range(20, 32))
+    one.loc[of_firm, "earns"], one.loc[of_many, "earns"] = 1234.5, 987.6
+
+    def written(heaps, **more):
+        setting = {"value_settings": [["heaps", heaps]]}
+        return study(variables={"earns": setting}, **more) if chained else study("two-part", ("earns",), **setting, **more)
+
+    check_study(written([1234.5, 987.6, "found"]), one)
+    unit = {"release": {"L": 2, "unit": "firm"}}
+    refuse_heaps_of_few(written([1234.5, 987.6], **unit), one)
+    refuse_heaps_of_few(written([987.6, "found"], **unit), one)
+    with pytest.raises(InputError, match="heaps of 'earns': 1 of 2 marked 'found' are held by fewer than 10 units of 'firm'") as refused:
+        check_study(written([1234.5, 987.6, "found"], **unit), one)
+    assert "1234" not in str(refused.value)
+    with pytest.raises(InputError, match="held by fewer than 10 records"):
+        check_study(written([1234.5, 4321.5, "found"]), one)

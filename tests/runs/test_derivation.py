@@ -7,11 +7,12 @@ import pandas as pd
 import pytest
 
 from riskweighted.common.errors import DerivedWarning, InputError, SingletonWarning
+from riskweighted.runs.advice import advise
 from riskweighted.runs.checked import check_study
-from riskweighted.runs.columns import look_at
 from riskweighted.runs.derivation import refuse_derived
 from riskweighted.runs.study import make_study
-from riskweighted.runs.suggestion import suggest
+from riskweighted.suggest.columns import look_at
+from riskweighted.suggest.suggestion import suggest
 
 ALONE = "ignore::riskweighted.common.errors.SingletonWarning"  # values of their own for every record are what is asked about here
 pytestmark = [pytest.mark.quick, pytest.mark.filterwarnings(ALONE)]
@@ -155,6 +156,35 @@ def test_what_a_rule_states_is_a_declaration():
     with pytest.raises(InputError, match=r"'works'.*its levels tell its zeros"):
         check_study(study(synthesizer=chain, release=leaving), data)
     silent(study(synthesizer=chain | stated, release=leaving), data)
+
+
+def asked(rules, **release):
+    chain = {"name": "sequential", "predictors": ["sex"]}
+    return study(synthesizer=chain | rules, release={"L": 2, **release})
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {"variables": {"income": {"when": "works == 'yes'", "otherwise": "missing"}}},
+        {"implied": [["works == 'no'", "missing(income)"]]},
+        {"forbidden": ["works == 'no' and income > 0"]},
+    ],
+    ids=["when", "implied", "forbidden"],
+)
+def test_a_rule_that_gives_away_a_column_which_stays_is_refused_until_it_leaves_or_is_declared(rules):
+    data = people().assign(works=np.where(np.arange(N) % 4 > 0, "yes", "no"))
+    data["income"] = data["income"].where(data["works"] == "yes")
+    for check in (check_study, refuse_derived):
+        with pytest.raises(InputError, match=r"'works'.*release that, or leave the rule out.*\[release\] hidden") as caught:
+            check(asked(rules), data)
+        assert "\n" not in str(caught.value)
+    assert any("'works'" in advice.reason for advice in advise(asked(rules), data))
+    reason = {"works": "everybody knows it"}
+    refuse_derived(asked(rules, hidden=reason), data)
+    with pytest.raises(InputError, match=r"release.hidden names 'age', 'nope', which nothing reads; valid are 'works'$"):
+        check_study(asked(rules, hidden={"age": "why", "nope": "why"} | reason), data)
+    silent(asked({"variables": {"income": {"when": "works == 'yes'", "otherwise": "missing"}}}, columns=["works"]), data)
 
 
 def test_a_universe_is_proposed_and_a_study_that_states_it_is_silent():

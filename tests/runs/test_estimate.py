@@ -79,9 +79,9 @@ def test_every_step_of_a_run_has_its_time(make, model):
 
 def test_more_copies_take_longer(make):
     work = make("two-part")
-    without = estimate_run(work)
-    longer = replace(work.study, sampling=replace(work.study.sampling, draws=200))  # 400 datasets in the place of 100
-    assert estimate_run(work.at(longer)).seconds["disclosure"] > 1.2 * without.seconds["disclosure"]
+    few, many = (replace(work.study, sampling=replace(work.study.sampling, draws=draws)) for draws in (20, 200))  # 40 datasets, and 400
+    taken = [min(estimate_run(work.at(study)).seconds["disclosure"] for _ in range(2)) for study in (few, many)]
+    assert taken[1] > 1.1 * taken[0]
 
 
 def test_of_learned_scores_folds_are_fitted(make):

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from riskweighted.runs.columns import look_at
-from riskweighted.runs.starting import carries_values, starting_text
 from riskweighted.runs.study import make_study
-from riskweighted.runs.suggestion import suggest
+from riskweighted.suggest.columns import look_at
+from riskweighted.suggest.starting import carries_values, starting_text
+from riskweighted.suggest.suggestion import suggest
 
 N = 1200
 

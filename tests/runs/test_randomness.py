@@ -33,6 +33,7 @@ def test_the_same_seed_gives_other_noise_and_the_entropy_gives_it_again(tmp_path
     assert datasets(first) == datasets(again)
     assert not set(datasets(first)) & set(datasets(other))
     assert stat.S_IMODE((first / FILE).stat().st_mode) == 0o600
+    assert [load_run(run).study.release.disclosure.earlier for run in (first, again, other)] == [0, 0, 1]
     streams = load_streams(first)
     for path in first.rglob("*"):
         if path.is_file() and path != first / FILE:

@@ -30,7 +30,8 @@ def told(data, folder, **changed):
 
 
 def test_codes_identifiers_weights_and_recodes_are_named_without_a_value(data, tmp_path):
-    codes, identifiers, weights, recodes = told(data, tmp_path)
+    offered, codes, identifiers, weights, recodes = told(data, tmp_path)
+    assert "hhwt (weight)" in offered
     assert codes.startswith("income has 1 likely code (")
     assert "8" not in codes.split("(")[0]
     assert "'id'" in identifiers
@@ -44,7 +45,7 @@ def test_a_study_that_says_it_all_is_told_nothing(data, tmp_path):
         tmp_path,
         scenario={"known": ["sex"], "synthetic": "income", "min_radius": 1.0, "codes": {"income": [-8]}},
         synthesizer={"name": "linear-regression", "formula": "income ~ age", "transform": "asinh"},
-        release={"L": 2},
+        release={"L": 2, "columns": ["hhwt"]},
         weights={"survey": "hhwt", "schemes": ["unweighted"]},
     )
 

@@ -35,6 +35,7 @@ OTHERS = {
     ("Guarantee", "public"): ("group",),
     ("DataSettings", "embedded"): "401ksubs",
     ("DataSettings", "missing"): ("k.A.",),
+    ("DataSettings", "kinds"): {"income": "number"},
     ("Scenario", "known"): ("group",),
     ("Scenario", "synthetic"): ("wealth",),
     ("Scenario", "radius_kind"): "absolute",
@@ -305,6 +306,6 @@ def test_equal_scenarios_make_one_world_for_weights_and_for_risk():
 def test_a_fit_that_is_kept_reads_what_its_stage_reads(monkeypatch):
     """Cores change no draw; another engine may."""
     given = study()
-    assert settings_of(given, "fit") == {"sampling": {"draws": 500, "tune": 500, "chains": 4, "target_accept": None, "engine": "auto"}}
+    assert settings_of(given, "fit") == {"sampling": {"draws": 250, "tune": 500, "chains": 4, "target_accept": None, "engine": "auto"}}
     assert settings_of(replace(given, sampling=replace(given.sampling, cores=2)), "fit") == settings_of(given, "fit")
     assert module.settings_of(study(guarantee=True), "fit").keys() == {"sampling", "release", "guarantee"}

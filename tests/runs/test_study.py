@@ -3,7 +3,8 @@ import pytest
 from riskweighted.common.errors import InputError
 from riskweighted.common.settings import to_table
 from riskweighted.runs.choice import study_text
-from riskweighted.runs.study import demo_study, load_study
+from riskweighted.runs.study import demo_study, load_study, make_study
+from riskweighted.sampling.settings import Sampling
 
 pytestmark = pytest.mark.quick
 
@@ -53,7 +54,7 @@ def test_lists_in_settings_reach_the_synthesizer_as_tuples(tmp_path):
         ("L = 5", "L = 5\n[sampling]\nchains = 1_000_000_000", "chains must be at most 1000, got"),
         ("L = 5", "L = 5\n[evaluation]\nresamples = 1_000_000_000", "resamples must be at most 1000000, got"),
         ('path = "data.csv"', 'path = "a\\u0000b.csv"', "'data.path': path must be the name of a file or folder, and no name holds a NUL"),
-        ("L = 5", "L = 100000", "at most the 2000 posterior draws"),
+        ("L = 5", "L = 100000", f"at most the {Sampling().chains * Sampling().draws} posterior draws"),
         ("L = 5", "Lots = 5", "unknown setting 'release.Lots'; valid here are 'L', 'format'"),
         ("radius = 0.3", "radius = -1", "radius must be a finite number >= 0, got -1"),
         ("radius = 0.3", "radius = true", "scenario.radius"),
@@ -117,6 +118,19 @@ def test_settings_of_files_are_absent_where_they_are_not_stated(tmp_path):
     assert plain.data.described is None
 
 
+def test_a_study_takes_the_records_that_meet_a_condition(tmp_path):
+    (tmp_path / "data.csv").write_text("group,age,income\n1,15,2\n1,16,3\n2,,4\n2,40,5\n")
+    adults = load(tmp_path, GOOD.replace('path = "data.csv"', 'path = "data.csv"\nwhere = "age >= 16"'))
+    data = adults.read_data()
+    assert (data["income"].tolist(), data.index.tolist()) == ([3, 5], [0, 1])
+    assert load(tmp_path, study_text(adults, tmp_path, "again")) == adults
+    for wrong in ("age >= 99", "wage > 0", "age >=", "group == 'B'"):
+        with pytest.raises(InputError, match=r"data\.where"):
+            load(tmp_path, GOOD.replace('path = "data.csv"', f'path = "data.csv"\nwhere = "{wrong}"')).read_data()
+    with pytest.raises(InputError, match="in parts"):
+        load(tmp_path, GOOD.replace('path = "data.csv"', 'path = "*.parquet"\nwhere = "age >= 16"'))
+
+
 def test_settings_of_files_go_into_a_study_file_and_back(tmp_path):
     study = load(tmp_path, GOOD.replace('path = "data.csv"', f'path = "data.csv"\n{EUROPE}'))
     assert study.data.variables == tmp_path / "meta" / "names.toml"
@@ -125,3 +139,38 @@ def test_settings_of_files_go_into_a_study_file_and_back(tmp_path):
     assert 'variables = "meta/names.toml"' in text
     assert load(tmp_path, text) == study
     assert hash(study.data) == hash(load(tmp_path, text).data)
+
+
+@pytest.mark.parametrize(
+    ("section", "settings", "named"),
+    [
+        ("weights", {"schemes": ["unwieghted"]}, "unwieghted"),
+        ("weights", {"schemes": ["mix+(q=0.5)"]}, "mix"),
+        ("weights", {"schemes": ["unweighted"], "target": "nope", "at_most": 1.0}, "nope"),
+        ("weights", {"schemes": ["unweighted"], "foo": 1}, "weights.foo"),
+        ("evaluation", {"regressions": ["y ~~ a"]}, "y ~~ a"),
+        ("evaluation", {"foo": 1}, "evaluation.foo"),
+        ("data", {"path": "gone.csv", "kinds": {"a": "lebels"}}, "data.kinds"),
+        ("data", {"path": "gone.csv", "where": "a >"}, "data.where"),
+        ("scenario", {"known": ["a"], "synthetic": "y", "radius_kind": "relativ"}, "relativ"),
+        ("synthesizer", {"name": "transformatoin", "formula": "y ~ a"}, "transformatoin"),
+        ("synthesizer", {"name": "transformation", "formula": "y ~ a", "foo": 1}, "foo"),
+        ("synthesizer", {"name": "sequential", "products": [["a == 0"]]}, "products"),
+        ("release", {"L": 0}, "release.L"),
+        ("sampling", {"engine": "fast"}, "sampling.engine"),
+        ("thresholds", {"foo": 1}, "foo"),
+        ("guarantee", {"foo": 1}, "guarantee.foo"),
+        ("treshold", {"foo": 1}, "treshold"),
+    ],
+)
+def test_what_no_data_could_suit_is_refused_before_data_are_read(tmp_path, section, settings, named):
+    table = {
+        "seed": 1,
+        "data": {"path": "gone.csv"},
+        "scenario": {"known": ["a"], "synthetic": "y"},
+        "synthesizer": {"name": "transformation", "formula": "y ~ a"},
+    }
+    with pytest.raises(InputError) as caught:
+        make_study(table | {section: settings}, tmp_path)
+    assert named in str(caught.value)
+    assert "gone.csv" not in str(caught.value)

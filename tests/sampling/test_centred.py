@@ -159,7 +159,7 @@ def test_several_variables_each_by_its_own(data):
 
 @pytest.mark.parametrize("scheme", ["marginal+", "pairwise+", "mix+(t=0.5)", "others+"])
 def test_the_category_law(scheme):
-    """Shares of levels: centred modes are the shares, where plain ones are p^2 / sum p^2 (CENTRED, test 5)."""
+    """Shares of levels: centred modes are the shares, where plain ones are p^2 / sum p^2 (METHODS section 15)."""
     shares = np.array([0.55, 0.25, 0.12, 0.05, 0.03])
     data = pd.DataFrame({"level": np.repeat(list("abcde"), (4000 * shares).astype(int)), "all": "x"})
     model, scenario = rw.load_synthesizer("multinomial")("level ~ 1"), rw.Scenario(known="all", synthetic="level")

@@ -1,18 +1,24 @@
 """Draws by importance of compiled densities: against known densities and chains, what is left to chains, and what the draws are worth."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from riskweighted_models.linear_regression import LinearRegression
 from riskweighted_models.normal_mixture import NormalMixture
 from riskweighted_models.transformation import Transformation
 from riskweighted_models.two_part import TwoPart
+from scipy import signal
+from scipy.special import digamma, polygamma
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError
-from riskweighted.sampling.convergence import diagnose_direct
+from riskweighted.sampling.convergence import Drawn, diagnose_direct, judge
 from riskweighted.sampling.laplace import Independent, Offering, Scaled
-from riskweighted.sampling.near import draw_near
+from riskweighted.sampling.near import proposed_near
+from riskweighted.sampling.parts import find_parts
 from riskweighted.sampling.settings import Sampling
 from riskweighted.sequence.fitting import compile_model
 
@@ -45,14 +51,16 @@ def exact_log_tau(data, sd):
 @pytest.mark.quick
 def test_a_scale_and_what_follows_it_have_the_posterior_of_a_sum_over_a_grid():
     data = np.random.default_rng(1).normal(0, 1.2, 8)
-    found = draw_near(scaled_density(data, 1.0), 9, 4000, np.random.default_rng(2))
+    density = scaled_density(data, 1.0)
+    near = proposed_near(density, 9, 4000, np.random.default_rng(2))
     mean, sd = exact_log_tau(data, 1.0)
-    assert found.pareto_k < 0.7
-    worth = diagnose_direct({"log tau": found.vectors[None, :, 0]}, found.which, found.pareto_k)["ess_bulk"].iloc[0]
-    assert worth > 300
-    assert abs(found.vectors[:, 0].mean() - mean) < 4 * sd / np.sqrt(worth)
-    assert abs(np.log(found.vectors[:, 0].std() / sd)) < 4 / np.sqrt(2 * worth)
-    np.testing.assert_allclose(found.heights[:5] - found.heights[0], relative(scaled_density(data, 1.0), found.vectors[:5]), atol=1e-8)
+    assert near.accepted
+    vectors, heights, which = near.resampled(4000, np.random.default_rng(3))
+    worth = diagnose_direct({"log tau": vectors[None, :, 0]}, which, near.pareto_k)["ess_bulk"].iloc[0]
+    assert worth > 250
+    assert abs(vectors[:, 0].mean() - mean) < 4 * sd / np.sqrt(worth)
+    assert abs(np.log(vectors[:, 0].std() / sd)) < 4 / np.sqrt(2 * worth)
+    np.testing.assert_allclose(heights[:5] - heights[0], relative(density, vectors[:5]), atol=1e-8)
 
 
 def relative(density, vectors):
@@ -60,25 +68,94 @@ def relative(density, vectors):
     return heights - heights[0]
 
 
+def bowl(x):
+    return -0.5 * float(x @ x), -x
+
+
+def skewed(x):
+    return float((3 * x - np.exp(x)).sum()), 3 - np.exp(x)
+
+
+def heavy(x):
+    """Of so many exponentials that no proposals are near it."""
+    return float((0.3 * x - np.exp(x)).sum()), 0.3 - np.exp(x)
+
+
 @pytest.mark.quick
 def test_independent_parts_are_proposed_apart_and_drawn_together():
-    parts = Independent(((2, lambda x: (-0.5 * float(x @ x), -x)), (1, lambda x: (float(3 * x[0] - np.exp(x[0])), 3 - np.exp(x)))))
-    found = draw_near(parts, 3, 4000, np.random.default_rng(1))
-    assert found.vectors.shape == (4000, 3)
+    density, asked = Independent(((2, bowl), (1, skewed))), replace(NEAR, chains=4, draws=1000)
+    parts = find_parts(density, 3, asked, 1, tried=True)
+    found = parts.draw(asked, *parts.lengths(asked)[0], None)
+    assert found.vectors.shape == (4, 1000, 3)
     assert found.which.shape == (2, 4000)
-    assert np.abs(np.corrcoef(found.vectors.T)[2, :2]).max() < 4 / np.sqrt(1000)
-    np.testing.assert_allclose(found.heights[:5] - found.heights[0], relative(parts, found.vectors[:5]), atol=1e-8)
-    again = draw_near(parts, 3, 4000, np.random.default_rng(1))
+    assert found.stats is None
+    flat = found.vectors.reshape(-1, 3)
+    assert np.abs(np.corrcoef(flat.T)[2, :2]).max() < 4 / np.sqrt(1000)
+    np.testing.assert_allclose(found.heights[0, :5] - found.heights[0, 0], relative(density, flat[:5]), atol=1e-8)
+    again = find_parts(density, 3, asked, 1, tried=True).draw(asked, asked, False, None)
     np.testing.assert_array_equal(found.vectors, again.vectors)
 
 
 @pytest.mark.quick
 def test_several_modes_and_what_cannot_be_reached_are_left_to_chains():
-    normal = Offering(lambda x: (-0.5 * float(x @ x), -x), starts=lambda: np.zeros((2, 1)))
-    assert draw_near(normal, 1, 100, np.random.default_rng(1)) is None
-    heavy = draw_near(lambda x: (float((0.3 * x - np.exp(x)).sum()), 0.3 - np.exp(x)), 20, 1000, np.random.default_rng(1))
-    assert heavy is None
-    assert draw_near(lambda x: (np.nan, np.full(3, np.nan)), 3, 100, np.random.default_rng(1)) is None
+    parts = Independent(((1, Offering(bowl, starts=lambda: np.zeros((2, 1)))), (20, heavy), (3, lambda x: (np.nan, np.full(3, np.nan)))))
+    near = find_parts(parts, 24, NEAR, 1, tried=True)
+    assert near.of_chains == 3
+    assert [each is None for each in near.near] == [True, False, True]
+    assert near.lengths(NEAR) == ((NEAR, False),)  # of what importance knows nothing of
+
+
+@pytest.mark.quick
+def test_who_asks_for_importance_is_drawn_so_unless_chains_are_asked_for():
+    parts = Independent(((1, bowl), (1, Offering(bowl, by_importance=True))))
+    drawn = {
+        engine: find_parts(parts, 2, replace(NEAR, engine=engine), 1, tried=True).of_chains for engine in ("importance", "auto", "nuts")
+    }
+    assert drawn == {"importance": 0, "auto": 1, "nuts": 2}
+    assert find_parts(parts, 2, NEAR, 1, tried=False).of_chains == 2
+
+
+@pytest.mark.quick
+def test_a_refused_part_alone_has_chains_short_ones_first_and_all_parts_end_with_as_many_draws():
+    """exp(x) is Gamma(.3) there, whose log has the mean digamma(.3) and the variance trigamma(.3)."""
+    asked = Sampling(draws=400, chains=2, tune=400, engine="importance", cores=1)
+    parts = find_parts(Independent(((2, bowl), (20, heavy))), 22, asked, 1, tried=True)
+    assert parts.of_chains == 1
+    lengths = parts.lengths(asked)
+    assert [(each.tune, each.draws, short) for each, short in lengths] == [(60, 200, True), (120, 400, True), (400, 800, False)]
+    told = []
+    found = parts.draw(asked, *lengths[0], lambda done, total: told.append((done, total)))
+    assert found.vectors.shape == (2, 400, 22)
+    np.testing.assert_array_equal(found.vectors[:, ::2, 2:], found.vectors[:, 1::2, 2:])  # of 200 draws each stands twice
+    assert found.stats["diverging"].shape == (2, 400)
+    assert {total for _, total in told} <= {2 * (60 + 200)}  # nothing is told of the part that has no chains
+    table = judge(Drawn(None, found.heights, found.stats, which=found.which, pareto_k=found.pareto_k), (), by_place(found.vectors))
+    assert (table["engine"] == "nuts").all()
+    assert (table["pareto_k"] < 0.7).all()
+    longest = parts.draw(asked, *lengths[2], None).vectors
+    worth = judge(Drawn(None, found.heights, found.stats), (), by_place(longest))["ess_bulk"].to_numpy()[1:]
+    off = (longest.reshape(-1, 22).mean(axis=0) - [0, 0, *[digamma(0.3)] * 20]) / np.sqrt([1, 1, *[polygamma(1, 0.3)] * 20] / worth)
+    assert np.abs(off).max() < 4.5
+
+
+def by_place(vectors):
+    return {f"released {place}": vectors[:, :, place] for place in range(vectors.shape[2])}
+
+
+@pytest.mark.quick
+def test_the_errors_of_chains_and_of_importance_add():
+    """Means of sets in which one part is a slow chain and the other resampled proposals vary as one over the effective size stated."""
+    rng, means, worth = np.random.default_rng(1), [], []
+    stats = xr.Dataset({"diverging": (("chain", "draw"), np.zeros((4, 250), dtype=bool))})
+    for _ in range(200):
+        steps = rng.normal(size=(4, 350))
+        chains = signal.lfilter([np.sqrt(1 - 0.6**2)], [1, -0.6], steps, axis=1)[:, 100:]
+        which = np.array([np.arange(1000), rng.choice(200, 1000, p=rng.dirichlet(np.full(200, 2.0)))])
+        values = chains + rng.normal(size=200)[which[1]].reshape(4, 250)
+        means.append(values.mean())
+        table = judge(Drawn(None, values, stats, which=which, pareto_k=0.1), (), {"released sum": values})
+        worth.append(table["ess_bulk"].iloc[0])
+    assert np.mean(worth) == pytest.approx(2 / np.var(means), rel=0.25)
 
 
 @pytest.mark.quick

@@ -24,7 +24,7 @@ def test_what_leaves_is_quantiles_groups_coefficients_and_balls(fit):
     assert {"released 0.5 quantile", "released mean where region=b", "released coefficient of age", "released balls"} <= set(found)
     assert not any("rare" in name for name in found)  # four of 400 records are no group
     shares = found["released 0.5 quantile"]
-    assert shares.shape == (4, 500)
+    assert shares.shape == tuple(fit.sizes.values())
     assert abs(shares.mean() - 0.5) < 0.05
     theta, below = fit.draw(1, 7), np.quantile(fit.y, 0.5, method="inverted_cdf") + 0.005
     every = fit.distribution(theta).mass(np.full(len(fit.y), -np.inf), np.full(len(fit.y), below))
@@ -57,9 +57,9 @@ def test_chains_that_are_not_changed_pass_the_same_way(fit):
 def test_a_parameter_that_no_record_informs_decides_nothing(fit):
     """It may be as stuck as it likes, where what leaves does not depend on it."""
     rng = np.random.default_rng(1)
-    drifting = np.linspace(0, 9, 500) + rng.normal(size=(4, 500))
+    drifting = np.linspace(0, 9, fit.sizes["draw"]) + rng.normal(size=tuple(fit.sizes.values()))
     posterior = fit.posterior.assign(idle=(("chain", "draw"), drifting))
-    drawn = Drawn(posterior, rng.normal(size=(4, 500)))
+    drawn = Drawn(posterior, rng.normal(size=drifting.shape))
     table = judge(drawn, ("idle",), released_quantities(fit))
     assert not table.loc["idle", "converged"]
     assert deciding(table)["converged"].all()

@@ -107,11 +107,15 @@ def test_blocks_have_names_of_their_own(data):
     assert blocks[4:] == ["income is missing", "ls is missing", "ls is missing'", "ls is a"]
 
 
-def test_a_part_with_few_events_has_no_slopes(data):
-    blocks = {block.name: block for block in prepare_sequence(chain(), data).blocks}
-    assert blocks["marital is missing"].keep is not None
-    assert blocks["marital is missing"].keep.sum() == 0  # about 24 events
-    assert blocks["smoke"].keep.sum() > 5
+def test_a_status_follows_all_predictors_from_five_records_on(data):
+    def kept(missing):
+        married = data["marital"].dropna().reindex(data.index).fillna("SINGLE")
+        blocks = prepare_sequence(chain(), data.assign(marital=married.where(np.arange(len(data)) >= missing))).blocks
+        return {block.name: (block.scale > 0).sum() for block in blocks}
+
+    few, enough = kept(4), kept(5)
+    assert few["marital is missing"] == 0
+    assert enough["marital is missing"] == enough["marital"] > 1
 
 
 def test_draws_keep_rows_dtypes_levels_and_all_that_is_not_synthesized(data, frames):
@@ -439,16 +443,14 @@ def test_with_statuses_bends_are_left_out_before_lines_are():
     rng = np.random.default_rng(6)
     n = 400
     frame = pd.DataFrame({"age": rng.integers(18, 80, n), "hours": np.where(rng.random(n) < 0.4, 0.0, rng.integers(5, 60, n))})
-    frame["benefit"] = np.where(rng.random(n) < 0.1, 1, 0)
-    frame["benefit"] = frame["benefit"].map({1: "yes", 0: "no"})
-    frame.loc[rng.choice(n, 45, replace=False), "benefit"] = None
+    frame["benefit"] = pd.Series(rng.lognormal(5, 0.5, n).round(2)).where(np.arange(n) < 45)
 
     def kept(recoding):
         made = rw.load_synthesizer("sequential")(["hours", "benefit"], predictors=["age"], recoding=recoding)
         prepared = prepare_sequence(made, frame)
-        status = next(block for block in prepared.blocks if block.name == "benefit is missing")
-        names = [name for source in status.sources for name in prepared.recipes[source].names]
-        return [name for name, kept in zip(names, status.keep, strict=True) if kept]
+        amounts = next(block for block in prepared.blocks if block.name == "benefit")
+        names = [name for source in amounts.sources for name in prepared.recipes[source].names]
+        return [name for name, kept in zip(names, amounts.scale > 0, strict=True) if kept]
 
     assert kept("plain") == []
     assert kept("statuses") == ["age", "hours", "hours_is_0"]

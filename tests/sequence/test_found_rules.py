@@ -107,6 +107,35 @@ def test_what_a_rule_rules_out_is_asked_of_no_model(data, fitted):
 
 
 @pytest.mark.quick
+def test_a_gap_that_a_rule_alone_leaves_is_impossible_where_it_does_not():
+    """As of who is asked by a column that predicts, too, and is given another level in turn."""
+    rng = np.random.default_rng(1)
+    data = pd.DataFrame({"works": np.repeat(["yes", "no"], [90, 60]), "pay": np.exp(rng.normal(3, 0.5, 150)).round(1)})
+    data.loc[90:, "pay"] = np.nan
+    settings = {"pay": {"when": "works == 'yes'", "otherwise": "missing"}}
+    made = rw.load_synthesizer("sequential")(["pay"], predictors=["works"], settings=settings)
+    fitted = rw.fit(made, data, random_seed=1, engine="importance")
+    found = fitted.drawing.log_densities(data.assign(works="yes"), elsewhere=True)(fitted.thetas(0, 0))["pay"]
+    assert np.isfinite(found[:90]).all()
+    assert np.isneginf(found[90:]).all()
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(("none", "rule"), [(np.nan, ["missing(pay)", "works == 'no'"]), (0.0, ["pay == 0", "works == 'no'"])])
+def test_who_can_have_nothing_but_an_amount_is_in_the_fit_of_amounts(none, rule):
+    """The amounts of those whose status a rule settles are not those of the others, and nobody else tells of them."""
+    rng = np.random.default_rng(1)
+    data = pd.DataFrame(
+        {"works": np.repeat(["yes", "no"], [90, 110]), "pay": np.exp(rng.normal(np.repeat([5, 3], [90, 110]), 0.3)).round(1)}
+    )
+    data.loc[90:139, "pay"] = none
+    prepared = prepare_sequence(rw.load_synthesizer("sequential")(["pay"], predictors=["works"], implied=[rule]), data)
+    *statuses, amounts = prepared.blocks
+    assert (amounts.member == data["pay"].notna()).all()
+    assert not any(block.member[:90].any() for block in statuses)
+
+
+@pytest.mark.quick
 def test_outcomes_that_are_left_by_hand():
     column = pd.Series([0.0, -9.0, np.nan, 7.0], name="b")
     implied = [["a == 1", "b == 0"], ["a == 2", "not b in [0, -9]"], ["missing(a)", "missing(b)"]]

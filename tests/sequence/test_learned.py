@@ -10,8 +10,9 @@ import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.disclosure.hidden import hidden_predictors
 from riskweighted.sequence.alphas import alphas_of
-from riskweighted.sequence.learning import FOLDS, questions_of
+from riskweighted.sequence.learning import FOLDS
 from riskweighted.sequence.prepare import prepare_sequence, taught
+from riskweighted.sequence.questions import questions_of
 
 pytest.importorskip("sklearn", reason="the extra 'learned' is not installed")
 

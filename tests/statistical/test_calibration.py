@@ -2,6 +2,7 @@
 
 import sys
 import warnings
+from dataclasses import replace
 from importlib.metadata import distribution
 from pathlib import Path
 
@@ -23,12 +24,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # experiments are 
 from riskweighted_models.common_scale import common_scale_coefficients
 from riskweighted_models.status import StatusCells, probabilities, status_density
 
-from experiments.trust.calibration import CASES, FALSE_ALARM, Case, calibrate, judge
+from experiments.trust.calibration import CASES, FALSE_ALARM, calibrate, judge
 
 IN_CI = [name for name, case in CASES.items() if case.in_ci]
 SLOW = ("normal-mixture", "transformation", "two-part", "hierarchical", "negative-binomial")
 REPLICATES = dict.fromkeys(CASES, 60) | dict.fromkeys(SLOW, 30)  # 30 find a likelihood to the power .2, and 60 a prior three times as wide
 SAMPLING = Sampling(draws=150, tune=150, chains=2, cores=2)  # 60 of the draws are ranked; the script takes more
+TRIED = CASES | {"linear-regression": replace(CASES["linear-regression"], records=8)}  # so few that a wrong prior is seen in their ranks
 
 
 def test_every_synthesizer_that_estimates_is_calibrated():
@@ -45,7 +47,7 @@ def test_every_synthesizer_that_estimates_is_calibrated():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", IN_CI)
 def test_ranks_of_true_parameters_are_uniform(name):
-    uniform = calibrate(CASES[name], REPLICATES[name], seed=2, sampling=SAMPLING)
+    uniform = calibrate(TRIED[name], REPLICATES[name], seed=2, sampling=SAMPLING)
     table = judge(uniform)
     assert table["passed"].all(), table
     assert (uniform["divergences"] > 0).mean() < 0.3  # 0.03 of the mixture's; of 60 the share has an sd of 0.02
@@ -74,16 +76,16 @@ def test_the_shares_of_statuses_are_calibrated():
 @pytest.mark.long
 @pytest.mark.slow
 def test_a_wrong_prior_scale_and_a_tempered_likelihood_are_found():
-    case = Case("linear-regression", CASES["linear-regression"].settings, CASES["linear-regression"].quantities, records=8)
+    """In the case whose ranks are uniform above."""
+    case = TRIED["linear-regression"]
 
     def wider(theta):
         """Data from coefficients of prior standard deviation 3, where the model says 1."""
         return theta | {"coefficient": 3 * theta["coefficient"]}
 
-    assert judge(calibrate(case, 60, seed=3, sampling=SAMPLING))["passed"].all()
     found = judge(calibrate(case, 60, seed=3, sampling=SAMPLING, broken=wider))
     assert not found["passed"].all(), found
-    tempered = judge(calibrate(case, 60, seed=3, sampling=SAMPLING, alpha=0.2))
+    tempered = judge(calibrate(case, 30, seed=3, sampling=SAMPLING, alpha=0.2))
     assert not tempered["passed"].all(), tempered
 
 

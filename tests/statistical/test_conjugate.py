@@ -57,15 +57,15 @@ def exact_linear(X, z, alpha):  # noqa: N803
     return [*zip(exact_mean, exact_sd, strict=True), (sigma_mean, np.sqrt(weight @ np.exp(2 * steps) - sigma_mean**2))]
 
 
-@pytest.mark.parametrize("target_accept", [0.95, None], ids=[".95", "as users get it"])
-def test_linear_regression_samples_the_exact_weighted_posterior(target_accept):
+def test_linear_regression_samples_the_exact_weighted_posterior():
+    """As users get it; at a target acceptance of .95 the negative binomial is compared with a grid (`test_calibration`)."""
     rng = np.random.default_rng(41)
     n = 30  # few records and a response off-centre, so that the priors count
     frame = pd.DataFrame({"x": rng.normal(5, 2, n), "g": np.resize(list("abc"), n)})
     frame["y"] = 3 + 0.8 * frame["x"] + (frame["g"] == "b") + rng.standard_t(4, n)
     alpha = np.where(rng.random(n) < 0.2, 0.0, rng.random(n))
     synthesizer = load_synthesizer("linear-regression")("y ~ x + C(g)", location=1.0, scale=2.0)
-    fitted = fit(synthesizer, frame, alpha, random_seed=3, draws=1000, tune=500, chains=4, target_accept=target_accept)
+    fitted = fit(synthesizer, frame, alpha, random_seed=3, draws=1000, tune=500, chains=4)
 
     dummies = [(frame["g"] == level).to_numpy(dtype=float) for level in "bc"]
     X = np.column_stack([np.ones(n), stats.zscore(frame["x"]), *(column - column.mean() for column in dummies)])  # noqa: N806

@@ -20,7 +20,7 @@ from riskweighted.sweeps.scheduling import cluster_pool, local_pool, result_of
 from riskweighted.sweeps.sweep import sweep
 
 SECRET = "91827.6453"
-GRID = {"weights.radius": [0.3, 0.2, 0.1], "release.L": [3, 2]}
+GRID = {"weights.radius": [0.3, 0.1], "release.L": [3, 2]}
 REPETITIONS = 2
 SETTINGS = {
     "data": {"path": "households.csv"},
@@ -29,7 +29,7 @@ SETTINGS = {
     "sampling": {"draws": 60, "tune": 60, "chains": 2},
     "evaluation": {"resamples": 20},
 }
-CELLS = 2 * REPETITIONS * (1 + 2 * 3) + REPETITIONS  # unweighted and two schemes at three radii, two L; the data once
+CELLS = 2 * REPETITIONS * (1 + 2 * 2) + REPETITIONS  # unweighted and two schemes at two radii, two L; the data once
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ import math
 import shutil
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,10 @@ from typer.testing import CliRunner
 
 from riskweighted.commands.sweep import sweep as sweep_command
 from riskweighted.common.errors import InputError, RiskWeightedWarning
-from riskweighted.measures import beyond
+from riskweighted.evaluation.verdicts import overall
+from riskweighted.reports.disclosure import INTERNAL
+from riskweighted.reports.swept import settings_table
+from riskweighted.reports.verdicts import in_brief
 from riskweighted.runs import work as working
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study
@@ -317,10 +321,9 @@ def _done(outcome):
 # -- results
 
 
-def but_refits(rows):
-    """Figures of the file, but those of disclosure: a sweep makes no fit for a record whose importance weights fail, as a run does."""
-    shown = rows[rows["variable"].isna() & ~rows["key"].isin([measure.key for measure in beyond.MEASURES])]
-    return shown.set_index(["label", "measure"])["value"]
+def of_the_file(rows):
+    """Figures of the whole file, those of disclosure among them; one that is not judged is none."""
+    return rows[rows["variable"].isna()].dropna(subset="value").set_index(["label", "measure"])["value"]
 
 
 def test_what_is_given_away_beyond_inference_stands_first(whole):
@@ -340,10 +343,15 @@ def test_repetition_one_is_what_run_gives(tmp_path, confidential, whole, radius)
     study = make_study(SETTINGS | {"evaluation": SETTINGS["evaluation"] | {"radius": radius}, "reproducible": True})
     run = run_study(study, tmp_path / "run", confidential=confidential)
     ours = at(whole.results, radius=radius, L=3, repetition=1)
-    risk, expected = but_refits(ours), but_refits(run.evaluation.risk)
+    risk, expected = of_the_file(ours), of_the_file(run.evaluation.risk)
     assert risk.to_dict() == expected.to_dict()
     assert ("pairwise", "whack-a-mole records") in risk.index
     assert risk["marginal", "largest rise"] > 0
+    cells = (at(table, radius=radius, L=3, repetition=1) for table in (whole.results, whole.disclosure_verdicts, whole.fit_check))
+    named = SimpleNamespace(**dict(zip(("results", "disclosure_verdicts", "fit_check"), cells, strict=True)))
+    for row in settings_table(named, study.weights.schemes, study.thresholds).itertuples():  # the words of a sweep are those of a run
+        scheme = row.setting.rpartition(" ")[2]
+        assert (row.verdict, row.why) == (overall(run.verdicts, scheme), in_brief(run.verdicts, scheme, INTERNAL))
     distances = run.evaluation.utility.query("measure in ['U_m', 'U_a']").set_index(["label", "measure"])["value"]
     assert ours[ours["measure"].isin(["U_m", "U_a"])].set_index(["label", "measure"])["value"].to_dict() == distances.to_dict()
     # The bootstrap of the first label has the same seed, so it is the same too.
@@ -365,7 +373,7 @@ def test_schemes_made_of_a_fit_are_what_run_gives(tmp_path, confidential):
     assert run.summary.loc["lipschitz-target(D=2)", "mean weight"] < 1
     done = sweep(Sweep(study, {"release.L": [3]}), tmp_path / "sweep", confidential=confidential, workers=1)
     assert not len(done.failures)
-    assert but_refits(done.results).to_dict() == but_refits(run.evaluation.risk).to_dict()
+    assert of_the_file(done.results).to_dict() == of_the_file(run.evaluation.risk).to_dict()
     with pytest.raises(InputError, match="made of the fit of 'marginal': name 'marginal'"):
         sweep(Sweep(study, {"weights.schemes": ["reweighted", "unweighted"]}), tmp_path / "no", confidential=confidential, workers=1)
 
@@ -559,7 +567,7 @@ def test_the_command_tells_by_its_exit_code(tmp_path, confidential, monkeypatch)
     fine = CliRunner().invoke(app, [str(tmp_path / "sweep.toml"), "--out", "out", "--workers", "1", "--force"])
     assert fine.exit_code == 0, fine.output
     lines = [line for line in fine.stdout.splitlines() if not line.startswith("20")]
-    assert sum(-(-len(line) // 80) for line in lines[:-1]) <= 7
+    assert len(lines) <= 9  # a reason is a whole sentence
     assert "results.csv: 4 cells, " in lines[-1]
     assert not (tmp_path / "out" / "failures.csv").exists()
     assert str(tmp_path).encode() not in b"".join(content(tmp_path / "out").values())

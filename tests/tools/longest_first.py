@@ -29,7 +29,7 @@ LONGEST = (  # a quarter of a minute and more of one core where all caches are e
     "reports/test_browser.py",
     "conformance/test_own_synthesizer.py",
     "experiments/test_claims.py",
-    "runs/test_suggestion.py",
+    "suggest/test_suggestion.py",
     "sweeps/test_sweep.py",
     "reidentification/test_brute_force.py",
     "reidentification/test_linkage.py",

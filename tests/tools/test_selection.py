@@ -60,6 +60,17 @@ def test_a_choice_of_no_test_is_no_success(tmp_path):
     assert session(tmp_path, "-m", "long").returncode == pytest.ExitCode.NO_TESTS_COLLECTED
 
 
+@pytest.mark.long
+def test_a_session_ends_with_the_tests_that_took_most_processor_time(tmp_path):
+    """Whichever process they ran in; what waits takes none."""
+    text = "import time, pytest\n\n@pytest.fixture\ndef made():\n    end = time.process_time() + 1.1\n"
+    text += "    while time.process_time() < end:\n        pass\n\ndef test_a(made):\n    pass\n\ndef test_b():\n    time.sleep(1.1)\n"
+    (tmp_path / "test_cost.py").write_text(text)
+    said = session(tmp_path, "--numprocesses", "1").stdout
+    assert re.search(r"\d\.\d s of processor time: test_cost\.py::test_a\n", said), said
+    assert "test_b" not in said
+
+
 @pytest.mark.parametrize("room", [*ROOMS, "models", "experiments", "benchmarks", "tools"])
 @pytest.mark.quick
 def test_every_room_has_quick_tests(room):

@@ -7,8 +7,11 @@ import pandas as pd
 import pytest
 import statsmodels.api as sm
 from formulaic import model_matrix
+from scipy.optimize import minimize
 
 from riskweighted.common.errors import InputError
+from riskweighted.design.distinct import Distinct
+from riskweighted.utility.newton import solve_regression
 from riskweighted.utility.regressions import analyse, checked_regression
 
 pytestmark = pytest.mark.quick
@@ -49,3 +52,22 @@ def test_an_error_names_no_level_and_says_what_takes_missing_values():
     data.loc[0, "income"] = np.nan
     with pytest.raises(InputError, match=r"'income' is missing in 1 of 4 records; valid is a list, evaluation\.regressions"):
         checked_regression(data, "income ~ age", "age", ["income"])
+
+
+@pytest.mark.parametrize("logistic", [True, False])
+def test_under_priors_there_is_a_mode_where_the_response_is_separated_or_records_are_few(logistic):
+    rng = np.random.default_rng(1)
+    rows = np.column_stack([np.ones(6), rng.normal(0, [1, 30, 0.1, 1, 1, 1, 1], (6, 7))])
+    which, precision = np.tile(np.arange(6), 2), np.append(0.25, rng.uniform(0.5, 2, 7))
+    target, weights = (which > 2).astype(float), rng.uniform(0.2, 1, 12)
+    assert solve_regression(Distinct(rows, which), target, weights, logistic) is None
+    solved = solve_regression(Distinct(rows, which), target, weights, logistic, precision)
+
+    def negative(beta):
+        line = rows[which] @ beta
+        loss = np.logaddexp(0, line) - target * line if logistic else (target - line) ** 2 / 2
+        return (weights * loss).sum() + (precision * beta**2).sum() / 2
+
+    best = minimize(negative, np.zeros(8), tol=1e-12, method="BFGS", options={"maxiter": 5_000})
+    np.testing.assert_allclose(solved[0], best.x, atol=2e-4)
+    assert negative(solved[0]) <= best.fun + 1e-12

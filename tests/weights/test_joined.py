@@ -72,7 +72,7 @@ def test_joint_weights_leave_both_models_straight():
         data = tenants(seed, 1000, 10)
         world = make_world(data, SCENARIO)
         for scheme, each in off.items():
-            fit = rw.fit(chain(), data, world_weighting(world, scheme, match="joint"), random_seed=1, draws=200, tune=200)
+            fit = rw.fit(chain(), data, world_weighting(world, scheme, match="joint"), random_seed=1, draws=300, engine="importance")
             made = np.log(pd.concat(fit.synthesize(10, random_seed=2))[list(SCENARIO.synthetic)])
             each.append(np.log(made.std() / np.log(data[list(SCENARIO.synthetic)]).std()))
     assert (np.mean(off["pairwise"], axis=0) < -0.05).all()

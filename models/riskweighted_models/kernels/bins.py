@@ -371,10 +371,12 @@ def weighted_sum(
     pair_start: np.ndarray,
     hats: Hats,
     expected: np.ndarray,
+    derive: bool = True,
 ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
     """sum of weight log P(bin | x) over the pairs of a design and a bin, and its derivatives in eta (3, m), gamma (J,) and delta (K,).
 
-    Less sum of ``expected`` times P(bin | x) over bins and designs, of `in_blocks`, or (0, 0, 0) for nothing.
+    Less sum of ``expected`` times P(bin | x) over bins and designs, of `in_blocks`, or (0, 0, 0) for nothing. Without `derive` the value
+    is the same and the derivatives are none, in half the time.
 
     ``eta``, ``gamma``, ``delta``: see `bin_probabilities`; ``pair_weight`` and ``pair_bin`` of the pairs, sorted by design, ``pair_start``
     (m + 1,): where those of each design begin, ``design_weight`` (m,): their sums.
@@ -402,12 +404,12 @@ def weighted_sum(
         if centred:
             _expected(rows, tilt, total, expected[start // BLOCK], scale, taken, by_bin)
             value -= taken[:size].sum()
-            for k in range(edges):
+            for k in range(edges if derive else 0):
                 _sloped_by_bin(rows[k * _ROW : (k + 1) * _ROW], by_bin[k], by_bin[k + 1], tilt[k], tilt[k + 1])
             for i in range(BLOCK):
                 last[_BY_DELTA + i] -= by_bin[edges, i] * last[_MASS + i]
         else:
-            for k in range(edges):
+            for k in range(edges if derive else 0):
                 _sloped(rows[k * _ROW : (k + 1) * _ROW], scale, tilt[k + 1] - tilt[k])
             for i in range(BLOCK):
                 last[_BY_DELTA + i] -= scale[i] * last[_MASS + i]
@@ -415,6 +417,8 @@ def weighted_sum(
             for pair in range(pair_start[start + i], pair_start[start + i + 1]):
                 if pair_weight[pair] > 0.0:
                     value += _observed(rows, i, pair_bin[pair], pair_weight[pair], delta, by_delta)
+        if not derive:
+            continue
         # From the edges to what h adds between them: edges above z0 have all rises between z0 and them, edges below lack them.
         by_slope[:] = 0.0
         work[:] = 0.0

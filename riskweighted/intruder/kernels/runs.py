@@ -6,7 +6,7 @@ import numpy as np
 
 from riskweighted.common.jit import kernel
 
-__all__ = ["SHORT", "Line", "deal", "find_places"]
+__all__ = ["SHORT", "Line", "count_held", "deal", "find_places"]
 
 SHORT = 64  # numbers at the most in a cell that is sorted by insertion
 
@@ -59,3 +59,18 @@ def find_places(candidates: Line, ends: Line, past: bool) -> np.ndarray:
                 candidate += 1
             places[at] = candidate
     return places
+
+
+@kernel
+def count_held(lower: Line, upper: Line) -> np.ndarray:
+    """Number of balls of its cell that hold the lower end of each ball, (n,) by record; one walk through both ends of a cell's balls."""
+    held = np.empty(len(lower.values), np.int64)
+    for cell in range(len(lower.begin) - 1):
+        begun, ended, last = lower.begin[cell], lower.begin[cell], lower.begin[cell + 1]
+        for at in range(lower.begin[cell], last):
+            while begun < last and lower.values[begun] <= lower.values[at]:
+                begun += 1
+            while ended < last and upper.values[ended] < lower.values[at]:
+                ended += 1
+            held[lower.order[at]] = begun - ended
+    return held

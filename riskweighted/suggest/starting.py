@@ -6,19 +6,23 @@ from pathlib import Path
 from typing import Any
 
 from riskweighted.common.checks import path_from
+from riskweighted.common.errors import listing
 from riskweighted.common.found import marked
 from riskweighted.common.settings import as_toml
 from riskweighted.common.text import plain
 from riskweighted.data.layout import CsvLayout
-from riskweighted.runs.columns import AMOUNT, LEVELS, Column
-from riskweighted.runs.suggestion import Suggestion, min_radius_of, radius_of
-from riskweighted.runs.surveyed import Surveyed
 from riskweighted.sampling.settings import IMPORTANCE
+from riskweighted.suggest.columns import Column
+from riskweighted.suggest.kind import NUMBER
+from riskweighted.suggest.names import AGE
+from riskweighted.suggest.suggestion import Suggestion, min_radius_of, radius_of
+from riskweighted.suggest.survey import Surveyed
 
 __all__ = ["carries_values", "starting_text"]
 
 _MOST_NEARLY = 10  # rules that a few records break, which are named
-_DATASETS = {600: 5, 1_000: 10}  # of files of fewer records; 20 of others
+_OF_LONELY = 5  # datasets, where records are alone in what leaves
+_DATASETS = {600: 5, 2_000: 10}  # of files of fewer records, or units where these have some; 20 of others
 _WIDTH = 108  # from which on a remark stands above its line
 
 
@@ -29,6 +33,7 @@ def starting_text(suggestion: Suggestion, data: Path, folder: Path, layout: CsvL
     parts = [
         _head(suggestion, data),
         _data(data, folder, layout, variables),
+        _kinds(suggestion),
         _scenario(suggestion),
         _synthesizer(suggestion),
         _weights(suggestion),
@@ -37,7 +42,7 @@ def starting_text(suggestion: Suggestion, data: Path, folder: Path, layout: CsvL
         _evaluation(suggestion),
         _THRESHOLDS,
     ]
-    return "\n".join("\n".join(lines) + "\n" for lines in parts)
+    return "\n".join("\n".join(lines) + "\n" for lines in parts if lines)
 
 
 def carries_values(suggestion: Suggestion) -> bool:
@@ -45,8 +50,8 @@ def carries_values(suggestion: Suggestion) -> bool:
     targets = [suggestion.column(name) for name in suggestion.targets]
     measured = any(column.is_number and radius_of(column)[1] == "absolute" for column in targets)
     told = [*targets, *(suggestion.column(name) for name in suggestion.predictors if suggestion.chain)]
-    measured = measured or min_radius_of(targets) > 0 or any(column.codes for column in told)
-    return bool(measured or suggestion.beyond or suggestion.rules or suggestion.nearly)
+    measured = measured or any(map(min_radius_of, targets)) or any(column.codes for column in told)
+    return bool(measured or suggestion.beyond or suggestion.rules or suggestion.nearly or suggestion.products)
 
 
 def _set(name: str, value: Any, why: str = "") -> list[str]:
@@ -98,6 +103,13 @@ def _data(data: Path, folder: Path, layout: CsvLayout | None, variables: Path | 
     return lines if variables is None else [*lines, *_set("variables", path_from(folder, variables), why)]
 
 
+def _kinds(suggestion: Suggestion) -> list[str]:
+    """What the study says of the kinds of columns, and what it asks of whoever reads it."""
+    stated = [_set(name, kind, suggestion.column(name).found.reason) for name, kind in suggestion.kinds.items()]
+    asked = [f"# {plain(of.found.name)}: {of.found.question}" for of in suggestion.columns if of.found.question]
+    return ["[data.kinds]", *(line for lines in stated for line in lines), *asked] if stated or asked else []
+
+
 _SAMPLING = ["[sampling]", *_set("engine", IMPORTANCE, "no chains where draws about the mode can be relied on")]
 _THRESHOLDS = [
     "[thresholds]",
@@ -120,9 +132,10 @@ def _scenario(suggestion: Suggestion) -> list[str]:
     categorical = [column.name for column in targets if column.coded]
     lines += _set("categorical", categorical, "codes, although they read as numbers") if categorical else []
     lines += _radius([column for column in targets if column.is_number and len(column.amounts)])
-    least = min_radius_of(targets)
+    least = {column.name: marked(value) for column in targets if (value := min_radius_of(column))}
     if least:
-        lines += _set("min_radius", marked(least), "in the variable's units: a fifth of next to nothing is next to nothing. Adjust it")
+        why = "in the variable's units: a fifth of next to nothing is next to nothing. Adjust it"
+        lines += _set("min_radius", least[targets[0].name], why) if single else [*_remark(why), f"min_radius = {_inline(least)}"]
     coded = {column.name: _codes(column, column.codes) for column in targets if column.codes}
     if coded:
         lines.append(f"# Likely special codes, found in the data ({_code_shares(targets)}): no amounts. Check them in the documentation")
@@ -131,10 +144,15 @@ def _scenario(suggestion: Suggestion) -> list[str]:
 
 
 def _why_known(suggestion: Suggestion) -> str:
+    coarse = [of for of in suggestion.columns if of.groups and of.usable and of.name not in (*suggestion.known, *suggestion.targets)]
+    banded = "".join(f"; {plain(of.name)} has {of.distinct} levels in {of.groups} groups: give these a column to be known" for of in coarse)
+    asked = [of for of in suggestion.columns if of.kind == NUMBER and AGE(of.name) and of.usable]
+    others = [of for of in asked if of.name not in (*suggestion.known, *suggestion.targets)]
+    banded += "".join(f"; who looks for somebody knows {plain(of.name)}: band it, and name the bands here" for of in others)
     if not suggestion.known:
-        return "no column of few levels: name what an intruder may know of a person"
+        return "no column whose levels many share: name what an intruder may know of a record" + banded
     levels = ", ".join(f"{plain(name)} {suggestion.column(name).distinct}" for name in suggestion.known)
-    return f"few levels each ({levels}), as a register has them: {suggestion.crowd}"
+    return f"shared by many ({levels}), as a register has them: {suggestion.crowd}{banded}"
 
 
 def _code_shares(targets: list[Column]) -> str:
@@ -196,16 +214,55 @@ def _chain(suggestion: Suggestion) -> list[str]:
     lines += _set("predictors", list(suggestion.predictors), _why_predictors(suggestion))
     if suggestion.recodes:
         lines += _set("recoding", "statuses", "zeros predict by indicators, as codes and gaps do, numbers on a grid")
-    lines += _rules(suggestion)
-    for name in suggestion.predictors:
+    lines += [*_products(suggestion), *_rules(suggestion)]
+    for name in (name for name in suggestion.predictors if name not in suggestion.kinds):  # a code of levels is one of them
         if column_codes := _codes(suggestion.column(name), suggestion.column(name).codes):
             lines += ["", _header(name), *_set("codes", column_codes, "no amounts of what predicts: an indicator each")]
     for name in suggestion.targets:
         column = suggestion.column(name)
         lines += ["", _header(name), *_remark(f"{suggestion.models[name] or 'a model by type'}: {_why_model(suggestion, column)}")]
+        lines += _universes(suggestion, name)
         if codes := suggestion.codes_of(name):
             lines += _set("codes", _codes(column, codes), "found in the data; each has a share of its own")
         lines += _bounds(suggestion, column)
+    return lines
+
+
+def _products(suggestion: Suggestion) -> list[str]:
+    """What is multiplied, each with the share by which the log loss of a status falls."""
+    if not suggestion.products:
+        return []
+    why = "found in the data: where the first holds, each level of the second has its own odds that what follows is zero or missing"
+    lines = list[str]()
+    for when, levels in dict.fromkeys((of.when, of.levels) for of in suggestion.products):
+        gains = {of.variable: of.gain for of in suggestion.products if (of.when, of.levels) == (when, levels)}
+        text = as_toml({"a": marked([when, levels, *gains])}).strip().removeprefix("a = ")
+        falls = " and ".join(f"of {plain(name)} falls by {100 * gain:.0f} %" for name, gain in gains.items())
+        lines.append(f"  {text},  # log loss {falls}")
+    return [*_remark(why), "products = [", *lines, "]"]
+
+
+def _universes(suggestion: Suggestion, name: str) -> list[str]:
+    """Who is asked for a target: in force where it is certain, and no secret; else for a person to declare."""
+    lines, stated = list[str](), suggestion.asked_of(name)
+    for rule in suggestion.universes:
+        if rule.variable != name:
+            continue
+        what = str(rule.setting)
+        why = f"{plain(name)} is {what} wherever this does not hold, {_share(rule.covered)} of all that are {what}"
+        setting = [*_set("when", rule.when), *_set("otherwise", rule.setting)]
+        if rule is stated:
+            lines += [*_remark(f"who is asked: {why}. A rule, not a disclosure"), *setting]
+        elif rule.exceptions:
+            some = "1 record breaks" if rule.exceptions == 1 else f"{rule.exceptions} records break"
+            lines += _remark(f"not kept, {some} it: {plain(name)} is {what} unless {plain(rule.when)}")
+        else:
+            because = f"whoever sees {plain(rule.by)} knows it, so it does not leave. If that is no secret,"
+            if not suggestion.is_secret(rule):
+                fewer = suggestion.column(rule.by).distinct <= 2  # which no band makes fewer
+                because = "once what is known has fewer patterns," if fewer else "once it is banded,"
+            lines += _remark(f"{why}: {because} declare it by these lines, and let the column predict and leave:")
+            lines += [f"# {line}" for line in setting]
     return lines
 
 
@@ -241,8 +298,9 @@ def _why_chain(suggestion: Suggestion) -> str:
     because = [
         *([f"{_share(column.missing / column.records)} are missing"] if column.missing else []),
         *([f"{_share(column.of_codes)} hold a code"] if column.codes else []),
-        *(["it has levels"] if column.use == LEVELS else []),
+        *(["it has levels"] if column.enters_as_levels else []),
         *(["rules hold that only a chain keeps"] if suggestion.rules else []),
+        *(["levels are many that predict"] if any(suggestion.column(name).many for name in suggestion.predictors) else []),
         *(["what is known has gaps"] if any(suggestion.column(name).missing for name in suggestion.known) else []),
     ]
     return f"a chain also takes one variable; here since {' and '.join(because)}"
@@ -250,14 +308,14 @@ def _why_chain(suggestion: Suggestion) -> str:
 
 def _why_model(suggestion: Suggestion, column: Column) -> str:
     """Why a model suits a column, by shares and counts."""
-    if column.use == LEVELS:
+    if column.enters_as_levels:
         return f"{column.distinct} levels"
     reasons = [f"{column.distinct:,} different amounts"]
     reasons += [f"{_share(column.zero)} zero"] if column.zero else []
     reasons += [f"{_share(column.negative)} negative"] if column.negative else []
     reasons += ["all positive"] if not (column.zero or column.negative) else []
     heaped = {unit: share for unit, share in column.multiples.items() if share > 3 / float(unit)}
-    if column.use == AMOUNT and heaped:
+    if column.kind == NUMBER and heaped:
         unit = max(heaped, key=float)
         reasons.append(f"{_share(heaped[unit])} are multiples of {unit}")
     if column.spikes:
@@ -270,11 +328,13 @@ def _why_predictors(suggestion: Suggestion) -> str:
     if not suggestion.predictors:
         return "no column that may leave tells anything of it"
     apart = "; ".join(f"{plain(name)} is left out: it follows from {plain(of)}" for name, of in suggestion.told_by.items())
-    return "what leaves: what is known, then what tells most" + (f"; {apart}" if apart else "")
+    told = "what leaves: what is known, then what tells most"
+    stays = f"; {listing(suggestion.staying)} stays: too many levels to leave, and a run judges whether the datasets tell them"
+    return told + (stays if suggestion.staying else "") + (f"; {apart}" if apart else "")
 
 
 def _bounds(suggestion: Suggestion, column: Column) -> list[str]:
-    """Bounds that were found, or a place for public ones, which no value of the data can stand in for."""
+    """Bounds and heaps that were found, or a place for public bounds, which no value of the data can stand in for."""
     if not suggestion.takes(column.name, "support"):
         return []
     found = suggestion.found_bounds(column.name)
@@ -283,11 +343,27 @@ def _bounds(suggestion: Suggestion, column: Column) -> list[str]:
         return [remark, "# support = [LOW, HIGH]"]
     beyond = "1 record lies beyond it" if found.beyond == 1 else f"{found.beyond or 'no'} records lie beyond it"
     remark = (
-        f"bounds that no draw exceeds, found in the data: a round number beyond the value that ranks {found.rank} from the end, so that no "
-        f"single record decides it ({beyond}). They tell the order of magnitude of the largest values: public ones are better, "
-        "support = [LOW, HIGH], and a guarantee needs them"
+        "bounds that no draw exceeds, found in the data: a round number beyond what is expected of the largest by the value that "
+        f"{found.rank} records reach, of five units where the file has some, so that neither one record nor one unit decides it "
+        f"({beyond}). They tell the order of magnitude of the largest values: public ones are better, support = [LOW, HIGH], and a "
+        "guarantee needs them"
     )
-    return [*_remark(remark), *_set("support", list(found.support))]
+    return [*_remark(remark), *_set("support", list(found.support)), *_heaps(suggestion, column)]
+
+
+def _heaps(suggestion: Suggestion, column: Column) -> list[str]:
+    """Values that many records share and no multiple explains, which the model draws as often as they are held."""
+    found = suggestion.found_heaps(column.name)
+    if not found:
+        return []
+    held = f"{len(found)} value{'s'[: len(found) != 1]} that 20 records and 1 %, or 10 and 2 %, share"
+    setting: dict[str, Any] = {"heaps": marked(list(found))}
+    if not suggestion.takes(column.name, "heaps"):
+        setting = {"value_settings": [["heaps", setting["heaps"]]]}
+    remark = (
+        f"{held} and no tendency to round numbers explains, found in the data: each has a share of its own, which follows the predictors"
+    )
+    return [*_remark(remark), *as_toml(setting).strip().splitlines()]
 
 
 # -- the rest
@@ -300,13 +376,16 @@ def _weights(suggestion: Suggestion) -> list[str]:
 
 def _release(suggestion: Suggestion) -> list[str]:
     why = "leave unaltered, besides the known ones: others do not leave" if suggestion.released else "unaltered columns that leave, too"
-    records = suggestion.columns[0].records
-    datasets = next((few for below, few in _DATASETS.items() if records < below), 20)
+    unit = next(iter(suggestion.units), None)
+    count = suggestion.columns[0].records if unit is None else suggestion.column(unit).distinct
+    datasets = min(_OF_LONELY if suggestion.lonely else 20, next((few for below, few in _DATASETS.items() if count < below), 20))
     few = "" if datasets == 20 else ": few, since together those of a small file tell more of each record"
+    few = ": few, since together they tell more of whoever is alone in what leaves" if suggestion.lonely else few
     return [
         "[release]",
         *_set("L", datasets, f"synthetic datasets for each scheme{few}"),
         *_set("columns", list(suggestion.released), why),
+        *([] if unit is None else _set("unit", unit, "records that belong together: hold-outs and attribution leave out whole ones")),
     ]
 
 
@@ -315,7 +394,9 @@ def _evaluation(suggestion: Suggestion) -> list[str]:
         regressions = _set("regressions", list(suggestion.regressions), "what users will fit: its coefficients are compared")
     else:
         regressions = ["# regressions = []  # formulas that users of the data will fit: their coefficients are compared"]
-    return ["[evaluation]", *regressions, *_design(suggestion.survey)]
+    unit = next(iter(suggestion.units), None)
+    together = [] if unit is None else _set("cluster", unit, "whose influence is that of its records together")
+    return ["[evaluation]", *regressions, *together, *_design(suggestion.survey)]
 
 
 def _design(survey: Surveyed) -> list[str]:
@@ -329,6 +410,9 @@ def _design(survey: Surveyed) -> list[str]:
         ("psu", survey.psu, "primary sampling units, which predict nothing here"),
     ):
         lines += [] if column is None else _set(name, column, f"called like {what}")
+    if survey.other or survey.weights[1:]:
+        others = listing([*survey.weights[1:], *survey.other])
+        lines += _remark(f"{others}: of the design, too; no variance can be had from them as they stand, or they are other weights")
     if survey.replicates:
         lines += _remark(
             f"{len(survey.replicates)} columns are called like replicate weights, which predict nothing here: say how they were made, in "

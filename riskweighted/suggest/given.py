@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
+from riskweighted.common.checks import path_from
 from riskweighted.common.errors import InputError
 from riskweighted.common.text import plain
 from riskweighted.data.io import MISSING
@@ -11,7 +13,8 @@ from riskweighted.data.layout import CsvLayout, guess_layout
 from riskweighted.data.metadata import DESCRIBING, codes_of_kinds
 from riskweighted.data.odd_lines import odd_lines
 from riskweighted.data.variables import Variables
-from riskweighted.runs.columns import AMOUNT, Column
+from riskweighted.suggest.columns import Column
+from riskweighted.suggest.kind import NUMBER
 
 __all__ = ["Given", "look_into"]
 
@@ -38,6 +41,15 @@ class Given:
             return self
         missing = dict.fromkeys([*self.layout.missing, *(text for text in texts if text.strip())])
         return replace(self, layout=replace(self.layout, missing=tuple(missing)))
+
+    def laid_out_as(self, layout: CsvLayout) -> "Given":
+        """The same read as another file was, as long as its columns are parted alike."""
+        return replace(self, layout=layout) if self.layout is not None and self.layout.delimiter == layout.delimiter else self
+
+    def place(self, data: Path, folder: Path) -> dict[str, Any]:
+        """The settings [data] of a study in `folder`: where the file is, how it is laid out, and what says what its columns are."""
+        said = {} if self.named is None else {"variables": path_from(folder, self.named)}
+        return {"path": path_from(folder, data), **({} if self.layout is None else self.layout.stated), **said}
 
     def remarks(self, columns: Sequence[Column]) -> list[str]:
         """How the file is read and what it does not say, a sentence each; counts, and no value."""
@@ -68,7 +80,7 @@ class Given:
             return
         for column in columns:
             labelled = self.variables[column.name].values if column.name in self.variables else {}
-            if column.use == AMOUNT and labelled:
+            if column.kind == NUMBER and labelled:
                 taken = len({*column.codes} & {code for code in labelled if not isinstance(code, str)})
                 yield (
                     f"{plain(column.name)}: {len(labelled)} labelled among its amounts, of which {taken} stand apart and are taken for "

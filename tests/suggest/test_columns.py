@@ -5,39 +5,47 @@ import pandas as pd
 import pytest
 
 from riskweighted.data.variable import Variable
-from riskweighted.runs.columns import look_at
+from riskweighted.suggest.columns import as_stated, look_at
 
 pytestmark = pytest.mark.quick
 
 N = 1000
 rng = np.random.default_rng(7)
 MONEY = np.round(rng.lognormal(10, 1, N)).astype(int)
-KINDS = {
-    "whole numbers from 1 on": (np.arange(1, N + 1), "whole number", "identifier"),
-    "person_id": (rng.permutation(10 * N)[:N], "whole number", "identifier"),
-    "names": ([f"person {place}" for place in range(N)], "text", "identifier"),
-    "one value": (np.full(N, 3), "whole number", "constant"),
-    "nothing": ([None] * N, "nothing", "empty"),
-    "days": (pd.date_range("2020-01-01", periods=N), "date", "date"),
-    "days as text": ([f"{1 + place % 28:02}.{1 + place % 12:02}.2020" for place in range(N)], "date", "date"),
+TYPES = {
+    "id": (np.arange(1, N + 1), "whole number", "record id"),
+    "nothing": ([None] * N, "nothing", "constant"),
+    "days": (pd.date_range("2020-01-01", periods=N), "date", "dates"),
+    "days as text": ([f"{1 + place % 28:02}.{1 + place % 12:02}.2020" for place in range(N)], "date", "dates"),
     "grouped thousands": ([f"{value:,}" for value in MONEY], "text", "numbers as text"),
-    "money": (MONEY, "whole number", "amount"),
-    "money with cents": (MONEY + 0.25, "number", "amount"),
-    "levels": (rng.choice(["a", "b"], N), "text", "levels"),
-    "levels as numbers": (rng.integers(1, 6, N), "whole number", "levels"),
-    "truth": (rng.random(N) < 0.5, "truth value", "levels"),
-    "years": (rng.integers(1930, 2020, N), "whole number", "year"),
     "without end": (np.r_[MONEY[1:], np.inf], "whole number", "infinite values"),
-    "free text": ([f"answer {place // 2}" for place in range(N)], "text", "free text"),
+    "money": (MONEY, "whole number", ""),
+    "money with cents": (MONEY + 0.25, "number", ""),
+    "levels": (rng.choice(["a", "b"], N), "text", ""),
+    "truth": (rng.random(N) < 0.5, "truth value", ""),
+    "years": (rng.integers(1930, 2020, N), "whole number", ""),
+    "quarters": ([f"{2000 + place % 4} Q{1 + place % 4}" for place in range(N)], "text", ""),
 }
 
 
-@pytest.mark.parametrize("name", KINDS)
-def test_kinds_of_columns(name):
-    values, kind, use = KINDS[name]
+@pytest.mark.parametrize("name", TYPES)
+def test_types_of_columns_and_what_keeps_them_from_use(name):
+    values, kind, obstacle = TYPES[name]
     (found,) = look_at(pd.DataFrame({name: values}))
-    assert (found.type, found.use) == (kind, use)
-    assert found.usable == (use in ("amount", "levels", "year"))
+    assert found.type == kind
+    assert obstacle in found.obstacle
+    assert found.usable == (obstacle == "")
+
+
+def test_whole_numbers_that_are_levels_are_read_so_where_a_study_says_it():
+    data = pd.DataFrame({"nace": rng.choice([1, 5, 10, 41, 45, 49, 55, 58, 62, 68, 85, 999], N), "few": rng.integers(1, 6, N)})
+    nace, few = look_at(data)
+    assert (nace.needs_stating, nace.is_number, nace.codes, nace.width) == (True, False, (), 11)
+    assert (few.needs_stating, few.is_number, few.width) == (False, True, 4)
+    read = as_stated(data, [nace, few], ["few"])
+    assert list(read["nace"].cat.categories) == sorted(data["nace"].unique())
+    assert read["few"].dtype == data["few"].dtype  # a target of few numbers may be a count
+    assert list(as_stated(data, [nace, few])["few"].cat.categories) == [1, 2, 3, 4, 5]
 
 
 def test_gaps_zeros_losses_spikes_and_rounding():

@@ -8,14 +8,19 @@ import pandas as pd
 import pytest
 
 import riskweighted as rw
-from riskweighted.runs.columns import look_at
 from riskweighted.runs.remarks import remarks
-from riskweighted.runs.starting import starting_text
 from riskweighted.runs.study import make_study
-from riskweighted.runs.suggestion import suggest
-from riskweighted.runs.surveyed import Surveyed, surveyed
+from riskweighted.suggest.columns import look_at
+from riskweighted.suggest.kinds import kinds_of
+from riskweighted.suggest.starting import starting_text
+from riskweighted.suggest.suggestion import suggest
+from riskweighted.suggest.survey import Surveyed, surveyed as surveyed_by
 
 N = 400
+
+
+def surveyed(data: pd.DataFrame) -> Surveyed:
+    return surveyed_by(data, kinds_of(data))
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from riskweighted.contract.synthesizer import load_synthesizer, probability_mass, synthesizer_names
-from riskweighted.runs.columns import skewness
+from riskweighted.suggest.columns import skewness
 
 __all__ = ["Mixture", "suggest_mixture"]
 

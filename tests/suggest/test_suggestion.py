@@ -14,11 +14,11 @@ from riskweighted.contract.synthesizer import load_synthesizer
 from riskweighted.data.embedded import load_household_assets, load_households
 from riskweighted.data.io import read_table
 from riskweighted.runs.checked import check_study
-from riskweighted.runs.columns import look_at
-from riskweighted.runs.mixtures import suggest_mixture
-from riskweighted.runs.starting import carries_values, starting_text
 from riskweighted.runs.study import load_study
-from riskweighted.runs.suggestion import suggest, with_fewer
+from riskweighted.suggest.columns import look_at
+from riskweighted.suggest.mixtures import suggest_mixture
+from riskweighted.suggest.starting import carries_values, starting_text
+from riskweighted.suggest.suggestion import suggest, with_fewer
 
 N = 400
 rng = np.random.default_rng(11)
@@ -110,7 +110,7 @@ def test_what_is_suggested_of_the_demo_data(tmp_path):
     assert study.weights.schemes == ("unweighted", "mix+(t=0.5)")
     assert (suggestion.mixture.name, suggestion.mixture.transform) == ("normal-mixture", "log")
     assert carries_values(suggestion)  # bounds that were found
-    assert study.synthesizer.settings["support"] == [0, 200, "found"]
+    assert study.synthesizer.settings["support"] == [0, 500, "found"]
     text = (tmp_path / "study.toml").read_text()
     assert f"# components = {suggestion.mixture.components}\n" in text
 
@@ -182,10 +182,10 @@ def test_every_setting_says_why():
 
 def test_nothing_that_can_be_synthesized_is_refused_with_the_reasons():
     data = pd.DataFrame({"id": range(N), "gone": [None] * N})
-    with pytest.raises(InputError, match=r"no column of the file can be synthesized: 'id': identifier.*'gone': empty"):
+    with pytest.raises(InputError, match=r"no column of the file can be synthesized: 'id': record id.*'gone': constant: empty"):
         suggest(data, look_at(data))
     both = data.assign(v=rng.normal(size=N))
-    with pytest.raises(InputError, match="'id' cannot be synthesized: identifier"):
+    with pytest.raises(InputError, match="'id' cannot be synthesized: record id"):
         suggest(both, look_at(both), ("id",))
     with pytest.raises(InputError, match="no column 'w'; it has 'id', 'gone', 'v'"):
         suggest(both, look_at(both), ("w",))
@@ -203,11 +203,68 @@ def test_what_predicts_leaves():
     assert "year" not in suggestion.formula  # it tells, but of so many values it does not leave
 
 
+def test_each_predictor_adds_to_those_before_it_as_long_as_many_leave_alike():
+    own, n = np.random.default_rng(3), 2_000
+    data = pd.DataFrame(
+        {name: own.integers(0, levels, n) for name, levels in {"sex": 2, "region": 3, "skill": 4, "luck": 3, "noise": 3}.items()}
+    )
+    data["talent"] = np.where(own.random(n) < 0.97, data["skill"], own.integers(0, 4, n))  # tells as much, and nothing that skill does not
+    data["income"] = np.round(np.exp(7 + data["skill"] / 4 + data["luck"] / 5 + own.normal(0, 0.4, n)), 2)
+    suggestion = suggest(data, look_at(data), ("income",))
+    assert suggestion.released == ("skill", "luck")
+    assert all(name in suggestion.regressions[0] for name in suggestion.released)
+    half = data.iloc[: n // 2]
+    assert suggest(half, look_at(half), ("income",)).released == ("skill",)  # both would leave in 72 patterns of 14 records
+
+
+def test_a_number_leaves_whose_values_many_share():
+    own, n = np.random.default_rng(6), 2_000
+    data = pd.DataFrame({"sex": own.choice(["f", "m"], n), "tenure": own.integers(0, 25, n)})
+    data["income"] = np.round(np.exp(7 + data["tenure"] / 20 + own.normal(0, 0.4, n)), 2)
+    assert suggest(data, look_at(data), ("income",)).released == ("tenure",)
+    few = data.iloc[:800]  # 16 records a pattern
+    assert suggest(few, look_at(few), ("income",)).released == ()
+
+
+def firms(levels: int, spread: float, code: str = "branch {}") -> pd.DataFrame:
+    own = np.random.default_rng(5)
+    nace = own.integers(0, levels, 2_000)
+    sales = np.exp(7 + own.normal(0, spread, levels)[nace] + own.normal(0, 0.5, 2_000)).round(1)
+    return pd.DataFrame({"size": own.choice(["small", "large"], 2_000), "nace": [code.format(place) for place in nace], "sales": sales})
+
+
+def test_many_levels_predict_by_what_they_tell_and_stay():
+    for levels in (27, 150):  # of 150 levels many would be alone with others in hardly 20 records
+        telling, silent = (suggest(data, look_at(data), ("sales",)) for data in (firms(levels, 0.3), firms(levels, 0.0)))
+        assert "nace" in telling.predictors
+        assert "nace" not in {*telling.released, *silent.released}
+        assert ("nace" in silent.predictors) == ("nace" in silent.known)
+    assert telling.staying == ("nace",)
+    assert telling.chain
+    assert not any("nace" in formula for formula in telling.regressions)
+
+
+def test_levels_of_any_number_are_known_as_long_as_many_share_each():
+    data = firms(27, 0.0)
+    assert "nace" in suggest(data, look_at(data), ("sales",)).known
+    data = firms(150, 0.0)
+    assert "nace" not in suggest(data, look_at(data), ("sales",)).known
+
+
+def test_of_codes_of_many_levels_the_groups_are_said(tmp_path):
+    data = firms(86, 0.2, "C{:02d}1")
+    columns = look_at(data)
+    assert next(column for column in columns if column.name == "nace").groups == 9
+    text = starting_text(suggest(data, columns, ("sales",)), tmp_path / "firms.csv", tmp_path)
+    assert "86 levels in 9 groups" in " ".join(text.replace("#", " ").split())
+    assert "nace" not in suggest(data, columns, ("sales",)).known
+
+
 @pytest.mark.slow
 def test_simpler_studies_for_data_that_do_not_suit_the_first():
     data = FILES["401ksubs"]
     found = list(with_fewer(suggest(data, look_at(data)), data))
-    assert [len(one.predictors) for one in found] == [5, 4, 0, 0]
+    assert [len(one.predictors) for one in found] == [6, 4, 0, 0]
     assert [len(one.known) for one in found] == [4, 4, 4, 0]
     assert found[-1].formula == "inc ~ 1"
 
@@ -227,3 +284,75 @@ def test_a_mixture_of_counts_and_of_values_with_losses():
     found = suggest_mixture(rng.standard_t(2, 2000) * 1000, counts=False)
     assert found.transform in ("identity", "asinh")
     assert suggest_mixture(np.ones(50), counts=False) is None
+
+
+def test_each_number_has_balls_in_its_own_units(tmp_path):
+    draw = np.random.default_rng(1)
+    data = pd.DataFrame(
+        {
+            "wealth": (draw.normal(0, 20_000, N)).round(),
+            "hours": np.where(draw.random(N) < 0.3, 0, draw.integers(5, 60, N)),
+            "pay": draw.lognormal(7, 0.3, N).round(2),
+            "week": np.where(draw.random(N) < 0.8, 40.0, draw.normal(40, 6, N).round(1)),  # the middle half is one value
+        }
+    )
+    told = tomllib.loads(starting_text(suggest(data, look_at(data), list(data)), tmp_path / "data.csv", tmp_path))["scenario"]
+    assert told["min_radius"] == {"wealth": [500.0, "found"], "hours": [0.5, "found"]}
+    assert told["radius_kind"] == {"week": "absolute"}
+
+
+def test_the_year_of_a_panel_leaves():
+    rng = np.random.default_rng(4)
+    firm, year = np.repeat(1_000 + 7 * np.arange(150), 6), np.tile(np.arange(1976, 1982), 150)
+    sector = np.repeat(rng.choice(list("abc"), 150), 6)
+    data = pd.DataFrame({"firm": firm, "year": year, "sector": sector, "size": rng.choice(["s", "m"], 900)})
+    data["wage"] = np.round(rng.lognormal(7, 0.4, 900) * np.where(data["sector"] == "a", 2, 1), 1)
+    suggestion = suggest(data, look_at(data), ["wage"])
+    assert list(suggestion.units) == ["firm"]
+    assert "year" in {*suggestion.known, *suggestion.released}
+    assert "year" in suggestion.predictors
+
+
+def test_a_column_of_two_levels_that_crowds_the_patterns_is_not_to_be_banded():
+    rng = np.random.default_rng(5)
+    n = 400
+    data = pd.DataFrame({name: rng.choice(list("abcd"), n) for name in ("region", "marital")})
+    data["working"] = rng.choice([0, 1], n)
+    data["wage"] = pd.Series(np.round(rng.lognormal(7, 0.5, n), 1)).where(data["working"] == 1)
+    text = starting_text(suggest(data, look_at(data), ["wage"]), FOLDER / "people.csv", FOLDER)
+    assert "band it" not in text
+    assert "once it is banded" not in text
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(("records", "size", "datasets"), [(500, 1, 5), (1_500, 1, 10), (2_500, 1, 20), (2_500, 5, 5)])
+def test_small_files_and_such_of_few_units_leave_in_fewer_datasets(records, size, datasets, tmp_path):
+    rng = np.random.default_rng(3)
+    sex = np.where(np.arange(records) % 2 == 0, "f", "m")
+    data = pd.DataFrame({"firm_id": np.arange(records) // size, "sex": sex, "pay": np.round(rng.lognormal(8, 0.5, records), 2)})
+    found = suggest(data, look_at(data), ["pay"])
+    assert tomllib.loads(starting_text(found, tmp_path / "people.csv", tmp_path))["release"]["L"] == datasets
+
+
+@pytest.mark.quick
+def test_codes_of_few_levels_predict_as_levels_in_a_chain(tmp_path):
+    """What people do, numbered 1 to 5 in no order, and a code of those who did not say."""
+    rng, n = np.random.default_rng(3), 1_000
+    does = rng.choice([1, 2, 3, 4, 5, -8], n, p=[0.3, 0.2, 0.2, 0.15, 0.1, 0.05])
+    works = rng.random(n) < np.array([0.5, 0.9, 0.1, 0.9, 0.1, 0.8])[np.where(does < 0, 0, does)]
+    children = rng.integers(0, 4, n)
+    pay = np.where(works, np.round(rng.lognormal(8, 0.5, n)), 0.0)
+    data = pd.DataFrame(
+        {"sex": rng.choice(["f", "m"], n), "does": does, "children": children, "pay": pay, "rent": pay // 4 + rng.integers(1, 300, n)}
+    )
+    text = starting_text(suggest(data, look_at(data), ["pay", "children"]), tmp_path / "people.csv", tmp_path)
+    table = tomllib.loads(text)
+    assert "does" in table["synthesizer"]["predictors"]
+    assert table["data"]["kinds"] == {"does": "levels"}  # of children, which are drawn, nothing is said: they stay a count
+    assert "does" not in table["synthesizer"]["variables"]
+    data.to_csv(tmp_path / "people.csv", index=False)
+    (tmp_path / "people.toml").write_text(text)
+    study = load_study(tmp_path / "people.toml")
+    prepared = check_study(study, study.read_data()).work.prepared()
+    (link,) = [link for link in prepared.links if link.variable == "pay"]
+    assert {"does_2", "does_3", "does_4", "does_5"} & {*link.values.model.prepared.design.columns}
