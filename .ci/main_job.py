@@ -1,7 +1,9 @@
-"""init, check, run, report and release on a small made-up file, as commands of one process: `python .ci/main_job.py FOLDER`.
+"""init, check, run, report and release on a small made-up file, as commands of one process: `python
+.ci/main_job.py FOLDER`.
 
-A workflow runs it on every system; a test runs it where nothing that only POSIX has can be found. What lies in FOLDER at the end is
-looked at: nothing unfinished, names that every system takes, the same ends of lines everywhere.
+A workflow runs it on every system; a test runs it where nothing that only POSIX has can be found.
+What lies in FOLDER at the end is looked at: nothing unfinished, names that every system takes, the
+same ends of lines everywhere.
 """
 
 import contextlib
@@ -16,7 +18,10 @@ import pandas as pd
 from riskweighted.commands.main import main
 from riskweighted.common.settings import as_toml, read_toml
 
-_SMALL = dict.fromkeys(("mean", "isolated", "largest", "own_value", "named", "group", "not_judged", "not_shown"), "a few records of a test")
+_SMALL = dict.fromkeys(
+    ("mean", "isolated", "largest", "own_value", "named", "group", "not_judged", "not_shown"),
+    "a few records of a test",
+)
 _TEXT = (".csv", ".html", ".json", ".md", ".toml", ".txt", ".xml")
 _NOT_ON_WINDOWS = set('<>:"|?*\\')
 
@@ -58,7 +63,16 @@ def main_job(folder: Path) -> None:
         ("check", str(study_file)),
         ("run", str(study_file), "--out", str(results), "--verbose"),
         ("report", str(results), "--out", str(folder / "report.html")),
-        ("release", str(results), "--scheme", "marginal", "--out", str(pack), "--accept-fail", "so few records"),
+        (
+            "release",
+            str(results),
+            "--scheme",
+            "marginal",
+            "--out",
+            str(pack),
+            "--accept-fail",
+            "so few records",
+        ),
         ("release", str(results), "--check", str(pack)),
     ):
         assert json.loads(command(*arguments, "--json"))["command"] == arguments[0]
@@ -67,7 +81,13 @@ def main_job(folder: Path) -> None:
 
 def look_at(folder: Path) -> None:
     """Refuse what the job should not have left there."""
-    assert sorted(path.name for path in folder.iterdir()) == ["data.csv", "pack", "report.html", "results", "study.toml"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "data.csv",
+        "pack",
+        "report.html",
+        "results",
+        "study.toml",
+    ]
     made = [folder / "report.html", *(folder / "results").rglob("*"), *(folder / "pack").rglob("*")]
     for path in made:
         assert not set(path.name) & _NOT_ON_WINDOWS, path

@@ -1,8 +1,10 @@
-"""A sweep on a Dask cluster of this machine: `python benchmarks/cluster.py`, with one worker and with two.
+"""A sweep on a Dask cluster of this machine: `python benchmarks/cluster.py`, with one worker and
+with two.
 
-Cells of the paper's simulation study, with two models that differ in a prior. For each number of workers: seconds of the wall clock,
-those of the processors of all workers, and how often a worker made a model ready to be fitted, and compiled one for nutpie: all workers
-together no more often than there are models. The results are the same bytes.
+Cells of the paper's simulation study, with two models that differ in a prior. For each number of
+workers: seconds of the wall clock, those of the processors of all workers, and how often a worker
+made a model ready to be fitted, and compiled one for nutpie: all workers together no more often
+than there are models. The results are the same bytes.
 """
 
 import argparse
@@ -61,7 +63,9 @@ def run_with(workers: int, seeds: int, folder: Path) -> tuple[dict[str, Any], by
     from riskweighted import Sweep, load_sweep, sweep
 
     study = dataclasses.replace(load_sweep(SIMULATION / "datasets.toml").study, seed=1)
-    with LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+    with LocalCluster(
+        n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None
+    ) as cluster:
         address = cluster.scheduler_address
         with Client(address, set_as_default=False) as client:
             client.run(count_compilations)
@@ -70,8 +74,15 @@ def run_with(workers: int, seeds: int, folder: Path) -> tuple[dict[str, Any], by
             done = sweep(Sweep(study, GRID, seeds), folder / str(workers), scheduler=address)
             wall, after = time.perf_counter() - began, client.run(worker_facts)
     points = len(done.results.drop_duplicates(list(done.results.loc[:, :"label"].columns)))
-    row = {"workers": workers, "points": points, "wall": wall, "processor": sum(after[name][1] - before[name][1] for name in after)}
-    row |= {name: [after[worker][0][name] for worker in sorted(after)] for name in (READY, COMPILED)}
+    row = {
+        "workers": workers,
+        "points": points,
+        "wall": wall,
+        "processor": sum(after[name][1] - before[name][1] for name in after),
+    }
+    row |= {
+        name: [after[worker][0][name] for worker in sorted(after)] for name in (READY, COMPILED)
+    }
     return row, (done.folder / "results.csv").read_bytes()
 
 
@@ -81,8 +92,14 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=4)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     given = parser.parse_args()
-    print(f"Python {sys.version.split()[0]}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start\n")
-    print(f"{'workers':>7}{'points':>8}{'wall s':>9}{'processor s':>13}{'models ready':>14}{'compiled':>10}   (by worker)")
+    print(
+        f"Python {sys.version.split()[0]}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} "
+        "at the start\n"
+    )
+    print(
+        f"{'workers':>7}{'points':>8}{'wall s':>9}{'processor s':>13}{'models ready':>14}{'compiled':>10} "
+        "  (by worker)"
+    )
     bytes_of: set[bytes] = set()
     with tempfile.TemporaryDirectory() as folder:
         for workers in given.workers:

@@ -1,4 +1,6 @@
-"""One weighted pseudo posterior of the normal mixture, in numbers that every engine is given, and what is compared of its draws."""
+"""One weighted pseudo posterior of the normal mixture, in numbers that every engine is given, and
+what is compared of its draws.
+"""
 
 import warnings
 from dataclasses import dataclass, field
@@ -24,7 +26,9 @@ __all__ = ["CASES", "SCHEMES", "Posterior", "judged", "posterior_of", "standard_
 
 COMPONENTS = 3
 CASES, SCHEMES = ("401ksubs", "simulated"), ("unweighted", "marginal")
-_SIMULATED = Path(__file__).resolve().parents[1] / "experiments" / "simulation_data" / "nb_mixture_n1000.csv"
+_SIMULATED = (
+    Path(__file__).resolve().parents[1] / "experiments" / "simulation_data" / "nb_mixture_n1000.csv"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +66,14 @@ class Posterior:
         }
 
     def vectors(self, draws: dict[str, np.ndarray]) -> np.ndarray:
-        """Draws by name, each (chains, draws, ...), as vectors (chains, draws, d) of our density."""
+        """Draws by name, each (chains, draws, ...), as vectors (chains, draws, d) of our
+        density.
+        """
         chains, count = draws["centre"].shape[:2]
-        thetas = [{name: values[place] for name, values in draws.items()} for place in np.ndindex(chains, count)]
+        thetas = [
+            {name: values[place] for name, values in draws.items()}
+            for place in np.ndindex(chains, count)
+        ]
         return np.array([self.layout.vector(theta) for theta in thetas]).reshape(chains, count, -1)
 
     def heights(self, vectors: np.ndarray) -> np.ndarray:
@@ -72,23 +81,40 @@ class Posterior:
         return np.asarray(heights_of(self.density, vectors) - self.layout.log_jacobian(vectors))
 
     def quantities(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
-        """What is judged of a fit, none of which changes when components swap labels, each (chains, draws)."""
+        """What is judged of a fit, none of which changes when components swap labels, each (chains,
+        draws).
+        """
         flat, shape = vectors.reshape(-1, vectors.shape[-1]), vectors.shape[:2]
         prior = self.blueprint.density(np.zeros(len(self.alpha)))
-        found = {"log_pseudo_likelihood": (heights_of(self.density, flat) - heights_of(prior, flat)).reshape(shape)}
+        found = {
+            "log_pseudo_likelihood": (
+                heights_of(self.density, flat) - heights_of(prior, flat)
+            ).reshape(shape)
+        }
         posterior = as_posterior(self.layout, vectors)
         for name in self.blueprint.monitored:
             values = posterior[name].values
             for place in np.ndindex(values.shape[2:]):
-                found[f"{name}[{', '.join(map(str, place))}]" if place else name] = values[(..., *place)]
+                found[f"{name}[{', '.join(map(str, place))}]" if place else name] = values[
+                    (..., *place)
+                ]
         return found
 
     def components(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
-        """Weight, centre and sd of the components of each draw in the order of their sds, each (chains, draws)."""
+        """Weight, centre and sd of the components of each draw in the order of their sds, each
+        (chains, draws).
+        """
         posterior = as_posterior(self.layout, vectors)
         order = np.argsort(posterior["sigma"].values, axis=-1)
-        sorted_ = {name: np.take_along_axis(posterior[name].values, order, axis=-1) for name in ("weight", "centre", "sigma")}
-        return {f"{name} of sd {k + 1}": values[..., k] for name, values in sorted_.items() for k in range(values.shape[-1])}
+        sorted_ = {
+            name: np.take_along_axis(posterior[name].values, order, axis=-1)
+            for name in ("weight", "centre", "sigma")
+        }
+        return {
+            f"{name} of sd {k + 1}": values[..., k]
+            for name, values in sorted_.items()
+            for k in range(values.shape[-1])
+        }
 
 
 def posterior_of(case: str, scheme: str, records: int | None = None) -> Posterior:
@@ -97,7 +123,11 @@ def posterior_of(case: str, scheme: str, records: int | None = None) -> Posterio
         study = demo_study()
         data, formula, scenario = study.read_data(), study.synthesizer.formula, study.scenario
     elif case == "simulated":
-        data, formula, scenario = pd.read_csv(_SIMULATED), "outcome ~ 1", Scenario(synthetic="outcome", radius=0.2)
+        data, formula, scenario = (
+            pd.read_csv(_SIMULATED),
+            "outcome ~ 1",
+            Scenario(synthetic="outcome", radius=0.2),
+        )
     else:
         raise InputError(f"data must be one of {', '.join(CASES)}, got {case!r}")
     data = data[:records]
@@ -107,15 +137,24 @@ def posterior_of(case: str, scheme: str, records: int | None = None) -> Posterio
 
 
 def judged(quantities: dict[str, np.ndarray]) -> pd.DataFrame:
-    """Mean and sd of each quantity (chains, draws), the Monte Carlo standard errors of the mean and of log sd, bulk ESS and R-hat.
+    """Mean and sd of each quantity (chains, draws), the Monte Carlo standard errors of the mean and
+    of log sd, bulk ESS and R-hat.
 
-    Both errors are those of a mean, of the quantity and of its squared distance from it, with the ESS of either.
+    Both errors are those of a mean, of the quantity and of its squared distance from it, with the
+    ESS of either.
     """
     rows = {}
     for name, values in quantities.items():
         squares = (values - values.mean()) ** 2
-        error, of_square = (each.std() / np.sqrt(float(az.ess(each, method="mean"))) for each in (values, squares))
-        rows[name] = {"mean": values.mean(), "sd": values.std(), "error": error, "log_sd_error": of_square / (2 * squares.mean())}
+        error, of_square = (
+            each.std() / np.sqrt(float(az.ess(each, method="mean"))) for each in (values, squares)
+        )
+        rows[name] = {
+            "mean": values.mean(),
+            "sd": values.std(),
+            "error": error,
+            "log_sd_error": of_square / (2 * squares.mean()),
+        }
     table = diagnose(quantities, 0)
     return pd.DataFrame(rows).T.assign(ess=table["ess_bulk"], r_hat=table["r_hat"])
 

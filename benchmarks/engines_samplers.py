@@ -1,4 +1,6 @@
-"""The engines: each samples the same posterior and gives draws by name, with the processor seconds of compiling and of sampling."""
+"""The engines: each samples the same posterior and gives draws by name, with the processor seconds
+of compiling and of sampling.
+"""
 
 import asyncio
 import gzip
@@ -24,8 +26,8 @@ _FUNCTION = "stan::services::sample::hmc_nuts_diag_e_adapt"
 
 
 class Sampled(NamedTuple):
-    """``draws`` by name, each (chains, draws, ...); processor seconds; ``apart``, how far the engine's log density differs from ours over
-    some draws, beyond a constant."""
+    """``draws`` by name, each (chains, draws, ...); processor seconds; ``apart``, how far the
+    engine's log density differs from ours over some draws, beyond a constant."""
 
     draws: dict[str, np.ndarray]
     compiling: float
@@ -36,7 +38,11 @@ class Sampled(NamedTuple):
 def missing(engine: str) -> str | None:
     """A line that says how to install what an engine needs, where it is not installed."""
     package = _NEEDS.get(engine)
-    return f"{engine} is not installed: pip install {package}" if package is not None and find_spec(package) is None else None
+    return (
+        f"{engine} is not installed: pip install {package}"
+        if package is not None and find_spec(package) is None
+        else None
+    )
 
 
 def _spent() -> float:
@@ -51,7 +57,9 @@ def _some(posterior: Posterior, draws: dict[str, np.ndarray]) -> list[dict[str, 
     return [{name: values[place] for name, values in draws.items()} for place in places]
 
 
-def _apart(posterior: Posterior, thetas: list[dict[str, np.ndarray]], heights: list[float]) -> float:
+def _apart(
+    posterior: Posterior, thetas: list[dict[str, np.ndarray]], heights: list[float]
+) -> float:
     """The range of the differences between log densities and ours."""
     vectors = np.array([posterior.layout.vector(theta) for theta in thetas])
     return float(np.ptp(np.array(heights) - posterior.heights(vectors)))
@@ -65,14 +73,23 @@ def ours(posterior: Posterior, sampling: Sampling, seed: int) -> Sampled:
     begun, size = _spent(), posterior.layout.size
     run_density(posterior.density, size, Sampling(draws=5, tune=5, chains=1, cores=1), seed, None)
     compiled = _spent()
-    vectors = run_density(posterior.blueprint.density(posterior.alpha), size, sampling, seed, None).vectors
+    vectors = run_density(
+        posterior.blueprint.density(posterior.alpha), size, sampling, seed, None
+    ).vectors
     done = _spent()
     drawn = as_posterior(posterior.layout, vectors)
-    return Sampled({name: drawn[name].values for name in FREE if name in drawn}, compiled - begun, done - compiled, 0.0)
+    return Sampled(
+        {name: drawn[name].values for name in FREE if name in drawn},
+        compiled - begun,
+        done - compiled,
+        0.0,
+    )
 
 
 def graph(posterior: Posterior, sampling: Sampling, seed: int) -> Sampled:
-    """The PyMC model compiled by nutpie, in the coordinates of its geometry: what plug-ins are sampled by."""
+    """The PyMC model compiled by nutpie, in the coordinates of its geometry: what plug-ins are
+    sampled by.
+    """
     import pymc as pm
 
     from riskweighted.sampling.fitting import _compile
@@ -81,30 +98,45 @@ def graph(posterior: Posterior, sampling: Sampling, seed: int) -> Sampled:
 
     blueprint = posterior.blueprint
     log_prior = compile_log_prior(blueprint)
-    weighted_sum = compile_weighted_sum(load_synthesizer("normal-mixture")("y ~ 1"), blueprint, len(posterior.alpha))
+    weighted_sum = compile_weighted_sum(
+        load_synthesizer("normal-mixture")("y ~ 1"), blueprint, len(posterior.alpha)
+    )
     with blueprint.model:
         pm.Potential("weighted_log_likelihood", blueprint.weighted_log_likelihood)
     begun = _spent()
     compiled = _compile(blueprint.model)
     ready = _spent()
     geometry = {} if blueprint.geometry is None else blueprint.geometry(posterior.alpha)
-    drawn, _, _ = run_chains(compiled.with_data(**blueprint.weigh(posterior.alpha), **geometry), sampling, seed, None)
+    drawn, _, _ = run_chains(
+        compiled.with_data(**blueprint.weigh(posterior.alpha), **geometry), sampling, seed, None
+    )
     done = _spent()
     draws = {name: drawn[name].values for name in FREE if name in drawn}
     thetas = _some(posterior, draws)
-    heights = [log_prior(theta, posterior.alpha) + weighted_sum(theta, posterior.alpha) for theta in thetas]
+    heights = [
+        log_prior(theta, posterior.alpha) + weighted_sum(theta, posterior.alpha) for theta in thetas
+    ]
     return Sampled(draws, ready - begun, done - ready, _apart(posterior, thetas, heights))
 
 
 def stan(posterior: Posterior, sampling: Sampling, seed: int) -> Sampled:
-    """`engines.stan` by httpstan's own functions, without its server: NUTS with a diagonal mass matrix, the only one offered."""
+    """`engines.stan` by httpstan's own functions, without its server: NUTS with a diagonal mass
+    matrix, the only one offered.
+    """
     from httpstan import cache, models, services_stub
 
     begun, program = _spent(), _PROGRAM.read_text()
     asyncio.run(models.build_services_extension_module(program))
     compiled, name, data = _spent(), models.calculate_model_name(program), _stan_data(posterior)
     lengths = {"num_warmup": sampling.tune, "num_samples": sampling.draws}
-    settings = {"data": data, "init": {}, "random_seed": seed, "save_warmup": False, "refresh": 0, **lengths}
+    settings = {
+        "data": data,
+        "init": {},
+        "random_seed": seed,
+        "save_warmup": False,
+        "refresh": 0,
+        **lengths,
+    }
     if sampling.target_accept is not None:
         settings["delta"] = sampling.target_accept
 
@@ -115,7 +147,8 @@ def stan(posterior: Posterior, sampling: Sampling, seed: int) -> Sampled:
         return fits
 
     fits = asyncio.run(run())
-    services_stub.executor.shutdown()  # the processes that sampled have ended, and their time counts
+    # the processes that sampled have ended, and their time counts
+    services_stub.executor.shutdown()
     done = _spent()
     draws = _stan_draws([cache.load_fit(fit) for fit in fits], posterior)
     module, thetas = models.import_services_extension_module(name), _some(posterior, draws)
@@ -127,35 +160,58 @@ def stan(posterior: Posterior, sampling: Sampling, seed: int) -> Sampled:
 def _stan_data(posterior: Posterior) -> dict[str, Any]:
     """The numbers as httpstan takes them; Stan counts from 1."""
     numbers = posterior.numbers | {"cell": posterior.numbers["cell"] + 1}
-    return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in numbers.items()}
+    return {
+        name: value.tolist() if isinstance(value, np.ndarray) else value
+        for name, value in numbers.items()
+    }
 
 
 def _stan_parameters(theta: dict[str, np.ndarray]) -> dict[str, Any]:
-    """Our parameters as those of the program: matrices by column, and a vector of one number for one that may be absent."""
+    """Our parameters as those of the program: matrices by column, and a vector of one number for
+    one that may be absent.
+    """
     found = dict(theta)
     if "slope_spread" in found:
-        found |= {"slope_spread": np.atleast_1d(theta["slope_spread"]), "slope_deviation": theta["slope_deviation"].T}
+        found |= {
+            "slope_spread": np.atleast_1d(theta["slope_spread"]),
+            "slope_deviation": theta["slope_deviation"].T,
+        }
     return {name: np.asarray(value).tolist() for name, value in found.items()}
 
 
 def _stan_draws(fits: list[bytes], posterior: Posterior) -> dict[str, np.ndarray]:
-    """Draws by name from httpstan's messages, of which those on samples hold every parameter by name and place."""
+    """Draws by name from httpstan's messages, of which those on samples hold every parameter by
+    name and place.
+    """
     layout, chains = posterior.layout, []
     for text in fits:
         messages = (json.loads(line) for line in gzip.decompress(text).splitlines())
-        rows = [message["values"] for message in messages if message["topic"] == "sample" and isinstance(message["values"], dict)]
+        rows = [
+            message["values"]
+            for message in messages
+            if message["topic"] == "sample" and isinstance(message["values"], dict)
+        ]
         rows = [row for row in rows if "lp__" in row]
-        chains.append(np.array([[value for key, value in row.items() if not key.endswith("__")] for row in rows]))
+        chains.append(
+            np.array(
+                [[value for key, value in row.items() if not key.endswith("__")] for row in rows]
+            )
+        )
     k, p = layout.components, layout.predictors
     shapes = {"weight": (k,), "centre": (k,), "sigma": (k,)} | ({"slope": (p,)} if p else {})
     shapes |= {"slope_spread": (), "slope_deviation": (k, p)} if p and k > 1 else {}
     ends = np.cumsum([int(np.prod(shape)) for shape in shapes.values()])
     parts = np.split(np.array(chains), ends[:-1], axis=2)
-    return {name: part.reshape(*part.shape[:2], *shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
+    return {
+        name: part.reshape(*part.shape[:2], *shape)
+        for (name, shape), part in zip(shapes.items(), parts, strict=True)
+    }
 
 
 def numpyro(posterior: Posterior, sampling: Sampling, seed: int, dense: bool = False) -> Sampled:
-    """The model written for numpyro, double precision on processors, chains one after the other; the second run compiles nothing."""
+    """The model written for numpyro, double precision on processors, chains one after the other;
+    the second run compiles nothing.
+    """
     import jax
 
     jax.config.update("jax_enable_x64", True)
@@ -165,10 +221,20 @@ def numpyro(posterior: Posterior, sampling: Sampling, seed: int, dense: bool = F
 
     from benchmarks.engines_numpyro import model
 
-    numbers = {name: jax.numpy.asarray(value) if isinstance(value, np.ndarray) else value for name, value in posterior.numbers.items()}
+    numbers = {
+        name: jax.numpy.asarray(value) if isinstance(value, np.ndarray) else value
+        for name, value in posterior.numbers.items()
+    }
     kernel = NUTS(model, dense_mass=dense, target_accept_prob=sampling.target_accept or 0.8)
-    lengths = {"num_warmup": sampling.tune, "num_samples": sampling.draws, "num_chains": sampling.chains}
-    chains, times = MCMC(kernel, **lengths, chain_method="sequential", progress_bar=False), [_spent()]
+    lengths = {
+        "num_warmup": sampling.tune,
+        "num_samples": sampling.draws,
+        "num_chains": sampling.chains,
+    }
+    chains, times = (
+        MCMC(kernel, **lengths, chain_method="sequential", progress_bar=False),
+        [_spent()],
+    )
     for _ in range(2):
         chains.run(jax.random.PRNGKey(seed), **numbers)
         found = jax.device_get(chains.get_samples(group_by_chain=True))
@@ -185,5 +251,7 @@ ENGINES: dict[str, Callable[[Posterior, Sampling, int], Sampled]] = {
     "PyMC graph": graph,
     "Stan": stan,
     "numpyro": numpyro,
-    "numpyro, dense": lambda posterior, sampling, seed: numpyro(posterior, sampling, seed, dense=True),
+    "numpyro, dense": lambda posterior, sampling, seed: numpyro(
+        posterior, sampling, seed, dense=True
+    ),
 }

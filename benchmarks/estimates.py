@@ -1,8 +1,10 @@
-"""What a dry run says a run takes, beside what it took: `python benchmarks/estimates.py [MODEL ...] [RECORDS ...]`.
+"""What a dry run says a run takes, beside what it took: `python benchmarks/estimates.py [MODEL ...]
+[RECORDS ...]`.
 
-The CE-like population, three schemes, L = 20; each of six models (default all), at 1,000, 10,000 and 100,000 records (default). What the
-dry run says and the run itself are made in processes of their own; ratios are of estimate to measurement: processor seconds, peak memory,
-bytes written. A run before them, of few records, compiles what is kept on disk.
+The CE-like population, three schemes, L = 20; each of six models (default all), at 1,000, 10,000
+and 100,000 records (default). What the dry run says and the run itself are made in processes of
+their own; ratios are of estimate to measurement: processor seconds, peak memory, bytes written. A
+run before them, of few records, compiles what is kept on disk.
 """
 
 import json
@@ -62,7 +64,9 @@ def write_study(folder: Path, model: str, records: int) -> Path:
     settings, synthetic = SETTINGS[model], '"income"'
     if model == "sequential":
         synthetic = json.dumps(list(CHAIN))
-        settings += f"predictors = {json.dumps([name for name in CE_CATEGORIES if name not in CHAIN])}"
+        settings += (
+            f"predictors = {json.dumps([name for name in CE_CATEGORIES if name not in CHAIN])}"
+        )
     else:
         settings += f'\nformula = "income ~ {" + ".join(CE_CATEGORIES)}"'
     study = folder / "households.toml"
@@ -77,7 +81,13 @@ def estimated(study: Path) -> dict[str, Any]:
 
     found = plan_study(load_study(study), began=0).estimate
     own = time.process_time()
-    return {"seconds": found.total, "memory": found.memory, "disk": found.disk, "own": own, "steps": dict(found.seconds)}
+    return {
+        "seconds": found.total,
+        "memory": found.memory,
+        "disk": found.disk,
+        "own": own,
+        "steps": dict(found.seconds),
+    }
 
 
 def ran(study: Path) -> dict[str, Any]:
@@ -130,4 +140,7 @@ if __name__ == "__main__":
         print(json.dumps(ran(Path(sys.argv[2]))))
     else:
         numbers = [int(float(text)) for text in sys.argv[1:] if text[0].isdigit()]
-        main([text for text in sys.argv[1:] if not text[0].isdigit()] or list(SETTINGS), numbers or [1_000, 10_000, 100_000])
+        main(
+            [text for text in sys.argv[1:] if not text[0].isdigit()] or list(SETTINGS),
+            numbers or [1_000, 10_000, 100_000],
+        )

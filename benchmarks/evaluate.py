@@ -1,9 +1,11 @@
-"""Weights, identification risk and evaluation of large files: `python benchmarks/evaluate.py [MOST]`, about a minute for 10 million.
+"""Weights, identification risk and evaluation of large files: `python benchmarks/evaluate.py
+[MOST]`, about a minute for 10 million.
 
-Made-up households (`simulate_ce`), 40 known patterns, income synthesized: L = 20 datasets that are made when they are asked for, whose time
-is not counted; evaluation of three labels with a mean, two quantiles and, at last, a regression. Each line is a process of its own, so that
-its peak memory is its own; processor time of the second call, a small one having loaded what is compiled. "Growth" is the exponent from the
-line before.
+Made-up households (`simulate_ce`), 40 known patterns, income synthesized: L = 20 datasets that are
+made when they are asked for, whose time is not counted; evaluation of three labels with a mean, two
+quantiles and, at last, a regression. Each line is a process of its own, so that its peak memory is
+its own; processor time of the second call, a small one having loaded what is compiled. "Growth" is
+the exponent from the line before.
 """
 
 import math
@@ -53,10 +55,13 @@ def measure(what: str, n: int) -> tuple[float, float]:
     """Processor seconds and peak memory in GB."""
     import riskweighted as rw
 
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # experiments are no part of the package
+    # experiments are no part of the package
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
     from experiments.ce.population import simulate_ce
 
-    scenario = rw.Scenario(known=["gender", "age_band", "region"], synthetic="income", radius=0.2, min_radius=500.0)
+    scenario = rw.Scenario(
+        known=["gender", "age_band", "region"], synthetic="income", radius=0.2, min_radius=500.0
+    )
 
     def once(data: pd.DataFrame) -> float:
         made = {f"label {label}": Made(data, 0.2 * label) for label in range(1, LABELS + 1)}
@@ -90,7 +95,11 @@ def main(most: int) -> None:
         for n in (size for size in sizes if size <= most):
             with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as alone:
                 seconds, peak = alone.submit(measure, what, n).result()
-            growth = "" if before is None else f"{math.log(seconds / before[1]) / math.log(n / before[0]):8.2f}"
+            growth = (
+                ""
+                if before is None
+                else f"{math.log(seconds / before[1]) / math.log(n / before[0]):8.2f}"
+            )
             print(f"{what:30}{n:12,}{seconds:13.3f}{peak:9.2f}{growth}", flush=True)
             before = n, seconds
 

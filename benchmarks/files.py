@@ -1,8 +1,11 @@
-"""Processor seconds and peak memory of large files: `python benchmarks/files.py [10000 100000 1000000]`.
+"""Processor seconds and peak memory of large files: `python benchmarks/files.py [10000 100000
+1000000]`.
 
-Of the CE-like population, three schemes with 20 datasets each: written and read as csv and parquet; held against the confidential values
-as the last look at a pack holds them (chance of one scheme, then 60 columns). "plainly": each file by itself through pandas, one file
-times 60. Then a study with a linear regression: its run, its report, and the release of all its schemes. Each line in a process of its own.
+Of the CE-like population, three schemes with 20 datasets each: written and read as csv and parquet;
+held against the confidential values as the last look at a pack holds them (chance of one scheme,
+then 60 columns). "plainly": each file by itself through pandas, one file times 60. Then a study
+with a linear regression: its run, its report, and the release of all its schemes. Each line in a
+process of its own.
 """
 
 import argparse
@@ -43,7 +46,8 @@ def files(n):
     """Confidential data with positive incomes, and its datasets."""
     from riskweighted.common.datasets import Datasets
 
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # experiments are no part of the package
+    # experiments are no part of the package
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
     from experiments.ce.population import simulate_ce
 
     data, rng = simulate_ce(n), np.random.default_rng(1)
@@ -124,7 +128,9 @@ def steps(case, n, folder):
     run_study(settings, results)
     if case == "report":
         return lambda: render_report(load_run(results))
-    return lambda: release_run(results, folder / "pack", schemes=SCHEMES, report=render_report, accept_uniques=True)
+    return lambda: release_run(
+        results, folder / "pack", schemes=SCHEMES, report=render_report, accept_uniques=True
+    )
 
 
 def measure(case, n):
@@ -140,7 +146,10 @@ def measure(case, n):
             act, times = tables(case, n, Path(folder))
         begun = time.process_time()
         act()
-        print(times * (time.process_time() - begun), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6)
+        print(
+            times * (time.process_time() - begun),
+            resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
+        )
 
 
 def main():
@@ -157,7 +166,12 @@ def main():
     for case in options.only:
         print(f"{case:24}", end="", flush=True)
         for n in options.records:
-            done = subprocess.run([sys.executable, __file__, str(n), "--case", case], stdout=subprocess.PIPE, text=True, check=True)
+            done = subprocess.run(
+                [sys.executable, __file__, str(n), "--case", case],
+                stdout=subprocess.PIPE,
+                text=True,
+                check=True,
+            )
             seconds, peak = map(float, done.stdout.split()[-2:])
             print(f"{seconds:11.1f} ({peak:4.1f})", end="", flush=True)
         print()

@@ -1,9 +1,11 @@
-"""What is measured of a fit, at 10^4 to 10^6 records: `python benchmarks/mechanism.py [RECORDS ...]`, some minutes.
+"""What is measured of a fit, at 10^4 to 10^6 records: `python benchmarks/mechanism.py [RECORDS
+...]`, some minutes.
 
-Expected risk with influence over 100 draws, and `check_fit`, of the mixture and of the two-part model, on the made-up households with ten
-categorical predictors. Nothing is fitted: the posterior is a cloud of draws given by hand. Every line is a process of its own, which
-prints its processor seconds, the records' worth of one draw, and the largest room it took; and that before the walk, which is
-the data and what the model has prepared.
+Expected risk with influence over 100 draws, and `check_fit`, of the mixture and of the two-part
+model, on the made-up households with ten categorical predictors. Nothing is fitted: the posterior
+is a cloud of draws given by hand. Every line is a process of its own, which prints its processor
+seconds, the records' worth of one draw, and the largest room it took; and that before the walk,
+which is the data and what the model has prepared.
 """
 
 import os
@@ -19,8 +21,27 @@ import numpy as np
 SIZES = (10_000, 100_000, 1_000_000)
 MODELS = ("normal-mixture", "two-part")
 CHAINS, DRAWS = 2, 50
-KNOTS = (2_000, 5_000, 10_000, 20_000, 30_000, 40_000, 50_000, 70_000, 100_000, 150_000, 250_000, 500_000)
-CENTRES = {"centre": [-0.6, 0.1, 0.5], "sigma": [1.2, 0.7, 0.5], "weight": [0.2, 0.6, 0.2], "slope_spread": 0.03, "status_intercept": -2.5}
+KNOTS = (
+    2_000,
+    5_000,
+    10_000,
+    20_000,
+    30_000,
+    40_000,
+    50_000,
+    70_000,
+    100_000,
+    150_000,
+    250_000,
+    500_000,
+)
+CENTRES = {
+    "centre": [-0.6, 0.1, 0.5],
+    "sigma": [1.2, 0.7, 0.5],
+    "weight": [0.2, 0.6, 0.2],
+    "slope_spread": 0.03,
+    "status_intercept": -2.5,
+}
 OFF = 0.005  # by how much a parameter varies from draw to draw
 
 
@@ -30,7 +51,11 @@ def cloud(shapes: dict[str, tuple[int, ...]]) -> Any:
 
     rng, found = np.random.default_rng(1), {}
     for name, shape in shapes.items():
-        centre = np.broadcast_to(CENTRES[name], shape) if name in CENTRES else 0.1 * rng.normal(size=shape)
+        centre = (
+            np.broadcast_to(CENTRES[name], shape)
+            if name in CENTRES
+            else 0.1 * rng.normal(size=shape)
+        )
         values = centre * (1 + OFF * rng.normal(size=(CHAINS, DRAWS, *shape)))
         values = values / values.sum(axis=-1, keepdims=True) if name == "weight" else values
         found[name] = (("chain", "draw", *(f"{name}_{axis}" for axis in range(len(shape)))), values)
@@ -44,7 +69,14 @@ def shapes_of(model: Any, prepared: Any) -> dict[str, tuple[int, ...]]:
     if type(model).__name__ != "NormalMixture":
         return free_shapes(model.build(prepared).model)
     k, p = model.components, prepared.raw.distinct.rows.shape[1]
-    return {"weight": (k,), "centre": (k,), "sigma": (k,), "slope": (p,), "slope_spread": (), "slope_deviation": (k, p)}
+    return {
+        "weight": (k,),
+        "centre": (k,),
+        "sigma": (k,),
+        "slope": (p,),
+        "slope_spread": (),
+        "slope_deviation": (k, p),
+    }
 
 
 def given_fit(name: str, records: int) -> Any:
@@ -58,13 +90,21 @@ def given_fit(name: str, records: int) -> Any:
     from riskweighted.sequence.fit import Fit
 
     data = households(records)
-    settings: dict[str, Any] = {"components": 3} if name == "normal-mixture" else {"support": (0, 1e7), "value_settings": {"knots": KNOTS}}
+    settings: dict[str, Any] = (
+        {"components": 3}
+        if name == "normal-mixture"
+        else {"support": (0, 1e7), "value_settings": {"knots": KNOTS}}
+    )
     if name == "normal-mixture":
         data = data[data["income"] > 0].reset_index(drop=True)
-    model = rw.load_synthesizer(name)(f"income ~ {' + '.join(f'C({column})' for column in PREDICTORS)}", **settings)
+    model = rw.load_synthesizer(name)(
+        f"income ~ {' + '.join(f'C({column})' for column in PREDICTORS)}", **settings
+    )
     prepared = model.prepare(data)
     alpha = pd.Series(np.random.default_rng(2).uniform(0.3, 1, len(data)), data.index, name="alpha")
-    return Fit.of(BlockFit(model, alpha, cloud(shapes_of(model, prepared)), no_diagnostics(), data, prepared))
+    return Fit.of(
+        BlockFit(model, alpha, cloud(shapes_of(model, prepared)), no_diagnostics(), data, prepared)
+    )
 
 
 def room() -> float:
@@ -81,10 +121,14 @@ def measure(name: str, records: int) -> None:
     from riskweighted.intruder.world import make_world
     from riskweighted.measures.settings import EvaluationSettings
 
-    fit, scenario = given_fit(name, records), rw.Scenario(known=KNOWN, synthetic="income", radius=0.2, min_radius=100.0)
+    fit, scenario = (
+        given_fit(name, records),
+        rw.Scenario(known=KNOWN, synthetic="income", radius=0.2, min_radius=100.0),
+    )
     world, before, settings = make_world(fit.confidential, scenario), room(), EvaluationSettings()
     small = given_fit(name, 2_000)
-    find_mechanism("x", small, make_world(small.confidential, scenario), settings, 1)  # kernels are compiled, or read from disk
+    # kernels are compiled, or read from disk
+    find_mechanism("x", small, make_world(small.confidential, scenario), settings, 1)
     rw.check_fit(small, scenario=scenario, random_seed=1)
     tasks = {
         "expected risk and influence": lambda: find_mechanism("x", fit, world, settings, 1),
@@ -95,12 +139,19 @@ def measure(name: str, records: int) -> None:
         work()
         seconds = time.process_time() - start
         each = 1e9 * seconds / len(fit.confidential) / CHAINS / DRAWS
-        print(f"{name:16}{len(fit.confidential):>10,}  {task:28}{seconds:8.1f}{each:8.0f}{before:8.2f}{room():8.2f}", flush=True)
+        print(
+            f"{name:16}{len(fit.confidential):>10,}  "
+            f"{task:28}{seconds:8.1f}{each:8.0f}{before:8.2f}{room():8.2f}",
+            flush=True,
+        )
 
 
 def main(sizes: tuple[int, ...]) -> None:
     """Print the table."""
-    print(f"Python {sys.version.split()[0]}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start\n")
+    print(
+        f"Python {sys.version.split()[0]}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} "
+        "at the start\n"
+    )
     print(f"{'model':16}{'records':>10}  {'':28}{'seconds':>8}{'ns each':>8}{'before':>8}{'GB':>8}")
     for name in MODELS:
         for records in sizes:

@@ -1,11 +1,14 @@
-"""A study of three schemes from the data file to the report and the release: `python benchmarks/million.py [MODEL] [RECORDS ...]`.
+"""A study of three schemes from the data file to the report and the release: `python
+benchmarks/million.py [MODEL] [RECORDS ...]`.
 
-The CE-like population, all ten predictors, L = 20; MODEL is "normal-mixture" (K = 3, positive incomes) or "two-part" (transformation).
-`--draws` are those of each of two chains, `--scheme` is what is released: a fit that did not converge is not. `--seed` is the study's;
-with `--keep FOLDER` what was made stays there, and the same command goes on where it was stopped.
-The three commands that a user types, each in a process of its own: processor seconds, peak memory, and the seconds between the lines of
-progress that the run prints, step by step. About ten minutes for 10^6 records of the mixture. One chain at a time: of two that share
-a core each one's processor seconds count what it waits for the other.
+The CE-like population, all ten predictors, L = 20; MODEL is "normal-mixture" (K = 3, positive
+incomes) or "two-part" (transformation). `--draws` are those of each of two chains, `--scheme` is
+what is released: a fit that did not converge is not. `--seed` is the study's; with `--keep FOLDER`
+what was made stays there, and the same command goes on where it was stopped. The three commands
+that a user types, each in a process of its own: processor seconds, peak memory, and the seconds
+between the lines of progress that the run prints, step by step. About ten minutes for 10^6 records
+of the mixture. One chain at a time: of two that share a core each one's processor seconds count
+what it waits for the other.
 """
 
 import argparse
@@ -40,12 +43,16 @@ chains = 2
 L = 20
 format = "parquet"
 """
-SETTINGS = {"normal-mixture": "components = 3\nsupport = [1, 10000000]", "two-part": "support = [-100000, 10000000]"}
+SETTINGS = {
+    "normal-mixture": "components = 3\nsupport = [1, 10000000]",
+    "two-part": "support = [-100000, 10000000]",
+}
 
 
 def write_study(folder: Path, model: str, records: int, draws: int, seed: int) -> Path:
     """The data and the study of them."""
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # experiments are no part of the package
+    # experiments are no part of the package
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
     from experiments.ce.population import CE_CATEGORIES, simulate_ce
 
     data = simulate_ce(records)
@@ -54,7 +61,15 @@ def write_study(folder: Path, model: str, records: int, draws: int, seed: int) -
         data = data[data["income"] > 0].reset_index(drop=True)
     data.to_parquet(folder / "households.parquet")
     study = folder / "households.toml"
-    study.write_text(STUDY.format(name=model, predictors=" + ".join(CE_CATEGORIES), settings=SETTINGS[model], draws=draws, seed=seed))
+    study.write_text(
+        STUDY.format(
+            name=model,
+            predictors=" + ".join(CE_CATEGORIES),
+            settings=SETTINGS[model],
+            draws=draws,
+            seed=seed,
+        )
+    )
     return study
 
 
@@ -62,11 +77,18 @@ def run(what: str, command: list[str], folder: Path) -> None:
     """One command, timed."""
     before, wall = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     done = subprocess.run(
-        ["/usr/bin/env", sys.executable, "-m", "riskweighted", *command], cwd=folder, capture_output=True, text=True, check=False
+        ["/usr/bin/env", sys.executable, "-m", "riskweighted", *command],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    print(f"{what:12}{used:9.1f} s processor{time.perf_counter() - wall:9.1f} s wall{after.ru_maxrss / 2**20:7.2f} GiB (largest so far)")
+    print(
+        f"{what:12}{used:9.1f} s processor{time.perf_counter() - wall:9.1f} s "
+        f"wall{after.ru_maxrss / 2**20:7.2f} GiB (largest so far)"
+    )
     for line in done.stdout.splitlines() + done.stderr.splitlines():
         if re.search(r"\d s$|Error|error|converge", line.strip()):
             print(f"    {line.strip()[:140]}")
@@ -83,9 +105,14 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=300)
     parser.add_argument("--scheme", default="marginal")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--keep", type=Path, help="where the folder of the run stays; without it, it goes")
+    parser.add_argument(
+        "--keep", type=Path, help="where the folder of the run stays; without it, it goes"
+    )
     given = parser.parse_args()
-    print(f"{given.model}, Python {sys.version.split()[0]}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    print(
+        f"{given.model}, Python {sys.version.split()[0]}, {os.cpu_count()} cores, load "
+        f"{os.getloadavg()[0]:.1f}"
+    )
     for records in map(int, given.records):
         with tempfile.TemporaryDirectory() as place:
             folder = Path(place) if given.keep is None else given.keep / str(records)
@@ -94,7 +121,20 @@ def main() -> None:
             print(f"{records:,} records")
             run("run", ["run", study.name, "--out", "out", "--cores", "1"], folder)
             run("report", ["report", "out"], folder)
-            run("release", ["release", "out", "--scheme", given.scheme, "--format", "parquet", "--out", "pack"], folder)
+            run(
+                "release",
+                [
+                    "release",
+                    "out",
+                    "--scheme",
+                    given.scheme,
+                    "--format",
+                    "parquet",
+                    "--out",
+                    "pack",
+                ],
+                folder,
+            )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """Where the time of a run goes, disclosure apart: `python benchmarks/minute.py STUDY.toml ...`.
 
-Of each study processor seconds by stage, and of every block that is fitted its engine, the largest k-hat and R-hat and the least effective
-size of what is judged, and whether it converged. A machine that others use is up to twice as slow at times: compare two versions by their
-ratio, one run after the other.
+Of each study processor seconds by stage, and of every block that is fitted its engine, the largest
+k-hat and R-hat and the least effective size of what is judged, and whether it converged. A machine
+that others use is up to twice as slow at times: compare two versions by their ratio, one run after
+the other.
 """
 
 import json
@@ -36,8 +37,14 @@ def stages_of(path: Path) -> dict[str, float]:
         for name, block in fit.blocks.items():
             judged = deciding(block.diagnostics)
             if len(judged):
-                told = f"k-hat {judged['pareto_k'].max():.2f}, R-hat {judged['r_hat'].max():.3f}, ESS {judged['ess_bulk'].min():.0f}"
-                print(f"  {scheme}, {name}: {judged['engine'].iloc[0]}, {told}, {'converged' if block.converged else 'did not converge'}")
+                told = (
+                    f"k-hat {judged['pareto_k'].max():.2f}, R-hat {judged['r_hat'].max():.3f}, "
+                    f"ESS {judged['ess_bulk'].min():.0f}"
+                )
+                print(
+                    f"  {scheme}, {name}: {judged['engine'].iloc[0]}, {told}, "
+                    f"{'converged' if block.converged else 'did not converge'}"
+                )
     for scheme in schemes:
         timed("drawing", lambda scheme=scheme: work.drawn(scheme))
         timed("expected risk", lambda scheme=scheme: work.expected(scheme))
@@ -48,7 +55,11 @@ def stages_of(path: Path) -> dict[str, float]:
 def main(paths: list[str]) -> None:
     """Each study in a process of its own."""
     if paths[:1] == ["--one"]:
-        print(json.dumps({stage: round(taken, 1) for stage, taken in stages_of(Path(paths[1])).items()}))
+        print(
+            json.dumps(
+                {stage: round(taken, 1) for stage, taken in stages_of(Path(paths[1])).items()}
+            )
+        )
         return
     for path in paths:
         print(path, flush=True)

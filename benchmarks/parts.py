@@ -1,9 +1,12 @@
-"""A study of data in parts: `python -m benchmarks.parts [MODEL] [MILLIONS ...] [--workers N] [--keep FOLDER]`.
+"""A study of data in parts: `python -m benchmarks.parts [MODEL] [MILLIONS ...] [--workers N]
+[--keep FOLDER]`.
 
-The CE-like population, all ten predictors, three schemes, L = 5, in parts of a million records; MODEL is "normal-mixture" (K = 3, positive
-incomes) or "two-part". The command that a user types, in a process of its own: processor seconds of all its processes, the most memory
-that they hold together (what they share counted once) and that one of them holds, bytes written, and the seconds of each step. With
-``--keep`` what was made stays there, and the same command goes on where it was stopped.
+The CE-like population, all ten predictors, three schemes, L = 5, in parts of a million records;
+MODEL is "normal-mixture" (K = 3, positive incomes) or "two-part". The command that a user types, in
+a process of its own: processor seconds of all its processes, the most memory that they hold
+together (what they share counted once) and that one of them holds, bytes written, and the seconds
+of each step. With ``--keep`` what was made stays there, and the same command goes on where it was
+stopped.
 """
 
 import argparse
@@ -24,7 +27,9 @@ from benchmarks.million import SETTINGS, STUDY
 _EACH = 1_000_000  # records of a part
 
 
-def write_study(folder: Path, model: str, millions: int, draws: int, risk_draws: int, fitted: int | None) -> Path:
+def write_study(
+    folder: Path, model: str, millions: int, draws: int, risk_draws: int, fitted: int | None
+) -> Path:
     """Parts, each a population of its own, and a study of them."""
     from experiments.ce.population import CE_CATEGORIES, CE_SEED, simulate_ce
 
@@ -37,13 +42,23 @@ def write_study(folder: Path, model: str, millions: int, draws: int, risk_draws:
             data = data[data["income"] > 0].reset_index(drop=True)
         data.insert(0, "household", np.arange(len(data)) + before)
         before += len(data)
-        data.to_parquet(folder / "parts" / f"part-{place:04d}.parquet", index=False, row_group_size=_EACH // 4)
+        data.to_parquet(
+            folder / "parts" / f"part-{place:04d}.parquet", index=False, row_group_size=_EACH // 4
+        )
     sample = "" if fitted is None else f"\nfitted = {fitted}"
-    text = STUDY.format(name=model, predictors=" + ".join(CE_CATEGORIES), settings=SETTINGS[model], draws=draws, seed=1)
+    text = STUDY.format(
+        name=model,
+        predictors=" + ".join(CE_CATEGORIES),
+        settings=SETTINGS[model],
+        draws=draws,
+        seed=1,
+    )
     text = (
         text.replace("L = 20", "L = 5")
         .replace("chains = 2", 'chains = 2\nengine = "importance"')
-        .replace('path = "households.parquet"', f'path = "parts/*.parquet"\nid = "household"{sample}')
+        .replace(
+            'path = "households.parquet"', f'path = "parts/*.parquet"\nid = "household"{sample}'
+        )
         .replace("[release]", f"[evaluation]\nrisk_draws = {risk_draws}\n[release]")
     )
     study = folder / "study.toml"
@@ -52,7 +67,9 @@ def write_study(folder: Path, model: str, millions: int, draws: int, risk_draws:
 
 
 def held(process: psutil.Process) -> tuple[int, int]:
-    """Bytes that a process and its children hold, what they share counted once, and those of the largest."""
+    """Bytes that a process and its children hold, what they share counted once, and those of the
+    largest.
+    """
     sizes = []
     for each in (process, *process.children(recursive=True)):
         try:
@@ -64,10 +81,28 @@ def held(process: psutil.Process) -> tuple[int, int]:
 
 def run(folder: Path, study: Path, workers: int) -> None:
     """One run, timed."""
-    before, wall, log = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter(), folder / "run.log"
-    command = [sys.executable, "-m", "riskweighted", "run", study.name, "--out", "out", "--workers", str(workers), "--force"]
+    before, wall, log = (
+        resource.getrusage(resource.RUSAGE_CHILDREN),
+        time.perf_counter(),
+        folder / "run.log",
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "riskweighted",
+        "run",
+        study.name,
+        "--out",
+        "out",
+        "--workers",
+        str(workers),
+        "--force",
+    ]
     most, largest = 0, 0
-    with log.open("w") as told, subprocess.Popen(command, cwd=folder, stdout=told, stderr=subprocess.STDOUT) as process:
+    with (
+        log.open("w") as told,
+        subprocess.Popen(command, cwd=folder, stdout=told, stderr=subprocess.STDOUT) as process,
+    ):
         while process.poll() is None:
             try:
                 together, one = held(psutil.Process(process.pid))
@@ -77,9 +112,14 @@ def run(folder: Path, study: Path, workers: int) -> None:
             time.sleep(1)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    written = sum(path.stat().st_size for path in (folder / "out").rglob("*") if path.is_file()) if (folder / "out").exists() else 0
+    written = (
+        sum(path.stat().st_size for path in (folder / "out").rglob("*") if path.is_file())
+        if (folder / "out").exists()
+        else 0
+    )
     print(
-        f"{used:9.0f} s processor{time.perf_counter() - wall:9.0f} s wall{most / 2**30:7.2f} GiB together{largest / 2**30:7.2f} GiB at most"
+        f"{used:9.0f} s processor{time.perf_counter() - wall:9.0f} s wall{most / 2**30:7.2f} GiB "
+        f"together{largest / 2**30:7.2f} GiB at most"
         f" in one{written / 1e9:7.2f} GB of results; exit code {process.returncode}"
     )
     for line in log.read_text().splitlines():
@@ -94,16 +134,28 @@ def main() -> None:
     parser.add_argument("model", nargs="?", choices=SETTINGS, default="normal-mixture")
     parser.add_argument("millions", nargs="*", type=int, default=[1, 10])
     parser.add_argument("--draws", type=int, default=100)
-    parser.add_argument("--risk-draws", type=int, default=60, help="posterior draws of the expected risk, most of what measuring takes")
+    parser.add_argument(
+        "--risk-draws",
+        type=int,
+        default=60,
+        help="posterior draws of the expected risk, most of what measuring takes",
+    )
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--fitted", type=int, help="records of a sample that is fitted; without it, all are")
+    parser.add_argument(
+        "--fitted", type=int, help="records of a sample that is fitted; without it, all are"
+    )
     parser.add_argument("--keep", type=Path, help="where what was made stays; without it, it goes")
     given = parser.parse_args()
-    print(f"{given.model}, {given.workers} workers, Python {sys.version.split()[0]}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    print(
+        f"{given.model}, {given.workers} workers, Python {sys.version.split()[0]}, "
+        f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
+    )
     for millions in given.millions:
         with tempfile.TemporaryDirectory() as place:
             folder = Path(place) if given.keep is None else given.keep / str(millions)
-            study = write_study(folder, given.model, millions, given.draws, given.risk_draws, given.fitted)
+            study = write_study(
+                folder, given.model, millions, given.draws, given.risk_draws, given.fitted
+            )
             print(f"{millions} million records")
             run(folder, study, given.workers)
 

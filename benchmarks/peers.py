@@ -1,10 +1,14 @@
-"""Our schemes and models against what others do: `python -m benchmarks.peers --out FOLDER [--quick] [--resume]`.
+"""Our schemes and models against what others do: `python -m benchmarks.peers --out FOLDER [--quick]
+[--resume]`.
 
-The same data, scenario and measures for all: risk and utility of L = 20 synthetic datasets by each installed model of ours under each
-weighting scheme, and by top-coding, log-normal noise, normal-scores regression (what synthpop calls normrank), CART with leaf donors
-(synthpop's default; needs `pip install 'riskweighted[peers]'`) and a Gaussian copula; and by SDV's synthesizers of the whole table where
-SDV is installed, whose rows pair with none. FOLDER gets the tidy table (peers.csv), the tables in print (peers.md), the risk-utility map
-of those whose rows pair (peers.png) and that of any data (any.svg, any.png). An interrupted comparison goes on with --resume.
+The same data, scenario and measures for all: risk and utility of L = 20 synthetic datasets by each
+installed model of ours under each weighting scheme, and by top-coding, log-normal noise,
+normal-scores regression (what synthpop calls normrank), CART with leaf donors (synthpop's default;
+needs `pip install 'riskweighted[peers]'`) and a Gaussian copula; and by SDV's synthesizers of the
+whole table where SDV is installed, whose rows pair with none. FOLDER gets the tidy table
+(peers.csv), the tables in print (peers.md), the risk-utility map of those whose rows pair
+(peers.png) and that of any data (any.svg, any.png). An interrupted comparison goes on with
+--resume.
 """
 
 import argparse
@@ -24,7 +28,14 @@ from benchmarks.peers_map import plot_any, plot_peers
 from benchmarks.peers_measures import COLUMNS, measured, printed
 from benchmarks.peers_methods import PEERS, PLUG_IN
 from benchmarks.peers_sdv import SDV, sdv_frames
-from riskweighted import InputError, compile_model, load_synthesizer, marginal_weights, pairwise_weights, synthesizer_names
+from riskweighted import (
+    InputError,
+    compile_model,
+    load_synthesizer,
+    marginal_weights,
+    pairwise_weights,
+    synthesizer_names,
+)
 from riskweighted.common.errors import RiskWeightedWarning
 from riskweighted.common.frames import with_columns
 from riskweighted.common.seeds import seed_for
@@ -33,7 +44,11 @@ from riskweighted.sampling.settings import Sampling
 
 SEED = 12
 DATASETS = 20
-_SCHEMES: dict[str, Callable[..., pd.Series] | None] = {"unweighted": None, "marginal": marginal_weights, "pairwise": pairwise_weights}
+_SCHEMES: dict[str, Callable[..., pd.Series] | None] = {
+    "unweighted": None,
+    "marginal": marginal_weights,
+    "pairwise": pairwise_weights,
+}
 _NOTE = """# Ours and what others do
 
 `python -m benchmarks.peers --out FOLDER`: {datasets} synthetic datasets each, the same scenario and measures for all. Parameters: "drawn"
@@ -47,12 +62,24 @@ whose synthetic value equals their own exactly. Correlation: Pearson, as recorde
 
 def main() -> None:
     """Run the comparison and write it."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.peers",
+        description=__doc__,
+        formatter_class=argparse.RawTextHelpFormatter,
+    )
     parser.add_argument("--out", type=Path, required=True, help="folder of the results")
-    parser.add_argument("--quick", action="store_true", help="1,500 records of each data set, L = 5, short chains")
+    parser.add_argument(
+        "--quick", action="store_true", help="1,500 records of each data set, L = 5, short chains"
+    )
     parser.add_argument("--data", default="", help="only data sets whose name holds this text")
-    parser.add_argument("--resume", action="store_true", help="keep the rows of FOLDER/peers.csv, and make those it lacks")
-    parser.add_argument("--models", default=None, help="only these models, separated by commas; none: --models ''")
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="keep the rows of FOLDER/peers.csv, and make those it lacks",
+    )
+    parser.add_argument(
+        "--models", default=None, help="only these models, separated by commas; none: --models ''"
+    )
     arguments = parser.parse_args()
     if find_spec("sklearn") is None:
         parser.error("CART needs scikit-learn: pip install 'riskweighted[peers]'")
@@ -72,24 +99,48 @@ def read(table: Path, chosen: list[Case]) -> pd.DataFrame:
     """The tidy table, ours before the others."""
     if not table.exists():
         return pd.DataFrame(columns=list(COLUMNS))
-    found = pd.read_csv(table, keep_default_na=False, na_values={"confidential": "", "value": ""}, dtype={"parameter": str})
+    found = pd.read_csv(
+        table,
+        keep_default_na=False,
+        na_values={"confidential": "", "value": ""},
+        dtype={"parameter": str},
+    )
     found = found.drop_duplicates([*COLUMNS[:6]], keep="last")
-    order = [list(dict.fromkeys(found["data"])), list(dict.fromkeys([*chosen[0].models, *PEERS, *SDV, *found["method"]]))]
-    places = [found[column].map(names.index) for column, names in zip(("data", "method"), order, strict=True)]
+    order = [
+        list(dict.fromkeys(found["data"])),
+        list(dict.fromkeys([*chosen[0].models, *PEERS, *SDV, *found["method"]])),
+    ]
+    places = [
+        found[column].map(names.index)
+        for column, names in zip(("data", "method"), order, strict=True)
+    ]
     return found.iloc[np.lexsort(places[::-1])].reset_index(drop=True)
 
 
-def compare(chosen: list[Case], table: Path, *, quick: bool, wanted: list[str] | None = None) -> None:
-    """Add to the tidy table, in the columns of `benchmarks.peers_measures.COLUMNS`, whatever it lacks, method by method."""
+def compare(
+    chosen: list[Case], table: Path, *, quick: bool, wanted: list[str] | None = None
+) -> None:
+    """Add to the tidy table, in the columns of `benchmarks.peers_measures.COLUMNS`, whatever it
+    lacks, method by method.
+    """
     for case in chosen:
         there = read(table, chosen)
-        ended = (there["data"] == case.name) & ~((there["parameters"] == PLUG_IN) & (there["weights"] != ""))
+        ended = (there["data"] == case.name) & ~(
+            (there["parameters"] == PLUG_IN) & (there["weights"] != "")
+        )
         done = set(there.loc[ended, ["method", "weights"]].itertuples(index=False, name=None))
         for (method, weights, parameters), frames in _every(case, done, quick=quick, wanted=wanted):
             started = time.perf_counter()
-            rows = [(case.name, method, weights, parameters, *row) for row in measured(case, frames, pairs=method not in SDV)]
-            pd.DataFrame(rows, columns=list(COLUMNS)).to_csv(table, mode="a", header=not table.exists(), index=False, float_format="%.6g")
-            _say(f"{case.name}: {method} {weights} measured in {time.perf_counter() - started:.1f} s")
+            rows = [
+                (case.name, method, weights, parameters, *row)
+                for row in measured(case, frames, pairs=method not in SDV)
+            ]
+            pd.DataFrame(rows, columns=list(COLUMNS)).to_csv(
+                table, mode="a", header=not table.exists(), index=False, float_format="%.6g"
+            )
+            _say(
+                f"{case.name}: {method} {weights} measured in {time.perf_counter() - started:.1f} s"
+            )
 
 
 def _every(
@@ -104,7 +155,9 @@ def _every(
         if (name, "") in done:
             continue
         started = time.perf_counter()
-        frames = sdv_frames(case, name, count, SEED) if name in SDV else peer_frames(case, name, count)
+        frames = (
+            sdv_frames(case, name, count, SEED) if name in SDV else peer_frames(case, name, count)
+        )
         _say(f"{case.name}: {name} made in {time.perf_counter() - started:.1f} s")
         yield (name, "", parameters), frames
 
@@ -116,14 +169,27 @@ def peer_frames(case: Case, name: str, count: int) -> list[pd.DataFrame]:
     made = []
     for number in range(count):
         rng = np.random.default_rng(seed_for(SEED, f"{case.name}/{name}", str(number)))
-        made.append(with_columns(case.frame, {case.target: round_to(method(case.formula, case.frame, rng), precision)}))
+        made.append(
+            with_columns(
+                case.frame,
+                {case.target: round_to(method(case.formula, case.frame, rng), precision)},
+            )
+        )
     return made
 
 
 def _ours(
-    case: Case, name: str, settings: dict[str, object], count: int, done: set[tuple[str, str]], *, quick: bool
+    case: Case,
+    name: str,
+    settings: dict[str, object],
+    count: int,
+    done: set[tuple[str, str]],
+    *,
+    quick: bool,
 ) -> Iterator[tuple[tuple[str, str, str], list[pd.DataFrame]]]:
-    """Datasets of a model of ours under every scheme; what it refuses, and what did not converge, is said."""
+    """Datasets of a model of ours under every scheme; what it refuses, and what did not converge,
+    is said.
+    """
     if name not in synthesizer_names():
         _say(f"{case.name}: {name} is not installed")
         return
@@ -141,19 +207,31 @@ def _ours(
         _say(f"{case.name}: {name} refuses the data: {error}")
         return
     blueprint = model.models[0].blueprint
-    fused = blueprint is not None and blueprint.density is not None  # sampled in the coordinates of its mode
-    sampling = Sampling(draws=300, tune=300) if quick else Sampling() if fused else Sampling(target_accept=0.9)
+    # sampled in the coordinates of its mode
+    fused = blueprint is not None and blueprint.density is not None
+    sampling = (
+        Sampling(draws=300, tune=300)
+        if quick
+        else Sampling()
+        if fused
+        else Sampling(target_accept=0.9)
+    )
     for scheme in left:
         weigh = _SCHEMES[scheme]
         alpha = None if weigh is None else weigh(case.frame, case.scenario)
         started = time.perf_counter()
         fitted = model.sample(alpha, random_seed=SEED, sampling=sampling)
         passed = "" if fitted.converged else ", NOT CONVERGED"
-        _say(f"{case.name}: {name} {scheme} sampled in {time.perf_counter() - started:.0f} s{passed}")
+        _say(
+            f"{case.name}: {name} {scheme} sampled in {time.perf_counter() - started:.0f} s{passed}"
+        )
         label = (name, scheme, "drawn" if fitted.converged else "drawn, not converged")
         seed = seed_for(SEED, "synthesize", f"{case.name}/{name}/{scheme}")
         if fused and alpha is None:  # as the peers do it
-            yield (name, scheme, PLUG_IN), fitted.synthesize(count, random_seed=seed, parameters="mode")
+            yield (
+                (name, scheme, PLUG_IN),
+                fitted.synthesize(count, random_seed=seed, parameters="mode"),
+            )
         yield label, fitted.synthesize(count, random_seed=seed)
 
 

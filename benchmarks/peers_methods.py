@@ -1,4 +1,5 @@
-"""What others do, written anew from their descriptions: each takes data and a generator and gives new values of one variable.
+"""What others do, written anew from their descriptions: each takes data and a generator and gives
+new values of one variable.
 
 Those that estimate something use it as it is, drawing no parameters: their rows say "plug-in".
 """
@@ -12,7 +13,16 @@ from scipy.special import ndtr, ndtri
 from riskweighted import build_design
 from riskweighted.design.formulas import response_name, split_formula
 
-__all__ = ["PEERS", "PLUG_IN", "cart", "cart_with_leaves", "gaussian_copula", "log_normal_noise", "normal_scores_regression", "top_coding"]
+__all__ = [
+    "PEERS",
+    "PLUG_IN",
+    "cart",
+    "cart_with_leaves",
+    "gaussian_copula",
+    "log_normal_noise",
+    "normal_scores_regression",
+    "top_coding",
+]
 
 PLUG_IN = "plug-in"  # parameters are estimates, used as they are
 NOISE = 0.2  # standard deviation of log-normal noise
@@ -34,8 +44,11 @@ def log_normal_noise(formula: str, data: pd.DataFrame, rng: np.random.Generator)
     return values * np.exp(NOISE * rng.normal(size=len(values)) - NOISE**2 / 2)
 
 
-def normal_scores_regression(formula: str, data: pd.DataFrame, rng: np.random.Generator, train: np.ndarray | None = None) -> np.ndarray:
-    """Normal scores of the ranks (ties at random) regressed on the predictors; drawn scores go back to observed values by rank, (n,).
+def normal_scores_regression(
+    formula: str, data: pd.DataFrame, rng: np.random.Generator, train: np.ndarray | None = None
+) -> np.ndarray:
+    """Normal scores of the ranks (ties at random) regressed on the predictors; drawn scores go back
+    to observed values by rank, (n,).
 
     `train`: the rows that are learned from, if not all; values are made for all.
     """
@@ -47,21 +60,31 @@ def normal_scores_regression(formula: str, data: pd.DataFrame, rng: np.random.Ge
     return _back(shown, _regressed(scores, columns, learned, rng))
 
 
-def gaussian_copula(formula: str, data: pd.DataFrame, rng: np.random.Generator, train: np.ndarray | None = None) -> np.ndarray:
-    """Normal scores of every variable, jointly normal: the response given the predictors, through its empirical margin, (n,).
+def gaussian_copula(
+    formula: str, data: pd.DataFrame, rng: np.random.Generator, train: np.ndarray | None = None
+) -> np.ndarray:
+    """Normal scores of every variable, jointly normal: the response given the predictors, through
+    its empirical margin, (n,).
 
-    A category is its place among the sorted levels; ties share the mean of their scores. `train`: the rows whose response is learned
-    from, if not all.
+    A category is its place among the sorted levels; ties share the mean of their scores. `train`:
+    the rows whose response is learned from, if not all.
     """
     values, _ = _response_and_columns(formula, data)
-    scores = np.column_stack([_scores(_ordinal(data[name])) for name in split_formula(formula).names])
+    scores = np.column_stack(
+        [_scores(_ordinal(data[name])) for name in split_formula(formula).names]
+    )
     learned = _rows(data, train)
-    drawn = _regressed(_scores(values[learned]), np.column_stack([np.ones(len(values)), scores]), learned, rng)
+    drawn = _regressed(
+        _scores(values[learned]), np.column_stack([np.ones(len(values)), scores]), learned, rng
+    )
     return np.asarray(np.quantile(values[learned], ndtr(drawn)))
 
 
-def cart(formula: str, data: pd.DataFrame, rng: np.random.Generator, train: np.ndarray | None = None) -> np.ndarray:
-    """A regression tree whose leaves hold 5 records or more; each record draws a donor from its leaf, (n,).
+def cart(
+    formula: str, data: pd.DataFrame, rng: np.random.Generator, train: np.ndarray | None = None
+) -> np.ndarray:
+    """A regression tree whose leaves hold 5 records or more; each record draws a donor from its
+    leaf, (n,).
 
     `train`: the rows that are learned from and give, if not all.
     """
@@ -75,11 +98,15 @@ def cart_with_leaves(
     try:
         from sklearn.tree import DecisionTreeRegressor
     except ImportError:
-        raise ModuleNotFoundError("CART needs scikit-learn: pip install 'riskweighted[peers]'") from None
+        raise ModuleNotFoundError(
+            "CART needs scikit-learn: pip install 'riskweighted[peers]'"
+        ) from None
     values, columns = _response_and_columns(formula, data)
     learned = _rows(data, train)
     tree = DecisionTreeRegressor(min_samples_leaf=least, random_state=int(rng.integers(2**31)))
-    leaf = np.unique(tree.fit(columns[learned], values[learned]).apply(columns), return_inverse=True)[1]
+    leaf = np.unique(
+        tree.fit(columns[learned], values[learned]).apply(columns), return_inverse=True
+    )[1]
     order, sizes = learned[np.argsort(leaf[learned], kind="stable")], np.bincount(leaf[learned])
     first = np.cumsum(sizes) - sizes
     return np.asarray(values[order[first[leaf] + rng.integers(sizes[leaf])]]), leaf
@@ -97,15 +124,21 @@ PEERS: dict[str, tuple[Method, str]] = {
 def _response_and_columns(formula: str, data: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     """The response (n,), and an intercept with the columns of the formula (n, 1 + p)."""
     columns = build_design(formula, data).centred
-    return data[response_name(formula)].to_numpy(dtype=float), np.column_stack([np.ones(len(data)), columns])
+    return data[response_name(formula)].to_numpy(dtype=float), np.column_stack(
+        [np.ones(len(data)), columns]
+    )
 
 
 def _rows(data: pd.DataFrame, train: np.ndarray | None) -> np.ndarray:
     return np.arange(len(data)) if train is None else train
 
 
-def _regressed(scores: np.ndarray, columns: np.ndarray, learned: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Scores of all rows drawn from the least-squares regression of some, residual variance with m - p degrees of freedom, (n,)."""
+def _regressed(
+    scores: np.ndarray, columns: np.ndarray, learned: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """Scores of all rows drawn from the least-squares regression of some, residual variance with m
+    - p degrees of freedom, (n,).
+    """
     coefficients, *_ = np.linalg.lstsq(columns[learned], scores, rcond=None)
     mean = columns @ coefficients
     spread = np.sqrt(((scores - mean[learned]) ** 2).sum() / (len(scores) - columns.shape[1]))

@@ -1,4 +1,6 @@
-"""SDV's synthesizers of a whole table, where SDV is installed (`pip install sdv`): fully synthetic, so that no row stands for another."""
+"""SDV's synthesizers of a whole table, where SDV is installed (`pip install sdv`): fully synthetic,
+so that no row stands for another.
+"""
 
 import warnings
 from importlib import import_module
@@ -22,7 +24,8 @@ if find_spec("sdv") is None:
 
 
 def sdv_frames(case: Case, name: str, count: int, seed: int) -> list[pd.DataFrame]:
-    """Datasets of as many records as the case has, by a synthesizer of SDV with its default settings, fitted once; a list of `count`.
+    """Datasets of as many records as the case has, by a synthesizer of SDV with its default
+    settings, fitted once; a list of `count`.
 
     Whole numbers of six values or fewer are given to it as categories.
     """
@@ -37,7 +40,9 @@ def sdv_frames(case: Case, name: str, count: int, seed: int) -> list[pd.DataFram
     torch.manual_seed(seed_for(seed, f"{case.name}/{name}", "fit"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        synthesizer = getattr(import_module("sdv.single_table"), SDV[name][0])(Metadata.detect_from_dataframes(given))
+        synthesizer = getattr(import_module("sdv.single_table"), SDV[name][0])(
+            Metadata.detect_from_dataframes(given)
+        )
         synthesizer.fit(given)
         drawn = [synthesizer.sample(len(frame))["records"] for _ in range(count)]
     return [one[case.columns].astype(frame.dtypes[few].to_dict()) for one in drawn]

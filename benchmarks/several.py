@@ -1,10 +1,13 @@
-"""A chain of many records from the file to the report: `python benchmarks/several.py [RECORDS ...] [SD2011.csv]`; 10,000 and 100,000.
+"""A chain of many records from the file to the report: `python benchmarks/several.py [RECORDS ...]
+[SD2011.csv]`; 10,000 and 100,000.
 
-The study of seven variables of SD2011 (`experiments/several`: education, marital status, income, life satisfaction, smoking, cigarettes,
-depression score), three schemes, L = 20. The chain is fitted to the file's 5,000 records, and as many datasets are drawn from it as make
-up the records, so that nearly every one is another combination. `riskweighted run` then does the study in a process of its own, on one
-core: processor seconds of each step and between two steps, since machines are shared, and the largest memory so far. The last column is
-the exponent e of n^e from the first number of records to the last.
+The study of seven variables of SD2011 (`experiments/several`: education, marital status, income,
+life satisfaction, smoking, cigarettes, depression score), three schemes, L = 20. The chain is
+fitted to the file's 5,000 records, and as many datasets are drawn from it as make up the records,
+so that nearly every one is another combination. `riskweighted run` then does the study in a process
+of its own, on one core: processor seconds of each step and between two steps, since machines are
+shared, and the largest memory so far. The last column is the exponent e of n^e from the first
+number of records to the last.
 """
 
 import contextlib
@@ -70,7 +73,9 @@ def write_studies(folder: Path, sizes: list[int], path: Path) -> None:
     own = case.read(path)
     fit = rw.fit(case.chain(), own, random_seed=1, draws=300, tune=300, chains=2)
     parts = fit.synthesize(-(-max(sizes) // len(own)), random_seed=1)
-    records = pd.concat(parts, ignore_index=True).sample(frac=1, random_state=1).reset_index(drop=True)
+    records = (
+        pd.concat(parts, ignore_index=True).sample(frac=1, random_state=1).reset_index(drop=True)
+    )
     for size in sizes:
         (folder / str(size)).mkdir()
         records[:size].to_parquet(folder / str(size) / "records.parquet")
@@ -78,7 +83,9 @@ def write_studies(folder: Path, sizes: list[int], path: Path) -> None:
 
 
 class Steps:
-    """A reporter that prints, for each step and what lies before it, processor seconds, and the largest memory so far."""
+    """A reporter that prints, for each step and what lies before it, processor seconds, and the
+    largest memory so far.
+    """
 
     def __init__(self) -> None:
         self.last = 0.0
@@ -93,7 +100,12 @@ class Steps:
     def told(self, what: str) -> None:
         """Since the last line."""
         now = time.process_time()
-        print(json.dumps([what, now - self.last, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20]), flush=True)
+        print(
+            json.dumps(
+                [what, now - self.last, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20]
+            ),
+            flush=True,
+        )
         self.last = now
 
 
@@ -133,14 +145,27 @@ def main(sizes: list[int], path: Path) -> None:
     with tempfile.TemporaryDirectory() as place:
         write_studies(Path(place), sizes, path)
         found = {size: measured(Path(place) / str(size)) for size in sizes}
-    print(f"{'processor seconds':44}" + "".join(f"{size:>12,}{'GiB':>7}" for size in sizes) + f"{'exponent':>10}")
-    steps = [step for step in found[sizes[-1]] if max(own.get(step, (0.0, 0.0))[0] for own in found.values()) > 0.05]
+    print(
+        f"{'processor seconds':44}"
+        + "".join(f"{size:>12,}{'GiB':>7}" for size in sizes)
+        + f"{'exponent':>10}"
+    )
+    steps = [
+        step
+        for step in found[sizes[-1]]
+        if max(own.get(step, (0.0, 0.0))[0] for own in found.values()) > 0.05
+    ]
     rows = {step: [own.get(step, (np.nan, np.nan)) for own in found.values()] for step in steps}
-    rows["all"] = [(sum(part for part, _ in own.values()), max(memory for _, memory in own.values())) for own in found.values()]
+    rows["all"] = [
+        (sum(part for part, _ in own.values()), max(memory for _, memory in own.values()))
+        for own in found.values()
+    ]
     growth = np.log(sizes[-1] / sizes[0]) if len(sizes) > 1 else np.nan
     for step, values in rows.items():
         numbers = "".join(f"{seconds:12.1f}{memory:7.2f}" for seconds, memory in values)
-        print(f"{step:44}{numbers}{np.log(max(values[-1][0], 0.01) / max(values[0][0], 0.01)) / growth:10.2f}")
+        print(
+            f"{step:44}{numbers}{np.log(max(values[-1][0], 0.01) / max(values[0][0], 0.01)) / growth:10.2f}"
+        )
 
 
 if __name__ == "__main__":
@@ -149,5 +174,6 @@ if __name__ == "__main__":
     else:
         counts = [int(text) for text in sys.argv[1:] if text.isdecimal()] or [10_000, 100_000]
         files = [text for text in sys.argv[1:] if not text.isdecimal()]
-        default = Path(__file__).resolve().parents[2] / "shared" / "data" / "SD2011.csv"  # not ours to publish
+        # not ours to publish
+        default = Path(__file__).resolve().parents[2] / "shared" / "data" / "SD2011.csv"
         main(counts, Path(files[0]) if files else default)

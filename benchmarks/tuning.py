@@ -1,7 +1,9 @@
-"""`tune` on the demo's data, and what it takes beyond the unweighted fit: `python benchmarks/tuning.py`, three to ten minutes on 2 cores.
+"""`tune` on the demo's data, and what it takes beyond the unweighted fit: `python
+benchmarks/tuning.py`, three to ten minutes on 2 cores.
 
-Isolated risk of at most 0.03, along all families, for the demo's transformation model and for a normal mixture of three components; then
-the same along `mix` and `power` alone. Wall and processor time, since machines are shared.
+Isolated risk of at most 0.03, along all families, for the demo's transformation model and for a
+normal mixture of three components; then the same along `mix` and `power` alone. Wall and processor
+time, since machines are shared.
 """
 
 import os
@@ -18,10 +20,22 @@ def main() -> None:
 
     study = demo_study()
     confidential, sampling = study.read_data(), study.sampling
-    mixture = rw.load_synthesizer("normal-mixture")(study.synthesizer.formula, components=3, support=(10, 200))
-    length = {"draws": sampling.draws, "tune": sampling.tune, "chains": sampling.chains, "random_seed": study.seed}
-    print(f"Python {sys.version.split()[0]}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start\n")
-    print(f"{'model':16}{'family':8}{'scheme':20}{'reached':>9}{'error':>8}{'loss':>8}{'fits':>6}{'wall s':>8}{'processor s':>13}")
+    mixture = rw.load_synthesizer("normal-mixture")(
+        study.synthesizer.formula, components=3, support=(10, 200)
+    )
+    length = {
+        "draws": sampling.draws,
+        "tune": sampling.tune,
+        "chains": sampling.chains,
+        "random_seed": study.seed,
+    }
+    print(
+        f"Python {sys.version.split()[0]}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} "
+        "at the start\n"
+    )
+    print(
+        f"{'model':16}{'family':8}{'scheme':20}{'reached':>9}{'error':>8}{'loss':>8}{'fits':>6}{'wall s':>8}{'processor s':>13}"
+    )
     for synthesizer in (study.make_synthesizer(), mixture):
         unweighted = rw.fit(synthesizer, confidential, **length)
         for family in (None, "mix", "power"):

@@ -1,5 +1,5 @@
-"""The site: `make docs` builds it from this repository alone, without a network. Its source is the whole repository, so that a link
-between two pages is the same here and there, wherever they lie.
+"""The site: `make docs` builds it from this repository alone, without a network. Its source is the
+whole repository, so that a link between two pages is the same here and there, wherever they lie.
 """
 
 import inspect
@@ -12,7 +12,11 @@ from sphinx.application import Sphinx
 
 import riskweighted
 
-project, author, copyright = "riskweighted", "The riskweighted developers", "The riskweighted developers, Apache-2.0"
+project, author, copyright = (
+    "riskweighted",
+    "The riskweighted developers",
+    "The riskweighted developers, Apache-2.0",
+)
 version = release = riskweighted.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
@@ -41,7 +45,8 @@ napoleon_google_docstring = False
 napoleon_use_rtype = False
 napoleon_use_ivar = True
 default_role = "code"
-suppress_warnings = ["ref.python"]  # an attribute that two classes have, such as `weights`, leads to one of them
+# an attribute that two classes have, such as `weights`, leads to one of them
+suppress_warnings = ["ref.python"]
 
 html_theme = "furo"
 html_title = "riskweighted"
@@ -71,15 +76,17 @@ def setup(app: Sphinx) -> None:
 
 
 def page_of(name: str) -> str:
-    """The page of a public name; of a class whose name differs from another one in case only, which some systems keep in one file, a longer
-    one.
+    """The page of a public name; of a class whose name differs from another one in case only, which
+    some systems keep in one file, a longer one.
     """
     alike = [other for other in riskweighted.__all__ if other.lower() == name.lower()]
     return f"{name}-class" if len(alike) > 1 and not name.islower() else name
 
 
 def write_names(app: Sphinx) -> None:
-    """Write the page of each public name, where it differs from what is there, and remove those of former names."""
+    """Write the page of each public name, where it differs from what is there, and remove those of
+    former names.
+    """
     folder = Path(app.srcdir) / "docs" / "names"
     folder.mkdir(exist_ok=True)
     names = set(riskweighted.__all__) - {"__version__"}
@@ -95,29 +102,44 @@ def write_names(app: Sphinx) -> None:
 
 
 def list_names(app: Sphinx, page: str, source: list[str]) -> None:
-    """Turn each block of names into a table: the name, which leads to its page, and the first sentence of its docstring."""
+    """Turn each block of names into a table: the name, which leads to its page, and the first
+    sentence of its docstring.
+    """
     if page == API:
         source[0] = NAMES.sub(lambda block: as_table(block[1].split()), source[0])
 
 
 def as_table(names: list[str]) -> str:
-    first = {name: (inspect.getdoc(getattr(riskweighted, name)) or "").split("\n")[0].replace("|", "\\|") for name in names}
-    rows = [f"| [`{name}`](names/{page_of(name)}.md) | {sentence} |" for name, sentence in first.items()]
+    first = {
+        name: (inspect.getdoc(getattr(riskweighted, name)) or "").split("\n")[0].replace("|", "\\|")
+        for name in names
+    }
+    rows = [
+        f"| [`{name}`](names/{page_of(name)}.md) | {sentence} |" for name, sentence in first.items()
+    ]
     pages = ["```{toctree}", ":hidden:", *(f"names/{page_of(name)}" for name in names), "```"]
     return "\n".join(["| name | what it is or does |", "|---|---|", *rows, "", *pages])
 
 
 def link_sections(app: Sphinx, tree: nodes.document, page: str) -> None:
     """Make every "METHODS section 2.4" of a page or a docstring a link to that section."""
-    anchors = {section[0].astext().split(" ")[0].rstrip("."): section["ids"][0] for section in sections(app)}
+    anchors = {
+        section[0].astext().split(" ")[0].rstrip("."): section["ids"][0]
+        for section in sections(app)
+    }
     place = app.builder.get_relative_uri(page, METHODS)
     for text in list(tree.findall(nodes.Text)):
-        if isinstance(text.parent, nodes.literal | nodes.literal_block | nodes.reference | nodes.title) or not SECTION.search(text):
+        if isinstance(
+            text.parent, nodes.literal | nodes.literal_block | nodes.reference | nodes.title
+        ) or not SECTION.search(text):
             continue
         parts = SECTION.split(text)  # before, phrase, number, before, ...
         found: list[nodes.Node] = [nodes.Text(parts[0])]
         for phrase, number, after in zip(parts[1::3], parts[2::3], parts[3::3], strict=True):
-            found += [nodes.reference("", phrase, internal=True, refuri=f"{place}#{anchors[number]}"), nodes.Text(after)]
+            found += [
+                nodes.reference("", phrase, internal=True, refuri=f"{place}#{anchors[number]}"),
+                nodes.Text(after),
+            ]
         text.parent.replace(text, found)
 
 

@@ -1,8 +1,10 @@
-"""The comparison that the paper does not make: schemes at equal total weight and at equal mean risk.
+"""The comparison that the paper does not make: schemes at equal total weight and at equal mean
+risk.
 
-Pairwise weights are never smaller than marginal ones, so a scheme may look better only because it keeps more of the
-likelihood. Here every scheme is scaled, alpha = min(1, c * alpha), along a range of c that ends at the unweighted
-synthesizer; schemes are then read off where their total weight, or the mean risk of what they release, is the same.
+Pairwise weights are never smaller than marginal ones, so a scheme may look better only because it
+keeps more of the likelihood. Here every scheme is scaled, alpha = min(1, c * alpha), along a range
+of c that ends at the unweighted synthesizer; schemes are then read off where their total weight, or
+the mean risk of what they release, is the same.
 """
 
 import warnings
@@ -13,7 +15,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from riskweighted import EvaluationSettings, Sampling, Scenario, adjust_weights, compile_model, evaluate
+from riskweighted import (
+    EvaluationSettings,
+    Sampling,
+    Scenario,
+    adjust_weights,
+    compile_model,
+    evaluate,
+)
 from riskweighted.common.checks import check_count
 from riskweighted.common.errors import ConvergenceWarning, InputError, listing
 from riskweighted.contract.synthesizer import Synthesizer
@@ -49,8 +58,12 @@ _BASELINE = "unweighted"
 _KEY = ["scheme", "scale", "repetition"]
 
 
-def scaled_weights(scheme: str, confidential: pd.DataFrame, scenario: Scenario, scales: Sequence[float]) -> dict[float, pd.Series]:
-    """Weights min(1, c * alpha) of a scheme by the scale c; "uniform" gives every record the weight min(1, c)."""
+def scaled_weights(
+    scheme: str, confidential: pd.DataFrame, scenario: Scenario, scales: Sequence[float]
+) -> dict[float, pd.Series]:
+    """Weights min(1, c * alpha) of a scheme by the scale c; "uniform" gives every record the weight
+    min(1, c).
+    """
     if len(set(scales)) < len(scales) or not scales or min(scales) <= 0:
         raise InputError(f"scales must be different numbers above 0, got {list(scales)}")
     alpha = scheme_weights(_BASELINE if scheme == UNIFORM else scheme, confidential, scenario)
@@ -71,10 +84,11 @@ def risk_utility_curves(
     progress: Callable[[int, int], None] | None = None,
     **measures: Any,
 ) -> pd.DataFrame:
-    """Risk and utility of every scheme at every scale, with repetitions of the fit and the datasets.
+    """Risk and utility of every scheme at every scale, with repetitions of the fit and the
+    datasets.
 
-    Within a repetition all fits, datasets and bootstraps have the same seeds, so that schemes differ by their weights
-    and less by chance.
+    Within a repetition all fits, datasets and bootstraps have the same seeds, so that schemes
+    differ by their weights and less by chance.
 
     Parameters
     ----------
@@ -99,8 +113,8 @@ def risk_utility_curves(
     Returns
     -------
     DataFrame
-        Tidy: scheme, scale, repetition, converged, measure, value. Measures are those of `evaluate`, "... overlap" of
-        interval measures, and "mean weight".
+        Tidy: scheme, scale, repetition, converged, measure, value. Measures are those of
+        `evaluate`, "... overlap" of interval measures, and "mean weight".
 
     Raises
     ------
@@ -110,7 +124,11 @@ def risk_utility_curves(
     if not schemes or len(set(schemes)) < len(schemes):
         raise InputError(f"schemes must be different names, at least one, got {listing(schemes)}")
     check_count(repetitions, "repetitions")
-    weights = {(scheme, c): alpha for scheme in schemes for c, alpha in scaled_weights(scheme, confidential, scenario, scales).items()}
+    weights = {
+        (scheme, c): alpha
+        for scheme in schemes
+        for c, alpha in scaled_weights(scheme, confidential, scenario, scales).items()
+    }
     one = pd.Series(1.0, confidential.index, name="alpha")
     distinct = {alpha.to_numpy().tobytes(): alpha for alpha in [one, *weights.values()]}
     model, tables = compile_model(synthesizer, confidential), []
@@ -125,12 +143,23 @@ def risk_utility_curves(
         measured = _measure(confidential, scenario, next(iter(distinct)), frames, seed, measures)
         for (scheme, scale), alpha in weights.items():
             key = alpha.to_numpy().tobytes()
-            rows = pd.concat([measured[key], pd.DataFrame({"measure": [MEAN_WEIGHT], "value": [float(alpha.mean())]})])
-            tables.append(rows.assign(scheme=scheme, scale=scale, repetition=repetition, converged=converged[key]))
+            rows = pd.concat(
+                [
+                    measured[key],
+                    pd.DataFrame({"measure": [MEAN_WEIGHT], "value": [float(alpha.mean())]}),
+                ]
+            )
+            tables.append(
+                rows.assign(
+                    scheme=scheme, scale=scale, repetition=repetition, converged=converged[key]
+                )
+            )
     return pd.concat(tables, ignore_index=True)[[*_KEY, "converged", "measure", "value"]]
 
 
-def _sample(model: CompiledSequence, alpha: pd.Series | None, seed: int, sampling: Sampling | None) -> Fit:
+def _sample(
+    model: CompiledSequence, alpha: pd.Series | None, seed: int, sampling: Sampling | None
+) -> Fit:
     """A fit; that it did not converge stands in the tables."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -145,16 +174,30 @@ def _measure(
     seed: int,
     measures: Mapping[str, Any],
 ) -> dict[bytes, pd.DataFrame]:
-    """Measures and values of every distinct weight vector, against the unweighted one of the same repetition."""
-    labels = {key: _BASELINE if key == unweighted else f"weights {place}" for place, key in enumerate(frames)}
+    """Measures and values of every distinct weight vector, against the unweighted one of the same
+    repetition.
+    """
+    labels = {
+        key: _BASELINE if key == unweighted else f"weights {place}"
+        for place, key in enumerate(frames)
+    }
     named = {labels[key]: datasets for key, datasets in frames.items()}
-    result = evaluate(confidential, named, scenario, settings=EvaluationSettings(**measures), baseline=_BASELINE, random_seed=seed)
+    result = evaluate(
+        confidential,
+        named,
+        scenario,
+        settings=EvaluationSettings(**measures),
+        baseline=_BASELINE,
+        random_seed=seed,
+    )
     overlap, wanted = result.utility.dropna(subset="overlap"), ["label", "measure", "value"]
     everything = pd.concat(
         [
             result.risk[wanted],
             result.utility[wanted],
-            overlap[["label", "measure"]].assign(measure=overlap["measure"] + " overlap", value=overlap["overlap"]),
+            overlap[["label", "measure"]].assign(
+                measure=overlap["measure"] + " overlap", value=overlap["overlap"]
+            ),
             pd.DataFrame({"label": _BASELINE, "measure": _RISES, "value": 0.0}),  # over itself
         ],
         ignore_index=True,
@@ -164,9 +207,11 @@ def _measure(
 
 
 def value_at(x: np.ndarray, y: np.ndarray, level: float) -> float:
-    """y where a curve through the points (x, y), joined by lines in their order, last meets x = level; NaN: nowhere.
+    """y where a curve through the points (x, y), joined by lines in their order, last meets x =
+    level; NaN: nowhere.
 
-    The points go along a growing scale, so of several meetings the one that keeps the most of the likelihood counts.
+    The points go along a growing scale, so of several meetings the one that keeps the most of the
+    likelihood counts.
     """
     for place in range(len(x) - 1, -1, -1):
         if x[place] == level:
@@ -178,7 +223,8 @@ def value_at(x: np.ndarray, y: np.ndarray, level: float) -> float:
 
 
 def interpolate_curve(curves: pd.DataFrame, axis: str, levels: Sequence[float]) -> pd.DataFrame:
-    """Every measure of every scheme where the measure `axis` has the given levels, on the mean curve of the repetitions.
+    """Every measure of every scheme where the measure `axis` has the given levels, on the mean
+    curve of the repetitions.
 
     Parameters
     ----------
@@ -190,7 +236,8 @@ def interpolate_curve(curves: pd.DataFrame, axis: str, levels: Sequence[float]) 
 
     Returns
     -------
-    DataFrame by (scheme, level), measures in columns, "scale" among them; NaN where no scale reaches the level.
+    DataFrame by (scheme, level), measures in columns, "scale" among them; NaN where no scale
+    reaches the level.
 
     Raises
     ------
@@ -199,37 +246,64 @@ def interpolate_curve(curves: pd.DataFrame, axis: str, levels: Sequence[float]) 
     """
     known = list(dict.fromkeys(curves["measure"]))
     if axis not in known:
-        raise InputError(f"the curves have no measure {axis!r}; valid are {listing(known, limit=len(known))}")
+        raise InputError(
+            f"the curves have no measure {axis!r}; valid are {listing(known, limit=len(known))}"
+        )
     rows = {}
     for scheme, group in curves.groupby("scheme", sort=False):
         wide = group.pivot_table(index="scale", columns="measure", values="value").sort_index()
         wide["scale"] = wide.index
         for level in levels:
-            rows[scheme, level] = {name: value_at(wide[axis].to_numpy(), wide[name].to_numpy(), level) for name in wide}
+            rows[scheme, level] = {
+                name: value_at(wide[axis].to_numpy(), wide[name].to_numpy(), level) for name in wide
+            }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["scheme", "level"])
 
 
 def summarize(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """Mean, Monte Carlo sd (ddof = 1) and number of repetitions that have a value, per measure and further columns."""
-    return table.groupby([*by, "measure"], sort=False)["value"].agg(mean="mean", sd="std", repetitions="count").reset_index()
+    """Mean, Monte Carlo sd (ddof = 1) and number of repetitions that have a value, per measure and
+    further columns.
+    """
+    return (
+        table.groupby([*by, "measure"], sort=False)["value"]
+        .agg(mean="mean", sd="std", repetitions="count")
+        .reset_index()
+    )
 
 
-def at_equal(curves: pd.DataFrame, axis: str, levels: Sequence[float], measures: Sequence[str]) -> pd.DataFrame:
-    """One row per level and scheme: the measures where `axis` has the level, and their Monte Carlo sd.
+def at_equal(
+    curves: pd.DataFrame, axis: str, levels: Sequence[float], measures: Sequence[str]
+) -> pd.DataFrame:
+    """One row per level and scheme: the measures where `axis` has the level, and their Monte Carlo
+    sd.
 
-    The sd is that of one repetition, from the jackknife over repetitions: where `axis` does not vary between them, it
-    is the usual sd (ddof = 1). A level that a scheme does not reach, with every repetition left out in turn too, is empty.
+    The sd is that of one repetition, from the jackknife over repetitions: where `axis` does not
+    vary between them, it is the usual sd (ddof = 1). A level that a scheme does not reach, with
+    every repetition left out in turn too, is empty.
     """
     repetitions = sorted(set(curves["repetition"]))
     found = interpolate_curve(curves, axis, levels)
     if len(repetitions) < 2:
         raise InputError(f"a Monte Carlo sd needs at least 2 repetitions, got {len(repetitions)}")
-    without = [interpolate_curve(curves[curves["repetition"] != left], axis, levels) for left in repetitions]
+    without = [
+        interpolate_curve(curves[curves["repetition"] != left], axis, levels)
+        for left in repetitions
+    ]
     values = np.array([table.to_numpy() for table in without])
-    sd = pd.DataFrame(np.sqrt((len(values) - 1) * ((values - values.mean(axis=0)) ** 2).sum(axis=0)), found.index, found.columns)
+    sd = pd.DataFrame(
+        np.sqrt((len(values) - 1) * ((values - values.mean(axis=0)) ** 2).sum(axis=0)),
+        found.index,
+        found.columns,
+    )
     found = found.where(sd.notna())
-    columns = {f"{name}{end}": table[name] for name in measures for end, table in (("", found), (" sd", sd))}
-    order = pd.MultiIndex.from_product([levels, dict.fromkeys(curves["scheme"])], names=["level", "scheme"])
+    columns = {
+        f"{name}{end}": table[name]
+        for name in measures
+        for end, table in (("", found), (" sd", sd))
+    }
+    order = pd.MultiIndex.from_product(
+        [levels, dict.fromkeys(curves["scheme"])], names=["level", "scheme"]
+    )
     return pd.DataFrame(columns).reorder_levels(["level", "scheme"]).reindex(order).reset_index()
 
 
@@ -244,11 +318,13 @@ def whacked_records(
     sampling: Sampling | None = None,
     random_seed: int = 1,
 ) -> pd.DataFrame:
-    """How many records each scheme whacks: those whose risk rises over that of the unweighted synthesizer.
+    """How many records each scheme whacks: those whose risk rises over that of the unweighted
+    synthesizer.
 
-    With the 20 datasets of a release a record's risk has a Monte Carlo sd of about 0.06, so that counts of small rises
-    are mostly chance. Hence many datasets here, and a row "unweighted again", other datasets of the unweighted
-    synthesizer against the first ones, which shows what chance still makes.
+    With the 20 datasets of a release a record's risk has a Monte Carlo sd of about 0.06, so that
+    counts of small rises are mostly chance. Hence many datasets here, and a row "unweighted again",
+    other datasets of the unweighted synthesizer against the first ones, which shows what chance
+    still makes.
 
     Parameters
     ----------
@@ -261,25 +337,42 @@ def whacked_records(
     Returns
     -------
     DataFrame
-        One row per label: mean risk, "largest rise", "rise >= x" and "fall >= x" (numbers of records), converged.
+        One row per label: mean risk, "largest rise", "rise >= x" and "fall >= x" (numbers of
+        records), converged.
     """
     model, world = compile_model(synthesizer, confidential), make_world(confidential, scenario)
     plain = _sample(model, None, random_seed, sampling)
-    baseline = identification_risks(world.pair(plain.synthesize(L, random_seed=random_seed))).mean(axis=0)
-    others = {label: _sample(model, alpha, random_seed, sampling) for label, alpha in weights.items()}
+    baseline = identification_risks(world.pair(plain.synthesize(L, random_seed=random_seed))).mean(
+        axis=0
+    )
+    others = {
+        label: _sample(model, alpha, random_seed, sampling) for label, alpha in weights.items()
+    }
     rows = []
     for label, fitted in {"unweighted again": plain, **others}.items():
         frames = fitted.synthesize(L, random_seed=random_seed + 1)
         risk = identification_risks(world.pair(frames)).mean(axis=0)
         rise = risk_rise(risk, baseline)
-        rises = {f"rise >= {least:g}": int(whacked(risk, baseline, least).sum()) for least in increases}
+        rises = {
+            f"rise >= {least:g}": int(whacked(risk, baseline, least).sum()) for least in increases
+        }
         falls = {f"fall >= {least:g}": int((rise <= -least).sum()) for least in increases}
-        rows.append({"label": label, "mean risk": risk.mean(), "largest rise": rise.max(), **rises, **falls, "converged": fitted.converged})
+        rows.append(
+            {
+                "label": label,
+                "mean risk": risk.mean(),
+                "largest rise": rise.max(),
+                **rises,
+                **falls,
+                "converged": fitted.converged,
+            }
+        )
     return pd.DataFrame(rows)
 
 
 def plot_curves(curves: pd.DataFrame, x: str, y: str, *, ax: Axes | None = None) -> Axes:
-    """One measure against another along the scale, one curve per scheme; crosses span mean - 2 sd to mean + 2 sd.
+    """One measure against another along the scale, one curve per scheme; crosses span mean - 2 sd
+    to mean + 2 sd.
 
     The point of a scheme at c = 1 is enlarged.
     """
@@ -287,12 +380,29 @@ def plot_curves(curves: pd.DataFrame, x: str, y: str, *, ax: Axes | None = None)
     ax = new_axes((8.5, 5.0), ax)
     styles = scheme_styles(dict.fromkeys(summary["scheme"]))
     for scheme, rows in summary.groupby("scheme", sort=False):
-        means, sds = (rows.pivot(index="scale", columns="measure", values=what).sort_index() for what in ("mean", "sd"))
+        means, sds = (
+            rows.pivot(index="scale", columns="measure", values=what).sort_index()
+            for what in ("mean", "sd")
+        )
         style = styles[scheme]
-        look = {"color": style.colour, "linestyle": style.line, "marker": style.marker, "markersize": 6, "elinewidth": 0.8}
+        look = {
+            "color": style.colour,
+            "linestyle": style.line,
+            "marker": style.marker,
+            "markersize": 6,
+            "elinewidth": 0.8,
+        }
         ax.errorbar(means[x], means[y], xerr=2 * sds[x], yerr=2 * sds[y], label=str(scheme), **look)
         if 1.0 in means.index:
-            ax.scatter(means.loc[1.0, x], means.loc[1.0, y], s=190, color=style.colour, marker=style.marker, edgecolor="black", zorder=3)
+            ax.scatter(
+                means.loc[1.0, x],
+                means.loc[1.0, y],
+                s=190,
+                color=style.colour,
+                marker=style.marker,
+                edgecolor="black",
+                zorder=3,
+            )
     finish(ax, x, y, grid="both")
     count = curves["repetition"].nunique()
     add_note(ax, f"Mean of {count} repetitions; crosses: 2 sd over them each way. Large: c = 1.")

@@ -1,6 +1,7 @@
 """Risk-weighted Bayesian data synthesis (Hu, Savitsky & Williams, arXiv 1908.07639).
 
-The public names stand in ``__init__.pyi``. Each is loaded when first used, so that weights and risk measures do not wait for PyMC.
+The public names stand in ``__init__.pyi``. Each is loaded when first used, so that weights and risk
+measures do not wait for PyMC.
 """
 
 import logging
@@ -17,7 +18,9 @@ __all__ = ["__version__", *__all__]
 
 
 def __getattr__(name: str) -> object:
-    """A public name from its home; where that needs a package which is not installed, one line says which."""
+    """A public name from its home; where that needs a package which is not installed, one line says
+    which.
+    """
     try:
         return _load(name)
     except ModuleNotFoundError as error:

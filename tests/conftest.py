@@ -4,8 +4,17 @@ from pathlib import Path
 import hypothesis
 
 sys.path[:0] = [str(Path(__file__).parent / name) for name in ("tools", "harness")]
-sys.path.append(str(Path(__file__).parents[1]))  # what also runs as `python -m tests.NAME` imports by that name
+# what also runs as `python -m tests.NAME` imports by that name
+sys.path.append(str(Path(__file__).parents[1]))
 
-pytest_plugins = ["command_line", "interruptible", "longest_first", "selection", "shared_runs", "skips"]
-hypothesis.settings.register_profile("suite", deadline=None)  # whoever calls a kernel first compiles it
+pytest_plugins = [
+    "command_line",
+    "interruptible",
+    "longest_first",
+    "selection",
+    "shared_runs",
+    "skips",
+]
+# whoever calls a kernel first compiles it
+hypothesis.settings.register_profile("suite", deadline=None)
 hypothesis.settings.load_profile("suite")

@@ -1,4 +1,6 @@
-"""Every public function that is given a name, a table or nothing where an object is expected says in one line what is valid."""
+"""Every public function that is given a name, a table or nothing where an object is expected says
+in one line what is valid.
+"""
 
 import inspect
 
@@ -12,18 +14,66 @@ from riskweighted.common.errors import InputError
 COUNTS = pd.DataFrame({"jobs": range(1, 61), "group": ["a", "b"] * 30})
 SCENARIO = rw.Scenario(known="group", synthetic="jobs")
 WRONG = ["a-name", None, {"a": 1}, 3]
-GIVEN = {"confidential": COUNTS, "data": COUNTS, "synthetic": COUNTS, "frames": COUNTS, "scenario": SCENARIO, "target": "jobs"}
+GIVEN = {
+    "confidential": COUNTS,
+    "data": COUNTS,
+    "synthetic": COUNTS,
+    "frames": COUNTS,
+    "scenario": SCENARIO,
+    "target": "jobs",
+}
 GIVEN |= {"out": "absent", "records": [0], "packs": [], "known": ["group"]}
 EXPECTED = [
     *((name, "synthesizer") for name in ("fit", "load_fit", "tune")),
-    *((name, "fit") for name in ("check_fit", "expected_identification_risk", "influence", "recovery_probability", "variance_ratios")),
-    *((name, "scenario") for name in ("identification_risk", "closest_records", "correct_attribution", "replicated_uniques")),
-    *((name, "scenario") for name in ("evaluate", "assess", "matching_risk", "marginal_weights", "recovery_probability")),
-    *((name, "synthetic") for name in ("assess", "evaluate", "closest_records", "correct_attribution", "replicated_uniques")),
+    *(
+        (name, "fit")
+        for name in (
+            "check_fit",
+            "expected_identification_risk",
+            "influence",
+            "recovery_probability",
+            "variance_ratios",
+        )
+    ),
+    *(
+        (name, "scenario")
+        for name in (
+            "identification_risk",
+            "closest_records",
+            "correct_attribution",
+            "replicated_uniques",
+        )
+    ),
+    *(
+        (name, "scenario")
+        for name in (
+            "evaluate",
+            "assess",
+            "matching_risk",
+            "marginal_weights",
+            "recovery_probability",
+        )
+    ),
+    *(
+        (name, "synthetic")
+        for name in (
+            "assess",
+            "evaluate",
+            "closest_records",
+            "correct_attribution",
+            "replicated_uniques",
+        )
+    ),
     *((name, "synthetic") for name in ("matching_risk", "rank_measure")),
     *((name, "data") for name in ("derived", "find_structure", "check_synthesizer")),
-    *((name, "confidential") for name in ("fit", "evaluate", "assess", "identification_risk", "marginal_weights")),
-    *((name, "path") for name in ("load_run", "load_study", "load_sweep", "load_reidentification_study")),
+    *(
+        (name, "confidential")
+        for name in ("fit", "evaluate", "assess", "identification_risk", "marginal_weights")
+    ),
+    *(
+        (name, "path")
+        for name in ("load_run", "load_study", "load_sweep", "load_reidentification_study")
+    ),
     *(
         ("ecdf_distance", "confidential"),
         ("ecdf_distance", "synthetic"),
@@ -31,21 +81,33 @@ EXPECTED = [
         ("to_markdown", "table"),
         ("to_latex", "table"),
     ),
-    *(("run_study", "study"), ("render_report", "run"), ("summary_table", "run"), ("sweep", "plan")),
+    *(
+        ("run_study", "study"),
+        ("render_report", "run"),
+        ("summary_table", "run"),
+        ("sweep", "plan"),
+    ),
     *(("run_reidentification_study", "study"), ("check_synthesizer", "make")),
 ]
 
 
 def arguments_of(function, name):
     """What a function needs besides the argument of this name."""
-    needed = [each.name for each in inspect.signature(function).parameters.values() if each.default is each.empty and each.name != name]
+    needed = [
+        each.name
+        for each in inspect.signature(function).parameters.values()
+        if each.default is each.empty and each.name != name
+    ]
     made = GIVEN | {
         "at_most": 0.1,
         "path": "absent",
         "synthesizer": rw.load_synthesizer("linear-regression")("jobs ~ group"),
         "alpha": None,
     }
-    made |= {"make": made["synthesizer"], **({"target": "isolated-risk"} if function is rw.tune else {})}
+    made |= {
+        "make": made["synthesizer"],
+        **({"target": "isolated-risk"} if function is rw.tune else {}),
+    }
     return {each: given_fit(COUNTS) if each == "fit" else made[each] for each in needed}
 
 

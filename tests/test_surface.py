@@ -1,4 +1,6 @@
-"""What a repository shows: files for the hosted CI and for pre-commit name what exists, the sdist is complete, no data are committed."""
+"""What a repository shows: files for the hosted CI and for pre-commit name what exists, the sdist
+is complete, no data are committed.
+"""
 
 import importlib.util
 import re
@@ -19,7 +21,9 @@ def tracked():
     """What git holds, where this is a checkout."""
     if shutil.which("git") is None or not (ROOT / ".git").exists():
         pytest.skip("no checkout of git")
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
     return [name for name in listed.split("\0") if name and (ROOT / name).is_file()]
 
 
@@ -29,7 +33,11 @@ def loaded(name):
 
 
 def targets():
-    return set(re.findall(r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    return set(
+        re.findall(
+            r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE
+        )
+    )
 
 
 def test_the_workflow_runs_what_exists_on_declared_versions():
@@ -38,7 +46,9 @@ def test_the_workflow_runs_what_exists_on_declared_versions():
     assert commands == [".ci/run", "make lint"]
     assert (ROOT / ".ci/run").stat().st_mode & 0o100
     assert "lint" in targets()
-    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["classifiers"]
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "classifiers"
+    ]
     for version in jobs["test"]["strategy"]["matrix"]["python"]:
         assert f"Programming Language :: Python :: {version}" in declared
         assert (ROOT / f"constraints/python{version}.txt").is_file()
@@ -46,8 +56,14 @@ def test_the_workflow_runs_what_exists_on_declared_versions():
 
 def test_the_main_job_is_run_on_every_system_and_declared_version():
     job = loaded(".github/workflows/systems.yml")["jobs"]["main-job"]
-    assert {name.partition("-")[0] for name in job["strategy"]["matrix"]["system"]} == {"ubuntu", "windows", "macos"}
-    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["classifiers"]
+    assert {name.partition("-")[0] for name in job["strategy"]["matrix"]["system"]} == {
+        "ubuntu",
+        "windows",
+        "macos",
+    }
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "classifiers"
+    ]
     versions = [name.rpartition(" ")[2] for name in declared if "Python :: 3." in name]
     assert job["strategy"]["matrix"]["python"] == versions
     assert job["runs-on"] == "${{ matrix.system }}"
@@ -85,11 +101,16 @@ def test_an_issue_template_is_a_form(name):
     asked = [part for part in form["body"] if part["type"] != "markdown"]
     assert all(part["attributes"]["label"] for part in asked)
     assert len({part["id"] for part in asked}) == len(asked)
-    assert name == "feature" or "Never paste confidential data" in form["body"][0]["attributes"]["value"]
+    assert (
+        name == "feature"
+        or "Never paste confidential data" in form["body"][0]["attributes"]["value"]
+    )
 
 
 def test_the_guard_finds_nothing_in_what_is_committed(tracked):
-    done = subprocess.run([sys.executable, ".ci/guard"], cwd=ROOT, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, ".ci/guard"], cwd=ROOT, capture_output=True, text=True, timeout=300
+    )
     assert (done.returncode, done.stdout) == (0, "")
 
 
@@ -110,7 +131,13 @@ def test_the_guard_refuses(name, content, what, tmp_path):
     file = tmp_path / name
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(content)
-    done = subprocess.run([sys.executable, ROOT / ".ci/guard", name], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, ROOT / ".ci/guard", name],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert done.returncode == 1
     assert what in done.stdout
 
@@ -119,12 +146,19 @@ def test_the_sdist_holds_what_git_holds(tracked, tmp_path):
     if importlib.util.find_spec("hatchling") is None:
         pytest.skip("hatchling is not installed (pip install 'riskweighted[test]')")
     build = f"import hatchling.build; print(hatchling.build.build_sdist({str(tmp_path)!r}))"
-    name = subprocess.run([sys.executable, "-c", build], cwd=ROOT, capture_output=True, text=True, check=True, timeout=300).stdout.split()[
-        -1
-    ]
+    name = subprocess.run(
+        [sys.executable, "-c", build],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+    ).stdout.split()[-1]
     with tarfile.open(tmp_path / name) as archive:
         members = {member.partition("/")[2] for member in archive.getnames()}
     listing = ["git", "ls-files", "-z", "--others", "--exclude-standard"]
-    new = subprocess.run(listing, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
+    new = subprocess.run(
+        listing, cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split("\0")
     assert set(tracked) <= members
     assert members <= {*tracked, *new, "PKG-INFO"}

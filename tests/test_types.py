@@ -1,4 +1,6 @@
-"""What a type checker knows of the public names, that the whole project passes it, and that imports go down only."""
+"""What a type checker knows of the public names, that the whole project passes it, and that imports
+go down only.
+"""
 
 import importlib.util
 import re
@@ -10,9 +12,13 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 
-needs_mypy = pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="mypy is not installed (pip install 'riskweighted[test]')")
+needs_mypy = pytest.mark.skipif(
+    importlib.util.find_spec("mypy") is None,
+    reason="mypy is not installed (pip install 'riskweighted[test]')",
+)
 needs_contracts = pytest.mark.skipif(
-    importlib.util.find_spec("importlinter") is None, reason="import-linter is not installed (pip install 'riskweighted[test]')"
+    importlib.util.find_spec("importlinter") is None,
+    reason="import-linter is not installed (pip install 'riskweighted[test]')",
 )
 
 USE = """
@@ -74,9 +80,14 @@ WRONG = {
 
 @pytest.fixture(scope="module")
 def checked(tmp_path_factory):
-    """What mypy --strict says of the package and of the snippets: lines on the project, on the use, by wrong call, and on frames."""
+    """What mypy --strict says of the package and of the snippets: lines on the project, on the use,
+    by wrong call, and on frames.
+    """
     folder = tmp_path_factory.mktemp("types")
-    head = "import pandas as pd\nimport riskweighted as rw\n\n\ndef wrong(frame: pd.DataFrame, scenario: rw.Scenario) -> None:\n"
+    head = (
+        "import pandas as pd\nimport riskweighted as rw\n\n\ndef wrong(frame: pd.DataFrame, "
+        "scenario: rw.Scenario) -> None:\n"
+    )
     (folder / "use.py").write_text(USE)
     (folder / "editor.py").write_text(FRAMES)
     (folder / "wrong.py").write_text(head + "".join(f"    {call}\n" for call in WRONG))
@@ -90,15 +101,34 @@ def checked(tmp_path_factory):
         "--cache-dir",
         str(folder / "cache"),
     ]
-    command += ["--python-version", "{}.{}".format(*sys.version_info), "--hide-error-context", "--no-error-summary"]
+    command += [
+        "--python-version",
+        "{}.{}".format(*sys.version_info),
+        "--hide-error-context",
+        "--no-error-summary",
+    ]
     targets = [ROOT / "riskweighted", ROOT / "models" / "riskweighted_models"]
     targets += [folder / f"{name}.py" for name in ("use", "editor", "wrong")]
-    found = subprocess.run([*command, *targets], cwd=ROOT, capture_output=True, text=True, timeout=900)
+    found = subprocess.run(
+        [*command, *targets], cwd=ROOT, capture_output=True, text=True, timeout=900
+    )
     assert not found.stderr, found.stderr
     lines = found.stdout.splitlines()
     use, frames = ([line for line in lines if f"{name}.py:" in line] for name in ("use", "editor"))
-    wrong = {call: [line for line in lines if f"wrong.py:{place}:" in line] for place, call in enumerate(WRONG, start=head.count("\n") + 1)}
-    return [line for line in lines if not any(name in line for name in ("use.py:", "editor.py:", "wrong.py:"))], use, wrong, frames
+    wrong = {
+        call: [line for line in lines if f"wrong.py:{place}:" in line]
+        for place, call in enumerate(WRONG, start=head.count("\n") + 1)
+    }
+    return (
+        [
+            line
+            for line in lines
+            if not any(name in line for name in ("use.py:", "editor.py:", "wrong.py:"))
+        ],
+        use,
+        wrong,
+        frames,
+    )
 
 
 @needs_mypy
@@ -114,7 +144,9 @@ def test_the_project_passes_mypy_strict(checked):
 def test_documented_calls_are_typed_and_accepted(checked):
     revealed = [line for line in checked[1] if "Revealed type" in line]
     assert len(revealed) == 1
-    assert re.search(r"def \(synthesizer: .*Synthesizer \| .*Chain, .*random_seed: .*\) -> .*Fit", revealed[0]), revealed
+    assert re.search(
+        r"def \(synthesizer: .*Synthesizer \| .*Chain, .*random_seed: .*\) -> .*Fit", revealed[0]
+    ), revealed
     assert checked[1] == revealed, "\n".join(checked[1])
 
 
@@ -138,7 +170,12 @@ def test_an_editor_takes_frames_of_every_library_and_checks_settings(checked):
 
 @needs_contracts
 def test_imports_go_down_only_and_the_framework_names_no_model():
-    command = [sys.executable, "-c", "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports(no_cache=True))"]
+    command = [
+        sys.executable,
+        "-c",
+        "import sys; from importlinter.cli import lint_imports; "
+        "sys.exit(lint_imports(no_cache=True))",
+    ]
     found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert found.returncode == 0, found.stdout + found.stderr
     assert "2 kept, 0 broken" in found.stdout

@@ -1,4 +1,6 @@
-"""A gamma regression with a logarithmic link, for positive amounts whose spread grows with their mean."""
+"""A gamma regression with a logarithmic link, for positive amounts whose spread grows with their
+mean.
+"""
 
 from dataclasses import dataclass
 
@@ -11,7 +13,8 @@ import riskweighted as rw
 
 @dataclass(frozen=True)
 class GammaRegression(rw.Regression):
-    """y_i ~ Gamma(shape, mean exp(level + x_i' slope)); ``unit``: a public amount of the usual order.
+    """y_i ~ Gamma(shape, mean exp(level + x_i' slope)); ``unit``: a public amount of the usual
+    order.
 
     level ~ N(log unit, 1)     slope ~ N(0, 1)     shape ~ half-N(2)
     """

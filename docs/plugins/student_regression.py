@@ -9,9 +9,10 @@ import riskweighted as rw
 
 @dataclass(frozen=True)
 class StudentRegression(rw.Regression):
-    """y_i ~ t(freedom, level + x_i' slope, width); ``middle`` and ``unit``: a public value and spread of the usual order.
+    """y_i ~ t(freedom, level + x_i' slope, width); ``middle`` and ``unit``: a public value and
+    spread of the usual order.
 
-    level ~ N(middle, unit)     slope ~ N(0, unit)     width ~ half-N(unit)     freedom ~ 2 + Gamma(2, 0.1)
+    level ~ N(middle, unit) slope ~ N(0, unit) width ~ half-N(unit) freedom ~ 2 + Gamma(2, 0.1)
     """
 
     middle: float = 0.0
@@ -26,4 +27,6 @@ class StudentRegression(rw.Regression):
         }
 
     def values(self, theta, x):
-        return pm.StudentT.dist(nu=2 + theta["tail"], mu=theta["level"] + x @ theta["slope"], sigma=theta["width"])
+        return pm.StudentT.dist(
+            nu=2 + theta["tail"], mu=theta["level"] + x @ theta["slope"], sigma=theta["width"]
+        )

@@ -1,6 +1,8 @@
-"""Find the constants `CALIBRATED` of experiments/ce/population.py: `python -m experiments.ce.calibrate`, 10 to 25 seconds.
+"""Find the constants `CALIBRATED` of experiments/ce/population.py: `python -m
+experiments.ce.calibrate`, 10 to 25 seconds.
 
-Three unknowns, three published figures (Hu et al. 2022, Table 4), each averaged over seeds 0 to 9; the seeds stay fixed meanwhile.
+Three unknowns, three published figures (Hu et al. 2022, Table 4), each averaged over seeds 0 to 9;
+the seeds stay fixed meanwhile.
 """
 
 import numpy as np
@@ -16,8 +18,12 @@ START = np.array([92_000.0, 460_000.0, -0.7])
 def misses(multiples: np.ndarray) -> np.ndarray:
     """Relative difference between achieved and published figures, at multiples of the start."""
     constants = Calibration(*(START * multiples))
-    populations = (draw_population(CE_RECORDS, np.random.default_rng(seed), constants) for seed in range(10))
-    achieved = np.mean([ce_facts(data).set_index("fact")["achieved"][TARGETS] for data in populations], axis=0)
+    populations = (
+        draw_population(CE_RECORDS, np.random.default_rng(seed), constants) for seed in range(10)
+    )
+    achieved = np.mean(
+        [ce_facts(data).set_index("fact")["achieved"][TARGETS] for data in populations], axis=0
+    )
     published = np.array([CE_PUBLISHED[fact] for fact in TARGETS])
     return achieved / published - 1
 

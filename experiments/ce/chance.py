@@ -1,8 +1,10 @@
-"""How much of the whack-a-mole is chance: `python experiments/ce/chance.py --run results/ce-like/run`, half a minute.
+"""How much of the whack-a-mole is chance: `python experiments/ce/chance.py --run
+results/ce-like/run`, half a minute.
 
-The risk of a record under L = 20 datasets is a mean of 20 numbers that are mostly zero or near one, so it differs between two sets
-of 20 of the same fit. Here several sets are drawn from every fit of a run, and records whose risk rises are counted between all
-pairs of different sets, those of the unweighted synthesizer against itself included.
+The risk of a record under L = 20 datasets is a mean of 20 numbers that are mostly zero or near one,
+so it differs between two sets of 20 of the same fit. Here several sets are drawn from every fit of
+a run, and records whose risk rises are counted between all pairs of different sets, those of the
+unweighted synthesizer against itself included.
 """
 
 import argparse
@@ -27,34 +29,71 @@ from riskweighted.weights.names import UNWEIGHTED
 
 def risks_of_sets(run: FinishedRun, confidential: pd.DataFrame, sets: int) -> dict[str, np.ndarray]:
     """By scheme: identification risk (sets, n), each row from L datasets of its own."""
-    synthesizer, world, risks = run.study.make_synthesizer(), make_world(confidential, run.study.evaluating_scenario()), {}
+    synthesizer, world, risks = (
+        run.study.make_synthesizer(),
+        make_world(confidential, run.study.evaluating_scenario()),
+        {},
+    )
     for scheme in run.schemes:
-        fitted = load_fit(run.posterior_path(scheme), synthesizer, confidential, run.weights[scheme])
+        fitted = load_fit(
+            run.posterior_path(scheme), synthesizer, confidential, run.weights[scheme]
+        )
         seeds = [seed_for(run.streams.seed, f"chance {number}", scheme) for number in range(sets)]
         frames = (fitted.synthesize(run.study.release.L, random_seed=seed) for seed in seeds)
-        risks[scheme] = np.array([identification_risks(world.pair(datasets)).mean(axis=0) for datasets in frames])
+        risks[scheme] = np.array(
+            [identification_risks(world.pair(datasets)).mean(axis=0) for datasets in frames]
+        )
     return risks
 
 
 def rises(risks: Mapping[str, np.ndarray], increase: float) -> pd.DataFrame:
-    """Records whose risk exceeds that of the unweighted synthesizer by `increase`: one set against another, and the means of all sets."""
+    """Records whose risk exceeds that of the unweighted synthesizer by `increase`: one set against
+    another, and the means of all sets.
+    """
     rows, base = [], risks[UNWEIGHTED]
     for scheme, risk in risks.items():
-        counts = [int(whacked(risk[i], base[j], increase).sum()) for i, j in permutations(range(len(risk)), 2)]
+        counts = [
+            int(whacked(risk[i], base[j], increase).sum())
+            for i, j in permutations(range(len(risk)), 2)
+        ]
         pooled = int(whacked(risk.mean(axis=0), base.mean(axis=0), increase).sum())
-        row = {"label": NAMES[scheme], "rises, mean of pairs": float(np.mean(counts)), "fewest": min(counts), "most": max(counts)}
-        rows.append({**row, "rises, all sets together": pooled, "maximum risk, all sets together": float(risk.mean(axis=0).max())})
+        row = {
+            "label": NAMES[scheme],
+            "rises, mean of pairs": float(np.mean(counts)),
+            "fewest": min(counts),
+            "most": max(counts),
+        }
+        rows.append(
+            {
+                **row,
+                "rises, all sets together": pooled,
+                "maximum risk, all sets together": float(risk.mean(axis=0).max()),
+            }
+        )
     return pd.DataFrame(rows)
 
 
 def main() -> None:
     """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--run", type=Path, required=True, help="the run folder that replicate.py left: OUT/run")
-    parser.add_argument("--sets", type=int, default=4, help="sets of L datasets per scheme, at least 2")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--run", type=Path, required=True, help="the run folder that replicate.py left: OUT/run"
+    )
+    parser.add_argument(
+        "--sets", type=int, default=4, help="sets of L datasets per scheme, at least 2"
+    )
     given = parser.parse_args()
     run = load_run(given.run)
-    print(as_markdown(rises(risks_of_sets(run, find_confidential(run), given.sets), run.study.evaluation.increase)))
+    print(
+        as_markdown(
+            rises(
+                risks_of_sets(run, find_confidential(run), given.sets),
+                run.study.evaluation.increase,
+            )
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -1,9 +1,12 @@
-"""A population like the Consumer Expenditure sample of the main paper (Hu et al. 2022, section 1.1), whose confidential file is not public.
+"""A population like the Consumer Expenditure sample of the main paper (Hu et al. 2022, section
+1.1), whose confidential file is not public.
 
-Shares and effects are round numbers of our own, of the size known for US households of 2017. Income has the quantiles that the paper
-publishes: its marginal distribution is a fixed quantile function, its dependence on the predictors comes through ranks of a linear score.
+Shares and effects are round numbers of our own, of the size known for US households of 2017. Income
+has the quantiles that the paper publishes: its marginal distribution is a fixed quantile function,
+its dependence on the predictors comes through ranks of a linear score.
 
-`python -m experiments.ce.population --out ce-like.parquet [--records N] [--seed S]` writes it to a file that a study can name.
+`python -m experiments.ce.population --out ce-like.parquet [--records N] [--seed S]` writes it to a
+file that a study can name.
 """
 
 import argparse
@@ -17,12 +20,21 @@ import pandas as pd
 from riskweighted.common.checks import check_count, check_seed
 from riskweighted.data.io import write_table
 
-__all__ = ["CALIBRATED", "CE_CATEGORIES", "CE_RECORDS", "CE_SEED", "Calibration", "draw_population", "simulate_ce"]
+__all__ = [
+    "CALIBRATED",
+    "CE_CATEGORIES",
+    "CE_RECORDS",
+    "CE_SEED",
+    "Calibration",
+    "draw_population",
+    "simulate_ce",
+]
 
 CE_RECORDS = 6208
 CE_SEED = 2017
 
-# Table 1 of Hu et al. 2022 gives the number of categories, the Consumer Expenditure codes their names; the five age bands are ours.
+# Table 1 of Hu et al. 2022 gives the number of categories, the Consumer Expenditure codes their
+# names; the five age bands are ours.
 CE_CATEGORIES: dict[str, tuple[str, ...] | tuple[int, ...]] = {
     "gender": ("male", "female"),
     "age_band": ("under 25", "25-34", "35-49", "50-64", "65 and over"),
@@ -66,13 +78,20 @@ _MARITAL_BY_AGE_AND_GENDER = [
     [[63, 13, 15, 1.5, 7.5], [37, 36, 19, 1.3, 6.7]],
 ]
 _SIZE_BY_MARRIED_AND_AGE_50 = [
-    [[47, 23.5, 14, 8, 4, 1.8, 0.8, 0.3, 0.2, 0.2, 0.2], [72, 17.5, 6, 2.5, 1, 0.4, 0.2, 0.1, 0.1, 0.1, 0.1]],
-    [[0, 25, 22, 28.5, 14.5, 5.6, 2.4, 0.9, 0.4, 0.35, 0.35], [0, 67, 17, 9, 4, 1.5, 0.7, 0.35, 0.15, 0.15, 0.15]],
+    [
+        [47, 23.5, 14, 8, 4, 1.8, 0.8, 0.3, 0.2, 0.2, 0.2],
+        [72, 17.5, 6, 2.5, 1, 0.4, 0.2, 0.1, 0.1, 0.1, 0.1],
+    ],
+    [
+        [0, 25, 22, 28.5, 14.5, 5.6, 2.4, 0.9, 0.4, 0.35, 0.35],
+        [0, 67, 17, 9, 4, 1.5, 0.7, 0.35, 0.15, 0.15, 0.15],
+    ],
 ]
 _EARNER_BY_AGE = [72, 88, 86, 72, 24]
 _EARNER_WOMEN, _EARNER_GRADUATES, _EARNER_NO_DIPLOMA = -6, 6, -12  # percentage points
 
-# Effects on the score, in units of log income; the noise makes them explain about half of its variance.
+# Effects on the score, in units of log income; the noise makes them explain about half of its
+# variance.
 _EFFECTS: dict[str, list[float]] = {
     "gender": [0.0, -0.1],
     "age_band": [-0.45, -0.05, 0.1, 0.1, 0.15],
@@ -85,14 +104,16 @@ _EFFECTS: dict[str, list[float]] = {
     "family_size": [0.0, 0.1, 0.2, 0.25, 0.25, 0.25, 0.25, 0.25, 0.25, 0.25, 0.25],
 }
 _NOISE = 0.7
-_SCALE = 1_000.0  # dollars: the quantile function is interpolated in arcsinh(income / scale), which takes losses and long tails
+# dollars: the quantile function is interpolated in arcsinh(income / scale), which takes losses and
+# long tails
+_SCALE = 1_000.0
 
 
 class Calibration(NamedTuple):
     """What `experiments/ce/calibrate.py` solves for.
 
-    ``quantile_75``, ``quantile_995``: incomes in dollars at these quantiles; ``earner``: effect on the score where the reference
-    person is no earner.
+    ``quantile_75``, ``quantile_995``: incomes in dollars at these quantiles; ``earner``: effect on
+    the score where the reference person is no earner.
     """
 
     quantile_75: float
@@ -100,25 +121,29 @@ class Calibration(NamedTuple):
     earner: float
 
 
-# Root of: mean 72,075.60; half-width of its 95 % interval 1,984.7; coefficient of Earner 2 -45,826.20 (Hu et al. 2022, Table 4); each the
-# average over seeds 0 to 9. Found by experiments/ce/calibrate.py.
+# Root of: mean 72,075.60; half-width of its 95 % interval 1,984.7; coefficient of Earner 2
+# -45,826.20 (Hu et al. 2022, Table 4); each the average over seeds 0 to 9. Found by
+# experiments/ce/calibrate.py.
 CALIBRATED = Calibration(quantile_75=88_730.0, quantile_995=459_100.0, earner=-0.6446)
 
 
 def simulate_ce(n: int = CE_RECORDS, random_seed: int | None = CE_SEED) -> pd.DataFrame:
-    """Households like those of the paper's Consumer Expenditure sample (Hu et al. 2022, section 1.1, Tables 1 and 4).
+    """Households like those of the paper's Consumer Expenditure sample (Hu et al. 2022, section
+    1.1, Tables 1 and 4).
 
     Parameters
     ----------
     n : int, default 6208
-        Number of consumer units. Calibrated for the default; a larger sample reaches farther into the same tails.
+        Number of consumer units. Calibrated for the default; a larger sample reaches farther into
+        the same tails.
     random_seed : int or None, default 2017
 
     Returns
     -------
     DataFrame (n, 11), with columns
-        the ten predictors of Table 1, text with the values of `CE_CATEGORIES` (``family_size``: int, 11 is eleven or more), and
-        ``income``: family income before tax in whole dollars a year, float, sensitive; a few zeros and losses.
+        the ten predictors of Table 1, text with the values of `CE_CATEGORIES` (``family_size``:
+        int, 11 is eleven or more), and ``income``: family income before tax in whole dollars a
+        year, float, sensitive; a few zeros and losses.
 
     Raises
     ------
@@ -134,8 +159,13 @@ def draw_population(n: int, rng: np.random.Generator, calibration: Calibration) 
     """The simulator with given constants: predictors, score, income."""
     codes = {**_place(n, rng), **_person(n, rng)}
     effects = _EFFECTS | {"earner": [0.0, calibration.earner]}
-    score = sum(np.array(effect)[codes[name]] for name, effect in effects.items()) + rng.normal(0, _NOISE, n)
-    columns: dict[str, object] = {name: np.array(labels, dtype=_kind(labels))[codes[name]] for name, labels in CE_CATEGORIES.items()}
+    score = sum(np.array(effect)[codes[name]] for name, effect in effects.items()) + rng.normal(
+        0, _NOISE, n
+    )
+    columns: dict[str, object] = {
+        name: np.array(labels, dtype=_kind(labels))[codes[name]]
+        for name, labels in CE_CATEGORIES.items()
+    }
     return pd.DataFrame(columns | {"income": _income(np.asarray(score), rng, calibration)})
 
 
@@ -151,11 +181,18 @@ def _draw(percent: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def _place(n: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """Codes of region, CBSA status, urban type and urban status; rural is a rural area outside metropolitan ones."""
+    """Codes of region, CBSA status, urban type and urban status; rural is a rural area outside
+    metropolitan ones.
+    """
     region = _draw(np.tile(_REGION, (n, 1)), rng)
     cbsa = _draw(np.array(_CBSA_BY_REGION)[region], rng)
     urban_type = _draw(np.array(_URBAN_TYPE_BY_CBSA)[cbsa], rng)
-    return {"region": region, "cbsa": cbsa, "urban_type": urban_type, "urban": ((urban_type == 2) & (cbsa != 0)).astype(int)}
+    return {
+        "region": region,
+        "cbsa": cbsa,
+        "urban_type": urban_type,
+        "urban": ((urban_type == 2) & (cbsa != 0)).astype(int),
+    }
 
 
 def _person(n: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
@@ -164,15 +201,27 @@ def _person(n: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
     female = (100 * rng.random(n) < np.array(_FEMALE_BY_AGE)[age]).astype(int)
     education = _draw(np.array(_EDUCATION_BY_AGE)[age], rng)
     marital = _draw(np.array(_MARITAL_BY_AGE_AND_GENDER)[age, female], rng)
-    size = _draw(np.array(_SIZE_BY_MARRIED_AND_AGE_50)[(marital == 0).astype(int), (age >= 3).astype(int)], rng)
+    size = _draw(
+        np.array(_SIZE_BY_MARRIED_AND_AGE_50)[(marital == 0).astype(int), (age >= 3).astype(int)],
+        rng,
+    )
     earns = np.array(_EARNER_BY_AGE)[age] + _EARNER_WOMEN * female
     earns = earns + _EARNER_GRADUATES * (education >= 6) + _EARNER_NO_DIPLOMA * (education <= 2)
     idle = (100 * rng.random(n) >= earns).astype(int)
-    return {"gender": female, "age_band": age, "education": education, "marital_status": marital, "family_size": size, "earner": idle}
+    return {
+        "gender": female,
+        "age_band": age,
+        "education": education,
+        "marital_status": marital,
+        "family_size": size,
+        "earner": idle,
+    }
 
 
 def _income(score: np.ndarray, rng: np.random.Generator, calibration: Calibration) -> np.ndarray:
-    """Incomes in the order of the score: the quantile function at stratified uniform numbers, then rounded as people do."""
+    """Incomes in the order of the score: the quantile function at stratified uniform numbers, then
+    rounded as people do.
+    """
     from scipy.stats import norm
 
     n = len(score)
@@ -186,10 +235,12 @@ def _income(score: np.ndarray, rng: np.random.Generator, calibration: Calibratio
 
 
 def _quantile_function(calibration: Calibration) -> Callable[[np.ndarray], np.ndarray]:
-    """Income in dollars as a function of the standard normal quantile z: monotone, close to lognormal from the median up.
+    """Income in dollars as a function of the standard normal quantile z: monotone, close to
+    lognormal from the median up.
 
-    Published: median, 90 % and 97.5 % quantile, the range at 0.5/6208 from either end, three incomes over a million (Tables 1, 3, 4).
-    Ours: the lower half, and that one in a thousand loses money and two in a thousand have none.
+    Published: median, 90 % and 97.5 % quantile, the range at 0.5/6208 from either end, three
+    incomes over a million (Tables 1, 3, 4). Ours: the lower half, and that one in a thousand loses
+    money and two in a thousand have none.
     """
     from scipy.interpolate import PchipInterpolator
     from scipy.stats import norm
@@ -214,14 +265,20 @@ def _quantile_function(calibration: Calibration) -> Callable[[np.ndarray], np.nd
         1 - ends: 1_800_000.0,
     }
     # Far ends continue the slopes, for samples larger than the published one.
-    knots = {-8.0: -60_000.0} | {float(norm.ppf(share)): income for share, income in shares.items()} | {8.0: 200_000_000.0}
+    knots = (
+        {-8.0: -60_000.0}
+        | {float(norm.ppf(share)): income for share, income in shares.items()}
+        | {8.0: 200_000_000.0}
+    )
     curve = PchipInterpolator(list(knots), np.arcsinh(np.array(list(knots.values())) / _SCALE))
     return lambda z: _SCALE * np.sinh(curve(z))
 
 
 def main() -> None:
     """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--out", type=Path, required=True, help="a csv or parquet file")
     parser.add_argument("--records", type=int, default=CE_RECORDS)
     parser.add_argument("--seed", type=int, default=CE_SEED)

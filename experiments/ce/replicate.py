@@ -1,8 +1,11 @@
-"""The Consumer Expenditure study (Hu et al. 2022, sections 2.3 and 3.2): `python experiments/ce/replicate.py --out results/ce-like`.
+"""The Consumer Expenditure study (Hu et al. 2022, sections 2.3 and 3.2): `python
+experiments/ce/replicate.py --out results/ce-like`.
 
-The paper's file is confidential. The default is a population calibrated to what is published of it (docs/ce.md), so the published numbers
-stand beside ours for comparison, and no z-scores are given: they would measure how the populations differ. ``--pumd PATH`` takes the
-public-use file of BLS instead. OUT/run is the run, OUT/report holds tables and figures. A killed run goes on from OUT/run.partial.
+The paper's file is confidential. The default is a population calibrated to what is published of it
+(docs/ce.md), so the published numbers stand beside ours for comparison, and no z-scores are given:
+they would measure how the populations differ. ``--pumd PATH`` takes the public-use file of BLS
+instead. OUT/run is the run, OUT/report holds tables and figures. A killed run goes on from
+OUT/run.partial.
 """
 
 import argparse
@@ -44,8 +47,11 @@ from experiments.ce.tables import (
 STUDY = Path(__file__).parent / "study.toml"
 
 
-def replicate(study: Study, out: Path, *, pumd: Path | None = None, cores: int | None = None) -> Path:
-    """Run the study, or take the finished run of the same settings in `out`, and write the report; returns its folder.
+def replicate(
+    study: Study, out: Path, *, pumd: Path | None = None, cores: int | None = None
+) -> Path:
+    """Run the study, or take the finished run of the same settings in `out`, and write the report;
+    returns its folder.
 
     Raises
     ------
@@ -60,8 +66,13 @@ def replicate(study: Study, out: Path, *, pumd: Path | None = None, cores: int |
     if not (out / "run").exists():
         run_study(study, out / "run", cores=cores, reporter=reporter())
     run = load_run(out / "run")
-    if dataclasses.replace(run.study, data=study.data, seed=run.streams.seed) != study or Path(str(run.study.data.path)).name != path.name:
-        raise InputError(f"{str(out / 'run')!r} is a run of other settings; remove it or choose another --out")
+    if (
+        dataclasses.replace(run.study, data=study.data, seed=run.streams.seed) != study
+        or Path(str(run.study.data.path)).name != path.name
+    ):
+        raise InputError(
+            f"{str(out / 'run')!r} is a run of other settings; remove it or choose another --out"
+        )
     return write_report(run, find_confidential(run), out / "report")
 
 
@@ -71,27 +82,48 @@ def write_report(run: FinishedRun, confidential: pd.DataFrame, folder: Path) -> 
         tables = make_tables(run, confidential)
         for name, (_, table, _) in tables.items():
             write_table(table, working.result / f"{name}.csv")
-        parts = [f"## {title}\n\n{as_markdown(table, digits)}" for title, table, digits in tables.values()]
+        parts = [
+            f"## {title}\n\n{as_markdown(table, digits)}"
+            for title, table, digits in tables.values()
+        ]
         write_file(working.result / "tables.md", "\n".join(parts))
         for name, figure in make_figures(run).items():
             figure.savefig(working.result / f"{name}.png", dpi=90, bbox_inches="tight")
     return folder
 
 
-def make_tables(run: FinishedRun, confidential: pd.DataFrame) -> dict[str, tuple[str, pd.DataFrame, int | None]]:
+def make_tables(
+    run: FinishedRun, confidential: pd.DataFrame
+) -> dict[str, tuple[str, pd.DataFrame, int | None]]:
     """By file name: title, table, digits shown after the point (None: four significant ones)."""
     risk, utility, convergence = (run.tables[name] for name in ("risk", "utility", "convergence"))
-    worst = convergence.groupby("label", sort=False).agg({"r_hat": "max", "ess_bulk": "min", "divergences": "max"}).reset_index()
+    worst = (
+        convergence.groupby("label", sort=False)
+        .agg({"r_hat": "max", "ess_bulk": "min", "divergences": "max"})
+        .reset_index()
+    )
     weights = run.tables["summary"][["label", MEAN_WEIGHT.name]]
     fits = weights.merge(worst, on="label").assign(label=lambda table: table["label"].map(NAMES))
     income = confidential["income"]
     return {
         "facts": ("The data: published facts", ce_facts(confidential), None),
         "fits": ("The fits", fits, None),
-        "table_2": ("Table 2: the ten records of the highest risk", record_risks(income, run.records, "table_2"), 4),
-        "table_3": ("Table 3: the ten largest incomes", record_risks(income, run.records, "table_3"), 4),
+        "table_2": (
+            "Table 2: the ten records of the highest risk",
+            record_risks(income, run.records, "table_2"),
+            4,
+        ),
+        "table_3": (
+            "Table 3: the ten largest incomes",
+            record_risks(income, run.records, "table_3"),
+            4,
+        ),
         "table_4": ("Table 4: estimates and 95 % intervals", estimates(utility), None),
-        "table_7": ("Table 7: distance of the distribution functions", empirical_distances(utility), None),
+        "table_7": (
+            "Table 7: distance of the distribution functions",
+            empirical_distances(utility),
+            None,
+        ),
         "risk": ("Risk profile (Figures 2, 3, 8, 9)", risk_profile(risk), None),
     }
 
@@ -100,17 +132,25 @@ def make_figures(run: FinishedRun) -> dict[str, Figure]:
     """Figures 2, 3, 8, 9 and 10 of the paper by file name."""
     records = run.records
     figures = {
-        "figure_2": plot_risk_violins(records, ["confidential", "unweighted", "marginal", "top-coding"]).figure,
+        "figure_2": plot_risk_violins(
+            records, ["confidential", "unweighted", "marginal", "top-coding"]
+        ).figure,
         "figure_3": plot_whack_a_mole(records, "marginal").figure,
-        "figure_8": plot_risk_violins(records, ["confidential", "unweighted", "marginal", "pairwise"]).figure,
+        "figure_8": plot_risk_violins(
+            records, ["confidential", "unweighted", "marginal", "pairwise"]
+        ).figure,
     }
     figures["figure_9"] = Figure(figsize=(13, 7.5), layout="constrained")
-    for ax, scheme in zip(figures["figure_9"].subplots(1, 2), ("marginal", "pairwise"), strict=True):
+    for ax, scheme in zip(
+        figures["figure_9"].subplots(1, 2), ("marginal", "pairwise"), strict=True
+    ):
         plot_whack_a_mole(records, scheme, ax=ax)
     utility = with_intervals(run.tables["utility"])
     utility = utility[utility["label"] != "top-coding"]
     figures["figure_10"] = Figure(figsize=(12, 8.5), layout="constrained")
-    for ax, measure in zip(figures["figure_10"].subplots(2, 2).flat, utility["measure"].unique(), strict=True):
+    for ax, measure in zip(
+        figures["figure_10"].subplots(2, 2).flat, utility["measure"].unique(), strict=True
+    ):
         plot_intervals(utility, measure, ax=ax)
         lines, names = ax.get_legend_handles_labels()
         ax.get_legend().remove()  # one for the four panels
@@ -119,9 +159,20 @@ def make_figures(run: FinishedRun) -> dict[str, Figure]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, required=True, help="a folder; a finished run of the same settings in it is used again")
-    parser.add_argument("--pumd", type=Path, help="FMLI csv, zip or folder of the public-use file, instead of the simulated population")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        required=True,
+        help="a folder; a finished run of the same settings in it is used again",
+    )
+    parser.add_argument(
+        "--pumd",
+        type=Path,
+        help="FMLI csv, zip or folder of the public-use file, instead of the simulated population",
+    )
     parser.add_argument("--cores", type=int, help="chains sampled at once; default: all cores")
     options = parser.parse_args()
     try:

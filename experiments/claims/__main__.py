@@ -1,7 +1,9 @@
-"""The claims of the main paper, judged by expected risk: `python -m experiments.claims --out FOLDER [--resume]`.
+"""The claims of the main paper, judged by expected risk: `python -m experiments.claims --out FOLDER
+[--resume]`.
 
-Fits each case (`cases.py`) under every scheme and family, measures each fit (`measured.py`), and writes results.csv (every number with its
-error), equal_risk.csv, RESULTS.md and the figures. FOLDER/fits keeps the arrays of each fit; an interrupted run goes on with --resume.
+Fits each case (`cases.py`) under every scheme and family, measures each fit (`measured.py`), and
+writes results.csv (every number with its error), equal_risk.csv, RESULTS.md and the figures.
+FOLDER/fits keeps the arrays of each fit; an interrupted run goes on with --resume.
 """
 
 import argparse
@@ -29,26 +31,41 @@ from riskweighted.intruder.world import make_world
 
 SEED = 13
 CASES = {"simulation": simulation, "ce-like": ce_like}
-LEVELS = {"of pairwise": "pairwise", "of scaled pairwise": "pairwise, total of marginal", "of marginal": "marginal"}
+LEVELS = {
+    "of pairwise": "pairwise",
+    "of scaled pairwise": "pairwise, total of marginal",
+    "of marginal": "marginal",
+}
 
 
-def measured_fits(case: Case, folder: Path, weightings: Mapping[str, pd.Series | CentredWeights]) -> dict[str, Measured]:
+def measured_fits(
+    case: Case, folder: Path, weightings: Mapping[str, pd.Series | CentredWeights]
+) -> dict[str, Measured]:
     """Every fit of a case, measured; those that the folder holds are not made again."""
     world, found, model = make_world(case.data, case.scenario), {}, None
     about = f"{fingerprint(case.data)} {case.scenario} {case.synthesizer} {case.sampling} {SEED}"
     for label, weights in weightings.items():
         alpha = weights.alpha if isinstance(weights, CentredWeights) else weights
         path = folder / f"{case.name}-{label.replace(' ', '_')}.npz"
-        made_for = hashlib.sha256(f"{about} {label.endswith('+')}".encode() + alpha.to_numpy().tobytes()).hexdigest()
+        made_for = hashlib.sha256(
+            f"{about} {label.endswith('+')}".encode() + alpha.to_numpy().tobytes()
+        ).hexdigest()
         content = recall(path, made_for)
         if content is None:
             started = time.perf_counter()
             model = model or compile_model(case.synthesizer, case.data)
-            fit = model.sample(weights, random_seed=seed_for(SEED, case.name, label) % 2**32, sampling=case.sampling)
+            fit = model.sample(
+                weights,
+                random_seed=seed_for(SEED, case.name, label) % 2**32,
+                sampling=case.sampling,
+            )
             sampled = time.perf_counter()
             content = measure(fit, world, random_seed=SEED).to_bytes()
             keep(path, content, made_for)
-            times = f"sampled in {sampled - started:.0f} s, measured in {time.perf_counter() - sampled:.0f} s"
+            times = (
+                f"sampled in {sampled - started:.0f} s, measured in "
+                f"{time.perf_counter() - sampled:.0f} s"
+            )
             print(f"{case.name}, {label}: {times}", file=sys.stderr, flush=True)
         found[label] = Measured.from_bytes(content)
     return found
@@ -57,13 +74,19 @@ def measured_fits(case: Case, folder: Path, weightings: Mapping[str, pd.Series |
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(
-        prog="python -m experiments.claims", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+        prog="python -m experiments.claims",
+        description=__doc__,
+        formatter_class=argparse.RawTextHelpFormatter,
     )
     parser.add_argument("--out", type=Path, required=True, help="folder of the results")
     parser.add_argument(
-        "--centred", action="store_true", help="the centred weights alone, beside the results of the others that FOLDER holds"
+        "--centred",
+        action="store_true",
+        help="the centred weights alone, beside the results of the others that FOLDER holds",
     )
-    parser.add_argument("--resume", action="store_true", help="keep the fits that FOLDER/fits holds")
+    parser.add_argument(
+        "--resume", action="store_true", help="keep the fits that FOLDER/fits holds"
+    )
     given = parser.parse_args()
     fits = given.out / "fits"
     fits.mkdir(parents=True, exist_ok=True)
@@ -76,16 +99,23 @@ def main() -> None:
 
 
 def plain(out: Path, fits: Path) -> None:
-    """The weights of the paper, and the families about them: results.csv, equal_risk.csv and the figures."""
+    """The weights of the paper, and the families about them: results.csv, equal_risk.csv and the
+    figures.
+    """
     rows, equal = [], []
     for make in CASES.values():
         case = make()
-        world, found = make_world(case.data, case.scenario), measured_fits(case, fits, weights_of(case))
+        world, found = (
+            make_world(case.data, case.scenario),
+            measured_fits(case, fits, weights_of(case)),
+        )
         rows.append(tidy(found, world, case.name))
         equal.append(at_equal_risk(found, world, families(case), LEVELS).assign(case=case.name))
         draw_figures(found, world, families(case), case.name, out)
     pd.concat(rows, ignore_index=True).to_csv(out / "results.csv", index=False, float_format="%.6g")
-    pd.concat(equal, ignore_index=True).to_csv(out / "equal_risk.csv", index=False, float_format="%.6g")
+    pd.concat(equal, ignore_index=True).to_csv(
+        out / "equal_risk.csv", index=False, float_format="%.6g"
+    )
 
 
 def centred(out: Path, fits: Path) -> None:
@@ -93,8 +123,17 @@ def centred(out: Path, fits: Path) -> None:
     rows = []
     for make in CASES.values():
         case = make()
-        weightings = {"unweighted": pd.Series(1.0, case.data.index, name="alpha"), **centred_of(case)}
-        rows.append(tidy(measured_fits(case, fits, weightings), make_world(case.data, case.scenario), case.name))
+        weightings = {
+            "unweighted": pd.Series(1.0, case.data.index, name="alpha"),
+            **centred_of(case),
+        }
+        rows.append(
+            tidy(
+                measured_fits(case, fits, weightings),
+                make_world(case.data, case.scenario),
+                case.name,
+            )
+        )
     pd.concat(rows, ignore_index=True).to_csv(out / "centred.csv", index=False, float_format="%.6g")
 
 

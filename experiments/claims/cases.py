@@ -7,7 +7,15 @@ from pathlib import Path
 import pandas as pd
 
 from experiments.ce.population import simulate_ce
-from riskweighted import Sampling, Scenario, centred_weights, equalize_weights, load_study, load_synthesizer, scheme_weights
+from riskweighted import (
+    Sampling,
+    Scenario,
+    centred_weights,
+    equalize_weights,
+    load_study,
+    load_synthesizer,
+    scheme_weights,
+)
 from riskweighted.contract.centring import CentredWeights
 from riskweighted.contract.synthesizer import Synthesizer
 
@@ -19,7 +27,9 @@ _NB_DATA = _HERE / "simulation_data" / "nb_mixture_n1000.csv"
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """Data, scenario and model; ``deleted``, ``mixed`` and ``powers`` are the settings at which the families are fitted."""
+    """Data, scenario and model; ``deleted``, ``mixed`` and ``powers`` are the settings at which the
+    families are fitted.
+    """
 
     name: str
     data: pd.DataFrame = field(repr=False)
@@ -67,7 +77,10 @@ def weights_of(case: Case) -> dict[str, pd.Series]:
     found |= {delete_label(q): alpha("delete", q=q) for q in case.deleted}
     found |= {"uniform 0.1": alpha("uniform", c=0.1)}
     total = float(marginal.sum())
-    found |= {f"{name}, total of marginal": equalize_weights(alphas, total) for name, alphas in (("pairwise", pairwise), ("uniform", one))}
+    found |= {
+        f"{name}, total of marginal": equalize_weights(alphas, total)
+        for name, alphas in (("pairwise", pairwise), ("uniform", one))
+    }
     found |= {"marginal, total of pairwise": equalize_weights(marginal, float(pairwise.sum()))}
     found |= {f"mix {t:g}": alpha("mix", t=t) for t in case.mixed}
     found |= {f"pairwise ^ {g}": pairwise**g for g in case.powers}
@@ -75,8 +88,12 @@ def weights_of(case: Case) -> dict[str, pd.Series]:
 
 
 def centred_of(case: Case) -> dict[str, CentredWeights]:
-    """Centred weights by label: the schemes as used, marginal ones mixed in, and pairwise ones of the total of marginal ones."""
-    totals = [scheme_weights(name, case.data, case.scenario).sum() for name in ("marginal", "pairwise")]
+    """Centred weights by label: the schemes as used, marginal ones mixed in, and pairwise ones of
+    the total of marginal ones.
+    """
+    totals = [
+        scheme_weights(name, case.data, case.scenario).sum() for name in ("marginal", "pairwise")
+    ]
     made = {
         "marginal+": ("marginal+", 1.0),
         "pairwise+": ("pairwise+", 1.0),
@@ -100,6 +117,10 @@ def families(case: Case) -> Mapping[str, list[str]]:
     """Labels along each family, from the unweighted synthesizer to the one that protects most."""
     return {
         "marginal, mixed in": ["unweighted", *(f"mix {t:g}" for t in case.mixed), "marginal"],
-        "pairwise to a power": ["unweighted", "pairwise", *(f"pairwise ^ {g}" for g in case.powers)],
+        "pairwise to a power": [
+            "unweighted",
+            "pairwise",
+            *(f"pairwise ^ {g}" for g in case.powers),
+        ],
         "delete": ["unweighted", *(delete_label(q) for q in case.deleted)],
     }

@@ -1,4 +1,6 @@
-"""The largest risk of any record over L datasets, as chance makes it (METHODS section 2.5; counts: `riskweighted.risk.chance`)."""
+"""The largest risk of any record over L datasets, as chance makes it (METHODS section 2.5; counts:
+`riskweighted.risk.chance`).
+"""
 
 import numpy as np
 from scipy.stats import binom
@@ -9,7 +11,16 @@ __all__ = ["largest_of_sets"]
 
 
 def largest_of_sets(fit: Landing, L: int) -> float:  # noqa: N803
-    """The median of the largest risk over L datasets: N_i ~ Bin(L, p_i) of a record's values land, independently, in its ball."""
-    levels = np.unique(np.round(np.outer(np.linspace(fit.outside.min(), fit.outside.max(), 50), np.arange(L + 1) / L), 6))
-    none_above = [binom.logcdf(np.floor(level / fit.outside * L + 1e-9), L, fit.own_mass).sum() for level in levels]
+    """The median of the largest risk over L datasets: N_i ~ Bin(L, p_i) of a record's values land,
+    independently, in its ball.
+    """
+    levels = np.unique(
+        np.round(
+            np.outer(np.linspace(fit.outside.min(), fit.outside.max(), 50), np.arange(L + 1) / L), 6
+        )
+    )
+    none_above = [
+        binom.logcdf(np.floor(level / fit.outside * L + 1e-9), L, fit.own_mass).sum()
+        for level in levels
+    ]
     return float(levels[np.searchsorted(none_above, np.log(0.5))])

@@ -1,8 +1,10 @@
-"""The frontier of all families of weights, plain and centred: `python -m experiments.claims.frontier --data demo,SD2011` (docs/tuning.md).
+"""The frontier of all families of weights, plain and centred: `python -m
+experiments.claims.frontier --data demo,SD2011` (docs/tuning.md).
 
-What a release keeps (U_m, the overlap of regression intervals, quantiles) against what a record's own value teaches the fit (information
-with its own term, METHODS sections 9.1 and 15), every scheme at full sampling. Rows are added to frontier.csv, and those that it holds are
-not made again, so an interrupted run goes on. Figures are of groups, or a largest one; none is a value or names a record.
+What a release keeps (U_m, the overlap of regression intervals, quantiles) against what a record's
+own value teaches the fit (information with its own term, METHODS sections 9.1 and 15), every scheme
+at full sampling. Rows are added to frontier.csv, and those that it holds are not made again, so an
+interrupted run goes on. Figures are of groups, or a largest one; none is a value or names a record.
 """
 
 import argparse
@@ -75,18 +77,36 @@ def both(scheme: str) -> str:
 
 def families() -> dict[str, tuple[str, ...]]:
     """Schemes by family, from the weakest: plain, centred, and equal weights, which are both."""
-    return _FAMILIES | {f"{name}+": tuple(map(both, schemes)) for name, schemes in _FAMILIES.items()} | {"uniform": _UNIFORM}
+    return (
+        _FAMILIES
+        | {f"{name}+": tuple(map(both, schemes)) for name, schemes in _FAMILIES.items()}
+        | {"uniform": _UNIFORM}
+    )
 
 
-def problem(name: str, path: Path = SD2011) -> tuple[pd.DataFrame, rw.Scenario, Synthesizer, str] | None:
-    """Data, scenario, model, and the regression that is compared: of the income on all of the model's predictors."""
+def problem(
+    name: str, path: Path = SD2011
+) -> tuple[pd.DataFrame, rw.Scenario, Synthesizer, str] | None:
+    """Data, scenario, model, and the regression that is compared: of the income on all of the
+    model's predictors.
+    """
     if name == "demo":
         study = demo_study()
-        return load_embedded("401ksubs"), study.scenario, study.make_synthesizer(), study.synthesizer.formula
+        return (
+            load_embedded("401ksubs"),
+            study.scenario,
+            study.make_synthesizer(),
+            study.synthesizer.formula,
+        )
     case = sd2011(path, codes=True)
     if case is None:
         return None
-    return case.data, case.scenario, rw.load_synthesizer("two-part")(case.formula, **case.two_part), case.formula
+    return (
+        case.data,
+        case.scenario,
+        rw.load_synthesizer("two-part")(case.formula, **case.two_part),
+        case.formula,
+    )
 
 
 def measured(fit: Fit, world: World, formula: str, seed: int) -> dict[str, Any]:
@@ -96,10 +116,25 @@ def measured(fit: Fit, world: World, formula: str, seed: int) -> dict[str, Any]:
     loss = loss_of("U_m", world, None).measure(frames)
     analysis = checked_analysis(world.confidential, formula, codes)
     true = coefficient_intervals(analysis, [world.confidential], synthetic=False)
-    found = [coefficient_intervals(analysis, frames[group::_GROUPS], synthetic=True) for group in range(_GROUPS)]
-    overlaps = np.array([[_overlap(true[term], each[term]) for term in true if term != "Intercept"] for each in found])
-    z = np.array([[_z(true[term], each[term]) for term in true if term != "Intercept"] for each in found])
-    row = {"U_m": loss.value, "U_m_error": loss.error, "overlap": overlaps.mean(), "overlap_error": _error(overlaps.mean(axis=1))}
+    found = [
+        coefficient_intervals(analysis, frames[group::_GROUPS], synthetic=True)
+        for group in range(_GROUPS)
+    ]
+    overlaps = np.array(
+        [
+            [_overlap(true[term], each[term]) for term in true if term != "Intercept"]
+            for each in found
+        ]
+    )
+    z = np.array(
+        [[_z(true[term], each[term]) for term in true if term != "Intercept"] for each in found]
+    )
+    row = {
+        "U_m": loss.value,
+        "U_m_error": loss.error,
+        "overlap": overlaps.mean(),
+        "overlap_error": _error(overlaps.mean(axis=1)),
+    }
     row |= {"largest_z": float(np.abs(z.mean(axis=0)).max())}
     terms = [term for term in true if term != "Intercept"]
     eligible = [place for place, term in enumerate(terms) if term.startswith("C(eligible_401k)")]
@@ -108,8 +143,13 @@ def measured(fit: Fit, world: World, formula: str, seed: int) -> dict[str, Any]:
     own = world.scenario.statuses(world.confidential[name]).amounts
     drawn = [world.scenario.statuses(frame[name]).amounts for frame in frames]
     for level in (0.5, 0.9, 0.99):
-        ratios = np.array([np.quantile(each, level) for each in drawn]) / np.quantile(own, level) - 1
-        row |= {f"q{100 * level:g}": ratios.mean(), f"q{100 * level:g}_error": ratios.std(ddof=1) / np.sqrt(len(ratios))}
+        ratios = (
+            np.array([np.quantile(each, level) for each in drawn]) / np.quantile(own, level) - 1
+        )
+        row |= {
+            f"q{100 * level:g}": ratios.mean(),
+            f"q{100 * level:g}_error": ratios.std(ddof=1) / np.sqrt(len(ratios)),
+        }
     coded = 1 - np.array([len(each) for each in drawn]) / len(world.confidential)
     row["codes"] = float(coded.mean() - (1 - len(own) / len(world.confidential)))
     return row | _taught(fit, world)
@@ -121,7 +161,9 @@ def _overlap(true: Any, drawn: Any) -> float:
 
 def _z(true: Any, drawn: Any) -> float:
     """The released estimate less the confidential one, in standard errors of the latter."""
-    return float((drawn.estimate - true.estimate) / ((true.upper - true.lower) / (2 * 1.959963984540054)))
+    return float(
+        (drawn.estimate - true.estimate) / ((true.upper - true.lower) / (2 * 1.959963984540054))
+    )
 
 
 def _error(of_groups: np.ndarray) -> float:
@@ -132,7 +174,9 @@ def _taught(fit: Fit, world: World) -> dict[str, float]:
     """Information with the own term, attributable probability, Delta."""
     isolated = Subject(world, EvaluationSettings()).isolated
     records = rw.influence(fit)
-    attributed = rw.influence(fit, world.scenario, draws=_ATTRIBUTION_DRAWS, random_seed=1)["attributable"].to_numpy()
+    attributed = rw.influence(fit, world.scenario, draws=_ATTRIBUTION_DRAWS, random_seed=1)[
+        "attributable"
+    ].to_numpy()
     information = records["information"].to_numpy()
     return {
         "information_largest": information.max(),
@@ -146,13 +190,22 @@ def _taught(fit: Fit, world: World) -> dict[str, float]:
 
 
 def run(name: str, seed: int, out: Path, path: Path = SD2011) -> None:
-    """Every scheme of one file under one seed; those of which `out` holds a row are left out, unless others are made of their fit."""
+    """Every scheme of one file under one seed; those of which `out` holds a row are left out,
+    unless others are made of their fit.
+    """
     asked = problem(name, path)
     if asked is None:
-        print(f"{name} is left out: there is no file {path}, and it is not ours to publish", file=sys.stderr)
+        print(
+            f"{name} is left out: there is no file {path}, and it is not ours to publish",
+            file=sys.stderr,
+        )
         return
     data, scenario, synthesizer, formula = asked
-    world, model, sources = make_world(data, scenario), compile_model(synthesizer, data), dict[str, Fit]()
+    world, model, sources = (
+        make_world(data, scenario),
+        compile_model(synthesizer, data),
+        dict[str, Fit](),
+    )
     labels = {scheme: family for family, schemes in families().items() for scheme in schemes}
     schemes = TWICE if seed > 1 else dict.fromkeys((*TWICE, *reversed(labels)))
 
@@ -160,35 +213,60 @@ def run(name: str, seed: int, out: Path, path: Path = SD2011) -> None:
         if scheme not in sources:
             source = scheme_source(scheme)
             weights = world_weighting(world, scheme, None if source is None else sampled(source))
-            fit = model.sample(weights, random_seed=seed_for(seed, "frontier", scheme) % 2**32, sampling=_SAMPLING)
+            fit = model.sample(
+                weights, random_seed=seed_for(seed, "frontier", scheme) % 2**32, sampling=_SAMPLING
+            )
             if scheme not in ("unweighted", "marginal", "pairwise"):
                 return fit
             sources[scheme] = fit
         return sources[scheme]
 
     for scheme in schemes:
-        held = pd.read_csv(out) if out.exists() else pd.DataFrame(columns=["data", "scheme", "seed"])
+        held = (
+            pd.read_csv(out) if out.exists() else pd.DataFrame(columns=["data", "scheme", "seed"])
+        )
         if ((held["data"] == name) & (held["scheme"] == scheme) & (held["seed"] == seed)).any():
             continue
         began = time.process_time()
-        row = {"data": name, "family": labels.get(scheme, "unweighted"), "scheme": scheme, "seed": seed}
+        row = {
+            "data": name,
+            "family": labels.get(scheme, "unweighted"),
+            "scheme": scheme,
+            "seed": seed,
+        }
         try:
             fit = sampled(scheme)
             took = time.process_time() - began
             worst = fit.diagnostics["r_hat"].max(), fit.diagnostics["ess_bulk"].min()
-            row |= {"converged": fit.converged, "r_hat": worst[0], "ess": worst[1], "cpu_s": took, "mean_weight": float(fit.alpha.mean())}
+            row |= {
+                "converged": fit.converged,
+                "r_hat": worst[0],
+                "ess": worst[1],
+                "cpu_s": took,
+                "mean_weight": float(fit.alpha.mean()),
+            }
             row |= measured(fit, world, formula, seed_for(seed, "datasets", scheme) % 2**32)
         except rw.InputError as refused:
             row |= {"converged": False, "refused": str(refused)}
-        pd.concat([held, pd.DataFrame([row])] if len(held) else [pd.DataFrame([row])]).to_csv(out, index=False, float_format="%.5g")
-        print(f"{name} {scheme} {seed}: {time.process_time() - began:.0f} CPU s", file=sys.stderr, flush=True)
+        pd.concat([held, pd.DataFrame([row])] if len(held) else [pd.DataFrame([row])]).to_csv(
+            out, index=False, float_format="%.5g"
+        )
+        print(
+            f"{name} {scheme} {seed}: {time.process_time() - began:.0f} CPU s",
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 def main() -> None:
     """Command line."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.claims.frontier", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments.claims.frontier", description=__doc__
+    )
     parser.add_argument("--data", default="demo,SD2011", help="which files")
-    parser.add_argument("--seeds", default="1,2", help="the second one for the schemes that are judged alone")
+    parser.add_argument(
+        "--seeds", default="1,2", help="the second one for the schemes that are judged alone"
+    )
     parser.add_argument("--sd2011", type=Path, default=SD2011, help="where SD2011.csv is")
     parser.add_argument("--out", type=Path, default=FRONTIER, help="table of the results")
     given = parser.parse_args()

@@ -1,4 +1,6 @@
-"""What one fit shows, in arrays that are kept: expected risk in blocks of draws, influence by chain, statistics of synthetic datasets."""
+"""What one fit shows, in arrays that are kept: expected risk in blocks of draws, influence by
+chain, statistics of synthetic datasets.
+"""
 
 import io
 from collections.abc import Iterator
@@ -81,7 +83,9 @@ class Measured:
     def to_bytes(self) -> bytes:
         """All of it."""
         buffer = io.BytesIO()
-        np.savez_compressed(buffer, **{each.name: getattr(self, each.name) for each in fields(self)})  # type: ignore[arg-type]
+        np.savez_compressed(
+            buffer, **{each.name: getattr(self, each.name) for each in fields(self)}
+        )  # type: ignore[arg-type]
         return buffer.getvalue()
 
     @classmethod
@@ -91,7 +95,15 @@ class Measured:
             return cls(**{each.name: stored[each.name] for each in fields(cls)})
 
 
-def measure(fit: Fit, world: World, *, draws: int = 400, groups: int = 5, L: int = 20, random_seed: int = 1) -> Measured:  # noqa: N803
+def measure(
+    fit: Fit,
+    world: World,
+    *,
+    draws: int = 400,
+    groups: int = 5,
+    L: int = 20,
+    random_seed: int = 1,  # noqa: N803
+) -> Measured:
     """Measure a fit.
 
     Parameters
@@ -99,23 +111,36 @@ def measure(fit: Fit, world: World, *, draws: int = 400, groups: int = 5, L: int
     fit : Fit
     world : World
     draws : int
-        Posterior draws for expected risk, and for the attributable ball probability, which needs a weight a draw.
+        Posterior draws for expected risk, and for the attributable ball probability, which needs a
+        weight a draw.
     groups, L : int
         Groups of L synthetic datasets each.
     random_seed : int
     """
     if fit.posterior.sizes["chain"] < 2:
-        raise InputError(f"errors come from chains beside each other: at least 2 are needed, got {fit.posterior.sizes['chain']}")
+        raise InputError(
+            "errors come from chains beside each other: at least 2 are needed, got "
+            f"{fit.posterior.sizes['chain']}"
+        )
     expected = expected_risk(fit, world, draws, random_seed)
-    alone = [fit.changed(posterior=fit.posterior.isel(chain=[chain])) for chain in range(fit.posterior.sizes["chain"])]
+    alone = [
+        fit.changed(posterior=fit.posterior.isel(chain=[chain]))
+        for chain in range(fit.posterior.sizes["chain"])
+    ]
     found = [influence(one) for one in (fit, *alone)]
     shares = (draws, *(draws // len(alone) for _ in alone))
-    balls = [influence(one, world.scenario, draws=share) for one, share in zip((fit, *alone), shares, strict=True)]
+    balls = [
+        influence(one, world.scenario, draws=share)
+        for one, share in zip((fit, *alone), shares, strict=True)
+    ]
     frames = fit.synthesize(groups * L, random_seed=random_seed)
     target = fit.synthesizer.target
     own = fit.confidential[target].to_numpy(dtype=float)
     values = [frame[target].to_numpy(dtype=float) for frame in frames]
-    statistics = [(ecdf_distance(own, each).maximum, each.mean(), np.quantile(each, _QUANTILE)) for each in values]
+    statistics = [
+        (ecdf_distance(own, each).maximum, each.mean(), np.quantile(each, _QUANTILE))
+        for each in values
+    ]
     risks = identification_risks(world.pair(frames)).reshape(groups, L, -1).mean(axis=1)
     return Measured(
         fit.alpha.to_numpy(),
@@ -137,4 +162,11 @@ def measure(fit: Fit, world: World, *, draws: int = 400, groups: int = 5, L: int
 def _quality(diagnostics: pd.DataFrame) -> np.ndarray:
     if diagnostics.empty:
         return np.full(3, np.nan)
-    return np.array([diagnostics["r_hat"].max(), diagnostics["ess_bulk"].min(), diagnostics["divergences"].max()], dtype=float)
+    return np.array(
+        [
+            diagnostics["r_hat"].max(),
+            diagnostics["ess_bulk"].min(),
+            diagnostics["divergences"].max(),
+        ],
+        dtype=float,
+    )

@@ -12,7 +12,16 @@ __all__ = ["CLEAR", "NAMES", "Results", "digits_of", "printed"]
 
 NAMES = {"simulation": "the paper's simulation", "ce-like": "the CE-like population"}
 CLEAR = 2  # standard errors
-_DIGITS = {"U_m": 4, "mean weight": 3, "maximum risk": 3, "Delta": 2, "range": 2, "p_eff": 2, "r_hat": 3, "largest k-hat": 2}
+_DIGITS = {
+    "U_m": 4,
+    "mean weight": 3,
+    "maximum risk": 3,
+    "Delta": 2,
+    "range": 2,
+    "p_eff": 2,
+    "r_hat": 3,
+    "largest k-hat": 2,
+}
 
 
 class Results:
@@ -51,7 +60,12 @@ class Results:
     def table(self, case: str, labels: Sequence[str], measures: Sequence[str]) -> str:
         """Schemes in rows, measures in columns."""
         return as_markdown(
-            pd.DataFrame([{"weights": label} | {name: self.cell(case, label, name) for name in measures} for label in labels])
+            pd.DataFrame(
+                [
+                    {"weights": label} | {name: self.cell(case, label, name) for name in measures}
+                    for label in labels
+                ]
+            )
         )
 
 

@@ -13,7 +13,17 @@ from riskweighted.risk.chance import expected_over, expected_whacked
 from riskweighted.risk.expected import isolated_records, top_values
 from riskweighted.risk.identification import confidential_risk
 
-__all__ = ["RISES", "Groups", "Number", "at_equal_risk", "expected_of", "groups_of", "mean_of", "measures_of", "tidy"]
+__all__ = [
+    "RISES",
+    "Groups",
+    "Number",
+    "at_equal_risk",
+    "expected_of",
+    "groups_of",
+    "mean_of",
+    "measures_of",
+    "tidy",
+]
 
 RISES = (0.05, 0.1, 0.25)
 _THRESHOLD = 0.5
@@ -21,7 +31,9 @@ _SIMULATED = 2000
 
 
 class Groups(NamedTuple):
-    """Boolean (n,): the isolated records, the ceil(.05 n) largest IR^c with ties at the cut; the largest 1 % of values, likewise."""
+    """Boolean (n,): the isolated records, the ceil(.05 n) largest IR^c with ties at the cut; the
+    largest 1 % of values, likewise.
+    """
 
     isolated: np.ndarray
     largest: np.ndarray
@@ -40,7 +52,12 @@ def groups_of(world: World) -> Groups:
     return Groups(isolated_records(confidential_risk(world).to_numpy()), top_values(values))
 
 
-def measures_of(found: Measured, unweighted: Measured, world: World, L: int = 20) -> dict[str, Number]:  # noqa: N803
+def measures_of(
+    found: Measured,
+    unweighted: Measured,
+    world: World,
+    L: int = 20,  # noqa: N803
+) -> dict[str, Number]:
     """All measures of a fit beside the unweighted one."""
     groups = groups_of(world)
     return {
@@ -50,12 +67,17 @@ def measures_of(found: Measured, unweighted: Measured, world: World, L: int = 20
         **_of_sets(found, unweighted, L),
         **_influence(found, groups),
         **{name: mean_of(found.statistics[:, place]) for place, name in enumerate(STATISTICS)},
-        **{name: Number(float(value)) for name, value in zip(("r_hat", "ess_bulk", "divergences"), found.quality, strict=True)},
+        **{
+            name: Number(float(value))
+            for name, value in zip(("r_hat", "ess_bulk", "divergences"), found.quality, strict=True)
+        },
     }
 
 
 def tidy(fits: Mapping[str, Measured], world: World, case: str, L: int = 20) -> pd.DataFrame:  # noqa: N803
-    """One row a fit and measure: case, label, measure, value, error. The first fit is the unweighted one."""
+    """One row a fit and measure: case, label, measure, value, error. The first fit is the
+    unweighted one.
+    """
     unweighted = next(iter(fits.values()))
     rows = [
         (case, label, measure, *number)
@@ -77,7 +99,9 @@ def _expected(found: Measured, groups: Groups) -> dict[str, Number]:
 
 def expected_of(found: Measured, statistic: Callable[[np.ndarray], float]) -> Number:
     """A statistic of expected risk and its error, by leaving out each block of draws in turn."""
-    return Number(float(statistic(found.risk)), _jackknife([statistic(risk) for risk in found.left_out()]))
+    return Number(
+        float(statistic(found.risk)), _jackknife([statistic(risk) for risk in found.left_out()])
+    )
 
 
 def _jackknife(values: Sequence[float]) -> float:
@@ -91,25 +115,42 @@ def _rises(found: Measured, unweighted: Measured) -> dict[str, Number]:
     for least in RISES:
         for name, sign in (("rises", 1), ("falls", -1)):
 
-            def count(risk: np.ndarray, base: np.ndarray, least: float = least, sign: int = sign) -> float:
+            def count(
+                risk: np.ndarray, base: np.ndarray, least: float = least, sign: int = sign
+            ) -> float:
                 return float((sign * (risk - base) >= least).sum())
 
             own = _jackknife([count(risk, unweighted.risk) for risk in found.left_out()])
             base = _jackknife([count(found.risk, risk) for risk in unweighted.left_out()])
             same = found is unweighted
-            numbers[f"{name} >= {least:g}"] = Number(count(found.risk, unweighted.risk), 0.0 if same else float(np.hypot(own, base)))
+            numbers[f"{name} >= {least:g}"] = Number(
+                count(found.risk, unweighted.risk), 0.0 if same else float(np.hypot(own, base))
+            )
     return numbers
 
 
 def _of_sets(found: Measured, unweighted: Measured, L: int) -> dict[str, Number]:  # noqa: N803
-    """What L datasets show (mean over the groups, error), what it is expected to be, and what two fits alike would show."""
-    pairs = [(one, other) for i, one in enumerate(found.risks) for j, other in enumerate(unweighted.risks) if i != j]
+    """What L datasets show (mean over the groups, error), what it is expected to be, and what two
+    fits alike would show.
+    """
+    pairs = [
+        (one, other)
+        for i, one in enumerate(found.risks)
+        for j, other in enumerate(unweighted.risks)
+        if i != j
+    ]
     numbers = {}
     for least in RISES:
         each = np.array([((one - other) >= least).sum() for one, other in pairs], dtype=float)
-        numbers[f"rises >= {least:g} in sets"] = Number(each.mean(), each.std(ddof=1) / np.sqrt(len(found.risks)))
-        numbers[f"rises >= {least:g} in sets, expected"] = Number(expected_whacked(found, unweighted, L, least))
-        numbers[f"rises >= {least:g} in sets, chance alone"] = Number(expected_whacked(unweighted, unweighted, L, least))
+        numbers[f"rises >= {least:g} in sets"] = Number(
+            each.mean(), each.std(ddof=1) / np.sqrt(len(found.risks))
+        )
+        numbers[f"rises >= {least:g} in sets, expected"] = Number(
+            expected_whacked(found, unweighted, L, least)
+        )
+        numbers[f"rises >= {least:g} in sets, chance alone"] = Number(
+            expected_whacked(unweighted, unweighted, L, least)
+        )
     numbers["records over 0.5 in sets"] = mean_of((found.risks > _THRESHOLD).sum(axis=1))
     numbers["records over 0.5 in sets, expected"] = Number(expected_over(found, L, _THRESHOLD))
     numbers["maximum risk in sets"] = mean_of(found.risks.max(axis=1))
@@ -122,7 +163,9 @@ def mean_of(values: np.ndarray) -> Number:
 
 
 def _influence(found: Measured, groups: Groups) -> dict[str, Number]:
-    """Maxima grow with the number of draws, so the least of a chain alone stands beside; the others have an error from chains."""
+    """Maxima grow with the number of draws, so the least of a chain alone stands beside; the others
+    have an error from chains.
+    """
     lipschitz, spread, information = np.moveaxis(found.influence, 2, 0)
     chains = len(lipschitz) - 1
 
@@ -138,19 +181,28 @@ def _influence(found: Measured, groups: Groups) -> dict[str, Number]:
         "p_eff": Number(float(found.p_eff[0]), error(found.p_eff[1:])),
         "information": Number(float(information[0].max()), error(information[1:].max(axis=1))),
         "information, isolated": Number(
-            float(information[0, groups.isolated].mean()), error(information[1:, groups.isolated].mean(axis=1))
+            float(information[0, groups.isolated].mean()),
+            error(information[1:, groups.isolated].mean(axis=1)),
         ),
     }
-    for name, members in (("attributable", np.ones(len(found.alpha), dtype=bool)), ("attributable top 1 %", groups.largest)):
+    for name, members in (
+        ("attributable", np.ones(len(found.alpha), dtype=bool)),
+        ("attributable top 1 %", groups.largest),
+    ):
         means = found.attributable[:, members].mean(axis=1)
         numbers[name] = Number(float(means[0]), error(means[1:]))
     return numbers | {"largest k-hat": Number(float(found.pareto_k[found.alpha > 0].max()))}
 
 
 def at_equal_risk(
-    fits: Mapping[str, Measured], world: World, families: Mapping[str, Sequence[str]], levels: Mapping[str, str], seed: int = 1
+    fits: Mapping[str, Measured],
+    world: World,
+    families: Mapping[str, Sequence[str]],
+    levels: Mapping[str, str],
+    seed: int = 1,
 ) -> pd.DataFrame:
-    """U_m, mean and 90 % quantile of each family where its isolated risk is that of a scheme, interpolated between fits.
+    """U_m, mean and 90 % quantile of each family where its isolated risk is that of a scheme,
+    interpolated between fits.
 
     Parameters
     ----------
@@ -165,12 +217,16 @@ def at_equal_risk(
     Returns
     -------
     DataFrame
-        level, risk, family, between (the two fits), and each statistic with its error: that of the fits on both sides and of the level,
-        from simulated normal errors. No row where a family does not reach the level.
+        level, risk, family, between (the two fits), and each statistic with its error: that of the
+        fits on both sides and of the level, from simulated normal errors. No row where a family
+        does not reach the level.
     """
     groups, rng = groups_of(world), np.random.default_rng(seed)
     known = {
-        label: [expected_of(found, lambda risk: risk[groups.isolated].mean()), *(mean_of(column) for column in found.statistics.T)]
+        label: [
+            expected_of(found, lambda risk: risk[groups.isolated].mean()),
+            *(mean_of(column) for column in found.statistics.T),
+        ]
         for label, found in fits.items()
     }
     rows = []
@@ -180,22 +236,42 @@ def at_equal_risk(
             if at in labels:
                 value, error, between = *np.array(known[at][1:]).T, at
             else:
-                place = next((k for k in range(1, len(labels)) if known[labels[k]][0].value <= known[at][0].value), None)
+                place = next(
+                    (
+                        k
+                        for k in range(1, len(labels))
+                        if known[labels[k]][0].value <= known[at][0].value
+                    ),
+                    None,
+                )
                 if place is None:
                     continue
                 around = labels[place - 1], labels[place]
-                exact, errors = np.moveaxis(np.array([known[label] for label in (*around, at)]), 2, 0)
+                exact, errors = np.moveaxis(
+                    np.array([known[label] for label in (*around, at)]), 2, 0
+                )
                 value = _between(exact[None])[0]
-                error = _between(exact + errors * rng.normal(size=(_SIMULATED, *exact.shape))).std(axis=0)
+                error = _between(exact + errors * rng.normal(size=(_SIMULATED, *exact.shape))).std(
+                    axis=0
+                )
                 between = " to ".join(around)
-            row = {"level": title, "isolated risk": known[at][0].value, "family": family, "fits": between}
+            row = {
+                "level": title,
+                "isolated risk": known[at][0].value,
+                "family": family,
+                "fits": between,
+            }
             row |= dict(zip(STATISTICS, value, strict=True))
-            rows.append(row | {f"{name} error": each for name, each in zip(STATISTICS, error, strict=True)})
+            rows.append(
+                row | {f"{name} error": each for name, each in zip(STATISTICS, error, strict=True)}
+            )
     return pd.DataFrame(rows)
 
 
 def _between(points: np.ndarray) -> np.ndarray:
-    """Statistics where the first column has the value of the third point, on the line through the first two; (S, 3, 1 + k) to (S, k)."""
+    """Statistics where the first column has the value of the third point, on the line through the
+    first two; (S, 3, 1 + k) to (S, k).
+    """
     low, high, level = points[:, 0], points[:, 1], points[:, 2]
     share = ((level[:, 0] - low[:, 0]) / (high[:, 0] - low[:, 0])).clip(0, 1)[:, None]
     return np.asarray(low[:, 1:] + share * (high[:, 1:] - low[:, 1:]))

@@ -1,4 +1,6 @@
-"""The records that R's survey package was given: `python experiments/designs/records.py` writes them, `figures.R` reads them."""
+"""The records that R's survey package was given: `python experiments/designs/records.py` writes
+them, `figures.R` reads them.
+"""
 
 from pathlib import Path
 
@@ -14,12 +16,20 @@ def records() -> pd.DataFrame:
     """96 records in four strata of unequal primary units, and in eight pairs of units."""
     rng, n = np.random.default_rng(20261125), 96
     pair = np.repeat(np.arange(8), 12)
-    frame = pd.DataFrame({"h": np.array(list("abcd"))[pair // 2], "pair": pair, "two": np.tile(np.repeat([1, 2], [5, 7]), 8)})
+    frame = pd.DataFrame(
+        {
+            "h": np.array(list("abcd"))[pair // 2],
+            "pair": pair,
+            "two": np.tile(np.repeat([1, 2], [5, 7]), 8),
+        }
+    )
     frame["p"] = np.concatenate([100 * k + np.sort(rng.integers(0, 4 + k, 24)) for k in range(4)])
     effect = pd.Series(rng.normal(0, 1, frame["p"].nunique()), np.unique(frame["p"]))
     frame["x"] = rng.integers(1, 9, n)
     frame["k"] = rng.choice(["r", "s", "t"], n)
-    frame["y"] = (10 + 2 * frame["x"] + 3 * effect[frame["p"]].to_numpy() + rng.normal(0, 4, n)).round(1)
+    frame["y"] = (
+        10 + 2 * frame["x"] + 3 * effect[frame["p"]].to_numpy() + rng.normal(0, 4, n)
+    ).round(1)
     frame["b"] = (rng.random(n) < 1 / (1 + np.exp(2 - 0.4 * frame["x"]))).astype(int)
     frame["w"] = rng.uniform(5, 40, n).round(1)
     frame["one"] = 1

@@ -1,1 +1,3 @@
-"""What releases give away beyond inference: known tools by folds, the package's own models by their fits."""
+"""What releases give away beyond inference: known tools by folds, the package's own models by their
+fits.
+"""

@@ -1,12 +1,14 @@
-"""What releases give away beyond inference: `python -m experiments.disclosure WHAT [--data SD2011.csv]`.
+"""What releases give away beyond inference: `python -m experiments.disclosure WHAT [--data
+SD2011.csv]`.
 
-own: the package's own models by their fits (own.csv). refits: importance weights against refits (refits.csv). tools: known tools by
-folds with decoys (tools.csv). poisoned, clean, pooled: a few true rows; packs of a regression; what pooled folds would say.
-held: what is made of the target, held and made again (held.csv). own-folds: what folds decide by the seed (own_folds.csv).
-free-means: a free mean for each released cell of few records (free_means.csv).
-many-levels: a dummy for each of many levels, and random intercepts (many_levels.csv).
-small-files: the verdict on clean files of 200 to 3,000 records (small_files.csv).
-third-party: who is refused of one release of simulated tools, and who is shown by several packs.
+own: the package's own models by their fits (own.csv). refits: importance weights against refits
+(refits.csv). tools: known tools by folds with decoys (tools.csv). poisoned, clean, pooled: a few
+true rows; packs of a regression; what pooled folds would say. held: what is made of the target,
+held and made again (held.csv). own-folds: what folds decide by the seed (own_folds.csv).
+free-means: a free mean for each released cell of few records (free_means.csv). many-levels: a dummy
+for each of many levels, and random intercepts (many_levels.csv). small-files: the verdict on clean
+files of 200 to 3,000 records (small_files.csv). third-party: who is refused of one release of
+simulated tools, and who is shown by several packs.
 """
 
 import argparse
@@ -41,7 +43,9 @@ SIMPLE = {
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(
-        prog="python -m experiments.disclosure", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+        prog="python -m experiments.disclosure",
+        description=__doc__,
+        formatter_class=argparse.RawTextHelpFormatter,
     )
     parser.add_argument("what", choices=["own", "tools", *SIMPLE])
     parser.add_argument("--data", type=Path, default=SD2011, help="SD2011.csv")

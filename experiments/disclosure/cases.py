@@ -14,12 +14,15 @@ from riskweighted.data.embedded import load_households
 
 __all__ = ["SD2011", "Case", "demo", "sd2011"]
 
-SD2011 = Path(__file__).resolve().parents[3] / "shared" / "data" / "SD2011.csv"  # not ours to publish
+# not ours to publish
+SD2011 = Path(__file__).resolve().parents[3] / "shared" / "data" / "SD2011.csv"
 
 
 @dataclass(frozen=True)
 class Case:
-    """One income. ``predictors``: levels, the known ones first; ``released``: those that leave besides; the others are hidden."""
+    """One income. ``predictors``: levels, the known ones first; ``released``: those that leave
+    besides; the others are hidden.
+    """
 
     name: str
     data: pd.DataFrame = field(repr=False)
@@ -39,7 +42,9 @@ class Case:
     @cached_property
     def design(self) -> np.ndarray:
         """An intercept and the levels of all predictors, (n, p)."""
-        levels = pd.get_dummies(self.data[list(self.predictors)].astype(str), drop_first=True).to_numpy(float)
+        levels = pd.get_dummies(
+            self.data[list(self.predictors)].astype(str), drop_first=True
+        ).to_numpy(float)
         return np.column_stack([np.ones(len(self.data)), levels])
 
 
@@ -47,16 +52,28 @@ def demo() -> Case:
     """Family income of 9,275 households (401ksubs), as in the demo."""
     known = ("married", "male", "age_band")
     predictors = (*known, "family_size", "eligible_401k", "has_ira")
-    return Case("demo", load_households(), rw.Scenario(known=known, synthetic="inc"), predictors, ("eligible_401k",))
+    return Case(
+        "demo",
+        load_households(),
+        rw.Scenario(known=known, synthetic="inc"),
+        predictors,
+        ("eligible_401k",),
+    )
 
 
 def sd2011(path: Path = SD2011, *, codes: bool = False) -> Case | None:
-    """Monthly income of SD2011, n = 3,700; with `codes` also of those who are coded -8; None where the file is absent."""
+    """Monthly income of SD2011, n = 3,700; with `codes` also of those who are coded -8; None where
+    the file is absent.
+    """
     if not path.is_file():
         return None
     known, more = ("sex", "agegr"), ("placesize", "edu", "marital")
     data = pd.read_csv(path, usecols=[*known, *more, "income"], low_memory=False).dropna()
     special = {"income": (-8,)} if codes else {}
-    data = data[(data["income"] > 0) | (data["income"].isin(special.get("income", ())))].reset_index(drop=True)
+    data = data[
+        (data["income"] > 0) | (data["income"].isin(special.get("income", ())))
+    ].reset_index(drop=True)
     scenario = rw.Scenario(known=known, synthetic="income", codes=special)
-    return Case("SD2011", data, scenario, (*known, *more), ("placesize",), {"codes": [-8]} if codes else {})
+    return Case(
+        "SD2011", data, scenario, (*known, *more), ("placesize",), {"codes": [-8]} if codes else {}
+    )

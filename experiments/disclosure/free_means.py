@@ -1,4 +1,6 @@
-"""Fits that lean on single records: a free mean for each released cell of m records. What is judged, and what leaving out comes to."""
+"""Fits that lean on single records: a free mean for each released cell of m records. What is
+judged, and what leaving out comes to.
+"""
 
 import time
 from pathlib import Path
@@ -30,8 +32,8 @@ def free_means(size: int, seed: int) -> tuple[rw.Fit, World]:
 
 
 def run_free_means(out: Path = FREE_MEANS) -> None:
-    """Every size and file; of the first file of a size D of some random records besides, each left out by a fit of its own. Rows that are
-    there stay."""
+    """Every size and file; of the first file of a size D of some random records besides, each left
+    out by a fit of its own. Rows that are there stay."""
     rows = pd.read_csv(out).to_dict("records") if out.exists() else []
     done = {(row["records of a cell"], row["file"]) for row in rows}
     for size in SIZES:
@@ -40,13 +42,21 @@ def run_free_means(out: Path = FREE_MEANS) -> None:
                 continue
             fit, world = free_means(size, seed)
             began = time.process_time()
-            table = attribution_of_fit(fit, world, Asked(), weighting=Weighting("unweighted"), random_seed=2)
-            row = {"records of a cell": size, "file": seed, "judged by": "packs" if "looks" in table.attrs else "folds"}
+            table = attribution_of_fit(
+                fit, world, Asked(), weighting=Weighting("unweighted"), random_seed=2
+            )
+            row = {
+                "records of a cell": size,
+                "file": seed,
+                "judged by": "packs" if "looks" in table.attrs else "folds",
+            }
             row |= table.iloc[0][["D", "se", "bound", "lower", "upper"]].to_dict()
             row |= {name: table.attrs.get(name, np.nan) for name in ("failing", "looks")}
             row |= {"verdict": table.attrs["verdict"], "seconds": time.process_time() - began}
             if seed == 1:
-                row["left out"] = made_again(fit, world, records=RECORDS, packs=RECORDS)["one_by_one"]
+                row["left out"] = made_again(fit, world, records=RECORDS, packs=RECORDS)[
+                    "one_by_one"
+                ]
             rows.append(row)
             print(pd.DataFrame(rows).tail(1).to_string(index=False), flush=True)
             pd.DataFrame(rows).to_csv(out, index=False, float_format="%.3g")

@@ -1,4 +1,6 @@
-"""The package's own models: twelve packs of twenty datasets of one fit each, against the fit without each record by importance weights."""
+"""The package's own models: twelve packs of twenty datasets of one fit each, against the fit
+without each record by importance weights.
+"""
 
 import sys
 import time
@@ -30,22 +32,31 @@ MODELS: dict[str, dict[str, object]] = {
 
 
 def own_cases(path: Path = SD2011) -> Iterator[tuple[Case, str]]:
-    """Every model on the demo and, where it is there, on SD2011: amounts that are positive, for two parts with the code -8 too."""
+    """Every model on the demo and, where it is there, on SD2011: amounts that are positive, for two
+    parts with the code -8 too.
+    """
     for model in MODELS:
         yield demo(), model
     for model in MODELS:
         case = sd2011(path, codes=model == "two-part")
         if case is None:
-            print(f"SD2011 is left out: there is no file {path}, and it is not ours to publish", file=sys.stderr)
+            print(
+                f"SD2011 is left out: there is no file {path}, and it is not ours to publish",
+                file=sys.stderr,
+            )
             return
         yield case, model
 
 
-def attributed_fit(case: Case, model: str, scheme: str, *, packs: int = PACKS, draws: int = 500) -> pd.DataFrame:
-    """A row for each way of leaving and group: what the packs of one fit give, each of datasets and attacks by a seed of its own.
+def attributed_fit(
+    case: Case, model: str, scheme: str, *, packs: int = PACKS, draws: int = 500
+) -> pd.DataFrame:
+    """A row for each way of leaving and group: what the packs of one fit give, each of datasets and
+    attacks by a seed of its own.
 
-    ``se``: the standard error of mean D over the packs; ``judged``: the least number of records whose importance weights hold; others
-    are not among the figures, as no fit is made without a record here.
+    ``se``: the standard error of mean D over the packs; ``judged``: the least number of records
+    whose importance weights hold; others are not among the figures, as no fit is made without a
+    record here.
     """
     settings = MODELS[model] | (dict(case.two_part) if model == "two-part" else {})
     alpha = rw.scheme_weights(scheme, case.data, case.scenario)
@@ -53,14 +64,34 @@ def attributed_fit(case: Case, model: str, scheme: str, *, packs: int = PACKS, d
     fit = rw.fit(kind, case.data, alpha, random_seed=SEED, draws=draws, tune=draws)
     world, asked = make_world(case.data, case.scenario), Asked(case.released)
     tables = [
-        attribution_of_fit(fit, world, asked, L=L, weighting=Weighting(scheme), refits=0, random_seed=SEED + number)
+        attribution_of_fit(
+            fit, world, asked, L=L, weighting=Weighting(scheme), refits=0, random_seed=SEED + number
+        )
         for number in range(packs)
     ]
     told = pd.concat(tables).groupby(["release", "group"], sort=False)
-    made = told[["with", "out", "none", "D", "named", "reversed", "own_value_with", "own_value_out", "copy_D"]].mean()
+    made = told[
+        [
+            "with",
+            "out",
+            "none",
+            "D",
+            "named",
+            "reversed",
+            "own_value_with",
+            "own_value_out",
+            "copy_D",
+        ]
+    ].mean()
     made.insert(4, "se", told["D"].std(ddof=1) / np.sqrt(packs))
     largest, least = told[["largest_D", "above_.01", "above_.05"]].max(), told["records"].min()
-    labels = {"data": case.name, "model": model, "weights": scheme, "n": len(case.data), "converged": fit.converged}
+    labels = {
+        "data": case.name,
+        "model": model,
+        "weights": scheme,
+        "n": len(case.data),
+        "converged": fit.converged,
+    }
     made = made.join(largest).assign(packs=packs, judged=least, named_most=told["named"].max())
     return with_columns(made.reset_index(), labels)[[*labels, *made.index.names, *made.columns]]
 
@@ -72,12 +103,23 @@ def run_own(data: Path = SD2011, out: Path = OWN) -> pd.DataFrame:
         for scheme in SCHEMES:
             started = time.process_time()
             rows.append(attributed_fit(case, model, scheme))
-            print(f"{case.name} {model} {scheme}: {time.process_time() - started:.0f} CPU s", file=sys.stderr, flush=True)
+            print(
+                f"{case.name} {model} {scheme}: {time.process_time() - started:.0f} CPU s",
+                file=sys.stderr,
+                flush=True,
+            )
             pd.concat(rows, ignore_index=True).to_csv(out, index=False, float_format="%.5g")
     table = pd.concat(rows, ignore_index=True)
     shown = table[table["group"].isin(["all", "isolated"])]
-    print(shown.drop(columns=["n", "packs", "copy_D", "own_value_with", "own_value_out"]).round(4).to_string(index=False))
+    print(
+        shown.drop(columns=["n", "packs", "copy_D", "own_value_with", "own_value_out"])
+        .round(4)
+        .to_string(index=False)
+    )
     everybody = table["group"] == "all"
-    print(f"largest |mean D| of all records {table.loc[everybody, 'D'].abs().max():.4f}, named {table['named_most'].max():.0f}")
+    print(
+        f"largest |mean D| of all records {table.loc[everybody, 'D'].abs().max():.4f}, named "
+        f"{table['named_most'].max():.0f}"
+    )
     print(f"{time.process_time() - began:.0f} s of processor time")
     return table

@@ -1,4 +1,6 @@
-"""Known tools: each takes a case, its values of the sensitive variable, the rows that it learns from, and a generator; it gives (L, n)."""
+"""Known tools: each takes a case, its values of the sensitive variable, the rows that it learns
+from, and a generator; it gives (L, n).
+"""
 
 from collections.abc import Callable
 from functools import partial
@@ -6,19 +8,37 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from benchmarks.peers_methods import cart, gaussian_copula, log_normal_noise, normal_scores_regression, top_coding
+from benchmarks.peers_methods import (
+    cart,
+    gaussian_copula,
+    log_normal_noise,
+    normal_scores_regression,
+    top_coding,
+)
 from experiments.disclosure.cases import Case
 from riskweighted.common.frames import with_columns
 from riskweighted.design.formulas import response_name
 
-__all__ = ["TOOLS", "L", "Tool", "altered", "leaf_donors", "learned", "log_normal", "poisoned", "rank_swapping"]
+__all__ = [
+    "TOOLS",
+    "L",
+    "Tool",
+    "altered",
+    "leaf_donors",
+    "learned",
+    "log_normal",
+    "poisoned",
+    "rank_swapping",
+]
 
 L = 20
 SWAPPED = 0.05  # of the ranks: how far a value moves at most
 Tool = Callable[[Case, np.ndarray, np.ndarray, np.random.Generator], np.ndarray]
 
 
-def log_normal(case: Case, y: np.ndarray, train: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def log_normal(
+    case: Case, y: np.ndarray, train: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
     """Conjugate log-normal regression, its parameters drawn anew for every dataset."""
     x, logs = case.design, np.log(y[train])
     design_matrix = x[train]
@@ -28,12 +48,18 @@ def log_normal(case: Case, y: np.ndarray, train: np.ndarray, rng: np.random.Gene
     made = np.empty((L, len(x)))
     for copy in range(L):
         scale = np.sqrt(residual / rng.chisquare(free))
-        made[copy] = x @ (slopes + scale * root @ rng.normal(size=x.shape[1])) + scale * rng.normal(size=len(x))
+        made[copy] = x @ (slopes + scale * root @ rng.normal(size=x.shape[1])) + scale * rng.normal(
+            size=len(x)
+        )
     return np.exp(made)
 
 
-def leaf_donors(case: Case, y: np.ndarray, train: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Donors from the five training records that are nearest by a regression's prediction, ties at random."""
+def leaf_donors(
+    case: Case, y: np.ndarray, train: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """Donors from the five training records that are nearest by a regression's prediction, ties at
+    random.
+    """
     x = case.design
     slopes, *_ = np.linalg.lstsq(x[train], np.log(y[train]), rcond=None)
     place = x @ slopes + 1e-6 * np.random.default_rng(7).random(len(x))
@@ -43,10 +69,16 @@ def leaf_donors(case: Case, y: np.ndarray, train: np.ndarray, rng: np.random.Gen
 
 
 def rank_swapping(formula: str, data: pd.DataFrame, rng: np.random.Generator) -> np.ndarray:
-    """Every value changes places with one whose rank is at most 5 % of the records away, from below, (n,)."""
+    """Every value changes places with one whose rank is at most 5 % of the records away, from
+    below, (n,).
+    """
     values = data[response_name(formula)].to_numpy(dtype=float)
     order = np.lexsort((rng.random(len(values)), values))
-    shown, far, free = values[order], max(int(SWAPPED * len(values)), 1), np.ones(len(values), dtype=bool)
+    shown, far, free = (
+        values[order],
+        max(int(SWAPPED * len(values)), 1),
+        np.ones(len(values), dtype=bool),
+    )
     for place in range(len(values)):
         if free[place]:
             others = np.flatnonzero(free[place + 1 : place + far + 1])
@@ -59,7 +91,9 @@ def rank_swapping(formula: str, data: pd.DataFrame, rng: np.random.Generator) ->
 
 
 def learned(method: Callable[..., np.ndarray]) -> Tool:
-    """A method of `benchmarks.peers_methods` that learns from some rows and makes values for all."""
+    """A method of `benchmarks.peers_methods` that learns from some rows and makes values for
+    all.
+    """
 
     def made(case: Case, y: np.ndarray, train: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         data = with_columns(case.data, {case.target: y})
@@ -69,7 +103,9 @@ def learned(method: Callable[..., np.ndarray]) -> Tool:
 
 
 def altered(method: Callable[..., np.ndarray]) -> Tool:
-    """A method that alters the values themselves; who is left out holds the value of another with the same columns."""
+    """A method that alters the values themselves; who is left out holds the value of another with
+    the same columns.
+    """
 
     def made(case: Case, y: np.ndarray, train: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         shown = y.copy()
@@ -84,7 +120,9 @@ def altered(method: Callable[..., np.ndarray]) -> Tool:
 
 
 def poisoned(share: float) -> Tool:
-    """The regression with the true values of a share of the records that it was trained on, the same ones in every dataset."""
+    """The regression with the true values of a share of the records that it was trained on, the
+    same ones in every dataset.
+    """
 
     def made(case: Case, y: np.ndarray, train: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         values = log_normal(case, y, train, rng)

@@ -15,13 +15,16 @@ from riskweighted.sequence.tasks import BlockTask, block_alpha, fit_tasks
 __all__ = ["fitted", "kept_or_fitted"]
 
 
-def fitted(prepared: PreparedSequence, alpha: pd.DataFrame, sampling: Sampling, seed: int) -> tuple[Fit, pd.DataFrame]:
+def fitted(
+    prepared: PreparedSequence, alpha: pd.DataFrame, sampling: Sampling, seed: int
+) -> tuple[Fit, pd.DataFrame]:
     """The fit, and a row a block: its model, what drew it, seconds of processor time."""
     fits, rows = {}, []
     for block in prepared.blocks:
         started = time.process_time()
         task = BlockTask(block, block_alpha(block, alpha), seed_for(seed, "block", block.name))
-        ((_, fit),) = fit_tasks([task], sampling)  # one at a time, so that each has a time of its own
+        # one at a time, so that each has a time of its own
+        ((_, fit),) = fit_tasks([task], sampling)
         seconds = time.process_time() - started
         fits[block.name] = fit
         engine = str(fit.diagnostics["engine"].iloc[0]) if "engine" in fit.diagnostics else "nuts"
@@ -41,9 +44,16 @@ def fitted(prepared: PreparedSequence, alpha: pd.DataFrame, sampling: Sampling, 
 
 
 def kept_or_fitted(
-    folder: Path, label: str, prepared: PreparedSequence, alpha: pd.DataFrame, sampling: Sampling, seed: int
+    folder: Path,
+    label: str,
+    prepared: PreparedSequence,
+    alpha: pd.DataFrame,
+    sampling: Sampling,
+    seed: int,
 ) -> tuple[Fit, pd.DataFrame]:
-    """The fit that the folder holds under the label, or a new one, which is kept there. Confidential."""
+    """The fit that the folder holds under the label, or a new one, which is kept there.
+    Confidential.
+    """
     path, table = folder / f"{label}.zip", folder / f"{label}.csv"
     if path.is_file() and table.is_file():
         return read_fit(path, prepared, alpha), pd.read_csv(table)

@@ -26,7 +26,9 @@ Frames = Sequence[pd.DataFrame]
 _FEWEST = 5  # expected records with and without a status, for its share in a pattern to be compared
 
 
-def evaluated(data: pd.DataFrame, releases: Mapping[str, Frames], scenario: rw.Scenario, resamples: int = 100) -> pd.DataFrame:
+def evaluated(
+    data: pd.DataFrame, releases: Mapping[str, Frames], scenario: rw.Scenario, resamples: int = 100
+) -> pd.DataFrame:
     """Tidy figures of every label: scheme, measure, variable, value."""
     found = rw.evaluate(
         data,
@@ -36,27 +38,58 @@ def evaluated(data: pd.DataFrame, releases: Mapping[str, Frames], scenario: rw.S
         unaltered=list(dict.fromkeys([*scenario.known, *PREDICTORS])),
         random_seed=1,
     )
-    keys = ("one-way-table", "two-way-table", "one-way-mean", "two-way-mean", "two-way-worst", "file-propensity", "regression-overlap")
-    utility = found.utility[found.utility["key"].isin(keys) & (found.utility["label"] != "confidential")]
-    risk = found.risk[found.risk["key"].isin(["expected-match", "own-mean-risk", "own-isolated-risk"])]
+    keys = (
+        "one-way-table",
+        "two-way-table",
+        "one-way-mean",
+        "two-way-mean",
+        "two-way-worst",
+        "file-propensity",
+        "regression-overlap",
+    )
+    utility = found.utility[
+        found.utility["key"].isin(keys) & (found.utility["label"] != "confidential")
+    ]
+    risk = found.risk[
+        found.risk["key"].isin(["expected-match", "own-mean-risk", "own-isolated-risk"])
+    ]
     both = pd.concat([utility, risk])
     names = [
-        ", ".join(part for part in pair if isinstance(part, str) and part) for pair in zip(both["variable"], both["term"], strict=True)
+        ", ".join(part for part in pair if isinstance(part, str) and part)
+        for pair in zip(both["variable"], both["term"], strict=True)
     ]
-    columns = {"scheme": both["label"], "measure": both["key"], "variable": names, "value": both["value"].astype(float)}
+    columns = {
+        "scheme": both["label"],
+        "measure": both["key"],
+        "variable": names,
+        "value": both["value"].astype(float),
+    }
     return pd.DataFrame(columns).reset_index(drop=True)
 
 
 def compared(figures: pd.DataFrame) -> pd.DataFrame:
-    """Mean two-way table of the pairs of synthesized variables alone, by scheme, in the form of `evaluated`."""
+    """Mean two-way table of the pairs of synthesized variables alone, by scheme, in the form of
+    `evaluated`.
+    """
     pairs = figures[figures["measure"] == "two-way-table"]
     inner = pairs[[set(text.split(", ")) <= set(VARIABLES) for text in pairs["variable"]]]
     means = inner.groupby("scheme", sort=False)["value"].mean()
-    return pd.DataFrame({"scheme": means.index, "measure": "two-way-mean of synthesized pairs", "variable": "", "value": means.to_numpy()})
+    return pd.DataFrame(
+        {
+            "scheme": means.index,
+            "measure": "two-way-mean of synthesized pairs",
+            "variable": "",
+            "value": means.to_numpy(),
+        }
+    )
 
 
-def top_decile(data: pd.DataFrame, releases: Frames, scenario: rw.Scenario, variable: str = "income") -> float:
-    """Mean identification risk, on the variable alone, of the tenth of the records with an amount whose IR^c is largest, ties included."""
+def top_decile(
+    data: pd.DataFrame, releases: Frames, scenario: rw.Scenario, variable: str = "income"
+) -> float:
+    """Mean identification risk, on the variable alone, of the tenth of the records with an amount
+    whose IR^c is largest, ties included.
+    """
     risk = np.asarray(rw.identification_risk(data, releases, scenario.only(variable)), dtype=float)
     return float(risk[decile_of(data, scenario, variable)].mean())
 
@@ -70,17 +103,30 @@ def decile_of(data: pd.DataFrame, scenario: rw.Scenario, variable: str = "income
 
 
 def expected_decile(
-    fit: Fit, data: pd.DataFrame, scenario: rw.Scenario, draws: int, seed: int, variable: str = "income"
+    fit: Fit,
+    data: pd.DataFrame,
+    scenario: rw.Scenario,
+    draws: int,
+    seed: int,
+    variable: str = "income",
 ) -> tuple[float, float]:
-    """The same of the mechanism: expected risk over all releases that the fit could give, and its Monte Carlo error."""
+    """The same of the mechanism: expected risk over all releases that the fit could give, and its
+    Monte Carlo error.
+    """
     found = expected_risk(fit, make_world(data, scenario.only(variable)), draws, seed)
-    means, mean = found.blocks[:, decile_of(data, scenario, variable)].mean(axis=1), found.risk[decile_of(data, scenario, variable)].mean()
+    means, mean = (
+        found.blocks[:, decile_of(data, scenario, variable)].mean(axis=1),
+        found.risk[decile_of(data, scenario, variable)].mean(),
+    )
     off = np.average((means - mean) ** 2, weights=found.sizes) / max(len(means) - 1, 1)
     return float(mean), float(np.sqrt(off))
 
 
-def saturated_ratio(data: pd.DataFrame, scenario: rw.Scenario, alpha: pd.Series, variable: str = "income") -> float:
-    """What weights do to that risk under a model that holds every pattern's distribution as it is: q (1 - q) over p (1 - p), in the mean.
+def saturated_ratio(
+    data: pd.DataFrame, scenario: rw.Scenario, alpha: pd.Series, variable: str = "income"
+) -> float:
+    """What weights do to that risk under a model that holds every pattern's distribution as it is:
+    q (1 - q) over p (1 - p), in the mean.
 
     p, q: raw and weighted share of the record's pattern that lies in its ball.
     """
@@ -89,7 +135,9 @@ def saturated_ratio(data: pd.DataFrame, scenario: rw.Scenario, alpha: pd.Series,
     within = world.patterns.codes
     raw = world.neighbours.within / every
     total = np.bincount(within, weights=weights)[within]
-    weighted = np.divide(world.neighbours.sums(weights), total, out=np.zeros(len(data)), where=total > 0)
+    weighted = np.divide(
+        world.neighbours.sums(weights), total, out=np.zeros(len(data)), where=total > 0
+    )
     top = decile_of(data, scenario, variable)
     return float((weighted * (1 - weighted))[top].mean() / (raw * (1 - raw))[top].mean())
 
@@ -100,20 +148,31 @@ def violations(fit: Fit, releases: Frames) -> int:
 
 
 def missing_rates(data: pd.DataFrame, releases: Frames, known: Sequence[str]) -> pd.DataFrame:
-    """Share of missing values and codes of each variable, and how many standard errors the synthetic share is from the confidential one.
+    """Share of missing values and codes of each variable, and how many standard errors the
+    synthetic share is from the confidential one.
 
-    ``z``: over the file; ``worst_z``: of the patterns in which 5 records or more are expected with the status, and without it. The error
-    is that of two independent samples: the confidential count and the parameters drawn.
+    ``z``: over the file; ``worst_z``: of the patterns in which 5 records or more are expected with
+    the status, and without it. The error is that of two independent samples: the confidential count
+    and the parameters drawn.
     """
     pattern = data.groupby(list(known), dropna=False, sort=False).ngroup().to_numpy()
     rows = []
     for name, status, hits in _statuses(data, releases):
         own, drawn = hits[0], hits[1:].mean(axis=0)
-        cells = pd.DataFrame({"own": own, "drawn": drawn, "pattern": pattern}).groupby("pattern").agg(["sum", "size"])
+        cells = (
+            pd.DataFrame({"own": own, "drawn": drawn, "pattern": pattern})
+            .groupby("pattern")
+            .agg(["sum", "size"])
+        )
         size = cells["own"]["size"].to_numpy()
         expected = cells["drawn"]["sum"].to_numpy()
         enough = (np.minimum(expected, size - expected) >= _FEWEST) & (size > 0)
-        z = [_z(*cell) for cell in zip(cells["own"]["sum"].to_numpy()[enough], expected[enough], size[enough], strict=True)]
+        z = [
+            _z(*cell)
+            for cell in zip(
+                cells["own"]["sum"].to_numpy()[enough], expected[enough], size[enough], strict=True
+            )
+        ]
         rows.append(
             {
                 "variable": name,
@@ -129,15 +188,25 @@ def missing_rates(data: pd.DataFrame, releases: Frames, known: Sequence[str]) ->
 
 
 def _statuses(data: pd.DataFrame, releases: Frames) -> Iterator[tuple[str, str, np.ndarray]]:
-    """Every status that occurs in the confidential data: variable, name, which records have it (1 + L, n)."""
+    """Every status that occurs in the confidential data: variable, name, which records have it (1 +
+    L, n).
+    """
     for name in VARIABLES:
         missing = np.array([frame[name].isna().to_numpy() for frame in (data, *releases)])
         if missing[0].any():
             yield name, "missing", missing
         for code in CODES.get(name, ()):
-            yield name, f"{code}", np.array([(frame[name] == code).to_numpy() for frame in (data, *releases)])
+            yield (
+                name,
+                f"{code}",
+                np.array([(frame[name] == code).to_numpy() for frame in (data, *releases)]),
+            )
 
 
 def _z(own: float, drawn: float, size: int) -> float:
     share = (own + drawn) / (2 * size)
-    return float((drawn - own) / size / np.sqrt(2 * share * (1 - share) / size)) if 0 < share < 1 else 0.0
+    return (
+        float((drawn - own) / size / np.sqrt(2 * share * (1 - share) / size))
+        if 0 < share < 1
+        else 0.0
+    )

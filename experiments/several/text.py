@@ -10,14 +10,18 @@ from experiments.several.case import REGRESSIONS, SCHEMES, VARIABLES
 
 __all__ = ["TARGETS", "Figures", "write_results"]
 
-# Measure, variable, what is asked of the unweighted synthesizer: a number and whether it is a ceiling.
+# Measure, variable, what is asked of the unweighted synthesizer: a number and whether it is a
+# ceiling.
 TARGETS = (
     ("one-way-mean", "", 2.0, True),
     ("largest one-way", "", 5.0, True),
     ("two-way-mean of synthesized pairs", "", 2.0, True),
     ("two-way-mean", "", 2.0, True),
     ("expected-match", "", 10.0, True),
-    *(("regression-overlap", formula, least, False) for formula, least in zip(REGRESSIONS, (0.85, 0.85, 0.75), strict=True)),
+    *(
+        ("regression-overlap", formula, least, False)
+        for formula, least in zip(REGRESSIONS, (0.85, 0.85, 0.75), strict=True)
+    ),
 )
 _RATIO = 0.75  # top-decile risk of income, pairwise over unweighted
 
@@ -26,7 +30,9 @@ class Figures:
     """The tidy results, read cell by cell."""
 
     def __init__(self, rows: pd.DataFrame) -> None:
-        self._rows = rows.assign(variable=rows["variable"].fillna("")).drop_duplicates(["scheme", "measure", "variable"])
+        self._rows = rows.assign(variable=rows["variable"].fillna("")).drop_duplicates(
+            ["scheme", "measure", "variable"]
+        )
         self._by = self._rows.set_index(["scheme", "measure", "variable"])["value"]
 
     def value(self, scheme: str, measure: str, variable: str = "") -> float:
@@ -40,15 +46,33 @@ class Figures:
 
     def largest(self, scheme: str, measure: str, count: int) -> str:
         """The variables of the largest values, in words."""
-        own = self._rows[(self._rows["scheme"] == scheme) & (self._rows["measure"] == measure)].nlargest(count, "value")
-        return "; ".join(f"{name} {value:.2f}" for name, value in zip(own["variable"], own["value"], strict=True))
+        own = self._rows[
+            (self._rows["scheme"] == scheme) & (self._rows["measure"] == measure)
+        ].nlargest(count, "value")
+        return "; ".join(
+            f"{name} {value:.2f}" for name, value in zip(own["variable"], own["value"], strict=True)
+        )
 
 
-def write_results(rows: pd.DataFrame, blocks: pd.DataFrame, missing: pd.DataFrame, records: int, path: Path) -> str:
+def write_results(
+    rows: pd.DataFrame, blocks: pd.DataFrame, missing: pd.DataFrame, records: int, path: Path
+) -> str:
     """The page, which is returned too."""
     figures = Figures(rows)
-    parts = [_opening(records), "## Unweighted, beside its targets\n", _targets(figures), "## By scheme\n", _schemes(figures)]
-    parts += [_weighting(figures), "## Missing values, codes and rules\n", _missing(missing, figures), "## Time\n", _times(blocks)]
+    parts = [
+        _opening(records),
+        "## Unweighted, beside its targets\n",
+        _targets(figures),
+        "## By scheme\n",
+        _schemes(figures),
+    ]
+    parts += [
+        _weighting(figures),
+        "## Missing values, codes and rules\n",
+        _missing(missing, figures),
+        "## Time\n",
+        _times(blocks),
+    ]
     page = "\n".join(parts)
     path.write_text(page, encoding="utf-8")
     return page
@@ -72,11 +96,18 @@ def _targets(figures: Figures) -> str:
         met = value <= limit if ceiling else value >= limit
         name = f"{measure}: {variable}" if variable else measure
         rows.append(
-            {"figure": name, "asked": f"{'<=' if ceiling else '>='} {limit:g}", "found": f"{value:.2f}", "met": "yes" if met else "no"}
+            {
+                "figure": name,
+                "asked": f"{'<=' if ceiling else '>='} {limit:g}",
+                "found": f"{value:.2f}",
+                "met": "yes" if met else "no",
+            }
         )
     note = (
-        "S_pMSE of a synthesizer that draws the parameters of a perfect model has expectation 2 at equal sizes, less what kept "
-        "predictors explain (METHODS section 6); 1 is that of resampled records. The second two-way mean counts the pairs with sex, "
+        "S_pMSE of a synthesizer that draws the parameters of a perfect model has expectation 2 "
+        "at equal sizes, less what kept "
+        "predictors explain (METHODS section 6); 1 is that of resampled records. The second "
+        "two-way mean counts the pairs with sex, "
         "age group, age and place size too. The pairs that are held least: "
         f"{figures.largest('unweighted', 'two-way-table', 6)}.\n"
     )
@@ -86,7 +117,14 @@ def _targets(figures: Figures) -> str:
 def _schemes(figures: Figures) -> str:
     measures = [("one-way-table", name) for name in VARIABLES]
     measures += [
-        (name, "") for name in ("one-way-mean", "two-way-mean of synthesized pairs", "two-way-mean", "two-way-worst", "file-propensity")
+        (name, "")
+        for name in (
+            "one-way-mean",
+            "two-way-mean of synthesized pairs",
+            "two-way-mean",
+            "two-way-worst",
+            "file-propensity",
+        )
     ]
     measures += [("expected-match", "")]
     measures += [("regression-overlap", formula) for formula in REGRESSIONS]
@@ -98,14 +136,30 @@ def _schemes(figures: Figures) -> str:
 
 
 def _weighting(figures: Figures) -> str:
-    cells = {s: (figures.value(s, "top-decile income risk"), figures.value(s, "error of top-decile income risk")) for s in SCHEMES}
-    listed = ", ".join(f"{value:.4f} ({error:.4f}) {scheme}" for scheme, (value, error) in cells.items())
-    ratio, error = (figures.value("pairwise", f"{what} of top-decile income risk") for what in ("ratio", "error of the ratio"))
+    cells = {
+        s: (
+            figures.value(s, "top-decile income risk"),
+            figures.value(s, "error of top-decile income risk"),
+        )
+        for s in SCHEMES
+    }
+    listed = ", ".join(
+        f"{value:.4f} ({error:.4f}) {scheme}" for scheme, (value, error) in cells.items()
+    )
+    ratio, error = (
+        figures.value("pairwise", f"{what} of top-decile income risk")
+        for what in ("ratio", "error of the ratio")
+    )
     met = "met" if ratio <= _RATIO else "missed"
     met += ", within its error" if abs(ratio - _RATIO) <= 2 * error else ""
     of = "top-decile income risk"
-    exact = {s: (figures.value(s, f"expected {of}"), figures.value(s, f"error of expected {of}")) for s in SCHEMES}
-    expected = ", ".join(f"{value:.4f} ({error:.4f}) {scheme}" for scheme, (value, error) in exact.items())
+    exact = {
+        s: (figures.value(s, f"expected {of}"), figures.value(s, f"error of expected {of}"))
+        for s in SCHEMES
+    }
+    expected = ", ".join(
+        f"{value:.4f} ({error:.4f}) {scheme}" for scheme, (value, error) in exact.items()
+    )
     (own, own_error), (base, base_error) = exact["pairwise"], exact["unweighted"]
     share, saturated = own / base, figures.value("pairwise", f"saturated ratio of {of}")
     off = share * math.hypot(own_error / own, base_error / base)
@@ -129,10 +183,14 @@ def _missing(missing: pd.DataFrame, figures: Figures) -> str:
         z=own["z"].map("{:.1f}".format),
         worst_z=own["worst_z"].map(lambda value: "" if pd.isna(value) else f"{value:.1f}"),
     )
-    broken = ", ".join(f"{figures.value(scheme, 'rule violations'):.0f} {scheme}" for scheme in SCHEMES)
+    broken = ", ".join(
+        f"{figures.value(scheme, 'rule violations'):.0f} {scheme}" for scheme in SCHEMES
+    )
     note = (
-        "Shares of the unweighted releases. z: their distance in standard errors of two samples; worst_z: in the patterns of sex and age "
-        "group where 5 records or more are expected with and without the status (`patterns` of them)."
+        "Shares of the unweighted releases. z: their distance in standard errors of two samples; "
+        "worst_z: in the patterns of sex and age "
+        "group where 5 records or more are expected with and without the status (`patterns` of "
+        "them)."
     )
     return f"{as_markdown(shown)}\n{note}\n\nReleased records that break a rule: {broken}.\n"
 
@@ -141,7 +199,10 @@ def _times(blocks: pd.DataFrame) -> str:
     rows = []
     for scheme, own in blocks.groupby("scheme", sort=False):
         direct = own["engine"] == "direct"
-        chains = ", ".join(f"{name} {seconds:.0f}" for name, seconds in zip(own["block"][~direct], own["seconds"][~direct], strict=True))
+        chains = ", ".join(
+            f"{name} {seconds:.0f}"
+            for name, seconds in zip(own["block"][~direct], own["seconds"][~direct], strict=True)
+        )
         rows.append(
             {
                 "scheme": scheme,
@@ -153,6 +214,7 @@ def _times(blocks: pd.DataFrame) -> str:
         )
     total = blocks["seconds"][blocks["engine"] == "direct"].sum()
     note = (
-        f"Processor seconds. Direct blocks of all schemes: {total:.0f} s (asked: at most 60 s); chains: asked are at most 180 s a scheme."
+        f"Processor seconds. Direct blocks of all schemes: {total:.0f} s (asked: at most 60 s); "
+        "chains: asked are at most 180 s a scheme."
     )
     return f"{as_markdown(pd.DataFrame(rows))}\n{note}\n"

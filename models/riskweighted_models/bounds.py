@@ -10,7 +10,16 @@ from riskweighted.common.counted import number_of
 from riskweighted.common.errors import InputError
 from riskweighted.common.found import FOUND, most_beyond
 
-__all__ = ["NONE", "Bounds", "Found", "as_setting", "check_within", "checked_bounds", "interval_ends", "largest_of"]
+__all__ = [
+    "NONE",
+    "Bounds",
+    "Found",
+    "as_setting",
+    "check_within",
+    "checked_bounds",
+    "interval_ends",
+    "largest_of",
+]
 
 NONE = "none"  # in place of bounds
 
@@ -23,22 +32,37 @@ class Bounds(NamedTuple):
 
 
 class Found(Bounds):
-    """Bounds that were found in the data, so that they are not public, and a few records lie beyond them."""
+    """Bounds that were found in the data, so that they are not public, and a few records lie beyond
+    them.
+    """
 
 
 def checked_bounds(support: Any) -> Bounds | None:
-    """The setting ``support``: two numbers, of which None and infinite ones bound nothing, and "found" after those found in the data.
+    """The setting ``support``: two numbers, of which None and infinite ones bound nothing, and
+    "found" after those found in the data.
 
-    None for no bounds, as "none" says in a study, which would otherwise have those that are found in its data.
+    None for no bounds, as "none" says in a study, which would otherwise have those that are found
+    in its data.
     """
     if support is None or (isinstance(support, str) and support == NONE):
         return None
     ends = tuple(support) if isinstance(support, (tuple, list, np.ndarray)) else ()
-    found = isinstance(support, Found) or (len(ends) == 3 and isinstance(ends[2], str) and ends[2] == FOUND)
+    found = isinstance(support, Found) or (
+        len(ends) == 3 and isinstance(ends[2], str) and ends[2] == FOUND
+    )
     ends = ends[:2] if found else ends
-    if len(ends) != 2 or not all(end is None or is_number(end) or (isinstance(end, float) and math.isinf(end)) for end in ends):
-        raise InputError(f"support must be two numbers, the lowest and the highest value possible, got {support!r}")
-    low, high = (default if end is None else float(end) for end, default in zip(ends, (-math.inf, math.inf), strict=True))
+    if len(ends) != 2 or not all(
+        end is None or is_number(end) or (isinstance(end, float) and math.isinf(end))
+        for end in ends
+    ):
+        raise InputError(
+            "support must be two numbers, the lowest and the highest value possible, got "
+            f"{support!r}"
+        )
+    low, high = (
+        default if end is None else float(end)
+        for end, default in zip(ends, (-math.inf, math.inf), strict=True)
+    )
     if not low < high:
         raise InputError(f"support must be two numbers, the lower one first, got {support!r}")
     return (Found if found else Bounds)(low, high)
@@ -50,8 +74,11 @@ def as_setting(bounds: Bounds) -> tuple[float | str | None, ...]:
     return (*ends, FOUND) if isinstance(bounds, Found) else ends
 
 
-def check_within(values: np.ndarray, bounds: Bounds, name: str, counts: np.ndarray | None = None) -> None:
-    """Refuse bounds that exclude recorded values (n,), counting them; of found ones, if these are more than 10 and than a twentieth.
+def check_within(
+    values: np.ndarray, bounds: Bounds, name: str, counts: np.ndarray | None = None
+) -> None:
+    """Refuse bounds that exclude recorded values (n,), counting them; of found ones, if these are
+    more than 10 and than a twentieth.
 
     `counts` (n,): how many records each value stands for.
     """
@@ -59,11 +86,15 @@ def check_within(values: np.ndarray, bounds: Bounds, name: str, counts: np.ndarr
     n = len(values) if counts is None else int(counts.sum())
     if isinstance(bounds, Found) and outside > most_beyond(n):
         raise InputError(
-            f"support excludes {outside} of {n} confidential values of {name!r}, and bounds that were found may exclude "
+            f"support excludes {outside} of {n} confidential values of {name!r}, and bounds that "
+            "were found may exclude "
             f"{most_beyond(n)}: these are of other data; widen them, or let `init` find them again"
         )
     if outside and not isinstance(bounds, Found):
-        raise InputError(f"support excludes {outside} of {n} confidential values of {name!r}; widen it or correct the data")
+        raise InputError(
+            f"support excludes {outside} of {n} confidential values of {name!r}; widen it or "
+            "correct the data"
+        )
 
 
 def largest_of(dtype: Any) -> float:
@@ -73,11 +104,14 @@ def largest_of(dtype: Any) -> float:
 
 
 def interval_ends(bounds: np.ndarray | float, n: int) -> np.ndarray:
-    """Ends of intervals for n records, (n,): any numbers, infinite ones included. An array of these is given back itself, so that what was
-    found of it is known again (`once`)."""
+    """Ends of intervals for n records, (n,): any numbers, infinite ones included. An array of these
+    is given back itself, so that what was found of it is known again (`once`)."""
     ends = np.asarray(bounds, dtype=float)
     ends = ends if ends.shape == (n,) else np.broadcast_to(ends, n)
     missing = int(np.isnan(ends).sum())
     if missing:
-        raise InputError(f"bounds of intervals must be numbers, infinite ones included: {missing} of {n} are missing")
+        raise InputError(
+            f"bounds of intervals must be numbers, infinite ones included: {missing} of {n} are "
+            "missing"
+        )
     return ends

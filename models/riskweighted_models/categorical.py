@@ -22,9 +22,10 @@ class Categorical(LevelModel):
     formula : str
         ``"education ~ age + C(region)"``.
     levels : sequence of str, int or bool, optional
-        The values that the variable can take, in order; public. Default: the categories of a categorical dtype (unused ones too), False
-        and True of a boolean one, else the values that occur, sorted. Categories may have been made of the data, so a guarantee needs
-        ``levels``; and so does a column of numbers.
+        The values that the variable can take, in order; public. Default: the categories of a
+        categorical dtype (unused ones too), False and True of a boolean one, else the values that
+        occur, sorted. Categories may have been made of the data, so a guarantee needs ``levels``;
+        and so does a column of numbers.
     """
 
     levels: tuple[str | int | bool, ...] | None = None
@@ -33,11 +34,14 @@ class Categorical(LevelModel):
         super().__post_init__()
         if self.levels is None:
             return
-        if not isinstance(self.levels, (list, tuple)) or not all(isinstance(level, (str, int)) for level in self.levels):
+        if not isinstance(self.levels, (list, tuple)) or not all(
+            isinstance(level, (str, int)) for level in self.levels
+        ):
             raise InputError("levels must be a list of texts, whole numbers or truth values")
         if len(set(self.levels)) < max(2, len(self.levels)):
             raise InputError(
-                f"levels must be two or more, each given once; got {len(self.levels)}, {len(set(self.levels))} of them different"
+                f"levels must be two or more, each given once; got {len(self.levels)}, "
+                f"{len(set(self.levels))} of them different"
             )
         object.__setattr__(self, "levels", tuple(self.levels))
 
@@ -54,7 +58,10 @@ class Categorical(LevelModel):
         if levels is None:
             levels = self._found_levels(column)
         elif not _held_by(levels, column.dtype):
-            raise InputError(f"levels must be values of {self.target!r}, whose dtype {column.dtype} does not hold all of them")
+            raise InputError(
+                f"levels must be values of {self.target!r}, whose dtype {column.dtype} does not "
+                "hold all of them"
+            )
         return levels
 
     def _found_levels(self, column: pd.Series) -> tuple[object, ...]:
@@ -64,9 +71,14 @@ class Categorical(LevelModel):
         if pd.api.types.is_bool_dtype(column.dtype):
             return (False, True)
         if pd.api.types.is_object_dtype(column.dtype) or pd.api.types.is_string_dtype(column.dtype):
-            return tuple(sorted(column.unique().tolist(), key=lambda value: (type(value).__name__, str(value))))
+            return tuple(
+                sorted(
+                    column.unique().tolist(), key=lambda value: (type(value).__name__, str(value))
+                )
+            )
         raise InputError(
-            f"{self.target!r} must hold text, categories or truth values for this synthesizer, got {kind_of_values(column)}; numbers that "
+            f"{self.target!r} must hold text, categories or truth values for this synthesizer, "
+            f"got {kind_of_values(column)}; numbers that "
             "are codes are levels once the setting 'levels' names them"
         )
 

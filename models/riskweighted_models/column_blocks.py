@@ -1,4 +1,6 @@
-"""Linear predictors of many distinct designs, whose columns fall into blocks of few distinct rows each."""
+"""Linear predictors of many distinct designs, whose columns fall into blocks of few distinct rows
+each.
+"""
 
 from typing import NamedTuple
 
@@ -13,11 +15,12 @@ _MOST = 4096  # distinct rows of a block: a table of them stays in the processor
 
 
 class ColumnBlocks(NamedTuple):
-    """Columns (m, p) as ``tables`` (m_b, p_b) of distinct parts of rows, each of its ``columns``, and which parts make up every row.
+    """Columns (m, p) as ``tables`` (m_b, p_b) of distinct parts of rows, each of its ``columns``,
+    and which parts make up every row.
 
-    ``part`` (B, m): the row of each table, in all tables laid end to end; ``size``: p. Ten categorical predictors have a million
-    combinations, of which every half has a thousand: a linear predictor is then a sum of two numbers that are looked up, in place of a
-    product.
+    ``part`` (B, m): the row of each table, in all tables laid end to end; ``size``: p. Ten
+    categorical predictors have a million combinations, of which every half has a thousand: a linear
+    predictor is then a sum of two numbers that are looked up, in place of a product.
     """
 
     tables: tuple[np.ndarray, ...]
@@ -33,12 +36,17 @@ class ColumnBlocks(NamedTuple):
         """The same, and what none of them exceeds in size, (K,)."""
         if not self.tables:
             return np.zeros((len(slopes), self.part.shape[1])), np.zeros(len(slopes))
-        parts = [slopes[:, columns] @ table.T for table, columns in zip(self.tables, self.columns, strict=True)]
+        parts = [
+            slopes[:, columns] @ table.T
+            for table, columns in zip(self.tables, self.columns, strict=True)
+        ]
         bound = np.sum([np.abs(part).max(axis=1, initial=0.0) for part in parts], axis=0)
         return gathered(np.ascontiguousarray(np.concatenate(parts, axis=1)), self.part), bound
 
     def pulled(self, by_row: np.ndarray) -> np.ndarray:
-        """The transpose: derivatives in the linear predictors (K, m) as derivatives in the slopes, (K, p)."""
+        """The transpose: derivatives in the linear predictors (K, m) as derivatives in the slopes,
+        (K, p).
+        """
         by_slope = np.zeros((len(by_row), self.size))
         sums = scattered(np.ascontiguousarray(by_row), self.part, sum(map(len, self.tables)))
         start = 0
@@ -49,7 +57,9 @@ class ColumnBlocks(NamedTuple):
 
 
 def column_blocks(rows: np.ndarray, most: int = _MOST) -> ColumnBlocks:
-    """Blocks of neighbouring columns of rows (m, p), each of at most so many distinct parts unless a single column has more."""
+    """Blocks of neighbouring columns of rows (m, p), each of at most so many distinct parts unless
+    a single column has more.
+    """
     m, p = rows.shape
     blocks: list[tuple[list[int], np.ndarray]] = []  # columns, and the code of every row
     for column in range(p):

@@ -1,4 +1,6 @@
-"""The coordinates w of `riskweighted_models.common_scale` in NumPy, for a density of one vector: the same prior, with its gradient."""
+"""The coordinates w of `riskweighted_models.common_scale` in NumPy, for a density of one vector:
+the same prior, with its gradient.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,16 +16,22 @@ __all__ = ["CommonLength"]
 
 @dataclass(frozen=True)
 class CommonLength:
-    """``count`` coefficients b_j ~ N(0, sigma), sigma ~ half-t(nu, 1) summed out, as a function of w, which has the direction of b."""
+    """``count`` coefficients b_j ~ N(0, sigma), sigma ~ half-t(nu, 1) summed out, as a function of
+    w, which has the direction of b.
+    """
 
     count: int
     nu: float
 
     @cached_property
     def _grid(self) -> tuple[np.ndarray, np.ndarray]:
-        """Of sigma: halves of its precisions, and logarithms of its probabilities times those of the normal density at 0."""
+        """Of sigma: halves of its precisions, and logarithms of its probabilities times those of
+        the normal density at 0.
+        """
         log_sigma, log_weight = scales(self.count, self.nu)
-        return 0.5 * np.exp(-2 * log_sigma), log_weight - self.count * (log_sigma + 0.5 * np.log(2 * np.pi))
+        return 0.5 * np.exp(-2 * log_sigma), log_weight - self.count * (
+            log_sigma + 0.5 * np.log(2 * np.pi)
+        )
 
     def coefficients(self, w: np.ndarray) -> np.ndarray:
         """b (S, d) of w (S, d)."""
@@ -37,13 +45,17 @@ class CommonLength:
         log_r = float(np.log(largest) + np.log(np.linalg.norm(coefficients / largest)))
         log_rho = np.asarray(max(log_r / self.count, log_r))
         for _ in range(STEPS):
-            log_rho = log_rho + (log_r - log_rho - self.log_ratio(log_rho)) / (1 + self.slope(log_rho))
+            log_rho = log_rho + (log_r - log_rho - self.log_ratio(log_rho)) / (
+                1 + self.slope(log_rho)
+            )
         return np.asarray(coefficients * np.exp(-self.log_ratio(log_rho)))
 
     def log_jacobian(self, w: np.ndarray) -> np.ndarray:
         """log |db / dw| at w (S, d), (S,)."""
         log_rho = _log_length(w)
-        return np.asarray((self.count * self.log_ratio(log_rho) + np.log1p(self.slope(log_rho)))[..., 0])
+        return np.asarray(
+            (self.count * self.log_ratio(log_rho) + np.log1p(self.slope(log_rho)))[..., 0]
+        )
 
     def log_ratio(self, log_rho: np.ndarray | float) -> np.ndarray:
         """log(r / rho)."""
@@ -60,8 +72,12 @@ class CommonLength:
             return np.asarray((self.count - 1) * square * near / -np.expm1(-square))
         return np.asarray(near * (1 / (1 + rho) + 2 * square * log_term) / (1 + near * log_term))
 
-    def __call__(self, w: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, Callable[[np.ndarray], np.ndarray]]:
-        """Of w (d,): its log density, the gradient (d,), b (d,), and what makes derivatives in w of those in b."""
+    def __call__(
+        self, w: np.ndarray
+    ) -> tuple[float, np.ndarray, np.ndarray, Callable[[np.ndarray], np.ndarray]]:
+        """Of w (d,): its log density, the gradient (d,), b (d,), and what makes derivatives in w of
+        those in b.
+        """
         height, slope, ratio, by_ratio = length_density(w, *self._grid, LEAST_LOG_LENGTH)
         return height, slope, ratio * w, lambda by_b: ratio * (by_b + (w @ by_b) * by_ratio)
 
@@ -69,4 +85,6 @@ class CommonLength:
 def _log_length(vectors: np.ndarray) -> np.ndarray:
     """log |vector|, (..., 1), no less than `LEAST_LOG_LENGTH`."""
     with np.errstate(divide="ignore"):
-        return np.asarray(np.maximum(0.5 * np.log((vectors**2).sum(axis=-1, keepdims=True)), LEAST_LOG_LENGTH))
+        return np.asarray(
+            np.maximum(0.5 * np.log((vectors**2).sum(axis=-1, keepdims=True)), LEAST_LOG_LENGTH)
+        )

@@ -1,14 +1,14 @@
 """Normal coefficients with one common scale, the scale summed out: a posterior without a funnel.
 
-b_j ~ N(0, sigma), sigma ~ half-t(nu, 1). Summed over sigma, b (d,) has a density that depends on its length r = |b| alone and runs to
-infinity at 0, like r^(1 - d) for d >= 2 and like log(1 / r) for d = 1. The sampler therefore moves in w, which has the direction of b and
-the length rho with
+b_j ~ N(0, sigma), sigma ~ half-t(nu, 1). Summed over sigma, b (d,) has a density that depends on
+its length r = |b| alone and runs to infinity at 0, like r^(1 - d) for d >= 2 and like log(1 / r)
+for d = 1. The sampler therefore moves in w, which has the direction of b and the length rho with
 
     r = rho (1 - exp(-rho^2))^((d - 1) / 2)      for d >= 2,
     r = rho / (1 + log(1 + 1 / rho) exp(-rho^2))      for d = 1.
 
-Near 0 the density of w is nearly flat. For rho > 3 w is b to 1e-4 (d < 3), so that coefficients which the data fix are not tied to
-others that they leave free.
+Near 0 the density of w is nearly flat. For rho > 3 w is b to 1e-4 (d < 3), so that coefficients
+which the data fix are not tied to others that they leave free.
 """
 
 from typing import Any
@@ -34,15 +34,29 @@ def common_scale_coefficients(name: str, count: int, nu: float) -> Tensor:
 
     def logp(value: Tensor, zero: Tensor) -> Tensor:
         square = (value**2).sum(axis=-1, keepdims=True)
-        each = log_weight - count * (log_sigma + 0.5 * np.log(2 * np.pi)) - 0.5 * square * np.exp(-2 * log_sigma)
+        each = (
+            log_weight
+            - count * (log_sigma + 0.5 * np.log(2 * np.pi))
+            - 0.5 * square * np.exp(-2 * log_sigma)
+        )
         return pt.logsumexp(each, axis=-1)
 
     def random(zero: np.ndarray, rng: np.random.Generator, size: Any = None) -> np.ndarray:
-        shape = np.broadcast_shapes(zero.shape[:-1], tuple(np.atleast_1d(size)) if size is not None else ())
-        return np.asarray(np.abs(rng.standard_t(nu, (*shape, 1))) * rng.standard_normal((*shape, count)))
+        shape = np.broadcast_shapes(
+            zero.shape[:-1], tuple(np.atleast_1d(size)) if size is not None else ()
+        )
+        return np.asarray(
+            np.abs(rng.standard_t(nu, (*shape, 1))) * rng.standard_normal((*shape, count))
+        )
 
     coefficients: Tensor = pm.CustomDist(
-        name, np.zeros(count), logp=logp, random=random, signature="(n)->(n)", shape=count, default_transform=_Length(count)
+        name,
+        np.zeros(count),
+        logp=logp,
+        random=random,
+        signature="(n)->(n)",
+        shape=count,
+        default_transform=_Length(count),
     )
     return coefficients
 
@@ -70,15 +84,21 @@ class _Length(Transform):  # type: ignore[misc]
         return value * pt.exp(self._log_ratio(_log_length(value)))
 
     def forward(self, value: Tensor, *inputs: Tensor) -> Tensor:
-        """From b to w: Newton's method, from a length that is never above it; to the last digits for hundreds of coefficients."""
+        """From b to w: Newton's method, from a length that is never above it; to the last digits
+        for hundreds of coefficients.
+        """
         log_r = _log_length(value, least=_LEAST_LOG_R)
         log_rho = pt.maximum(log_r / self.count, log_r)
         for _ in range(STEPS):
-            log_rho = log_rho + (log_r - log_rho - self._log_ratio(log_rho)) / (1 + self._slope(log_rho))
+            log_rho = log_rho + (log_r - log_rho - self._log_ratio(log_rho)) / (
+                1 + self._slope(log_rho)
+            )
         return value * pt.exp(-self._log_ratio(log_rho))
 
     def log_jac_det(self, value: Tensor, *inputs: Tensor) -> Tensor:
-        """log |db / dw| = log((r / rho)^(d - 1) dr / drho), with dr / drho = (r / rho) (1 + d log(r / rho) / d log rho)."""
+        """log |db / dw| = log((r / rho)^(d - 1) dr / drho), with dr / drho = (r / rho) (1 + d log(r
+        / rho) / d log rho).
+        """
         log_rho = _log_length(value)
         return (self.count * self._log_ratio(log_rho) + pt.log1p(self._slope(log_rho))).sum(axis=-1)
 

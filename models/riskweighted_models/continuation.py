@@ -1,4 +1,6 @@
-"""Continuation ratios: the levels of a variable one after the other, each by a logit among those that are left (METHODS section 12)."""
+"""Continuation ratios: the levels of a variable one after the other, each by a logit among those
+that are left (METHODS section 12).
+"""
 
 import numpy as np
 import pytensor.tensor as pt
@@ -9,17 +11,22 @@ from riskweighted_models.kernels.ratios import fill_probabilities
 
 __all__ = ["cell_weights", "log_probabilities", "log_probability_graph", "probabilities"]
 
-_UNROLLED = 12  # levels: a loop samples up to twice as fast, and takes long to compile where there are many
+# levels: a loop samples up to twice as fast, and takes long to compile where there are many
+_UNROLLED = 12
 
 
-def cell_weights(code: np.ndarray, which: np.ndarray, alpha: np.ndarray, levels: int, cells: int) -> np.ndarray:
+def cell_weights(
+    code: np.ndarray, which: np.ndarray, alpha: np.ndarray, levels: int, cells: int
+) -> np.ndarray:
     """Sums of alpha (n,) over the records of each level and distinct row, (levels, cells)."""
     sums = np.bincount(code * cells + which, weights=alpha, minlength=levels * cells)
     return sums.reshape(levels, cells)
 
 
 def log_probability_graph(logits: Tensor, levels: int) -> Tensor:
-    """log P(level) from logits (levels - 1, m) of stopping at a level among those that reach it, (levels, m)."""
+    """log P(level) from logits (levels - 1, m) of stopping at a level among those that reach it,
+    (levels, m).
+    """
     if levels > _UNROLLED:
         none = pt.zeros_like(logits[:1])
         reached = pt.concatenate([none, -pt.cumsum(pt.softplus(logits), axis=0)])
@@ -39,7 +46,9 @@ def log_probabilities(logits: np.ndarray) -> np.ndarray:
 
 
 def probabilities(logits: np.ndarray) -> np.ndarray:
-    """The probabilities themselves, (levels, m): one exponential a logit, and no digits lost in either tail."""
+    """The probabilities themselves, (levels, m): one exponential a logit, and no digits lost in
+    either tail.
+    """
     shares = np.empty((len(logits) + 1, logits.shape[1]))
     fill_probabilities(np.ascontiguousarray(logits, dtype=float), shares)
     return shares

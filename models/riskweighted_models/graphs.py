@@ -1,4 +1,6 @@
-"""Densities and masses of normal distributions and their mixtures as PyTensor expressions, with gradients."""
+"""Densities and masses of normal distributions and their mixtures as PyTensor expressions, with
+gradients.
+"""
 
 from typing import Any, NamedTuple
 
@@ -19,7 +21,9 @@ def log_normal_graph(z: Any, mean: Tensor, sd: Tensor) -> Tensor:
 
 
 def normal_mass_graph(lower: np.ndarray, upper: np.ndarray, mean: Tensor, sd: Tensor) -> Tensor:
-    """P(lower <= z <= upper) for z ~ N(mean, sd): a difference of the tails that are near, so that small masses keep their digits."""
+    """P(lower <= z <= upper) for z ~ N(mean, sd): a difference of the tails that are near, so that
+    small masses keep their digits.
+    """
     low, high = ((np.clip(end, -_FARTHEST, _FARTHEST) - mean) / sd for end in (lower, upper))
     above = low > 0
     ends = pt.switch(above, -low, high), pt.switch(above, -high, low)
@@ -28,7 +32,9 @@ def normal_mass_graph(lower: np.ndarray, upper: np.ndarray, mean: Tensor, sd: Te
 
 
 class GraphParts(NamedTuple):
-    """What `NormalParts` is of arrays, of expressions: ``mean`` (m, K), ``sd`` (K,), ``log_share`` (m, K) or (1, K)."""
+    """What `NormalParts` is of arrays, of expressions: ``mean`` (m, K), ``sd`` (K,), ``log_share``
+    (m, K) or (1, K).
+    """
 
     mean: Tensor
     sd: Tensor
@@ -38,7 +44,9 @@ class GraphParts(NamedTuple):
 
     def log_density(self, z: np.ndarray) -> Tensor:
         """log p(z_i) without bounds, (n,)."""
-        each = self._of_records(self.log_share) + log_normal_graph(z[:, None], self.mean[self.which], self.sd)
+        each = self._of_records(self.log_share) + log_normal_graph(
+            z[:, None], self.mean[self.which], self.sd
+        )
         return pt.logsumexp(each, axis=1)
 
     def mass(self, lower: np.ndarray, upper: np.ndarray) -> Tensor:

@@ -1,4 +1,6 @@
-"""Regression with coefficients that vary by group (Kleisle-Murphy 2020: the lab's JAGS model, for any grouping)."""
+"""Regression with coefficients that vary by group (Kleisle-Murphy 2020: the lab's JAGS model, for
+any grouping).
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,9 +28,11 @@ __all__ = ["GroupedResponse", "Hierarchical"]
 
 
 class GroupedResponse(NamedTuple):
-    """``z`` (n,): transformed response; ``predictors`` (n, p); ``group``, ``scale_group`` (n,): codes of the groups.
+    """``z`` (n,): transformed response; ``predictors`` (n, p); ``group``, ``scale_group`` (n,):
+    codes of the groups.
 
-    ``groups`` (G rows), ``scale_groups`` (H rows): the values that make each group, in the order of the codes.
+    ``groups`` (G rows), ``scale_groups`` (H rows): the values that make each group, in the order of
+    the codes.
     """
 
     z: np.ndarray
@@ -41,7 +45,9 @@ class GroupedResponse(NamedTuple):
     transform: Transform
 
     def at(self, frame: pd.DataFrame) -> "GroupedResponse":
-        """Other rows on the confidential transform and design, with the confidential codes; an unseen group is refused."""
+        """Other rows on the confidential transform and design, with the confidential codes; an
+        unseen group is refused.
+        """
         design = self.design.at(frame)
         return self._replace(
             z=on_scale(design.response(frame), self.transform, design.formula),
@@ -61,14 +67,19 @@ def _keys(data: pd.DataFrame, names: tuple[str, ...], codes: np.ndarray) -> pd.D
 def _codes(frame: pd.DataFrame, keys: pd.DataFrame) -> np.ndarray:
     """The code of each row's group, (m,): its place among the keys; a missing value is a level."""
     require_columns(frame, list(keys.columns), "frame")
-    both = pd.concat([part[list(keys.columns)].astype(object) for part in (keys, frame)], ignore_index=True)
+    both = pd.concat(
+        [part[list(keys.columns)].astype(object) for part in (keys, frame)], ignore_index=True
+    )
     pattern = known_patterns(both, keys.columns).codes
     place = np.full(pattern.max() + 1, -1)
     place[pattern[: len(keys)]] = np.arange(len(keys))
     codes: np.ndarray = place[pattern[len(keys) :]]
     unseen = int((codes < 0).sum())
     if unseen:
-        raise InputError(f"frame: {unseen} of {len(frame)} records have groups of {listing(keys.columns)} that the confidential data lack")
+        raise InputError(
+            f"frame: {unseen} of {len(frame)} records have groups of {listing(keys.columns)} "
+            "that the confidential data lack"
+        )
     return codes
 
 
@@ -83,8 +94,8 @@ class Hierarchical(OfFormula):
         precision[h] ~ Gamma(1, 1)
 
     The lab's model is ``Hierarchical("Income ~ log(Expenditure)", groups=("Race", "UrbanRural"),
-    scale_groups=("Race",), transform="log")``. The sampler moves in B0[g] + B[g]' mean of x in the group, a shear of
-    B0 that leaves the priors as they stand above.
+    scale_groups=("Race",), transform="log")``. The sampler moves in B0[g] + B[g]' mean of x in the
+    group, a shear of B0 that leaves the priors as they stand above.
 
     Parameters
     ----------
@@ -111,7 +122,9 @@ class Hierarchical(OfFormula):
         if not self.scale_groups:
             object.__setattr__(self, "scale_groups", self.groups)
         if not self.groups:
-            raise InputError("groups must name at least one column; without groups use 'linear-regression'")
+            raise InputError(
+                "groups must name at least one column; without groups use 'linear-regression'"
+            )
         Transform(self.transform, self.transform_constant)
         if self.target in (*self.groups, *self.scale_groups):
             raise InputError(f"the sensitive variable {self.target!r} cannot form groups")
@@ -122,9 +135,23 @@ class Hierarchical(OfFormula):
         transform = Transform(self.transform, self.transform_constant)
         z = transform.forward(response_values(self.formula, data), self.target)
         design = build_design(self.formula, data)
-        group, scale_group = (known_patterns(data, names).codes for names in (self.groups, self.scale_groups))
-        keys, scale_keys = _keys(data, self.groups, group), _keys(data, self.scale_groups, scale_group)
-        return GroupedResponse(z, design.centred + design.centre, group, scale_group, keys, scale_keys, design, transform)
+        group, scale_group = (
+            known_patterns(data, names).codes for names in (self.groups, self.scale_groups)
+        )
+        keys, scale_keys = (
+            _keys(data, self.groups, group),
+            _keys(data, self.scale_groups, scale_group),
+        )
+        return GroupedResponse(
+            z,
+            design.centred + design.centre,
+            group,
+            scale_group,
+            keys,
+            scale_keys,
+            design,
+            transform,
+        )
 
     def build(self, prepared: GroupedResponse) -> Blueprint:
         """Priors and weighted likelihood, record by record."""
@@ -132,7 +159,9 @@ class Hierarchical(OfFormula):
         groups, scales = int(prepared.group.max()) + 1, int(prepared.scale_group.max()) + 1
         size = np.bincount(prepared.group)
         middle = (
-            np.column_stack([np.bincount(prepared.group, column) / size for column in prepared.predictors.T])
+            np.column_stack(
+                [np.bincount(prepared.group, column) / size for column in prepared.predictors.T]
+            )
             if p
             else np.zeros((groups, 0))
         )
@@ -151,7 +180,9 @@ class Hierarchical(OfFormula):
             pm.Deterministic("intercept", level - ((slope * middle).sum(axis=1) if p else 0.0))
             mean = mean + level[prepared.group]
             by_record = precision[prepared.scale_group]
-            record = 0.5 * (pt.log(by_record) - np.log(2 * np.pi) - by_record * (prepared.z - mean) ** 2)
+            record = 0.5 * (
+                pt.log(by_record) - np.log(2 * np.pi) - by_record * (prepared.z - mean) ** 2
+            )
             total = (alpha * record).sum()
         monitored = ("common", "tau", "precision", "level", *(("slope",) if p else ()))
         return Blueprint(model, total, lambda weights: {"alpha": weights}, monitored, n)
@@ -171,12 +202,16 @@ class Hierarchical(OfFormula):
             mean = mean + (theta["slope"][prepared.group] * prepared.predictors).sum(axis=1)
         precision: Any = theta["precision"][prepared.scale_group]
         if is_symbolic(theta):
-            return GroupedRecords(mean, 1 / pt.sqrt(precision), prepared, log_normal_graph, normal_mass_graph)
+            return GroupedRecords(
+                mean, 1 / pt.sqrt(precision), prepared, log_normal_graph, normal_mass_graph
+            )
         return GroupedRecords(mean, 1 / np.sqrt(precision), prepared)
 
 
 class GroupedRecords(NamedTuple):
-    """Responses that are normal on the transformed scale: see `Records`; ``mean`` and ``sd`` (n,)."""
+    """Responses that are normal on the transformed scale: see `Records`; ``mean`` and ``sd``
+    (n,).
+    """
 
     mean: Any
     sd: Any
@@ -203,6 +238,11 @@ def _transformed(prepared: GroupedResponse, y: np.ndarray) -> np.ndarray:
 
 
 @once
-def _transformed_ends(prepared: GroupedResponse, lower: np.ndarray, upper: np.ndarray) -> list[np.ndarray]:
+def _transformed_ends(
+    prepared: GroupedResponse, lower: np.ndarray, upper: np.ndarray
+) -> list[np.ndarray]:
     """Ends of intervals (n,) on the transformed scale."""
-    return [prepared.transform.bound(np.broadcast_to(bound, prepared.group.shape)) for bound in (lower, upper)]
+    return [
+        prepared.transform.bound(np.broadcast_to(bound, prepared.group.shape))
+        for bound in (lower, upper)
+    ]

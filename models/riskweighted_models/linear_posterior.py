@@ -1,4 +1,6 @@
-"""The posterior of a linear regression as a function of one vector, from sufficient statistics: what is sampled of `LinearRegression`."""
+"""The posterior of a linear regression as a function of one vector, from sufficient statistics:
+what is sampled of `LinearRegression`.
+"""
 
 import math
 from collections.abc import Mapping
@@ -33,7 +35,9 @@ class LinearLayout:
 
 
 def linear_density(statistics: Mapping[str, np.ndarray]) -> Density:
-    """The posterior for the sufficient statistics of `LinearRegression`: from a vector (d,) to its log density and gradient (d,)."""
+    """The posterior for the sufficient statistics of `LinearRegression`: from a vector (d,) to its
+    log density and gradient (d,).
+    """
     total, squares = float(statistics["total_weight"]), float(statistics["residual_squares"])
     least, gram = statistics["least_squares"], statistics["gram"]
     constant = -0.5 * total * math.log(2 * math.pi)
@@ -42,17 +46,28 @@ def linear_density(statistics: Mapping[str, np.ndarray]) -> Density:
         coefficient, log_sigma = vector[:-1], vector[-1]
         off = coefficient - least
         pull = gram @ off
-        with np.errstate(over="ignore", invalid="ignore"):  # far out: no number, which ends a step or a search there
+        # far out: no number, which ends a step or a search there
+        with np.errstate(over="ignore", invalid="ignore"):
             precision, variance = np.exp(-2 * log_sigma), np.exp(2 * log_sigma)
             distance = precision * (squares + off @ pull)
-            height = constant + (1 - total) * log_sigma - 0.5 * (distance + variance + coefficient @ coefficient)
-            return float(height), np.append(-precision * pull - coefficient, 1 - total + distance - variance)
+            height = (
+                constant
+                + (1 - total) * log_sigma
+                - 0.5 * (distance + variance + coefficient @ coefficient)
+            )
+            return float(height), np.append(
+                -precision * pull - coefficient, 1 - total + distance - variance
+            )
 
     return density
 
 
-def centred_density(plain: Density, rows: np.ndarray, taken: tuple[np.ndarray, np.ndarray]) -> Density:
-    """A posterior less the centring term: ends (G + 1,) of intervals, and what the mass of each counts in each row (m, p), (m, G)."""
+def centred_density(
+    plain: Density, rows: np.ndarray, taken: tuple[np.ndarray, np.ndarray]
+) -> Density:
+    """A posterior less the centring term: ends (G + 1,) of intervals, and what the mass of each
+    counts in each row (m, p), (m, G).
+    """
     none = np.zeros((1, 1))
 
     def density(vector: np.ndarray) -> tuple[float, np.ndarray]:
@@ -61,7 +76,9 @@ def centred_density(plain: Density, rows: np.ndarray, taken: tuple[np.ndarray, n
             sd = np.exp(vector[-1:])
         if not (np.isfinite(height) and 0 < sd[0] < np.inf):
             return -np.inf, gradient  # a search that steps there is to turn back
-        off, by_mean, by_log_sd, _ = interval_sum(*taken, (vector[0] + rows @ vector[1:-1])[None], sd, none)
+        off, by_mean, by_log_sd, _ = interval_sum(
+            *taken, (vector[0] + rows @ vector[1:-1])[None], sd, none
+        )
         gradient[0] -= by_mean.sum()
         gradient[1:-1] -= by_mean[0] @ rows
         gradient[-1] -= by_log_sd[0]

@@ -14,7 +14,12 @@ from riskweighted_models.graphs import GraphParts
 from riskweighted_models.linear_posterior import LinearLayout, centred_density, linear_density
 from riskweighted_models.normal_parts import NormalParts
 from riskweighted_models.raw_columns import ridge
-from riskweighted_models.scaling import ScaledRecords, ScaledResponse, StandardUnits, expected_masses
+from riskweighted_models.scaling import (
+    ScaledRecords,
+    ScaledResponse,
+    StandardUnits,
+    expected_masses,
+)
 
 __all__ = ["LinearRegression"]
 
@@ -23,15 +28,17 @@ __all__ = ["LinearRegression"]
 class LinearRegression(StandardUnits):
     """Normal linear regression.
 
-    In standard units z of the transformed response and the raw columns x of the design, centred (METHODS section 5.5)::
+    In standard units z of the transformed response and the raw columns x of the design, centred
+    (METHODS section 5.5)::
 
         z_i ~ N(intercept + x_i' slope, sigma)
         intercept ~ N(0, 1)     slope_j ~ N(0, 1)     sigma ~ half-N(0, 1)
 
-    A slope is thus the effect of a level (columns that hold only 0 and 1), or of one standard deviation of a numeric predictor,
-    in standard deviations of the response. The weighted log-likelihood depends on the data only through the weighted count, the
-    weighted least-squares coefficients, their Gram matrix and the weighted residual sum of squares, so its cost does not grow with n.
-    The likelihood is not truncated to `support`; draws and ``mass`` are.
+    A slope is thus the effect of a level (columns that hold only 0 and 1), or of one standard
+    deviation of a numeric predictor, in standard deviations of the response. The weighted
+    log-likelihood depends on the data only through the weighted count, the weighted least-squares
+    coefficients, their Gram matrix and the weighted residual sum of squares, so its cost does not
+    grow with n. The likelihood is not truncated to `support`; draws and ``mass`` are.
 
     Parameters
     ----------
@@ -49,7 +56,8 @@ class LinearRegression(StandardUnits):
         def weigh(alpha: np.ndarray) -> dict[str, np.ndarray]:
             sums = columns.sums(alpha)
             coefficients = _least_squares(columns, prepared.z, alpha)
-            residuals = prepared.z - columns.spread(columns.rows @ coefficients)  # directly: a difference of squares would lose digits
+            # directly: a difference of squares would lose digits
+            residuals = prepared.z - columns.spread(columns.rows @ coefficients)
             return {
                 "total_weight": alpha.sum(),
                 "least_squares": coefficients,
@@ -67,7 +75,10 @@ class LinearRegression(StandardUnits):
             sigma = pm.HalfNormal("sigma", 1.0)
             off = coefficient - data["least_squares"]
             squares = data["residual_squares"] + off @ data["gram"] @ off
-            total = -data["total_weight"] * (pt.log(sigma) + 0.5 * np.log(2 * np.pi)) - 0.5 * squares / sigma**2
+            total = (
+                -data["total_weight"] * (pt.log(sigma) + 0.5 * np.log(2 * np.pi))
+                - 0.5 * squares / sigma**2
+            )
         return Blueprint(
             model,
             total,
@@ -78,7 +89,9 @@ class LinearRegression(StandardUnits):
             density=lambda alpha: linear_density(weigh(alpha)),
             layout=LinearLayout(p),
             centred=lambda alpha, centring: centred_density(
-                linear_density(weigh(alpha)), prepared.raw.distinct.rows, expected_masses(prepared, centring, *prepared.raw.distinct)
+                linear_density(weigh(alpha)),
+                prepared.raw.distinct.rows,
+                expected_masses(prepared, centring, *prepared.raw.distinct),
             ),
         )
 
@@ -88,7 +101,9 @@ class LinearRegression(StandardUnits):
         (rows, which), bounds = prepared.raw.distinct, self._bounds(prepared)
         if is_symbolic(theta):
             mean = coefficient[0] + pt.as_tensor(rows) @ coefficient[1:]
-            graph = GraphParts(mean[:, None], pt.reshape(sigma, (1,)), pt.zeros((1, 1)), which, bounds)
+            graph = GraphParts(
+                mean[:, None], pt.reshape(sigma, (1,)), pt.zeros((1, 1)), which, bounds
+            )
             return ScaledRecords(graph, prepared, self.support)
         mean = coefficient[0] + rows @ coefficient[1:]
         parts = NormalParts(mean[:, None], np.reshape(sigma, 1), np.zeros((1, 1)), which, bounds)
@@ -98,10 +113,12 @@ class LinearRegression(StandardUnits):
 def _least_squares(columns: Distinct, z: np.ndarray, alpha: np.ndarray) -> np.ndarray:
     """The shortest of the weighted least-squares coefficients, (d,).
 
-    Within a row only the mean of z counts, and of all rows the triangle of their QR, which has the same solution.
+    Within a row only the mean of z counts, and of all rows the triangle of their QR, which has the
+    same solution.
     """
     weight = columns.sums(alpha)
     mean = np.divide(columns.sums(alpha * z), weight, out=np.zeros(len(weight)), where=weight > 0)
     triangle = Distinct(np.column_stack([columns.rows, mean]), columns.which).triangle(weight)
-    least = np.finfo(float).eps * max(columns.rows.shape)  # share of the largest singular value, that of all rows
+    # share of the largest singular value, that of all rows
+    least = np.finfo(float).eps * max(columns.rows.shape)
     return np.asarray(np.linalg.lstsq(triangle[:, :-1], triangle[:, -1], rcond=least)[0])

@@ -30,7 +30,8 @@ class Logistic(GoingOn, Categorical):
         levels = super()._levels_of(column)
         if len(levels) != 2:
             raise InputError(
-                f"{self.target!r} has {len(levels)} levels, and a binary variable has two; use 'ordinal' or 'multinomial', "
+                f"{self.target!r} has {len(levels)} levels, and a binary variable has two; use "
+                "'ordinal' or 'multinomial', "
                 "or drop unused categories"
             )
         return levels

@@ -1,4 +1,6 @@
-"""What the vectors of the two finite mixtures share: weights and slopes of components, their priors, and where chains begin."""
+"""What the vectors of the two finite mixtures share: weights and slopes of components, their
+priors, and where chains begin.
+"""
 
 import math
 from collections.abc import Callable, Mapping
@@ -16,7 +18,15 @@ from riskweighted.sampling.laplace import Offering, Scaled, mode_of
 from riskweighted_models.column_blocks import ColumnBlocks, column_blocks
 from riskweighted_models.thinning import ROUGH_ABOVE, thinned
 
-__all__ = ["UNHEARD_OF", "ComponentVector", "MixtureRows", "log_normalised", "mixture_rows", "offering", "separate_modes"]
+__all__ = [
+    "UNHEARD_OF",
+    "ComponentVector",
+    "MixtureRows",
+    "log_normalised",
+    "mixture_rows",
+    "offering",
+    "separate_modes",
+]
 
 UNHEARD_OF = 300.0  # of the logarithm of a scale: beyond it its square is no number
 _SAME = 0.05  # of every part of a vector: no further apart are two ends of one search
@@ -26,8 +36,9 @@ _SAME = 0.05  # of every part of a vector: no further apart are two ends of one 
 class MixtureRows:
     """What the likelihood depends on: distinct pairs of a design and a response. Confidential.
 
-    ``columns`` (m, p): the distinct designs, and how many ``records`` (m,) have each; ``cell`` (R,) of uint32, increasing: the design of
-    every pair, and ``z`` (R,) its response; ``which`` (n,): the pair of each record.
+    ``columns`` (m, p): the distinct designs, and how many ``records`` (m,) have each; ``cell`` (R,)
+    of uint32, increasing: the design of every pair, and ``z`` (R,) its response; ``which`` (n,):
+    the pair of each record.
     """
 
     columns: np.ndarray
@@ -43,23 +54,35 @@ class MixtureRows:
     @cached_property
     def covariance(self) -> np.ndarray:
         """Mean over the records of x x', (p, p); the columns are centred."""
-        return np.asarray(self.columns.T @ (self.records[:, None] * self.columns) / self.records.sum())
+        return np.asarray(
+            self.columns.T @ (self.records[:, None] * self.columns) / self.records.sum()
+        )
 
     def weigh(self, alpha: np.ndarray) -> np.ndarray:
         """Sums of alpha (n,) over the records of each pair, (R,)."""
         return np.bincount(self.which, weights=alpha, minlength=len(self.z))
 
     def thinned(self, weight: np.ndarray) -> "tuple[MixtureRows, np.ndarray]":
-        """Every so-manieth row of those with weight (R,), each with more of it, and their weights."""
+        """Every so-manieth row of those with weight (R,), each with more of it, and their
+        weights.
+        """
         weight = thinned(weight)
         kept = np.flatnonzero(weight > 0)
         cells, cell = np.unique(self.cell[kept], return_inverse=True)
-        fewer = MixtureRows(self.columns[cells], self.records[cells], cell.astype(np.uint32), self.z[kept], np.arange(len(kept)))
+        fewer = MixtureRows(
+            self.columns[cells],
+            self.records[cells],
+            cell.astype(np.uint32),
+            self.z[kept],
+            np.arange(len(kept)),
+        )
         return fewer, weight[kept]
 
 
 def mixture_rows(designs: Distinct, z: np.ndarray, counts: np.ndarray | None = None) -> MixtureRows:
-    """Rows of n records, of their designs and responses (n,); `counts` (n,): of each, how many records of a file it stands for."""
+    """Rows of n records, of their designs and responses (n,); `counts` (n,): of each, how many
+    records of a file it stands for.
+    """
     columns, design = designs
     order = np.lexsort((z, design))
     begins = np.ones(len(z), dtype=bool)
@@ -73,13 +96,16 @@ def mixture_rows(designs: Distinct, z: np.ndarray, counts: np.ndarray | None = N
 
 @dataclass(frozen=True, eq=False)
 class ComponentVector:
-    """The vector of a mixture of K regressions on p columns: K - 1 log odds of the weights, log of the total concentration, what its own
-    class puts `between`, log tau and the deviations of the slopes (tau delta), and what it puts `after`, as far as the model has them.
+    """The vector of a mixture of K regressions on p columns: K - 1 log odds of the weights, log of
+    the total concentration, what its own class puts `between`, log tau and the deviations of the
+    slopes (tau delta), and what it puts `after`, as far as the model has them.
 
-    ``components`` K; ``predictors`` p; ``concentration`` a number or "gamma"; ``slope_spread``; ``rows`` of the data.
+    ``components`` K; ``predictors`` p; ``concentration`` a number or "gamma"; ``slope_spread``;
+    ``rows`` of the data.
     """
 
-    by_component: ClassVar[tuple[str, ...]]  # parts of the vector that hold a row for each component
+    # parts of the vector that hold a row for each component
+    by_component: ClassVar[tuple[str, ...]]
 
     components: int
     predictors: int
@@ -101,11 +127,19 @@ class ComponentVector:
     def places(self) -> dict[str, slice]:
         """Where each part stands."""
         k, p = self.components, self.predictors
-        sizes = {"log_odds": k - 1, "log_total": int(k > 1 and self.concentration == "gamma"), **self.between}
+        sizes = {
+            "log_odds": k - 1,
+            "log_total": int(k > 1 and self.concentration == "gamma"),
+            **self.between,
+        }
         if k > 1 and p:
             sizes |= {"log_tau": 1, "deviation": k * p, **self.after}
         ends = np.cumsum(list(sizes.values()))
-        return {name: slice(end - size, end) for (name, size), end in zip(sizes.items(), ends.tolist(), strict=True) if size}
+        return {
+            name: slice(end - size, end)
+            for (name, size), end in zip(sizes.items(), ends.tolist(), strict=True)
+            if size
+        }
 
     @property
     def size(self) -> int:
@@ -152,13 +186,23 @@ class ComponentVector:
         if "log_total" in at:
             total = total + vectors[:, at["log_total"].start]
         if "log_tau" in at:
-            total = total + (1 - self.components * self.predictors) * vectors[:, at["log_tau"].start]
+            total = (
+                total + (1 - self.components * self.predictors) * vectors[:, at["log_tau"].start]
+            )
         return total
 
-    def common_prior(self, vector: np.ndarray, log_weight: np.ndarray, gradient: np.ndarray) -> float:
-        """Log density of the priors of these parts, up to a constant; its derivatives go into `gradient` (d,)."""
+    def common_prior(
+        self, vector: np.ndarray, log_weight: np.ndarray, gradient: np.ndarray
+    ) -> float:
+        """Log density of the priors of these parts, up to a constant; its derivatives go into
+        `gradient` (d,).
+        """
         height, at = 0.0, self.places
-        if any(abs(vector[at[name].start]) > UNHEARD_OF for name in ("log_tau", "log_total") if name in at):
+        if any(
+            abs(vector[at[name].start]) > UNHEARD_OF
+            for name in ("log_tau", "log_total")
+            if name in at
+        ):
             return -math.inf  # a search that steps there is to turn back
         if "log_tau" in at:
             log_tau = float(vector[at["log_tau"].start])
@@ -167,18 +211,32 @@ class ComponentVector:
             height += (1 - len(far)) * log_tau - 0.5 * (above + length)
             gradient[at["log_tau"].start] = 1 - len(far) - above + length
             gradient[at["deviation"]] = -math.exp(-log_tau) * far
-        return height + self.of_weights(vector, log_weight, gradient) if "log_odds" in at else height
+        return (
+            height + self.of_weights(vector, log_weight, gradient) if "log_odds" in at else height
+        )
 
     def of_weights(self, vector: np.ndarray, log_weight: np.ndarray, gradient: np.ndarray) -> float:
-        """Of the weights, Dirichlet, in their log odds, and of the total concentration, Gamma(1, 1), in its logarithm."""
+        """Of the weights, Dirichlet, in their log odds, and of the total concentration, Gamma(1,
+        1), in its logarithm.
+        """
         at, k, sum_of_logs = self.places, self.components, float(log_weight.sum())
         learned = "log_total" in at
-        total = math.exp(vector[at["log_total"].start]) if learned else k * float(self.concentration)
+        total = (
+            math.exp(vector[at["log_total"].start]) if learned else k * float(self.concentration)
+        )
         gradient[at["log_odds"]] = total / k - total * np.exp(log_weight[:-1])
         if not learned:
             return total / k * sum_of_logs
-        gradient[at["log_total"]] = 1 + total * (digamma(total) - digamma(total / k) + sum_of_logs / k - 1)
-        return float(gammaln(total) - k * gammaln(total / k) + total / k * sum_of_logs - total + math.log(total))
+        gradient[at["log_total"]] = 1 + total * (
+            digamma(total) - digamma(total / k) + sum_of_logs / k - 1
+        )
+        return float(
+            gammaln(total)
+            - k * gammaln(total / k)
+            + total / k * sum_of_logs
+            - total
+            + math.log(total)
+        )
 
     def slopes(self, vector: np.ndarray, common: np.ndarray) -> np.ndarray:
         """Slopes (K, p) of the components, from the common ones (p,) and their deviations."""
@@ -208,7 +266,9 @@ class ComponentVector:
         return self.together(ordered)
 
     def features(self, vector: np.ndarray) -> np.ndarray:
-        """By what components are told apart: the first two parts that they have each, and their log weights, (K, 3)."""
+        """By what components are told apart: the first two parts that they have each, and their log
+        weights, (K, 3).
+        """
         parts, at = self.apart(vector), self.places
         first, second = (parts[at[name]] for name in self.by_component[:2])
         return np.column_stack([first, second, self.log_weight(vector[None])[0]])
@@ -229,7 +289,9 @@ def offering(
     sound: Callable[[Mapping[str, np.ndarray]], bool],
     roughly: bool = True,
 ) -> Density:
-    """The density with what `Blueprint.density` may offer: `of_rows` makes it of a layout, whose rows are thinned once, and of weights."""
+    """The density with what `Blueprint.density` may offer: `of_rows` makes it of a layout, whose
+    rows are thinned once, and of weights.
+    """
 
     @cache
     def rough() -> Density:
@@ -240,22 +302,36 @@ def offering(
         return separate_modes(layout, rough(), beginnings(layout), sound)
 
     at = layout.places
-    offered = (starts if layout.components > 1 else None, rough if roughly and (weight > 0).sum() > ROUGH_ABOVE else None)
+    offered = (
+        starts if layout.components > 1 else None,
+        rough if roughly and (weight > 0).sum() > ROUGH_ABOVE else None,
+    )
     if "log_tau" not in at:
         return Offering(density, *offered)
     unit = np.ones(at["deviation"].stop - at["deviation"].start)
-    return Scaled(density, *offered, log_scale=at["log_tau"].start, scaled=at["deviation"], unit=unit)
+    return Scaled(
+        density, *offered, log_scale=at["log_tau"].start, scaled=at["deviation"], unit=unit
+    )
 
 
 def separate_modes(
-    layout: ComponentVector, density: Density, beginnings: np.ndarray, sound: Callable[[Mapping[str, np.ndarray]], bool]
+    layout: ComponentVector,
+    density: Density,
+    beginnings: np.ndarray,
+    sound: Callable[[Mapping[str, np.ndarray]], bool],
 ) -> np.ndarray:
-    """The different modes of a density to which beginnings (S, d) lead, of those that are sound if any is, with labels like the highest's.
+    """The different modes of a density to which beginnings (S, d) lead, of those that are sound if
+    any is, with labels like the highest's.
 
-    Of a thinned density they are near enough for chains, and far enough apart to tell on them. `sound` is asked of the parts of a vector.
+    Of a thinned density they are near enough for chains, and far enough apart to tell on them.
+    `sound` is asked of the parts of a vector.
     """
     modes = [mode_of(density, layout.size, begin) for begin in beginnings]
-    kept = [mode for mode in modes if sound({name: layout.apart(mode)[place] for name, place in layout.places.items()})] or modes
+    kept = [
+        mode
+        for mode in modes
+        if sound({name: layout.apart(mode)[place] for name, place in layout.places.items()})
+    ] or modes
     ordered = sorted(kept, key=lambda mode: -density(mode)[0])
     different = [ordered[0]]
     for mode in ordered[1:]:

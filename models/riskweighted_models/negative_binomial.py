@@ -35,8 +35,8 @@ __all__ = ["DistinctCounts", "NegativeBinomial"]
 
 
 class DistinctCounts(NamedTuple):
-    """The distinct pairs of count and predictors: ``counts`` (R,) and ``cell`` (R,), the row of ``whitened`` (m, p) that each has;
-    ``which`` (n,): each record's pair."""
+    """The distinct pairs of count and predictors: ``counts`` (R,) and ``cell`` (R,), the row of
+    ``whitened`` (m, p) that each has; ``which`` (n,): each record's pair."""
 
     counts: np.ndarray
     cell: np.ndarray
@@ -45,12 +45,16 @@ class DistinctCounts(NamedTuple):
     design: Design
 
     def at(self, frame: pd.DataFrame) -> "DistinctCounts":
-        """Other rows on the confidential design; without the response every row stands alone, with the count NaN."""
+        """Other rows on the confidential design; without the response every row stands alone, with
+        the count NaN.
+        """
         design = self.design.at(frame)
         if response_name(design.formula) in frame.columns:
             return _distinct(_checked_counts(design.formula, design.response(frame)), design)
         rows, which = design.distinct
-        return DistinctCounts(design.response(frame), which, rows @ design.turn, np.arange(len(frame)), design)
+        return DistinctCounts(
+            design.response(frame), which, rows @ design.turn, np.arange(len(frame)), design
+        )
 
     def standing_for(self, counts: np.ndarray) -> "DistinctCounts":
         """The same records, each standing for so many of the file."""
@@ -77,7 +81,8 @@ def _distinct(values: np.ndarray, design: Design) -> DistinctCounts:
 class NegativeBinomial(OfFormula):
     """Negative-binomial regression (K = 1, the paper's synthesizer) or a mixture of K of them.
 
-    NB2: variance mu + mu^2/phi. With whitened predictors x (METHODS section 5, the authors' priors)::
+    NB2: variance mu + mu^2/phi. With whitened predictors x (METHODS section 5, the authors'
+    priors)::
 
         y_i ~ sum_k weight_k NB(exp(intercept_k + x_i' beta_k), phi_k)
         1/phi_k ~ half-Cauchy(5)
@@ -87,8 +92,8 @@ class NegativeBinomial(OfFormula):
 
     sigma_beta is summed out (`riskweighted_models.common_scale`), so a fit holds no draws of it.
 
-    Records of equal count and predictors have equal likelihood, so their weights are summed: exact, and without
-    covariates its cost is that of the distinct counts.
+    Records of equal count and predictors have equal likelihood, so their weights are summed: exact,
+    and without covariates its cost is that of the distinct counts.
 
     Parameters
     ----------
@@ -97,8 +102,8 @@ class NegativeBinomial(OfFormula):
     components : int, default 1
         K.
     concentration : float or "gamma", default 5
-        Of the component weights. Smaller values let a component run empty; its phi and mean then fall back on
-        heavy-tailed priors, where chains diverged on the paper's simulated data.
+        Of the component weights. Smaller values let a component run empty; its phi and mean then
+        fall back on heavy-tailed priors, where chains diverged on the paper's simulated data.
     slope_spread
         See `NormalMixture`.
     """
@@ -120,7 +125,9 @@ class NegativeBinomial(OfFormula):
         return _distinct(values, build_design(self.formula, data, counts))
 
     def build(self, prepared: DistinctCounts) -> Blueprint:
-        """Priors and weighted likelihood; convergence is judged on what does not depend on the components' labels."""
+        """Priors and weighted likelihood; convergence is judged on what does not depend on the
+        components' labels.
+        """
         m, p = len(prepared.counts), prepared.whitened.shape[1]
 
         def weigh(alpha: np.ndarray) -> dict[str, np.ndarray]:
@@ -153,14 +160,18 @@ class NegativeBinomial(OfFormula):
             density=lambda alpha: count_density(layout, weigh(alpha)["alpha"]),
             layout=layout,
             centred=lambda alpha, centring: count_density(
-                layout, weigh(alpha)["alpha"], expected_counts(layout, centring, prepared.cell[prepared.which])
+                layout,
+                weigh(alpha)["alpha"],
+                expected_counts(layout, centring, prepared.cell[prepared.which]),
             ),
         )
 
     def _layout(self, prepared: DistinctCounts) -> CountLayout:
         """What the vector that is sampled stands for."""
         design, rows = prepared.design, prepared.design.distinct
-        held = MixtureRows(rows.rows, design.records, prepared.cell, prepared.counts, prepared.which)
+        held = MixtureRows(
+            rows.rows, design.records, prepared.cell, prepared.counts, prepared.which
+        )
         mean = max(float(mean_of(self.response(prepared), design.counts)), 0.5 / design.size)
         shared = self.components, rows.rows.shape[1], self.concentration, self.slope_spread
         return CountLayout(*shared, held, design.turn, float(np.log(mean)))
@@ -175,15 +186,25 @@ class NegativeBinomial(OfFormula):
     def distribution(self, theta: Draw, prepared: DistinctCounts) -> Any:
         """A mixture for each record: `CountRecords`, or `CountGraph` of expressions."""
         if is_symbolic(theta):
-            shift = pt.as_tensor(prepared.whitened) @ slopes_graph(theta).T if "slope" in theta else np.zeros((len(prepared.whitened), 1))
+            shift = (
+                pt.as_tensor(prepared.whitened) @ slopes_graph(theta).T
+                if "slope" in theta
+                else np.zeros((len(prepared.whitened), 1))
+            )
             weight = theta["weight"] if "weight" in theta else pt.ones(1)
-            return CountGraph(pt.exp(theta["intercept"] + shift), 1 / theta["inverse_phi"], weight, prepared)
-        mean: np.ndarray = np.exp(theta["intercept"] + prepared.whitened @ slopes_of(theta, self.components).T)
+            return CountGraph(
+                pt.exp(theta["intercept"] + shift), 1 / theta["inverse_phi"], weight, prepared
+            )
+        mean: np.ndarray = np.exp(
+            theta["intercept"] + prepared.whitened @ slopes_of(theta, self.components).T
+        )
         return CountRecords(mean, 1 / theta["inverse_phi"], weights_of(theta), prepared)
 
 
 class CountRecords(NamedTuple):
-    """Mixtures of negative-binomial counts: see `Records`. ``mean`` (m, K) of the designs; ``phi``, ``weight`` (K,)."""
+    """Mixtures of negative-binomial counts: see `Records`. ``mean`` (m, K) of the designs; ``phi``,
+    ``weight`` (K,).
+    """
 
     mean: np.ndarray
     phi: np.ndarray
@@ -196,17 +217,24 @@ class CountRecords(NamedTuple):
         mean, phi, count = self.mean[cell], self.phi, counts[:, None]
         with np.errstate(divide="ignore"):
             by_component = gammaln(count + phi) - gammaln(phi) - gammaln(count + 1)
-            by_component = by_component + xlogy(phi, phi / (mean + phi)) + xlogy(count, mean / (mean + phi))
+            by_component = (
+                by_component + xlogy(phi, phi / (mean + phi)) + xlogy(count, mean / (mean + phi))
+            )
             if len(phi) > 1:
                 by_component = logsumexp(by_component + np.log(self.weight), axis=1, keepdims=True)
-        each = np.where((counts < 0) | (counts != np.rint(counts)), np.where(np.isnan(counts), np.nan, -np.inf), by_component[:, 0])
+        each = np.where(
+            (counts < 0) | (counts != np.rint(counts)),
+            np.where(np.isnan(counts), np.nan, -np.inf),
+            by_component[:, 0],
+        )
         return np.asarray(each[which])
 
     def mass(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
         ends = _distinct_ends(self.prepared, lower, upper)
         cdf, sf = _tails(ends.end, self.mean[ends.design], self.phi)
         below, last = ends.below, ends.last
-        by_component = np.where(cdf[below] < 0.5, cdf[last] - cdf[below], sf[below] - sf[last])  # of the tails that are near
+        # of the tails that are near
+        by_component = np.where(cdf[below] < 0.5, cdf[last] - cdf[below], sf[below] - sf[last])
         return np.asarray((np.maximum(by_component, 0.0) @ self.weight)[ends.of])
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:
@@ -232,21 +260,26 @@ class CountGraph(NamedTuple):
 
     def of_pairs(self, counts: np.ndarray, cell: np.ndarray) -> Any:
         """log p of counts (R,) under designs (R,)."""
-        by_component = pm.logp(pm.NegativeBinomial.dist(mu=self.mean[cell], alpha=self.phi), counts[:, None])
+        by_component = pm.logp(
+            pm.NegativeBinomial.dist(mu=self.mean[cell], alpha=self.phi), counts[:, None]
+        )
         return pt.logsumexp(pt.log(self.weight) + by_component, axis=1)
 
     def mass(self, lower: np.ndarray, upper: np.ndarray) -> Any:
         ends = _distinct_ends(self.prepared, lower, upper)
         inside = np.isfinite(ends.end) & (ends.end >= 0)
         mean = self.mean[ends.design]
-        cdf = pt.betainc(self.phi, np.where(inside, ends.end, 0.0) + 1, self.phi / (mean + self.phi))
+        cdf = pt.betainc(
+            self.phi, np.where(inside, ends.end, 0.0) + 1, self.phi / (mean + self.phi)
+        )
         cdf = pt.switch(inside, cdf, (ends.end > 0).astype(float))
         return (pt.maximum(cdf[ends.last] - cdf[ends.below], 0.0) @ self.weight)[ends.of]
 
 
 class _Ends(NamedTuple):
-    """Ends of the intervals of n records, each once for a design: ``end`` (e, 1) and its ``design`` (e,); ``below`` and ``last`` (r,): the
-    last count below an interval, and that in it; ``of`` (n,): each record's interval."""
+    """Ends of the intervals of n records, each once for a design: ``end`` (e, 1) and its ``design``
+    (e,); ``below`` and ``last`` (r,): the last count below an interval, and that in it; ``of``
+    (n,): each record's interval."""
 
     end: np.ndarray
     design: np.ndarray
@@ -259,8 +292,12 @@ class _Ends(NamedTuple):
 def _distinct_ends(prepared: DistinctCounts, lower: np.ndarray, upper: np.ndarray) -> _Ends:
     """An end that several intervals of a design share is looked at once."""
     n, cell = len(prepared.which), prepared.cell[prepared.which]
-    ends = [np.broadcast_to(bound, n).astype(float) for bound in (np.ceil(lower) - 1, np.floor(upper))]
-    distinct, place = np.unique(np.column_stack([np.tile(cell, 2), np.concatenate(ends)]), axis=0, return_inverse=True)
+    ends = [
+        np.broadcast_to(bound, n).astype(float) for bound in (np.ceil(lower) - 1, np.floor(upper))
+    ]
+    distinct, place = np.unique(
+        np.column_stack([np.tile(cell, 2), np.concatenate(ends)]), axis=0, return_inverse=True
+    )
     (below, last), of = np.unique(place.reshape(2, n), axis=1, return_inverse=True)
     return _Ends(distinct[:, 1:], distinct[:, 0].astype(int), below, last, of.reshape(-1))
 
@@ -277,8 +314,8 @@ def _normal(name: str, shape: tuple[int, int]) -> Any:
 
 
 def _tails(count: np.ndarray, mean: np.ndarray, phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """P(y <= count), and P(y > count) where the first is no less than 1/2, of NB(mean, phi): incomplete beta functions of the smaller of
-    mean and phi, as shares."""
+    """P(y <= count), and P(y > count) where the first is no less than 1/2, of NB(mean, phi):
+    incomplete beta functions of the smaller of mean and phi, as shares."""
     inside = np.isfinite(count) & (count >= 0)
     k, phi = np.where(inside, count, 0.0) + 1, np.broadcast_to(phi, mean.shape)
     success, failure = phi / (mean + phi), mean / (mean + phi)

@@ -14,12 +14,26 @@ from riskweighted.contract.distribution import is_symbolic
 from riskweighted.contract.synthesizer import Blueprint, Draw
 from riskweighted.sampling.coordinates import free_normal
 from riskweighted_models.graphs import GraphParts
-from riskweighted_models.mixture import check_mixture, component_weights, label_free, slope_priors, slopes_graph, slopes_of, weights_of
+from riskweighted_models.mixture import (
+    check_mixture,
+    component_weights,
+    label_free,
+    slope_priors,
+    slopes_graph,
+    slopes_of,
+    weights_of,
+)
 from riskweighted_models.mixture_layout import MixtureRows, mixture_rows
 from riskweighted_models.mixture_posterior import MixtureLayout, mixture_density
 from riskweighted_models.normal_parts import NormalParts
 from riskweighted_models.raw_columns import ridge, root_of_inverse
-from riskweighted_models.scaling import COUNTED_TO, ScaledRecords, ScaledResponse, StandardUnits, expected_masses
+from riskweighted_models.scaling import (
+    COUNTED_TO,
+    ScaledRecords,
+    ScaledResponse,
+    StandardUnits,
+    expected_masses,
+)
 
 __all__ = ["NormalMixture"]
 
@@ -30,8 +44,8 @@ _EXACT_UP_TO, _WORTH = 100_000, 0.9  # records; of the pairs that there are
 class NormalMixture(StandardUnits):
     """Finite mixture of normal regressions.
 
-    In standard units z of the transformed response and the raw columns x of the design, centred (METHODS section 5.5; the
-    paper's own supplement is not public, so this is a reconstruction)::
+    In standard units z of the transformed response and the raw columns x of the design, centred
+    (METHODS section 5.5; the paper's own supplement is not public, so this is a reconstruction)::
 
         z_i ~ sum_k weight_k N(centre_k + x_i' beta_k, sigma_k)
         centre_k ~ N(0, 1)       sigma_k ~ half-N(0, 1)
@@ -39,13 +53,14 @@ class NormalMixture(StandardUnits):
         weight ~ Dirichlet(concentration, ..., concentration), or with concentration="gamma" the truncated
         Dirichlet process Dirichlet(a/K, ..., a/K), a ~ Gamma(1, 1)
 
-    A slope is the effect of a level (columns that hold only 0 and 1), or of one standard deviation of a numeric predictor, in
-    standard deviations of the response. With ``gating`` the weights depend on the predictors too, alike for every component::
+    A slope is the effect of a level (columns that hold only 0 and 1), or of one standard deviation
+    of a numeric predictor, in standard deviations of the response. With ``gating`` the weights
+    depend on the predictors too, alike for every component::
 
         weight_ik  proportional to  weight_k exp(x_i' gate_k),      gate_k ~ N(0, 1)
 
-    Each record's likelihood is weighted after its component is summed out. It is not truncated to `support`; draws and ``mass``
-    are.
+    Each record's likelihood is weighted after its component is summed out. It is not truncated to
+    `support`; draws and ``mass`` are.
 
     Parameters
     ----------
@@ -55,16 +70,18 @@ class NormalMixture(StandardUnits):
         K.
     transform : str, default "log"
     concentration : float or "gamma", default 5
-        Per component; 1 is uniform over all weights. Below that a component can run empty: its parameters then follow the prior, and
-        chains diverge.
+        Per component; 1 is uniform over all weights. Below that a component can run empty: its
+        parameters then follow the prior, and chains diverge.
     slope_spread : float, default 0.03
-        Prior scale of tau: how far the slopes of the components may differ, in the units of a slope. On real data (401ksubs, K = 3) chains
-        travelled slowly between tau near 0.02 and near 0.1 with 0.02 (pairwise weights), and over a flat stretch with 0.1 (marginal).
+        Prior scale of tau: how far the slopes of the components may differ, in the units of a
+        slope. On real data (401ksubs, K = 3) chains travelled slowly between tau near 0.02 and near
+        0.1 with 0.02 (pairwise weights), and over a flat stretch with 0.1 (marginal).
     gating : bool, default False
         Whether the weights of the components depend on the predictors.
     exact : bool, default False
-        Sample with every response as it is. Otherwise, of more than 100,000 records, with responses rounded to .01 standard deviations,
-        where that leaves at least a tenth fewer different records; the diagnostics say how far off that is (``approximation``).
+        Sample with every response as it is. Otherwise, of more than 100,000 records, with responses
+        rounded to .01 standard deviations, where that leaves at least a tenth fewer different
+        records; the diagnostics say how far off that is (``approximation``).
     transform_constant, location, scale, support
         See `StandardUnits`.
     """
@@ -84,7 +101,9 @@ class NormalMixture(StandardUnits):
                 raise InputError(f"{name} must be true or false, got {getattr(self, name)!r}")
 
     def build(self, prepared: ScaledResponse) -> Blueprint:
-        """Priors and weighted likelihood; convergence is judged on what does not depend on the components' labels."""
+        """Priors and weighted likelihood; convergence is judged on what does not depend on the
+        components' labels.
+        """
         rows, p = self._rows(prepared), len(prepared.raw.unit)
         with pm.Model() as model:
             alpha = pm.Data("alpha", rows.weigh(np.ones(len(prepared.z))))
@@ -93,7 +112,9 @@ class NormalMixture(StandardUnits):
             sigma = pm.HalfNormal("sigma", 1.0, shape=self.components)
             theta = {"weight": weight, "centre": centre, "sigma": sigma}
             if p:
-                theta |= {"slope": free_normal("slope", p)} | slope_priors(self.components, p, self.slope_spread, free_normal)
+                theta |= {"slope": free_normal("slope", p)} | slope_priors(
+                    self.components, p, self.slope_spread, free_normal
+                )
             if self._gates(p):
                 theta["gate"] = free_normal("gate", (self.components, p))
             parts = self._graph_parts(theta, prepared)
@@ -103,9 +124,12 @@ class NormalMixture(StandardUnits):
             pm.Deterministic("predictive_mean", overall)
             pm.Deterministic("predictive_sd", pt.sqrt(spread))
             total = (alpha * parts._replace(which=rows.cell).log_density(rows.z)).sum()
-        terms = 1 + len(rows.z) * self.components // 7  # the kernel takes seven in the time of one in a graph
+        # the kernel takes seven in the time of one in a graph
+        terms = 1 + len(rows.z) * self.components // 7
         geometry = (lambda weights: self._geometry(weights, prepared)) if p else None
-        layout = MixtureLayout(self.components, p, self.concentration, self.slope_spread, rows, self._gates(p))
+        layout = MixtureLayout(
+            self.components, p, self.concentration, self.slope_spread, rows, self._gates(p)
+        )
         sampled = replace(layout, rows=self._fewer(prepared, rows))
         return Blueprint(
             model,
@@ -116,9 +140,13 @@ class NormalMixture(StandardUnits):
             geometry,
             density=lambda weights: mixture_density(sampled, sampled.rows.weigh(weights)),
             layout=layout,
-            exact=None if sampled.rows is rows else lambda weights: mixture_density(layout, rows.weigh(weights)),
+            exact=None
+            if sampled.rows is rows
+            else lambda weights: mixture_density(layout, rows.weigh(weights)),
             centred=lambda weights, centring: mixture_density(
-                layout, rows.weigh(weights), expected_masses(prepared, centring, *prepared.raw.distinct)
+                layout,
+                rows.weigh(weights),
+                expected_masses(prepared, centring, *prepared.raw.distinct),
             ),
         )
 
@@ -132,16 +160,24 @@ class NormalMixture(StandardUnits):
             log_share = np.log(weights_of(theta))[None]
         if "gate" in theta:
             log_share = log_softmax(log_share + columns @ theta["gate"].T, axis=1)
-        parts = NormalParts(mean, np.asarray(theta["sigma"], dtype=float), log_share, which, self._bounds(prepared))
+        parts = NormalParts(
+            mean, np.asarray(theta["sigma"], dtype=float), log_share, which, self._bounds(prepared)
+        )
         return ScaledRecords(parts, prepared, self.support)
 
     def _graph_parts(self, theta: Mapping[str, Any], prepared: ScaledResponse) -> GraphParts:
         """The same of expressions."""
         columns, which = prepared.raw.distinct
-        mean = theta["centre"] + (pt.as_tensor(columns) @ slopes_graph(theta).T if columns.shape[1] else np.zeros((len(columns), 1)))
+        mean = theta["centre"] + (
+            pt.as_tensor(columns) @ slopes_graph(theta).T
+            if columns.shape[1]
+            else np.zeros((len(columns), 1))
+        )
         log_share = pt.log(theta["weight"])[None] if "weight" in theta else pt.zeros((1, 1))
         if "gate" in theta:
-            log_share = pt.special.log_softmax(log_share + pt.as_tensor(columns) @ theta["gate"].T, axis=1)
+            log_share = pt.special.log_softmax(
+                log_share + pt.as_tensor(columns) @ theta["gate"].T, axis=1
+            )
         return GraphParts(mean, theta["sigma"], log_share, which, self._bounds(prepared))
 
     @staticmethod
@@ -150,17 +186,25 @@ class NormalMixture(StandardUnits):
         return mixture_rows(prepared.raw.distinct, prepared.z, prepared.design.counts)
 
     def _fewer(self, prepared: ScaledResponse, rows: MixtureRows) -> MixtureRows:
-        """The pairs that are sampled with: of a large file those of rounded responses, where they are fewer."""
+        """The pairs that are sampled with: of a large file those of rounded responses, where they
+        are fewer.
+        """
         if self.exact or prepared.design.size <= _EXACT_UP_TO:
             return rows
-        rounded = mixture_rows(prepared.raw.distinct, np.rint(prepared.z / COUNTED_TO) * COUNTED_TO, prepared.design.counts)
+        rounded = mixture_rows(
+            prepared.raw.distinct,
+            np.rint(prepared.z / COUNTED_TO) * COUNTED_TO,
+            prepared.design.counts,
+        )
         return rounded if len(rounded.z) < _WORTH * len(rows.z) else rows
 
     def _gates(self, predictors: int) -> bool:
         return self.gating and self.components > 1 and predictors > 0
 
     def _geometry(self, alpha: np.ndarray, prepared: ScaledResponse) -> dict[str, np.ndarray]:
-        """Where the slopes of one weighted regression lie, and how deviations and gates are tied by the columns of that many records."""
+        """Where the slopes of one weighted regression lie, and how deviations and gates are tied by
+        the columns of that many records.
+        """
         designs = prepared.raw.distinct
         mean, covariance, variance = ridge(prepared.raw.with_one, prepared.z, alpha)
         values = {"slope_centre": mean[1:], "slope_turn": np.linalg.cholesky(covariance[1:, 1:])}
@@ -173,5 +217,8 @@ class NormalMixture(StandardUnits):
             "slope_deviation_turn": root_of_inverse(self.slope_spread**2 * gram / variance + eye),
         }
         if self.gating:
-            values |= {"gate_centre": still, "gate_turn": root_of_inverse(gram / self.components + eye)}
+            values |= {
+                "gate_centre": still,
+                "gate_turn": root_of_inverse(gram / self.components + eye),
+            }
         return values

@@ -21,7 +21,9 @@ _DRIFT_SD = 0.5
 
 
 class _Moderate(NamedTuple):
-    """The logit of going on from level k: intercepts_k (K - 1,) + shift (m,) + (k width - 1) drift; drift is (m,), or (0,) for none."""
+    """The logit of going on from level k: intercepts_k (K - 1,) + shift (m,) + (k width - 1) drift;
+    drift is (m,), or (0,) for none.
+    """
 
     intercepts: np.ndarray
     shift: np.ndarray
@@ -31,9 +33,11 @@ class _Moderate(NamedTuple):
 
 @dataclass(frozen=True)
 class GoingOn(LevelModel):
-    """Base of the models of the logits of going on to a higher level; coefficients: intercepts, slopes, and drifts where slopes drift.
+    """Base of the models of the logits of going on to a higher level; coefficients: intercepts,
+    slopes, and drifts where slopes drift.
 
-    logit P(y > k | y >= k) = intercept_k + x' (slope + u_k drift), u_k running evenly from -1 to 1; of two levels there is no drift.
+    logit P(y > k | y >= k) = intercept_k + x' (slope + u_k drift), u_k running evenly from -1 to 1;
+    of two levels there is no drift.
     """
 
     @property
@@ -48,15 +52,20 @@ class GoingOn(LevelModel):
         return {"coefficient": [*(f"above {level}" for level in levels[:-1]), *columns, *drifts]}
 
     def _prior(self, levels: int, predictors: int) -> tuple[np.ndarray, np.ndarray]:
-        guess = np.log(np.arange(levels - 1, 0, -1))  # of going on where all levels are equally likely
+        # of going on where all levels are equally likely
+        guess = np.log(np.arange(levels - 1, 0, -1))
         drifts = predictors * (self._drifts and levels > 2)
         sd = [np.full(levels - 1, INTERCEPT_SD), np.ones(predictors), np.full(drifts, _DRIFT_SD)]
         return np.concatenate([guess, np.zeros(predictors + drifts)]), np.concatenate(sd)
 
     def _graph(self, coefficient: Tensor, rows: np.ndarray, levels: int) -> Tensor:
-        return log_probability_graph(-self._logits(coefficient, pt.as_tensor(rows), rows.shape[1], levels), levels)
+        return log_probability_graph(
+            -self._logits(coefficient, pt.as_tensor(rows), rows.shape[1], levels), levels
+        )
 
-    def _log_probabilities(self, coefficient: np.ndarray, rows: np.ndarray, levels: int) -> np.ndarray:
+    def _log_probabilities(
+        self, coefficient: np.ndarray, rows: np.ndarray, levels: int
+    ) -> np.ndarray:
         return log_probabilities(-self._logits(coefficient, rows, rows.shape[1], levels))
 
     def probabilities(self, coefficient: np.ndarray, rows: np.ndarray, levels: int) -> np.ndarray:
@@ -64,21 +73,33 @@ class GoingOn(LevelModel):
         if at is None:
             return probabilities(-self._logits(coefficient, rows, rows.shape[1], levels))
         shares = np.empty((levels, len(rows)))
-        fill_by_odds(np.exp(at.shift - at.drift if len(at.drift) else at.shift), np.exp(at.width * at.drift), np.exp(at.intercepts), shares)
+        fill_by_odds(
+            np.exp(at.shift - at.drift if len(at.drift) else at.shift),
+            np.exp(at.width * at.drift),
+            np.exp(at.intercepts),
+            shares,
+        )
         return shares
 
-    def log_probabilities_at(self, coefficient: np.ndarray, prepared: Levelled, code: np.ndarray) -> np.ndarray:
+    def log_probabilities_at(
+        self, coefficient: np.ndarray, prepared: Levelled, code: np.ndarray
+    ) -> np.ndarray:
         at = self._moderate(coefficient, prepared.rows, len(prepared.levels))
         if at is None:
             return super().log_probabilities_at(coefficient, prepared, code)
         out = np.empty(len(code))
-        logs_of_own(at.shift, at.drift, at.intercepts, at.width, np.maximum(code, 0), prepared.which, out)
+        logs_of_own(
+            at.shift, at.drift, at.intercepts, at.width, np.maximum(code, 0), prepared.which, out
+        )
         return out
 
     def _moderate(self, coefficient: np.ndarray, rows: Any, levels: int) -> "_Moderate | None":
         """The parts of the logits of going on, where no exponential of one overflows."""
         p = rows.shape[1]
-        intercepts, slopes = np.ascontiguousarray(coefficient[: levels - 1]), coefficient[levels - 1 :].reshape(-1, p if p else 1)
+        intercepts, slopes = (
+            np.ascontiguousarray(coefficient[: levels - 1]),
+            coefficient[levels - 1 :].reshape(-1, p if p else 1),
+        )
         effects = np.ascontiguousarray((rows @ slopes.T).T) if p else np.zeros((1, len(rows)))
         drift, width = (effects[1], 2.0 / (levels - 2)) if len(effects) > 1 else (np.empty(0), 0.0)
         largest = sum(np.abs(part).max(initial=0.0) for part in (intercepts, effects[0], drift))
@@ -105,16 +126,17 @@ class Ordinal(GoingOn, Categorical):
         logit P(y_i > k | y_i >= k) = intercept_k + x_i' slope,    k = 0, ..., K - 2
         intercept_k ~ N(log(K - 1 - k), 2^2)     slope_j ~ N(0, 1)
 
-    The means of the intercepts are those of K equally likely levels. A positive slope makes higher levels likelier. Draws depend on the
-    direction of the order: reversed levels are another model.
+    The means of the intercepts are those of K equally likely levels. A positive slope makes higher
+    levels likelier. Draws depend on the direction of the order: reversed levels are another model.
 
     Parameters
     ----------
     formula, levels
-        See `Categorical`. Without ``levels`` the column must have an ordered categorical dtype, or be boolean.
+        See `Categorical`. Without ``levels`` the column must have an ordered categorical dtype, or
+        be boolean.
     drift : bool, default False
-        Whether slopes change from level to level: slope + u_k drift takes the place of slope, u_k running evenly from -1 to 1,
-        drift_j ~ N(0, 0.5^2).
+        Whether slopes change from level to level: slope + u_k drift takes the place of slope, u_k
+        running evenly from -1 to 1, drift_j ~ N(0, 0.5^2).
     """
 
     drift: bool = False
@@ -130,6 +152,12 @@ class Ordinal(GoingOn, Categorical):
 
     def _found_levels(self, column: pd.Series) -> tuple[object, ...]:
         ordered = isinstance(column.dtype, pd.CategoricalDtype) and column.cat.ordered
-        if not ordered and (isinstance(column.dtype, pd.CategoricalDtype) or not pd.api.types.is_bool_dtype(column.dtype)):
-            raise InputError(f"the order of {self.target!r} is not known: give levels from low to high, or an ordered categorical dtype")
+        if not ordered and (
+            isinstance(column.dtype, pd.CategoricalDtype)
+            or not pd.api.types.is_bool_dtype(column.dtype)
+        ):
+            raise InputError(
+                f"the order of {self.target!r} is not known: give levels from low to high, or an "
+                "ordered categorical dtype"
+            )
         return super()._found_levels(column)

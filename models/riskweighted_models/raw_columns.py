@@ -1,4 +1,6 @@
-"""Predictors as they were recorded: the columns on which the priors of slopes stand (METHODS section 5.5)."""
+"""Predictors as they were recorded: the columns on which the priors of slopes stand (METHODS
+section 5.5).
+"""
 
 from typing import NamedTuple
 
@@ -15,10 +17,12 @@ __all__ = ["RawColumns", "raw_columns", "ridge", "root_of_inverse"]
 class RawColumns(NamedTuple):
     """The model matrix without its intercept, centred and divided by ``unit`` (p,).
 
-    ``distinct``: its different rows (m, p), and which of them each record has, (n,). The unit of an indicator in the confidential data, a
-    column that holds only 0 and 1, or 0 and a t below 1, is 1; that of any other is its standard deviation there. A slope b_j ~ N(0, 1)
-    on a column is thus an effect of the order of one standard deviation of the response between two levels, t times as much where the
-    indicator says so, or over one standard deviation of a numeric predictor, however rare a level is.
+    ``distinct``: its different rows (m, p), and which of them each record has, (n,). The unit of an
+    indicator in the confidential data, a column that holds only 0 and 1, or 0 and a t below 1, is
+    1; that of any other is its standard deviation there. A slope b_j ~ N(0, 1) on a column is thus
+    an effect of the order of one standard deviation of the response between two levels, t times as
+    much where the indicator says so, or over one standard deviation of a numeric predictor, however
+    rare a level is.
     """
 
     distinct: Distinct
@@ -27,7 +31,9 @@ class RawColumns(NamedTuple):
     @property
     def with_one(self) -> Distinct:
         """1 and the columns, rows (m, 1 + p)."""
-        return self.distinct._replace(rows=np.column_stack([np.ones(len(self.distinct.rows)), self.distinct.rows]))
+        return self.distinct._replace(
+            rows=np.column_stack([np.ones(len(self.distinct.rows)), self.distinct.rows])
+        )
 
     @property
     def columns(self) -> np.ndarray:
@@ -35,27 +41,39 @@ class RawColumns(NamedTuple):
         return np.asarray(self.distinct.spread(self.distinct.rows))
 
     def at(self, design: Design) -> "RawColumns":
-        """The rows of another frame, whose design is ``Design.at`` of it: the confidential centre and unit."""
-        return self._replace(distinct=design.distinct._replace(rows=design.distinct.rows / self.unit))
+        """The rows of another frame, whose design is ``Design.at`` of it: the confidential centre
+        and unit.
+        """
+        return self._replace(
+            distinct=design.distinct._replace(rows=design.distinct.rows / self.unit)
+        )
 
 
 def raw_columns(design: Design) -> RawColumns:
     """The raw columns of a design that `build_design` made of the confidential data."""
     centred = design.distinct
     recorded = centred.rows + design.centre
-    unit = np.where(indicators(recorded), 1.0, np.sqrt(design.records @ centred.rows**2 / design.size))
+    unit = np.where(
+        indicators(recorded), 1.0, np.sqrt(design.records @ centred.rows**2 / design.size)
+    )
     return RawColumns(centred._replace(rows=centred.rows / unit), unit)
 
 
-def ridge(columns: Distinct | np.ndarray, z: np.ndarray, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """Coefficients with N(0, 1) priors in a weighted normal regression: where they lie, for the coordinates of a sampler.
+def ridge(
+    columns: Distinct | np.ndarray, z: np.ndarray, alpha: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Coefficients with N(0, 1) priors in a weighted normal regression: where they lie, for the
+    coordinates of a sampler.
 
-    Of columns (n, d), z and alpha (n,): mean (d,), covariance (d, d) and the residual variance (with one record's worth of variance 1).
+    Of columns (n, d), z and alpha (n,): mean (d,), covariance (d, d) and the residual variance
+    (with one record's worth of variance 1).
     """
     held = columns if isinstance(columns, Distinct) else Distinct.apart(columns)
     gram, pull = held.gram(held.sums(alpha)), held.sums(alpha * z) @ held.rows
     first = np.linalg.solve(gram + np.eye(len(gram)), pull)
-    variance = float((1 + (alpha * (z - held.spread(held.rows @ first)) ** 2).sum()) / (1 + alpha.sum()))
+    variance = float(
+        (1 + (alpha * (z - held.spread(held.rows @ first)) ** 2).sum()) / (1 + alpha.sum())
+    )
     covariance = np.linalg.inv(gram / variance + np.eye(len(gram)))
     return covariance @ pull / variance, covariance, variance
 

@@ -1,4 +1,6 @@
-"""The response of a continuous model: transformed, then put in standard units so that priors need no units."""
+"""The response of a continuous model: transformed, then put in standard units so that priors need
+no units.
+"""
 
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
@@ -21,13 +23,23 @@ from riskweighted_models.normal_parts import NormalParts
 from riskweighted_models.of_formula import OfFormula
 from riskweighted_models.raw_columns import RawColumns, raw_columns
 
-__all__ = ["COUNTED_TO", "ScaledRecords", "ScaledResponse", "StandardUnits", "expected_masses", "on_scale", "standard_units"]
+__all__ = [
+    "COUNTED_TO",
+    "ScaledRecords",
+    "ScaledResponse",
+    "StandardUnits",
+    "expected_masses",
+    "on_scale",
+    "standard_units",
+]
 
 COUNTED_TO = 0.01  # standard deviations, to which responses of a large file are rounded
 
 
 class ScaledResponse(NamedTuple):
-    """``z`` (n,): (transform(y) - location) / scale; the design of the predictors, and its raw columns, on which the priors stand."""
+    """``z`` (n,): (transform(y) - location) / scale; the design of the predictors, and its raw
+    columns, on which the priors stand.
+    """
 
     z: np.ndarray
     design: Design
@@ -37,14 +49,20 @@ class ScaledResponse(NamedTuple):
     transform: Transform
 
     def at(self, frame: pd.DataFrame) -> "ScaledResponse":
-        """Other rows on the confidential scale, location and design; z is NaN where the frame lacks the response."""
+        """Other rows on the confidential scale, location and design; z is NaN where the frame lacks
+        the response.
+        """
         design = self.design.at(frame)
-        return self._replace(z=standard_units(self, design.response(frame)), design=design, raw=self.raw.at(design))
+        return self._replace(
+            z=standard_units(self, design.response(frame)), design=design, raw=self.raw.at(design)
+        )
 
     def placed(self, columns: Tables) -> "ScaledResponse":
         """Records of which only the predictors are known, by their model matrix."""
         design = self.design.placed(columns)
-        return self._replace(z=np.full(len(columns), np.nan), design=design, raw=self.raw.at(design))
+        return self._replace(
+            z=np.full(len(columns), np.nan), design=design, raw=self.raw.at(design)
+        )
 
     def standing_for(self, counts: np.ndarray) -> "ScaledResponse":
         """The same records, each standing for so many of the file."""
@@ -60,24 +78,39 @@ def on_scale(y: np.ndarray, transform: Transform, formula: str) -> np.ndarray:
 @once
 def standard_units(prepared: ScaledResponse, y: np.ndarray) -> np.ndarray:
     """A response (m,) in standard units; NaN where all of it is missing."""
-    return (on_scale(y, prepared.transform, prepared.design.formula) - prepared.location) / prepared.scale
+    return (
+        on_scale(y, prepared.transform, prepared.design.formula) - prepared.location
+    ) / prepared.scale
 
 
 @once
-def _standard_ends(prepared: ScaledResponse, lower: np.ndarray, upper: np.ndarray) -> list[np.ndarray]:
+def _standard_ends(
+    prepared: ScaledResponse, lower: np.ndarray, upper: np.ndarray
+) -> list[np.ndarray]:
     """Ends of intervals (n,) in standard units."""
     n = len(prepared.raw.distinct.which)
-    return [(prepared.transform.bound(np.broadcast_to(end, n)) - prepared.location) / prepared.scale for end in (lower, upper)]
+    return [
+        (prepared.transform.bound(np.broadcast_to(end, n)) - prepared.location) / prepared.scale
+        for end in (lower, upper)
+    ]
 
 
-def expected_masses(prepared: ScaledResponse, centring: Centring, rows: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Ends (G + 1,) of adjoining intervals in standard units, and the weights expected in each by the design of each record, (m, G)."""
+def expected_masses(
+    prepared: ScaledResponse, centring: Centring, rows: np.ndarray, which: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Ends (G + 1,) of adjoining intervals in standard units, and the weights expected in each by
+    the design of each record, (m, G).
+    """
     ends = np.append(centring.intervals.lower, centring.intervals.upper[-1])
-    return (prepared.transform.bound(ends) - prepared.location) / prepared.scale, centring.sums(which, len(rows))
+    return (prepared.transform.bound(ends) - prepared.location) / prepared.scale, centring.sums(
+        which, len(rows)
+    )
 
 
 class ScaledRecords(NamedTuple):
-    """Responses that are normal, or mixtures of normal distributions, in standard units: see `Records`."""
+    """Responses that are normal, or mixtures of normal distributions, in standard units: see
+    `Records`.
+    """
 
     parts: NormalParts | GraphParts
     prepared: ScaledResponse
@@ -93,8 +126,11 @@ class ScaledRecords(NamedTuple):
     def draw(self, rng: np.random.Generator) -> np.ndarray:
         """New responses within the support."""
         assert isinstance(self.parts, NormalParts)
-        values = self.prepared.transform.inverse(self.prepared.location + self.prepared.scale * self.parts.draw(rng))
-        return values if self.support is None else np.clip(values, *self.support)  # round-off alone: z is within them
+        values = self.prepared.transform.inverse(
+            self.prepared.location + self.prepared.scale * self.parts.draw(rng)
+        )
+        # round-off alone: z is within them
+        return values if self.support is None else np.clip(values, *self.support)
 
 
 @dataclass(frozen=True)
@@ -110,12 +146,14 @@ class StandardUnits(OfFormula):
     transform_constant : float, optional
         Its constant, in the units of the response.
     location, scale : float, optional
-        Origin and unit of the priors on the transformed scale. Default: mean and standard deviation of the
-        transformed confidential response, unweighted. Give both for priors that do not look at the data.
+        Origin and unit of the priors on the transformed scale. Default: mean and standard deviation
+        of the transformed confidential response, unweighted. Give both for priors that do not look
+        at the data.
     support : (low, high), optional
-        Public bounds of the response on its original scale; each may be infinite or None. Draws are truncated to them, never clipped, and
-        ``mass`` is that of truncated draws. The likelihood, and so the posterior, is the untruncated one. ``(low, high, "found")``:
-        bounds found in the data, beyond which a few values lie.
+        Public bounds of the response on its original scale; each may be infinite or None. Draws are
+        truncated to them, never clipped, and ``mass`` is that of truncated draws. The likelihood,
+        and so the posterior, is the untruncated one. ``(low, high, "found")``: bounds found in the
+        data, beyond which a few values lie.
     """
 
     transform: str = "identity"
@@ -129,9 +167,16 @@ class StandardUnits(OfFormula):
         object.__setattr__(self, "support", checked_bounds(self.support))
         Transform(self.transform, self.transform_constant)
         if (self.location is None) != (self.scale is None):
-            raise InputError("location and scale go together: give both, or neither to take them from the data")
-        if self.scale is not None and not (is_number(self.location) and is_number(self.scale) and self.scale > 0):
-            raise InputError(f"location and scale must be numbers, the scale positive: got {self.location!r} and {self.scale!r}")
+            raise InputError(
+                "location and scale go together: give both, or neither to take them from the data"
+            )
+        if self.scale is not None and not (
+            is_number(self.location) and is_number(self.scale) and self.scale > 0
+        ):
+            raise InputError(
+                f"location and scale must be numbers, the scale positive: got {self.location!r} "
+                f"and {self.scale!r}"
+            )
 
     def prepare(self, data: pd.DataFrame, counts: np.ndarray | None = None) -> ScaledResponse:
         """Transform and scale the response, build the design."""
@@ -140,23 +185,42 @@ class StandardUnits(OfFormula):
         if self.support is not None:
             check_within(original, self.support, self.target, counts)
         if values.min() == values.max():
-            raise InputError(f"{self.target!r} is constant in all {len(values)} records: there is nothing to synthesize")
+            raise InputError(
+                f"{self.target!r} is constant in all {len(values)} records: there is nothing to "
+                "synthesize"
+            )
         location = float(mean_of(values, counts)) if self.location is None else float(self.location)
         scale = float(sd_of(values, counts)) if self.scale is None else float(self.scale)
         design = build_design(self.formula, data, counts)
-        return ScaledResponse((values - location) / scale, design, raw_columns(design), location, scale, self._transform)
+        return ScaledResponse(
+            (values - location) / scale,
+            design,
+            raw_columns(design),
+            location,
+            scale,
+            self._transform,
+        )
 
     def settled(self, values: pd.Series, counts: np.ndarray) -> tuple[Self, np.ndarray]:
-        """The same with location and scale of the file, and for each value one that lies within a two-hundredth of the scale of it."""
-        alone = replace(self, formula=f"`{self.target}` ~ 1").prepare(values.rename(self.target).to_frame(), counts)
+        """The same with location and scale of the file, and for each value one that lies within a
+        two-hundredth of the scale of it.
+        """
+        alone = replace(self, formula=f"`{self.target}` ~ 1").prepare(
+            values.rename(self.target).to_frame(), counts
+        )
         stated = replace(self, location=alone.location, scale=alone.scale)
-        standing = alone.transform.inverse(alone.location + alone.scale * np.rint(alone.z / COUNTED_TO) * COUNTED_TO)
+        standing = alone.transform.inverse(
+            alone.location + alone.scale * np.rint(alone.z / COUNTED_TO) * COUNTED_TO
+        )
         return stated, standing if self.support is None else np.clip(standing, *self.support)
 
     @property
     def data_dependent(self) -> tuple[str, ...]:
         """Location and scale where they are left to the data, and bounds that were found there."""
-        return (*(("location", "scale") if self.location is None else ()), *(("support",) if isinstance(self.support, Found) else ()))
+        return (
+            *(("location", "scale") if self.location is None else ()),
+            *(("support",) if isinstance(self.support, Found) else ()),
+        )
 
     def unbounded(self) -> Self:
         """The same model without public bounds, as its likelihood is."""
@@ -168,7 +232,9 @@ class StandardUnits(OfFormula):
 
     def from_response(self, responses: np.ndarray, prepared: ScaledResponse) -> np.ndarray:
         """The values on the original scale that stand at these in standard units, (m,)."""
-        return np.asarray(prepared.transform.inverse(prepared.location + prepared.scale * responses))
+        return np.asarray(
+            prepared.transform.inverse(prepared.location + prepared.scale * responses)
+        )
 
     @property
     def _transform(self) -> Transform:
@@ -178,5 +244,7 @@ class StandardUnits(OfFormula):
         """The public bounds in standard units."""
         if self.support is None:
             return None
-        low, high = (self._transform.bound(np.array(self.support)) - prepared.location) / prepared.scale
+        low, high = (
+            self._transform.bound(np.array(self.support)) - prepared.location
+        ) / prepared.scale
         return Bounds(float(low), float(high))

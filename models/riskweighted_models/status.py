@@ -1,4 +1,6 @@
-"""Which kind of value a record has (a special code, zero, negative or positive), by continuation-ratio logits (METHODS section 5)."""
+"""Which kind of value a record has (a special code, zero, negative or positive), by
+continuation-ratio logits (METHODS section 5).
+"""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -12,17 +14,29 @@ from riskweighted.common.counted import number_of
 from riskweighted.contract.synthesizer import Density, Draw, Tensor
 from riskweighted_models.continuation import cell_weights, log_probabilities, log_probability_graph
 
-__all__ = ["StatusCells", "log_status_graph", "probabilities", "slopes_can_follow", "status_density", "status_priors", "status_sum"]
+__all__ = [
+    "StatusCells",
+    "log_status_graph",
+    "probabilities",
+    "slopes_can_follow",
+    "status_density",
+    "status_priors",
+    "status_sum",
+]
 
 
 _INTERCEPT_MEAN, _INTERCEPT_SD = -2.2, 1.5  # a share of one tenth
-_FEWEST_EVENTS = 5  # of a status, and of what is left, from which its share follows the predictors, however many these are
+# of a status, and of what is left, from which its share follows the predictors, however many these
+# are
+_FEWEST_EVENTS = 5
 
 
 class StatusCells(NamedTuple):
-    """Distinct designs ``rows`` (m, p), each record's (``which``) and its ``status``, 0, ..., S - 1, -1 where not known. Confidential.
+    """Distinct designs ``rows`` (m, p), each record's (``which``) and its ``status``, 0, ..., S -
+    1, -1 where not known. Confidential.
 
-    ``sloped``: the statuses, but the last one, whose share follows the predictors; that of the others is the same for all. ``statuses``: S.
+    ``sloped``: the statuses, but the last one, whose share follows the predictors; that of the
+    others is the same for all. ``statuses``: S.
     """
 
     rows: np.ndarray
@@ -45,21 +59,29 @@ class StatusCells(NamedTuple):
         return {"status_weight": sums} if self.statuses > 1 else {}
 
 
-def slopes_can_follow(status: np.ndarray, count: int, predictors: int, counts: np.ndarray | None = None) -> tuple[int, ...]:
-    """The statuses, of those that are not the last, with five records or more, and as many of what is left.
+def slopes_can_follow(
+    status: np.ndarray, count: int, predictors: int, counts: np.ndarray | None = None
+) -> tuple[int, ...]:
+    """The statuses, of those that are not the last, with five records or more, and as many of what
+    is left.
 
     `counts` (n,): how many records each of the n stands for.
     """
     at_risk = [number_of(status >= place, counts) for place in range(count - 1)]
     events = [number_of(status == place, counts) for place in range(count - 1)]
-    enough = [min(event, risk - event) >= _FEWEST_EVENTS for event, risk in zip(events, at_risk, strict=True)]
+    enough = [
+        min(event, risk - event) >= _FEWEST_EVENTS
+        for event, risk in zip(events, at_risk, strict=True)
+    ]
     return tuple(place for place in range(count - 1) if predictors and enough[place])
 
 
 def status_priors(cells: StatusCells) -> dict[str, Tensor]:
     """The parameters, as variables of the ``pm.Model`` around."""
     moments = {"status_intercept": (_INTERCEPT_MEAN, _INTERCEPT_SD), "status_slope": (0.0, 1.0)}
-    return {name: pm.Normal(name, *moments[name], shape=shape) for name, shape in cells.shapes.items()}
+    return {
+        name: pm.Normal(name, *moments[name], shape=shape) for name, shape in cells.shapes.items()
+    }
 
 
 def status_sum(theta: dict[str, Tensor], cells: StatusCells, weight: Tensor) -> Tensor:
@@ -75,16 +97,22 @@ def log_status_graph(theta: Mapping[str, Tensor], cells: StatusCells) -> Tensor:
     for place in range(cells.statuses - 1):
         logit = theta["status_intercept"][place] + pt.zeros(len(cells.rows))
         if place in cells.sloped:
-            logit = logit + pt.as_tensor(cells.rows) @ theta["status_slope"][cells.sloped.index(place)]
+            logit = (
+                logit + pt.as_tensor(cells.rows) @ theta["status_slope"][cells.sloped.index(place)]
+            )
         logits.append(logit)
     return log_probability_graph(pt.stack(logits), cells.statuses)
 
 
-def status_density(cells: StatusCells, alpha: np.ndarray, expected: np.ndarray | None = None) -> Density:
-    """The posterior for weights alpha (n,): from a vector (d,) to its log density, up to a constant, and gradient (d,).
+def status_density(
+    cells: StatusCells, alpha: np.ndarray, expected: np.ndarray | None = None
+) -> Density:
+    """The posterior for weights alpha (n,): from a vector (d,) to its log density, up to a
+    constant, and gradient (d,).
 
-    Less the centring term, sum of `expected` (S, m) times P(status | design), if it is given: its derivatives are those of a
-    log-likelihood with weights `expected` times P(status | design), held.
+    Less the centring term, sum of `expected` (S, m) times P(status | design), if it is given: its
+    derivatives are those of a log-likelihood with weights `expected` times P(status | design),
+    held.
     """
     weight = cells.weigh(alpha)["status_weight"]
     later = np.cumsum(weight[::-1], axis=0)[::-1]
@@ -93,11 +121,20 @@ def status_density(cells: StatusCells, alpha: np.ndarray, expected: np.ndarray |
     def density(vector: np.ndarray) -> tuple[float, np.ndarray]:
         gradient = -vector
         gradient[:first] = -(vector[:first] - _INTERCEPT_MEAN) / _INTERCEPT_SD**2
-        height = 0.5 * float(gradient[:first] @ (vector[:first] - _INTERCEPT_MEAN)) - 0.5 * float(vector[first:] @ vector[first:])
-        begins = [first + cells.sloped.index(place) * p if place in cells.sloped else None for place in range(first)]
+        height = 0.5 * float(gradient[:first] @ (vector[:first] - _INTERCEPT_MEAN)) - 0.5 * float(
+            vector[first:] @ vector[first:]
+        )
+        begins = [
+            first + cells.sloped.index(place) * p if place in cells.sloped else None
+            for place in range(first)
+        ]
         logits = np.empty((first, len(cells.rows)))
         for place, begin in enumerate(begins):
-            logits[place] = vector[place] if begin is None else vector[place] + cells.rows @ vector[begin : begin + p]
+            logits[place] = (
+                vector[place]
+                if begin is None
+                else vector[place] + cells.rows @ vector[begin : begin + p]
+            )
         gaining, at_risk = weight, later
         if expected is not None:
             taken = expected * np.exp(log_probabilities(logits))

@@ -23,8 +23,12 @@ class TopCoded(NamedTuple):
     formula: str
 
     def at(self, frame: pd.DataFrame) -> "TopCoded":
-        """Other rows cut at the confidential bound; they need the column, which top-coding changes and does not draw."""
-        return self._replace(values=np.minimum(response_values(self.formula, frame, "frame"), self.bound))
+        """Other rows cut at the confidential bound; they need the column, which top-coding changes
+        and does not draw.
+        """
+        return self._replace(
+            values=np.minimum(response_values(self.formula, frame, "frame"), self.bound)
+        )
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:
         """The top-coded values, (n,)."""
@@ -33,7 +37,8 @@ class TopCoded(NamedTuple):
 
 @dataclass(frozen=True)
 class TopCoding(OfFormula):
-    """Values above a bound are set to the bound; all others are released unaltered. Weights play no part.
+    """Values above a bound are set to the bound; all others are released unaltered. Weights play no
+    part.
 
     Parameters
     ----------

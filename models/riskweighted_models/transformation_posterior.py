@@ -1,4 +1,6 @@
-"""The posterior of a transformation model: its PyMC model, and the same density with its gradient in NumPy and a compiled kernel."""
+"""The posterior of a transformation model: its PyMC model, and the same density with its gradient
+in NumPy and a compiled kernel.
+"""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -13,7 +15,14 @@ from riskweighted.contract.synthesizer import Density, Draw, Tensor
 from riskweighted.sampling.laplace import Independent, Offering, Scaled
 from riskweighted_models.column_blocks import column_blocks
 from riskweighted_models.grid import Grid
-from riskweighted_models.kernels.bins import CUBIC, LINEAR, STEEPEST, STRAIGHT, in_blocks, weighted_sum
+from riskweighted_models.kernels.bins import (
+    CUBIC,
+    LINEAR,
+    STEEPEST,
+    STRAIGHT,
+    in_blocks,
+    weighted_sum,
+)
 from riskweighted_models.kernels.heaps import heaped_sum
 from riskweighted_models.thinning import ROUGH_ABOVE, thinned
 
@@ -42,17 +51,22 @@ _SD = {
     "tilt": 0.3,
     "log_heaping": 2.0,
 }
-_SINGLE_SD = 2.0  # of the tilt of a bin that holds one value alone, about as much as the numbers that it stands for have
+# of the tilt of a bin that holds one value alone, about as much as the numbers that it stands for
+# have
+_SINGLE_SD = 2.0
 _LOG_TAU = float(np.log(0.5))
 
 
 class Cells(NamedTuple):
-    """What the likelihood depends on: distinct designs, their pairs with bins, and what values are heaped on. Confidential.
+    """What the likelihood depends on: distinct designs, their pairs with bins, and what values are
+    heaped on. Confidential.
 
-    ``rows`` (m, p): the designs, and ``which`` (n,) is each record's; ``pair`` (n,): each record's pair of a design and a bin, ``pair_bin``
-    (P,) the bin of every pair, ``pair_start`` (m + 1,) where those of each design begin; ``place`` (n,): bin and heap of each record, as a
-    place in (K, C) laid end to end; ``heap_of`` (K, C): place among the heaping parameters of the heaps of each bin, -1 for none,
-    ``heap_log_units`` (F,): log of the heap of each, the mean of its prior; ``counted``: whether each of the n stands for several records.
+    ``rows`` (m, p): the designs, and ``which`` (n,) is each record's; ``pair`` (n,): each record's
+    pair of a design and a bin, ``pair_bin`` (P,) the bin of every pair, ``pair_start`` (m + 1,)
+    where those of each design begin; ``place`` (n,): bin and heap of each record, as a place in (K,
+    C) laid end to end; ``heap_of`` (K, C): place among the heaping parameters of the heaps of each
+    bin, -1 for none, ``heap_log_units`` (F,): log of the heap of each, the mean of its prior;
+    ``counted``: whether each of the n stands for several records.
     """
 
     rows: np.ndarray
@@ -70,17 +84,28 @@ class Cells(NamedTuple):
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Of every parameter, in the order of the vector that is sampled."""
         p, knots, heaps = self.rows.shape[1], len(self.grid.knots), len(self.heap_log_units)
-        shapes: dict[str, tuple[int, ...]] = {"intercept": (), **(dict.fromkeys(_SLOPES, (p,)) if p else {})}
-        shapes |= {"gamma_middle": (), **({"log_tau": (), "step": (knots - 1,)} if knots > 1 else {}), "tilt": (len(self.grid.band),)}
+        shapes: dict[str, tuple[int, ...]] = {
+            "intercept": (),
+            **(dict.fromkeys(_SLOPES, (p,)) if p else {}),
+        }
+        shapes |= {
+            "gamma_middle": (),
+            **({"log_tau": (), "step": (knots - 1,)} if knots > 1 else {}),
+            "tilt": (len(self.grid.band),),
+        }
         return shapes | ({"log_heaping": (heaps,)} if heaps else {})
 
     def weigh(self, alpha: np.ndarray) -> dict[str, np.ndarray]:
-        """Sums of alpha (n,) over the records of a design (m,), of a pair (P,), and of a bin and heap (K, C)."""
+        """Sums of alpha (n,) over the records of a design (m,), of a pair (P,), and of a bin and
+        heap (K, C).
+        """
         shape = self.grid.points.shape
         return {
             "design_weight": np.bincount(self.which, weights=alpha, minlength=len(self.rows)),
             "pair_weight": np.bincount(self.pair, weights=alpha, minlength=len(self.pair_bin)),
-            "heaped": np.bincount(self.place, weights=alpha, minlength=shape[0] * shape[1]).reshape(shape),
+            "heaped": np.bincount(self.place, weights=alpha, minlength=shape[0] * shape[1]).reshape(
+                shape
+            ),
         }
 
 
@@ -90,17 +115,25 @@ def priors(cells: Cells) -> dict[str, Tensor]:
     for name, shape in cells.shapes.items():
         mean: Any = {"log_tau": _LOG_TAU, "log_heaping": cells.heap_log_units}.get(name, 0.0)
         steps = name == "step"
-        sd = pt.exp(drawn["log_tau"]) * np.sqrt(np.diff(cells.grid.knots)) if steps else _prior_sd(name, cells.grid)
+        sd = (
+            pt.exp(drawn["log_tau"]) * np.sqrt(np.diff(cells.grid.knots))
+            if steps
+            else _prior_sd(name, cells.grid)
+        )
         drawn[name] = pm.Normal(name, mean, sd, shape=shape)
     return drawn
 
 
 def written_sum(theta: Mapping[str, Tensor], cells: Cells, data: Mapping[str, Tensor]) -> Tensor:
-    """The weighted log-likelihood as METHODS section 5 writes it, for the weights of `Cells.weigh`."""
+    """The weighted log-likelihood as METHODS section 5 writes it, for the weights of
+    `Cells.weigh`.
+    """
     log_mass = log_bins_graph(theta, cells.rows, cells.grid)
     normaliser = pt.logsumexp(log_mass, axis=0)
     design = np.repeat(np.arange(len(cells.rows)), np.diff(cells.pair_start))
-    binned = (data["pair_weight"] * log_mass[cells.pair_bin, design]).sum() - (data["design_weight"] * normaliser).sum()
+    binned = (data["pair_weight"] * log_mass[cells.pair_bin, design]).sum() - (
+        data["design_weight"] * normaliser
+    ).sum()
     return binned + (data["heaped"] * log_points_graph(theta, cells.grid, cells.heap_of)).sum()
 
 
@@ -120,12 +153,15 @@ def log_bins_graph(theta: Mapping[str, Tensor], rows: np.ndarray, grid: Grid) ->
     rise = pt.as_tensor(hats.coefficient) @ slope  # between inner edges, (K - 2, m)
     origin = int(hats.origin[0])
     up, down = pt.cumsum(rise[origin:], axis=0), pt.cumsum(rise[:origin][::-1], axis=0)[::-1]
-    h = theta["intercept"] + e0 + pt.concatenate([-down, pt.zeros((1, len(rows))), up])  # at inner edges, (K - 1, m)
+    # at inner edges, (K - 1, m)
+    h = theta["intercept"] + e0 + pt.concatenate([-down, pt.zeros((1, len(rows))), up])
     bent = pt.clip(h, -STRAIGHT, STRAIGHT)
     s = LINEAR * bent + CUBIC * bent**3 + STEEPEST * (h - bent)
     below, above = _softplus(-s), _softplus(s)  # -log F and -log(1 - F)
     between = _log_one_less_exp(s[:-1] - s[1:]) - (below[1:] + above[:-1])
-    return pt.concatenate([-below[:1], between, -above[-1:]]) + tilts_of(theta["tilt"], grid)[:, None]
+    return (
+        pt.concatenate([-below[:1], between, -above[-1:]]) + tilts_of(theta["tilt"], grid)[:, None]
+    )
 
 
 def tilts_of(tilt: Any, grid: Grid) -> Any:
@@ -139,7 +175,9 @@ def _prior_sd(name: str, grid: Grid) -> Any:
 
 
 def _softplus(x: Tensor) -> Tensor:
-    """log(1 + exp(x)), of functions that NumPy has: PyTensor's own works one number at a time where nothing is compiled."""
+    """log(1 + exp(x)), of functions that NumPy has: PyTensor's own works one number at a time where
+    nothing is compiled.
+    """
     rest = pt.exp(-pt.abs(x))
     return pt.maximum(x, 0) + 2 * pt.arctanh(rest / (2 + rest))
 
@@ -151,10 +189,11 @@ def _log_one_less_exp(x: Tensor) -> Tensor:
 
 
 def density_of(cells: Cells, alpha: np.ndarray, expected: np.ndarray | None = None) -> Density:
-    """The posterior for weights alpha (n,): from a vector (d,) to its log density, up to a constant, and gradient (d,).
+    """The posterior for weights alpha (n,): from a vector (d,) to its log density, up to a
+    constant, and gradient (d,).
 
-    Less the centring term, sum of `expected` (m, K) times P(bin | design), if it is given. What the values of a decade are heaped on
-    depends on nothing else, so these are parts of their own.
+    Less the centring term, sum of `expected` (m, K) times P(bin | design), if it is given. What the
+    values of a decade are heaped on depends on nothing else, so these are parts of their own.
     """
     of_bins = _density_of_bins(cells, alpha, expected)
     if not len(cells.heap_log_units):
@@ -168,7 +207,8 @@ def _without_heaping(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, tuple[i
 
 
 def _densities_of_heaps(cells: Cells, heaped: np.ndarray) -> Iterator[tuple[int, Density]]:
-    """The size and density of each decade's heaping parameters, one decade after the other as they stand in the vector.
+    """The size and density of each decade's heaping parameters, one decade after the other as they
+    stand in the vector.
 
     ``heaped`` (K, C): sums of alpha over the records of a bin and heap.
     """
@@ -176,13 +216,21 @@ def _densities_of_heaps(cells: Cells, heaped: np.ndarray) -> Iterator[tuple[int,
         bins = cells.grid.band == decade
         places = np.unique(cells.heap_of[bins])
         places = places[places >= 0]
-        fixed = (np.where(cells.heap_of[bins] < 0, -1, cells.heap_of[bins] - places[0]), cells.grid.points[bins], heaped[bins])
+        fixed = (
+            np.where(cells.heap_of[bins] < 0, -1, cells.heap_of[bins] - places[0]),
+            cells.grid.points[bins],
+            heaped[bins],
+        )
         density = partial(_density_of_heaps, mean=cells.heap_log_units[places], fixed=fixed)
         yield len(places), Offering(density, by_importance=True)
 
 
-def _density_of_heaps(log_phi: np.ndarray, mean: np.ndarray, fixed: tuple[np.ndarray, np.ndarray, np.ndarray]) -> tuple[float, np.ndarray]:
-    """The log density of one decade's heaping parameters (F,), and its gradient; `fixed`: what `heaped_sum` is asked besides."""
+def _density_of_heaps(
+    log_phi: np.ndarray, mean: np.ndarray, fixed: tuple[np.ndarray, np.ndarray, np.ndarray]
+) -> tuple[float, np.ndarray]:
+    """The log density of one decade's heaping parameters (F,), and its gradient; `fixed`: what
+    `heaped_sum` is asked besides.
+    """
     off, precision = log_phi - mean, _SD["log_heaping"] ** -2
     value, slope = heaped_sum(log_phi, *fixed)
     return value - 0.5 * precision * float(off @ off), slope - precision * off
@@ -192,18 +240,28 @@ def _density_of_bins(cells: Cells, alpha: np.ndarray, expected: np.ndarray | Non
     """The posterior of all other parameters."""
     weights, shapes, grid = cells.weigh(alpha), _without_heaping(cells.shapes), cells.grid
     used, taken = weights["design_weight"] > 0, np.zeros((0, 0, 0))
-    if expected is not None:  # a weight of 0 says that this value, whatever it is, does not count: its term stays
+    # a weight of 0 says that this value, whatever it is, does not count: its term stays
+    if expected is not None:
         used |= (expected > 0).any(axis=1)
         taken = in_blocks(expected[used])
     rows = np.ascontiguousarray(cells.rows[used])
     kept = np.repeat(used, np.diff(cells.pair_start))
     start = np.concatenate([[0], np.cumsum(np.diff(cells.pair_start)[used])])
-    fixed = (weights["design_weight"][used], weights["pair_weight"][kept], cells.pair_bin[kept], start, grid.hats, taken)
+    fixed = (
+        weights["design_weight"][used],
+        weights["pair_weight"][kept],
+        cells.pair_bin[kept],
+        start,
+        grid.hats,
+        taken,
+    )
     walk, log_distance = _walk(len(grid.knots)), 0.5 * np.log(np.diff(grid.knots))
     blocks = column_blocks(rows) if "slope" in shapes else None
     sizes = [int(np.prod(shape)) for shape in shapes.values()]
     ends = dict(zip(shapes, np.cumsum(sizes), strict=True))
-    places = {name: slice(end - size, end) for (name, end), size in zip(ends.items(), sizes, strict=True)}
+    places = {
+        name: slice(end - size, end) for (name, end), size in zip(ends.items(), sizes, strict=True)
+    }
     mean, precision = np.zeros(sum(sizes)), np.zeros(sum(sizes))
     for name, place in places.items():
         precision[place] = 0.0 if name == "step" else _prior_sd(name, grid) ** -2.0
@@ -222,10 +280,18 @@ def _density_of_bins(cells: Cells, alpha: np.ndarray, expected: np.ndarray | Non
             gradient[places["step"]] -= standard * np.exp(-log_tau - log_distance)
         return height, gradient
 
-    def likelihood(vector: np.ndarray, derive: bool) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-        eta = np.zeros((3, len(rows))) if blocks is None else blocks.linear(np.array([vector[places[name]] for name in _SLOPES]))
+    def likelihood(
+        vector: np.ndarray, derive: bool
+    ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+        eta = (
+            np.zeros((3, len(rows)))
+            if blocks is None
+            else blocks.linear(np.array([vector[places[name]] for name in _SLOPES]))
+        )
         eta[0] += vector[places["intercept"]]
-        gamma = vector[places["gamma_middle"]] + walk @ (vector[places["step"]] if "step" in places else np.zeros(0))
+        gamma = vector[places["gamma_middle"]] + walk @ (
+            vector[places["step"]] if "step" in places else np.zeros(0)
+        )
         value: tuple[float, np.ndarray, np.ndarray, np.ndarray] = weighted_sum(
             eta, gamma, tilts_of(vector[places["tilt"]], grid), *fixed, derive
         )
@@ -251,7 +317,11 @@ def _density_of_bins(cells: Cells, alpha: np.ndarray, expected: np.ndarray | Non
         return Offering(density, heights=heights)
     thin = expected is None and (alpha > 0).sum() > ROUGH_ABOVE
     rough = partial(_density_of_bins, cells, thinned(alpha, cells.counted), None) if thin else None
-    scale = {"log_scale": places["log_tau"].start, "scaled": places["step"], "unit": np.sqrt(np.diff(grid.knots))}
+    scale = {
+        "log_scale": places["log_tau"].start,
+        "scaled": places["step"],
+        "unit": np.sqrt(np.diff(grid.knots)),
+    }
     return Scaled(density, rough=rough, heights=heights, **scale)
 
 
@@ -284,6 +354,10 @@ def point_weight(theta: Draw, grid: Grid, heap_of: np.ndarray) -> np.ndarray:
 
 
 def _walk(knots: int) -> np.ndarray:
-    """From the steps between knots (J - 1,) to the walk that starts at the middle knot, (J, J - 1)."""
+    """From the steps between knots (J - 1,) to the walk that starts at the middle knot, (J, J -
+    1).
+    """
     middle, place, step = knots // 2, np.arange(knots)[:, None], np.arange(knots - 1)[None, :]
-    return np.where((place > step) & (step >= middle), 1.0, 0.0) - np.where((place <= step) & (step < middle), 1.0, 0.0)
+    return np.where((place > step) & (step >= middle), 1.0, 0.0) - np.where(
+        (place <= step) & (step < middle), 1.0, 0.0
+    )

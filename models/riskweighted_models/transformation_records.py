@@ -1,4 +1,6 @@
-"""Records under a transformation model: what they have of the probabilities of bins, which are held for a few designs at a time."""
+"""Records under a transformation model: what they have of the probabilities of bins, which are held
+for a few designs at a time.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -16,11 +18,33 @@ from riskweighted.design.tables import Tables
 from riskweighted_models.bounds import Bounds, Found, check_within
 from riskweighted_models.grid import Ends, Grid, class_of
 from riskweighted_models.kernels.bins import bin_probabilities
-from riskweighted_models.kernels.points import by_design, masses_between, pick_bins, probabilities_of, shares_below, units_reaching
+from riskweighted_models.kernels.points import (
+    by_design,
+    masses_between,
+    pick_bins,
+    probabilities_of,
+    shares_below,
+    units_reaching,
+)
 from riskweighted_models.raw_columns import RawColumns
-from riskweighted_models.transformation_posterior import Cells, gamma_of, point_weight, predictor_of, tilts_of
+from riskweighted_models.transformation_posterior import (
+    Cells,
+    gamma_of,
+    point_weight,
+    predictor_of,
+    tilts_of,
+)
 
-__all__ = ["Binned", "Designs", "interval_table", "inverse_masses", "masses_of", "pick_record_bins", "place_values", "record_probabilities"]
+__all__ = [
+    "Binned",
+    "Designs",
+    "interval_table",
+    "inverse_masses",
+    "masses_of",
+    "pick_record_bins",
+    "place_values",
+    "record_probabilities",
+]
 
 _CHUNK = 1024  # designs at a time
 _KEPT = 4 * _CHUNK  # as many at most are held until other parameters are asked
@@ -30,13 +54,15 @@ _MOST = 0.5  # of the records, above which it is as fast to take all
 
 @dataclass(eq=False)
 class Kept:
-    """The probabilities of bins under the last parameters, by designs and grid: density, draws and masses are asked of one theta, of the
-    same records once and again."""
+    """The probabilities of bins under the last parameters, by designs and grid: density, draws and
+    masses are asked of one theta, of the same records once and again."""
 
     theta: Draw | None = None
     known: list[tuple[np.ndarray, Grid, list[np.ndarray]]] = field(default_factory=list, repr=False)
 
-    def of(self, theta: Draw, rows: np.ndarray, grid: Grid, make: Callable[[], Iterable[np.ndarray]]) -> list[np.ndarray]:
+    def of(
+        self, theta: Draw, rows: np.ndarray, grid: Grid, make: Callable[[], Iterable[np.ndarray]]
+    ) -> list[np.ndarray]:
         """Those of designs (d, p), made where they are not known."""
         if theta is not self.theta:
             self.theta, self.known = theta, []
@@ -51,7 +77,8 @@ class Kept:
 class Designs:
     """Records by their design.
 
-    ``rows`` (d, p); ``order``: places of the records, those of the first design first; ``start`` (d + 1,): where each design begins there.
+    ``rows`` (d, p); ``order``: places of the records, those of the first design first; ``start`` (d
+    + 1,): where each design begins there.
     """
 
     rows: np.ndarray
@@ -65,28 +92,45 @@ class Designs:
         counts = np.bincount(which[records], minlength=len(rows))
         used, ends = np.flatnonzero(counts), np.cumsum(counts)
         start = np.concatenate([[0], ends[used]])
-        return cls(rows if len(used) == len(rows) else rows[used], by_design(which, records, ends - counts), start, kept)
+        return cls(
+            rows if len(used) == len(rows) else rows[used],
+            by_design(which, records, ends - counts),
+            start,
+            kept,
+        )
 
     def probabilities(self, theta: Draw, grid: Grid) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """P(bin) of some designs after the other, (c, K), and where they begin, (c + 1,)."""
-        made = self._made(theta, grid) if len(self.rows) > _KEPT else self.kept.of(theta, self.rows, grid, lambda: self._made(theta, grid))
+        made = (
+            self._made(theta, grid)
+            if len(self.rows) > _KEPT
+            else self.kept.of(theta, self.rows, grid, lambda: self._made(theta, grid))
+        )
         for begin, probabilities in zip(range(0, len(self.rows), _CHUNK), made, strict=True):
             yield probabilities, self.start[begin : begin + _CHUNK + 1]
 
     def _made(self, theta: Draw, grid: Grid) -> Iterator[np.ndarray]:
         gamma, tilt = gamma_of(theta), np.asarray(theta["tilt"], dtype=float)
         if (len(gamma), len(tilt)) != (len(grid.knots), len(grid.band)):
-            raise InputError("these parameters are those of another grid: bounds, knots or the precision of the data differ")
+            raise InputError(
+                "these parameters are those of another grid: bounds, knots or the precision of "
+                "the data differ"
+            )
         for begin in range(0, len(self.rows), _CHUNK):
-            yield bin_probabilities(predictor_of(theta, self.rows[begin : begin + _CHUNK]), gamma, tilts_of(tilt, grid), grid.hats)
+            yield bin_probabilities(
+                predictor_of(theta, self.rows[begin : begin + _CHUNK]),
+                gamma,
+                tilts_of(tilt, grid),
+                grid.hats,
+            )
 
 
 @dataclass(frozen=True, eq=False)
 class Binned:
     """Values as bins and points of a grid, predictors as distinct designs. Confidential.
 
-    ``bins`` (n,): bin of each value, -1 where there is none; ``heap`` (n,): place in ``grid.heaps`` of what each value is a multiple of;
-    ``kept``: what all records on this grid share.
+    ``bins`` (n,): bin of each value, -1 where there is none; ``heap`` (n,): place in ``grid.heaps``
+    of what each value is a multiple of; ``kept``: what all records on this grid share.
     """
 
     design: Design
@@ -98,16 +142,22 @@ class Binned:
     kept: Kept = field(default_factory=Kept, repr=False)
 
     def at(self, frame: pd.DataFrame) -> "Binned":
-        """Other rows on the confidential design and grid; bin -1 where the frame lacks the response."""
+        """Other rows on the confidential design and grid; bin -1 where the frame lacks the
+        response.
+        """
         design = self.design.at(frame)
-        bins, heap = place_values(design.response(frame), self.grid, self.bounds, response_name(design.formula))
+        bins, heap = place_values(
+            design.response(frame), self.grid, self.bounds, response_name(design.formula)
+        )
         return replace(self, design=design, raw=self.raw.at(design), bins=bins, heap=heap)
 
     def placed(self, columns: Tables) -> "Binned":
         """Records of which only the predictors are known, by their model matrix."""
         design = self.design.placed(columns)
         nowhere = np.full(len(columns), -1)
-        return replace(self, design=design, raw=self.raw.at(design), bins=nowhere, heap=np.zeros_like(nowhere))
+        return replace(
+            self, design=design, raw=self.raw.at(design), bins=nowhere, heap=np.zeros_like(nowhere)
+        )
 
     def standing_for(self, counts: np.ndarray) -> "Binned":
         """The same records, each standing for so many of the file."""
@@ -132,11 +182,15 @@ class Binned:
 
     @cached_property
     def heap_of(self) -> np.ndarray:
-        """Place among the heaping parameters of each bin's heaps, (K, C): one of each heap in a decade; -1 where there is no such point."""
+        """Place among the heaping parameters of each bin's heaps, (K, C): one of each heap in a
+        decade; -1 where there is no such point.
+        """
         points, band = self.grid.points, self.grid.band
         place = np.full(points.shape, -1)
         if points.shape[1] > 1 and self.grid.given is None:
-            there = np.array([points[band == decade].sum(axis=0) > 0 for decade in range(band.max() + 1)])
+            there = np.array(
+                [points[band == decade].sum(axis=0) > 0 for decade in range(band.max() + 1)]
+            )
             place = np.where(there, np.cumsum(there).reshape(there.shape) - 1, -1)[band]
         return place
 
@@ -148,20 +202,40 @@ class Binned:
         pair, of_pair = np.unique(which * bins + self.bins, return_inverse=True)
         start = np.searchsorted(pair // bins, np.arange(len(rows) + 1))
         _, first = np.unique(self.heap_of, return_index=True)
-        units = np.log(self.grid.heaps.astype(float))[first % heaps][self.heap_of.ravel()[first] >= 0]
+        units = np.log(self.grid.heaps.astype(float))[first % heaps][
+            self.heap_of.ravel()[first] >= 0
+        ]
         place, counted = self.bins * heaps + self.heap, self.design.counts is not None
-        return Cells(rows, which, of_pair.reshape(-1), pair % bins, start, place, self.grid, self.heap_of, units, counted)
+        return Cells(
+            rows,
+            which,
+            of_pair.reshape(-1),
+            pair % bins,
+            start,
+            place,
+            self.grid,
+            self.heap_of,
+            units,
+            counted,
+        )
 
 
-def place_values(values: np.ndarray, grid: Grid, bounds: Bounds, name: str) -> tuple[np.ndarray, np.ndarray]:
+def place_values(
+    values: np.ndarray, grid: Grid, bounds: Bounds, name: str
+) -> tuple[np.ndarray, np.ndarray]:
     """Bin and heap of values (n,), -1 and 0 where they are missing."""
     there = ~np.isnan(values)
-    if not isinstance(bounds, Found):  # beyond those that were found in the file a few of its values lie, maybe all in these records
+    # beyond those that were found in the file a few of its values lie, maybe all in these records
+    if not isinstance(bounds, Found):
         check_within(values[there], bounds, name)
     filled = np.where(there, values, grid.edges[0] * grid.unit)
     if isinstance(bounds, Found):
         filled = np.clip(filled, *bounds)
-    heap = class_of(grid.in_units(filled), grid.heaps) if grid.whole else np.zeros(len(values), dtype=np.int64)
+    heap = (
+        class_of(grid.in_units(filled), grid.heaps)
+        if grid.whole
+        else np.zeros(len(values), dtype=np.int64)
+    )
     return np.where(there, grid.bin_of(filled), -1), np.where(there, heap, 0)
 
 
@@ -174,20 +248,29 @@ def record_probabilities(theta: Draw, designs: Designs, grid: Grid, bins: np.nda
 
 
 def pick_record_bins(theta: Draw, designs: Designs, grid: Grid, place: np.ndarray) -> np.ndarray:
-    """The bin in which each record's share `place` (n,) of all probability is reached, (n,); 0 for one that no design has."""
+    """The bin in which each record's share `place` (n,) of all probability is reached, (n,); 0 for
+    one that no design has.
+    """
     bins = np.zeros(len(place), dtype=np.int64)
     for probabilities, start in designs.probabilities(theta, grid):
         pick_bins(probabilities, start, designs.order, place, bins)
     return bins
 
 
-def masses_of(designs: Designs, grid: Grid, ends: Ends, heap_of: np.ndarray) -> Callable[[Draw], np.ndarray]:
-    """From parameters to the probability of each record's interval, (n,); 0 for one that no design has."""
+def masses_of(
+    designs: Designs, grid: Grid, ends: Ends, heap_of: np.ndarray
+) -> Callable[[Draw], np.ndarray]:
+    """From parameters to the probability of each record's interval, (n,); 0 for one that no design
+    has.
+    """
     of = np.take(ends.of, designs.order, axis=1).astype(np.int32)
     bins, n = ends.bins[of].astype(np.int16), ends.of.shape[1]
 
     def masses(theta: Draw) -> np.ndarray:
-        shares, out = shares_below(ends.bins, ends.counts, point_weight(theta, grid, heap_of)), np.zeros(n)
+        shares, out = (
+            shares_below(ends.bins, ends.counts, point_weight(theta, grid, heap_of)),
+            np.zeros(n),
+        )
         for probabilities, start in designs.probabilities(theta, grid):
             masses_between(probabilities, start, designs.order, of, bins, shares, out)
         return out
@@ -195,9 +278,14 @@ def masses_of(designs: Designs, grid: Grid, ends: Ends, heap_of: np.ndarray) -> 
     return masses
 
 
-def interval_table(theta: Draw, designs: Designs, grid: Grid, ends: Ends, weight: np.ndarray) -> np.ndarray:
+def interval_table(
+    theta: Draw, designs: Designs, grid: Grid, ends: Ends, weight: np.ndarray
+) -> np.ndarray:
     """The probability of each of some intervals (G,) for every record, (n, G)."""
-    shares, table = shares_below(ends.bins, ends.counts, weight), np.empty((len(designs.order), ends.of.shape[1]))
+    shares, table = (
+        shares_below(ends.bins, ends.counts, weight),
+        np.empty((len(designs.order), ends.of.shape[1])),
+    )
     for probabilities, start in designs.probabilities(theta, grid):
         below = np.cumsum(probabilities, axis=1) - probabilities
         at = below[:, ends.bins] + probabilities[:, ends.bins] * shares
@@ -206,12 +294,29 @@ def interval_table(theta: Draw, designs: Designs, grid: Grid, ends: Ends, weight
     return table
 
 
-def inverse_masses(theta: Draw, designs: Designs, grid: Grid, ends: Ends, heap_of: np.ndarray, share: np.ndarray) -> np.ndarray:
-    """The value up to which each record's interval has this share (n,) of its probability, (n,); NaN where it has none."""
+def inverse_masses(
+    theta: Draw, designs: Designs, grid: Grid, ends: Ends, heap_of: np.ndarray, share: np.ndarray
+) -> np.ndarray:
+    """The value up to which each record's interval has this share (n,) of its probability, (n,);
+    NaN where it has none.
+    """
     of = np.take(ends.of, designs.order, axis=1).astype(np.int32)
     bins, weight = ends.bins[of].astype(np.int16), point_weight(theta, grid, heap_of)
     shares, out = shares_below(ends.bins, ends.counts, weight), np.full(ends.of.shape[1], np.nan)
     heaps = grid.heaps if grid.whole else np.empty(0, dtype=np.int64)
     for probabilities, start in designs.probabilities(theta, grid):
-        units_reaching(probabilities, start, designs.order, of, bins, shares, ends.units, share, grid.edges, heaps, weight, out)
+        units_reaching(
+            probabilities,
+            start,
+            designs.order,
+            of,
+            bins,
+            shares,
+            ends.units,
+            share,
+            grid.edges,
+            heaps,
+            weight,
+            out,
+        )
     return out * grid.unit

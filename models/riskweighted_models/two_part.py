@@ -1,4 +1,6 @@
-"""Two parts, for incomes with zeros, negatives and special codes: the kind of value first, then the value (METHODS section 5)."""
+"""Two parts, for incomes with zeros, negatives and special codes: the kind of value first, then the
+value (METHODS section 5).
+"""
 
 import dataclasses
 import warnings
@@ -34,10 +36,23 @@ from riskweighted.contract.synthesizer import (
 from riskweighted.design.design import build_design, response_values
 from riskweighted.design.precision import find_precision
 from riskweighted.sampling.laplace import Independent
-from riskweighted_models.bounds import Bounds, Found, as_setting, check_within, checked_bounds, largest_of
+from riskweighted_models.bounds import (
+    Bounds,
+    Found,
+    as_setting,
+    check_within,
+    checked_bounds,
+    largest_of,
+)
 from riskweighted_models.of_formula import OfFormula
 from riskweighted_models.raw_columns import raw_columns
-from riskweighted_models.status import StatusCells, slopes_can_follow, status_density, status_priors, status_sum
+from riskweighted_models.status import (
+    StatusCells,
+    slopes_can_follow,
+    status_density,
+    status_priors,
+    status_sum,
+)
 from riskweighted_models.transformation import FEWEST_DISTINCT, Transformation
 from riskweighted_models.two_part_records import (
     NEGATIVE,
@@ -71,30 +86,35 @@ def _in_dtype(values: np.ndarray, dtype: Any) -> np.ndarray | pd.Series:
 class TwoPart(OfFormula):
     """The kind of value, then the value given its kind.
 
-    A record is one of: a special code (each its own), zero, negative, positive. With predictors x on their raw columns (dummies as they
-    are, others in standard deviations; centred), and statuses s in that order::
+    A record is one of: a special code (each its own), zero, negative, positive. With predictors x
+    on their raw columns (dummies as they are, others in standard deviations; centred), and statuses
+    s in that order::
 
         logit P(s | none before) = a_s + x'd_s     a_s ~ N(-2.2, 1.5)     d_s ~ N(0, 1)
 
-    A status with fewer than ten records per slope has no slopes. Positive values follow `value`, a registered synthesizer, and negative
-    ones another of the same kind on their absolute values, without predictors if they are few (30 a slope), and with a straight h
-    (`Transformation`) if they are fewer than a hundred or hold fewer than 20 distinct values.
+    A status with fewer than ten records per slope has no slopes. Positive values follow `value`, a
+    registered synthesizer, and negative ones another of the same kind on their absolute values,
+    without predictors if they are few (30 a slope), and with a straight h (`Transformation`) if
+    they are fewer than a hundred or hold fewer than 20 distinct values.
 
     Parameters
     ----------
     formula : str
         ``"income ~ log(expenditure) + C(region)"``.
     support : (low, high), optional
-        Public bounds of the values. Draws are truncated to them. ``(low, high, "found")``: bounds found in the data; values beyond count
-        as the bound.
+        Public bounds of the values. Draws are truncated to them. ``(low, high, "found")``: bounds
+        found in the data; values beyond count as the bound.
     value : str, default "transformation"
-        Name of the synthesizer of positive values, for example "normal-mixture". It keeps to its side of zero: by `support`, or by a
-        transform that refuses zero ("log", which is set where there is one).
+        Name of the synthesizer of positive values, for example "normal-mixture". It keeps to its
+        side of zero: by `support`, or by a transform that refuses zero ("log", which is set where
+        there is one).
     codes : sequence of numbers, optional
-        Values that mean something else than an amount, or that many records share: each has a share of its own and is drawn exactly.
+        Values that mean something else than an amount, or that many records share: each has a share
+        of its own and is drawn exactly.
     value_settings : mapping or pairs, optional
-        Further settings of that synthesizer, such as ``{"components": 2}``, in a study file ``[["components", 2]]``. Knots and heaps
-        that are given hold for positive values; knots of negative values are found.
+        Further settings of that synthesizer, such as ``{"components": 2}``, in a study file
+        ``[["components", 2]]``. Knots and heaps that are given hold for positive values; knots of
+        negative values are found.
     """
 
     draws_points: ClassVar[bool] = True
@@ -117,30 +137,52 @@ class TwoPart(OfFormula):
 
     @property
     def data_dependent(self) -> tuple[str, ...]:
-        """Which statuses there are and which follow predictors is found in the data; so is what the model of amounts takes from them."""
+        """Which statuses there are and which follow predictors is found in the data; so is what the
+        model of amounts takes from them.
+        """
         bounds = checked_bounds(self.support) or Bounds(-np.inf, np.inf)
         of_value = data_dependent(self._value_model(bounds._replace(low=0.0), self.formula)) or ()
-        return ("the statuses and their predictors (counts of events)", *(f"{name} of value = {self.value!r}" for name in of_value))
+        return (
+            "the statuses and their predictors (counts of events)",
+            *(f"{name} of value = {self.value!r}" for name in of_value),
+        )
 
     def _value_model(self, bounds: Bounds, formula: str, sign: str = POSITIVE) -> Synthesizer:
-        """The synthesizer of the values of one sign; knots and heaps that are given are those of positive values."""
+        """The synthesizer of the values of one sign; knots and heaps that are given are those of
+        positive values.
+        """
         make: Any = load_synthesizer(self.value)
         if make is TwoPart:
-            raise InputError(f"value = {self.value!r} cannot stand in itself; valid is a synthesizer of amounts, such as 'transformation'")
-        known = {field.name: field for field in dataclasses.fields(make)} if dataclasses.is_dataclass(make) else {}
+            raise InputError(
+                f"value = {self.value!r} cannot stand in itself; valid is a synthesizer of "
+                "amounts, such as 'transformation'"
+            )
+        known = (
+            {field.name: field for field in dataclasses.fields(make)}
+            if dataclasses.is_dataclass(make)
+            else {}
+        )
         settings = dict(self.value_settings)
         valid = [name for name in known if name not in _SET_HERE]
         unknown = [name for name in settings if name in _SET_HERE or (known and name not in known)]
         if unknown:
-            raise InputError(f"value = {self.value!r} has no setting {unknown[0]!r} here; valid are {', '.join(valid)}")
+            raise InputError(
+                f"value = {self.value!r} has no setting {unknown[0]!r} here; valid are "
+                f"{', '.join(valid)}"
+            )
         if sign == NEGATIVE:
-            settings = {name: value for name, value in settings.items() if name not in ("knots", "heaps")}
+            settings = {
+                name: value for name, value in settings.items() if name not in ("knots", "heaps")
+            }
         if "transform" in known and "transform" not in settings:
             settings["transform"] = "log"
         if "support" in known:
             settings["support"] = as_setting(bounds)
         elif self.support is not None:
-            raise InputError(f"value = {self.value!r} takes no support; leave support out, or use a synthesizer that does")
+            raise InputError(
+                f"value = {self.value!r} takes no support; leave support out, or use a "
+                "synthesizer that does"
+            )
         made: Synthesizer = make(formula, **settings)
         return made
 
@@ -150,7 +192,9 @@ class TwoPart(OfFormula):
         bounds = checked_bounds(self.support) or Bounds(-np.inf, np.inf)
         low, high = bounds
         amounts = ~np.isin(values, self.codes)
-        check_within(values[amounts], bounds, self.target, None if counts is None else counts[amounts])
+        check_within(
+            values[amounts], bounds, self.target, None if counts is None else counts[amounts]
+        )
         if isinstance(bounds, Found):  # a loss where there should be none is a zero
             values = np.where(amounts, np.clip(values, low, high), values)
         design = build_design(self.formula, data, counts)
@@ -162,27 +206,41 @@ class TwoPart(OfFormula):
         for sign, ends in ((POSITIVE, (max(low, 0.0), high)), (NEGATIVE, (max(-high, 0.0), -low))):
             if sign in statuses:
                 member = status == statuses.index(sign)
-                formula = self.formula if sign == POSITIVE or number_of(member, counts) >= 30 * max(p, 1) else f"`{self.target}` ~ 1"
-                of_sign = self._value_model(bounds._replace(low=ends[0], high=ends[1]), formula, sign)
+                formula = (
+                    self.formula
+                    if sign == POSITIVE or number_of(member, counts) >= 30 * max(p, 1)
+                    else f"`{self.target}` ~ 1"
+                )
+                of_sign = self._value_model(
+                    bounds._replace(low=ends[0], high=ends[1]), formula, sign
+                )
                 parts[sign] = self._part(of_sign, data, np.abs(values), member, sign, counts)
         sloped = slopes_can_follow(status, len(statuses), p, counts)
         wide = bounds._replace(low=min([low, *self.codes]), high=max([high, *self.codes]))
         return TwoParts(design, raw, statuses, status, sloped, parts, wide, bounds)
 
     def _statuses(self, values: np.ndarray, counts: np.ndarray | None) -> tuple[float | str, ...]:
-        """Those that the data have. Negative ones that are fewer than three count as zero, and one says so."""
+        """Those that the data have. Negative ones that are fewer than three count as zero, and one
+        says so.
+        """
         amount = ~np.isin(values, self.codes)
         positive = number_of(amount & (values > 0), counts)
         if positive < _FEWEST:
-            raise InputError(f"{self.target!r} has {positive} positive values; two parts need {_FEWEST} or more")
+            raise InputError(
+                f"{self.target!r} has {positive} positive values; two parts need {_FEWEST} or more"
+            )
         statuses: list[float | str] = [code for code in self.codes if (values == code).any()]
         negative, zero = number_of(amount & (values < 0), counts), number_of(values == 0, counts)
-        few = {str(code): number_of(values == code, counts) for code in statuses} | {ZERO: zero, NEGATIVE: negative}
+        few = {str(code): number_of(values == code, counts) for code in statuses} | {
+            ZERO: zero,
+            NEGATIVE: negative,
+        }
         rare = [name for name, count in few.items() if 0 < count < _FEWEST]
         if rare:
             merged = "; negative ones are drawn as zeros" if NEGATIVE in rare else ""
             warnings.warn(
-                f"{self.target!r}: fewer than {_FEWEST} records are {', '.join(rare)}, whose share follows no predictor{merged}",
+                f"{self.target!r}: fewer than {_FEWEST} records are {', '.join(rare)}, whose "
+                f"share follows no predictor{merged}",
                 FewRecordsWarning,
                 stacklevel=4,
             )
@@ -193,13 +251,20 @@ class TwoPart(OfFormula):
         return (*statuses, POSITIVE)
 
     def settled(self, values: pd.Series, counts: np.ndarray) -> tuple[Self, np.ndarray]:
-        """The same with the knots of the positive values of the file, and for each amount the one that its model takes for it."""
+        """The same with the knots of the positive values of the file, and for each amount the one
+        that its model takes for it.
+        """
         numbers, settings = values.to_numpy(dtype=float), dict(self.value_settings)
         amounts, standing = ~np.isin(numbers, (*self.codes, 0.0)), numbers.copy()
         bounds = checked_bounds(self.support) or Bounds(-np.inf, np.inf)
-        for sign, ends in ((POSITIVE, (max(bounds.low, 0.0), bounds.high)), (NEGATIVE, (max(-bounds.high, 0.0), -bounds.low))):
+        for sign, ends in (
+            (POSITIVE, (max(bounds.low, 0.0), bounds.high)),
+            (NEGATIVE, (max(-bounds.high, 0.0), -bounds.low)),
+        ):
             there = amounts & (numbers > 0 if sign == POSITIVE else numbers < 0)
-            model = self._value_model(bounds._replace(low=ends[0], high=ends[1]), f"`{self.target}` ~ 1", sign)
+            model = self._value_model(
+                bounds._replace(low=ends[0], high=ends[1]), f"`{self.target}` ~ 1", sign
+            )
             if not isinstance(model, Transformation) or len(np.unique(numbers[there])) < _FEW:
                 continue
             sizes = pd.Series(_in_dtype(np.abs(numbers[there]), values.dtype))
@@ -210,19 +275,30 @@ class TwoPart(OfFormula):
         return dataclasses.replace(self, value_settings=tuple(settings.items())), standing
 
     def _part(
-        self, synthesizer: Synthesizer, data: pd.DataFrame, sizes: np.ndarray, member: np.ndarray, sign: str, counts: np.ndarray | None
+        self,
+        synthesizer: Synthesizer,
+        data: pd.DataFrame,
+        sizes: np.ndarray,
+        member: np.ndarray,
+        sign: str,
+        counts: np.ndarray | None,
     ) -> Part:
         """The model of the members of a sign, prepared for their sizes among those of all (n,)."""
         if counts is not None and not takes_counts(synthesizer):
-            raise ContractError(f"value = {self.value!r} takes no counted rows: its prepare has no 'counts'")
+            raise ContractError(
+                f"value = {self.value!r} takes no counted rows: its prepare has no 'counts'"
+            )
         frame = self._frame(data, filled(sizes, member))
         try:
             prepared = self._prepared(synthesizer, data, sizes, member, sign, counts)
         except InputError as error:
-            raise InputError(f"value = {self.value!r} does not suit the {sign} values: {error}") from None
+            raise InputError(
+                f"value = {self.value!r} does not suit the {sign} values: {error}"
+            ) from None
         if not hasattr(synthesizer, "support") and self._takes_zero(synthesizer, frame):
             raise InputError(
-                f"value = {self.value!r} does not suit the {sign} values: it can draw zero or the other sign; valid is a synthesizer "
+                f"value = {self.value!r} does not suit the {sign} values: it can draw zero or "
+                "the other sign; valid is a synthesizer "
                 "with the setting support, or with transform = 'log'"
             )
         return Part(synthesizer, prepared, member)
@@ -231,16 +307,28 @@ class TwoPart(OfFormula):
         return with_columns(data, {self.target: _in_dtype(sizes, data[self.target].dtype)})
 
     def _prepared(
-        self, synthesizer: Synthesizer, data: pd.DataFrame, sizes: np.ndarray, member: np.ndarray, sign: str, counts: np.ndarray | None
+        self,
+        synthesizer: Synthesizer,
+        data: pd.DataFrame,
+        sizes: np.ndarray,
+        member: np.ndarray,
+        sign: str,
+        counts: np.ndarray | None,
     ) -> Any:
-        """What the model of a sign makes of sizes that only members have; of counted rows, of the sizes that their records would have."""
+        """What the model of a sign makes of sizes that only members have; of counted rows, of the
+        sizes that their records would have.
+        """
         split = None if counts is None else Split.of(sizes, member, counts)
         frame = self._frame(data, filled(sizes, member))
         asked = frame if split is None else self._frame(data.iloc[split.row], split.values)
         counted: dict[str, Any] = {} if split is None else {"counts": split.counts}
         if sign == NEGATIVE and isinstance(synthesizer, Transformation):
-            few = number_of(member, counts) < _FEW or len(np.unique(sizes[member])) < FEWEST_DISTINCT
-            prepared: Any = synthesizer.prepare_part(asked, find_precision(data[self.target], counts), few=few, **counted)
+            few = (
+                number_of(member, counts) < _FEW or len(np.unique(sizes[member])) < FEWEST_DISTINCT
+            )
+            prepared: Any = synthesizer.prepare_part(
+                asked, find_precision(data[self.target], counts), few=few, **counted
+            )
         else:
             prepared = synthesizer.prepare(asked, **counted)
         if split is None:
@@ -262,7 +350,10 @@ class TwoPart(OfFormula):
         """One model of all parts, whose likelihoods add."""
         cells = prepared.cells
         with pm.Model() as model:
-            data = {name: pm.Data(name, value) for name, value in cells.weigh(np.ones(prepared.n)).items()}
+            data = {
+                name: pm.Data(name, value)
+                for name, value in cells.weigh(np.ones(prepared.n)).items()
+            }
             theta = status_priors(cells)
             total = status_sum(theta, cells, data["status_weight"]) if data else pt.zeros(())
             built = {}
@@ -270,7 +361,10 @@ class TwoPart(OfFormula):
                 with pm.Model(name=sign):
                     blueprint = part.synthesizer.build(part.prepared)
                 if blueprint is None:
-                    raise InputError(f"value = {self.value!r} estimates nothing; valid is a synthesizer that is fitted")
+                    raise InputError(
+                        f"value = {self.value!r} estimates nothing; valid is a synthesizer that "
+                        "is fitted"
+                    )
                 built[sign] = blueprint
                 total = total + blueprint.weighted_log_likelihood
         members = {sign: part.member for sign, part in prepared.parts.items()}
@@ -291,18 +385,31 @@ class TwoPart(OfFormula):
                     values |= _under(blueprint, blueprint.geometry(alpha * members[sign]))
             return values
 
-        monitored = (*cells.shapes, *(blueprint.model.name_for(name) for blueprint in built.values() for name in blueprint.monitored))
+        monitored = (
+            *cells.shapes,
+            *(
+                blueprint.model.name_for(name)
+                for blueprint in built.values()
+                for name in blueprint.monitored
+            ),
+        )
         terms = sum(blueprint.density_terms for blueprint in built.values()) + len(cells.rows)
         fused = all(blueprint.density is not None for blueprint in built.values())
         density = _joint(cells, built, members) if fused else None
         layout = _side_by_side(cells, built) if fused else None
         centred = None
         if fused and all(blueprint.centred is not None for blueprint in built.values()):
-            centred = _centred(cells, built, members, [prepared.statuses.index(sign) for sign in built])
-        return Blueprint(model, total, weigh, monitored, terms, geometry, density, layout=layout, centred=centred)
+            centred = _centred(
+                cells, built, members, [prepared.statuses.index(sign) for sign in built]
+            )
+        return Blueprint(
+            model, total, weigh, monitored, terms, geometry, density, layout=layout, centred=centred
+        )
 
     def intervals(self, prepared: TwoParts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Single values and the intervals of either sign, each status a kind (`riskweighted.contract.centring.Intervals`)."""
+        """Single values and the intervals of either sign, each status a kind
+        (`riskweighted.contract.centring.Intervals`).
+        """
         parts = []
         for kind, status in enumerate(prepared.statuses):
             if status not in prepared.parts:
@@ -311,7 +418,8 @@ class TwoPart(OfFormula):
                 part = prepared.parts[str(status)]
                 if not isinstance(part.synthesizer, Transformation):
                     raise ContractError(
-                        f"value = {self.value!r} is not centred in two parts: valid is 'transformation', or uncentred weights"
+                        f"value = {self.value!r} is not centred in two parts: valid is "
+                        "'transformation', or uncentred weights"
                     )
                 lower, upper, _ = part.synthesizer.intervals(part.prepared)
                 lower, upper = (-upper, -lower) if status == NEGATIVE else (lower, upper)
@@ -320,7 +428,8 @@ class TwoPart(OfFormula):
         return lower, upper, kinds
 
     def distribution(self, theta: Draw, prepared: TwoParts) -> Any:
-        """The shares of the statuses in each design, and the distribution of the values of either sign.
+        """The shares of the statuses in each design, and the distribution of the values of either
+        sign.
 
         `TwoPartRecords`, or `TwoPartGraph` of expressions.
         """
@@ -332,9 +441,14 @@ class TwoPart(OfFormula):
 def _checked_pairs(given: Any) -> tuple[tuple[str, Any], ...]:
     """The setting ``value_settings``: pairs of a name and a value."""
     pairs = list(given.items()) if isinstance(given, Mapping) else given
-    listed = isinstance(pairs, (tuple, list)) and all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in pairs)
+    listed = isinstance(pairs, (tuple, list)) and all(
+        isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in pairs
+    )
     if not listed or not all(isinstance(name, str) for name, _ in pairs):
-        raise InputError(f"value_settings must be pairs of a name and a value, such as [['components', 2]], got {given!r}")
+        raise InputError(
+            "value_settings must be pairs of a name and a value, such as [['components', 2]], "
+            f"got {given!r}"
+        )
     names = [name for name, _ in pairs]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
@@ -343,7 +457,10 @@ def _checked_pairs(given: Any) -> tuple[tuple[str, Any], ...]:
     try:
         hash(settings)
     except TypeError:
-        raise InputError("value_settings must be pairs of a name and a value: a number, a text, or a list of such") from None
+        raise InputError(
+            "value_settings must be pairs of a name and a value: a number, a text, or a list of "
+            "such"
+        ) from None
     return settings
 
 
@@ -356,18 +473,26 @@ def _side_by_side(cells: StatusCells, built: Mapping[str, Blueprint]) -> Joined:
     """The layouts of all parts, in the order of `_joint`."""
     parts: list[tuple[str, Layout]] = [("", EndToEnd(cells.shapes))] if cells.statuses > 1 else []
     for blueprint in built.values():
-        prefix = "" if blueprint.layout is None else blueprint.model.name_for("")  # free variables have theirs
+        # free variables have theirs
+        prefix = "" if blueprint.layout is None else blueprint.model.name_for("")
         parts.append((prefix, layout_of(blueprint)))
     return Joined(tuple(parts))
 
 
-def _joint(cells: StatusCells, built: Mapping[str, Blueprint], members: Mapping[str, np.ndarray]) -> Callable[[np.ndarray], Density]:
+def _joint(
+    cells: StatusCells, built: Mapping[str, Blueprint], members: Mapping[str, np.ndarray]
+) -> Callable[[np.ndarray], Density]:
     """The densities of all parts, side by side."""
 
     def weighted(alpha: np.ndarray) -> Density:
         parts: list[tuple[int, Density]] = []
         if cells.statuses > 1:
-            parts.append((sum(int(np.prod(shape)) for shape in cells.shapes.values()), status_density(cells, alpha)))
+            parts.append(
+                (
+                    sum(int(np.prod(shape)) for shape in cells.shapes.values()),
+                    status_density(cells, alpha),
+                )
+            )
         for sign, blueprint in built.items():
             assert blueprint.density is not None
             parts.append((layout_of(blueprint).size, blueprint.density(alpha * members[sign])))
@@ -377,9 +502,13 @@ def _joint(cells: StatusCells, built: Mapping[str, Blueprint], members: Mapping[
 
 
 def _centred(
-    cells: StatusCells, built: Mapping[str, Blueprint], members: Mapping[str, np.ndarray], kinds: Sequence[int]
+    cells: StatusCells,
+    built: Mapping[str, Blueprint],
+    members: Mapping[str, np.ndarray],
+    kinds: Sequence[int],
 ) -> Callable[[np.ndarray, Centring], Density]:
-    """The same less the centring term: of the status by what a status weighs, of the values of a sign among those that have it.
+    """The same less the centring term: of the status by what a status weighs, of the values of a
+    sign among those that have it.
 
     ``kinds``: the status of each part.
     """
@@ -392,7 +521,12 @@ def _centred(
             parts.append((size, status_density(cells, centring.of_kinds, expected)))
         for kind, (sign, blueprint) in zip(kinds, built.items(), strict=True):
             assert blueprint.centred is not None
-            parts.append((layout_of(blueprint).size, blueprint.centred(alpha * members[sign], centring.of_kind(kind))))
+            parts.append(
+                (
+                    layout_of(blueprint).size,
+                    blueprint.centred(alpha * members[sign], centring.of_kind(kind)),
+                )
+            )
         return Independent(tuple(parts))
 
     return weighted

@@ -1,4 +1,6 @@
-"""Records that are of one of several kinds, with a model of the values of each sign: what `TwoPart` prepares, and their distribution."""
+"""Records that are of one of several kinds, with a model of the values of each sign: what `TwoPart`
+prepares, and their distribution.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -20,7 +22,19 @@ from riskweighted_models.raw_columns import RawColumns
 from riskweighted_models.status import StatusCells, log_status_graph, probabilities
 from riskweighted_models.transformation import Transformation
 
-__all__ = ["NEGATIVE", "POSITIVE", "ZERO", "Part", "Split", "TwoPartGraph", "TwoPartRecords", "TwoParts", "filled", "point_of", "status_of"]
+__all__ = [
+    "NEGATIVE",
+    "POSITIVE",
+    "ZERO",
+    "Part",
+    "Split",
+    "TwoPartGraph",
+    "TwoPartRecords",
+    "TwoParts",
+    "filled",
+    "point_of",
+    "status_of",
+]
 
 NEGATIVE, ZERO, POSITIVE = "negative", "zero", "positive"
 _SIDES = {NEGATIVE: -1, POSITIVE: 1}  # of the values that are single ones
@@ -29,7 +43,8 @@ _SIDES = {NEGATIVE: -1, POSITIVE: 1}  # of the values that are single ones
 class Part(NamedTuple):
     """The model of the values of one sign.
 
-    ``synthesizer``, ``prepared``: of the absolute values; every record has one, but only those of ``member`` (n,) count.
+    ``synthesizer``, ``prepared``: of the absolute values; every record has one, but only those of
+    ``member`` (n,) count.
     """
 
     synthesizer: Synthesizer
@@ -41,8 +56,9 @@ class Part(NamedTuple):
 class TwoParts:
     """Statuses of n records and the models of their values. Confidential.
 
-    ``statuses``, in the order of the continuation ratios: codes (numbers), "zero", "negative", "positive"; ``status`` (n,): of each record,
-    -1 where it has no value; ``sloped``: see `StatusCells`; ``parts`` by "positive" and "negative".
+    ``statuses``, in the order of the continuation ratios: codes (numbers), "zero", "negative",
+    "positive"; ``status`` (n,): of each record, -1 where it has no value; ``sloped``: see
+    `StatusCells`; ``parts`` by "positive" and "negative".
     """
 
     design: Design
@@ -71,13 +87,17 @@ class TwoParts:
         for sign, part in self.parts.items():
             member = status == (self.statuses.index(sign))
             others = frame.drop(columns=[name], errors="ignore")
-            rows = with_columns(frame, {name: filled(np.abs(values), member)}) if member.any() else others
+            rows = (
+                with_columns(frame, {name: filled(np.abs(values), member)})
+                if member.any()
+                else others
+            )
             parts[sign] = Part(part.synthesizer, part.prepared.at(rows), member)
         return replace(self, design=design, raw=self.raw.at(design), status=status, parts=parts)
 
     def inside(self, values: np.ndarray) -> np.ndarray:
-        """Amounts among values (n,) moved inside bounds that were found, as `prepare` does: one beyond them would stand for many where
-        members are few."""
+        """Amounts among values (n,) moved inside bounds that were found, as `prepare` does: one
+        beyond them would stand for many where members are few."""
         if not isinstance(self.amounts, Found):
             return values
         codes = [status for status in self.statuses if not isinstance(status, str)]
@@ -85,15 +105,29 @@ class TwoParts:
 
     @property
     def placed(self) -> Callable[[Tables], "TwoParts"] | None:
-        """Records of which only the predictors are known, by their model matrix; None where a model of values cannot be told so."""
-        return self._placed if all(callable(getattr(part.prepared, "placed", None)) for part in self.parts.values()) else None
+        """Records of which only the predictors are known, by their model matrix; None where a model
+        of values cannot be told so.
+        """
+        return (
+            self._placed
+            if all(callable(getattr(part.prepared, "placed", None)) for part in self.parts.values())
+            else None
+        )
 
     def _placed(self, columns: Tables) -> "TwoParts":
         design, n, parts = self.design.placed(columns), len(columns), {}
         for sign, part in self.parts.items():
-            known = columns if getattr(part.synthesizer, "formula", None) == self.design.formula else Tables((), n)
-            parts[sign] = Part(part.synthesizer, part.prepared.placed(known), np.zeros(n, dtype=bool))
-        return replace(self, design=design, raw=self.raw.at(design), status=np.full(n, -1), parts=parts)
+            known = (
+                columns
+                if getattr(part.synthesizer, "formula", None) == self.design.formula
+                else Tables((), n)
+            )
+            parts[sign] = Part(
+                part.synthesizer, part.prepared.placed(known), np.zeros(n, dtype=bool)
+            )
+        return replace(
+            self, design=design, raw=self.raw.at(design), status=np.full(n, -1), parts=parts
+        )
 
     @cached_property
     def cells(self) -> StatusCells:
@@ -102,9 +136,11 @@ class TwoParts:
 
 
 def filled(values: np.ndarray, member: np.ndarray) -> np.ndarray:
-    """Values (n,) of the members; elsewhere theirs by even steps of rank, so that every record has one.
+    """Values (n,) of the members; elsewhere theirs by even steps of rank, so that every record has
+    one.
 
-    What is taken from all of them (location, scale) does not depend on the order of the records then.
+    What is taken from all of them (location, scale) does not depend on the order of the records
+    then.
     """
     filled, ranked, others = values.copy(), np.sort(values[member]), int((~member).sum())
     filled[~member] = ranked[((np.arange(others) + 0.5) * len(ranked) / max(others, 1)).astype(int)]
@@ -112,9 +148,11 @@ def filled(values: np.ndarray, member: np.ndarray) -> np.ndarray:
 
 
 class Split(NamedTuple):
-    """`filled` of a file whose rows stand for several records: a row that is no member's holds several values, and is several rows here.
+    """`filled` of a file whose rows stand for several records: a row that is no member's holds
+    several values, and is several rows here.
 
-    ``row`` (s,): which row of the frame each is, in order; ``values`` (s,) and ``counts`` (s,) of each.
+    ``row`` (s,): which row of the frame each is, in order; ``values`` (s,) and ``counts`` (s,) of
+    each.
     """
 
     row: np.ndarray
@@ -124,21 +162,34 @@ class Split(NamedTuple):
     @classmethod
     def of(cls, values: np.ndarray, member: np.ndarray, counts: np.ndarray) -> "Split":
         """Of values (m,), each of so many records: no more rows than twice as many."""
-        others, places, inside = np.flatnonzero(~member), np.argsort(values[member], kind="stable"), np.flatnonzero(member)
+        others, places, inside = (
+            np.flatnonzero(~member),
+            np.argsort(values[member], kind="stable"),
+            np.flatnonzero(member),
+        )
         begins, n = np.cumsum(counts[others]) - counts[others], int(counts[others].sum())
         ranked, ends = values[inside][places], np.cumsum(counts[inside][places])
         r = int(ends[-1])
-        turns = np.maximum(-((r - 2 * n * (ends - counts[inside][places])) // (2 * r)), 0)  # the first of the others that has each value
-        starts = np.unique(np.concatenate([begins, turns[turns < n]])) if n else np.empty(0, dtype=np.int64)
+        # the first of the others that has each value
+        turns = np.maximum(-((r - 2 * n * (ends - counts[inside][places])) // (2 * r)), 0)
+        starts = (
+            np.unique(np.concatenate([begins, turns[turns < n]]))
+            if n
+            else np.empty(0, dtype=np.int64)
+        )
         row = np.concatenate([inside, others[np.searchsorted(begins, starts, side="right") - 1]])
-        held = np.concatenate([values[inside], ranked[np.searchsorted(turns, starts, side="right") - 1]])
+        held = np.concatenate(
+            [values[inside], ranked[np.searchsorted(turns, starts, side="right") - 1]]
+        )
         times = np.concatenate([counts[inside], np.diff(np.append(starts, n))])
         order = np.argsort(row, kind="stable")
         return cls(row[order], held[order], times[order])
 
 
 def status_of(values: np.ndarray, statuses: tuple[float | str, ...]) -> np.ndarray:
-    """Place of each value's status, (n,); -1 for a missing value. Where "negative" is none of them, such values count as zero."""
+    """Place of each value's status, (n,); -1 for a missing value. Where "negative" is none of them,
+    such values count as zero.
+    """
     place = np.full(len(values), -1)
     signs = {ZERO: values == 0, NEGATIVE: values < 0, POSITIVE: values > 0}
     if NEGATIVE not in statuses:
@@ -158,7 +209,9 @@ class TwoPartRecords:
     def log_density(self, y: np.ndarray) -> np.ndarray:
         status, amounts = _told_apart(self.prepared, y)
         with np.errstate(divide="ignore"):
-            each = np.where(status < 0, np.nan, np.log(self._shares[self.prepared.cells.which, status]))
+            each = np.where(
+                status < 0, np.nan, np.log(self._shares[self.prepared.cells.which, status])
+            )
         for sign, (member, values) in amounts.items():
             each[member] += self._values(sign, member).log_density(values)[member]
         return np.asarray(each)
@@ -171,9 +224,16 @@ class TwoPartRecords:
 
     @property
     def masses_of(self) -> Callable[[np.ndarray, np.ndarray], np.ndarray] | None:
-        """The masses of the same intervals (G,) for every record, (n, G), where each of them would be asked of all; None where the model of
-        the values has none."""
-        return self._masses_of if all(callable(getattr(self._values(sign), "masses_of", None)) for sign in self.prepared.parts) else None
+        """The masses of the same intervals (G,) for every record, (n, G), where each of them would
+        be asked of all; None where the model of the values has none."""
+        return (
+            self._masses_of
+            if all(
+                callable(getattr(self._values(sign), "masses_of", None))
+                for sign in self.prepared.parts
+            )
+            else None
+        )
 
     def _masses_of(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
         prepared, total = self.prepared, np.zeros((self.prepared.n, len(lower)))
@@ -189,26 +249,42 @@ class TwoPartRecords:
 
     @property
     def inverse(self) -> Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray] | None:
-        """From intervals and a share (n,) of each one's mass to the value up to which it has that, (n,).
+        """From intervals and a share (n,) of each one's mass to the value up to which it has that,
+        (n,).
 
-        NaN where an interval has no mass. A code counts among the zeros, beside which negative values lie on one side and positive ones on
-        the other. None where the model of the values has none.
+        NaN where an interval has no mass. A code counts among the zeros, beside which negative
+        values lie on one side and positive ones on the other. None where the model of the values
+        has none.
         """
-        return self._inverse if all(callable(getattr(self._values(sign), "inverse", None)) for sign in self.prepared.parts) else None
+        return (
+            self._inverse
+            if all(
+                callable(getattr(self._values(sign), "inverse", None))
+                for sign in self.prepared.parts
+            )
+            else None
+        )
 
     def _inverse(self, lower: np.ndarray, upper: np.ndarray, share: np.ndarray) -> np.ndarray:
         prepared = self.prepared
         low, high = interval_ends(lower, prepared.n), interval_ends(upper, prepared.n)
-        order = sorted(range(len(prepared.statuses)), key=lambda place: _SIDES.get(str(prepared.statuses[place]), 0))
+        order = sorted(
+            range(len(prepared.statuses)),
+            key=lambda place: _SIDES.get(str(prepared.statuses[place]), 0),
+        )
         inside = self._inside(low, high)
-        masses = np.array([self._shares[:, place][prepared.cells.which] * inside[place] for place in order])
+        masses = np.array(
+            [self._shares[:, place][prepared.cells.which] * inside[place] for place in order]
+        )
         below = np.cumsum(masses, axis=0)
         aim, reached = share * below[-1], np.full(prepared.n, np.nan)
         chosen = np.minimum((below < aim).sum(axis=0), len(order) - 1)
         for number, place in enumerate(order):
             status, here = prepared.statuses[place], (chosen == number) & (masses[number] > 0)
             if status in prepared.parts:
-                within = 1 - np.divide(below[number] - aim, masses[number], out=np.zeros(prepared.n), where=here)
+                within = 1 - np.divide(
+                    below[number] - aim, masses[number], out=np.zeros(prepared.n), where=here
+                )
                 values = self._values(str(status), here)
                 if status == NEGATIVE:
                     reached = np.where(here, -values.inverse(-high, -low, 1 - within), reached)
@@ -242,10 +318,15 @@ class TwoPartRecords:
     def _inside(self, lower: np.ndarray, upper: np.ndarray) -> list[np.ndarray]:
         """The masses of intervals (n,) among the values of each status."""
         cut = _cut(self.prepared, lower, upper)
-        return [ends[0] if len(ends) == 1 else self._values(str(status)).mass(*ends) for status, ends in cut]
+        return [
+            ends[0] if len(ends) == 1 else self._values(str(status)).mass(*ends)
+            for status, ends in cut
+        ]
 
     def _values(self, sign: str, wanted: np.ndarray | None = None) -> Records:
-        """The distribution of the absolute values of one sign; of the wanted ones (booleans (n,)) alone, where a model can be told so."""
+        """The distribution of the absolute values of one sign; of the wanted ones (booleans (n,))
+        alone, where a model can be told so.
+        """
         part, theta = self.prepared.parts[sign], _part_of(self.theta, sign)
         if wanted is not None and isinstance(part.synthesizer, Transformation):
             chosen: Records = part.synthesizer.distribution(theta, part.prepared, wanted)
@@ -270,7 +351,9 @@ class TwoPartGraph:
     def mass(self, lower: np.ndarray, upper: np.ndarray) -> Any:
         shares, total = pt.exp(log_status_graph(self.theta, self.prepared.cells)), 0.0
         for place, (status, ends) in enumerate(_cut(self.prepared, lower, upper)):
-            inside = ends[0].astype(float) if len(ends) == 1 else self._values(str(status)).mass(*ends)
+            inside = (
+                ends[0].astype(float) if len(ends) == 1 else self._values(str(status)).mass(*ends)
+            )
             total = total + shares[place][self.prepared.cells.which] * inside
         return total
 
@@ -281,8 +364,12 @@ class TwoPartGraph:
 
 
 @once
-def _told_apart(prepared: TwoParts, y: np.ndarray) -> tuple[np.ndarray, dict[str, tuple[np.ndarray, np.ndarray]]]:
-    """The status of values (n,), and of each sign whose values they are (booleans (n,)) and the absolute values, every record with one."""
+def _told_apart(
+    prepared: TwoParts, y: np.ndarray
+) -> tuple[np.ndarray, dict[str, tuple[np.ndarray, np.ndarray]]]:
+    """The status of values (n,), and of each sign whose values they are (booleans (n,)) and the
+    absolute values, every record with one.
+    """
     status, amounts, y = status_of(y, prepared.statuses), {}, prepared.inside(y)
     for sign in prepared.parts:
         member = status == prepared.statuses.index(sign)
@@ -295,8 +382,12 @@ _Cut: TypeAlias = list[tuple[float | str, tuple[np.ndarray, ...]]]
 
 
 def _cut(prepared: TwoParts, lower: np.ndarray, upper: np.ndarray) -> _Cut:
-    """Of each status whether its single value lies in intervals (n,), or the ends of these among its absolute values."""
-    return _cut_to_status(prepared.statuses, interval_ends(lower, prepared.n), interval_ends(upper, prepared.n))
+    """Of each status whether its single value lies in intervals (n,), or the ends of these among
+    its absolute values.
+    """
+    return _cut_to_status(
+        prepared.statuses, interval_ends(lower, prepared.n), interval_ends(upper, prepared.n)
+    )
 
 
 @once
@@ -305,7 +396,8 @@ def _cut_to_status(statuses: tuple[float | str, ...], low: np.ndarray, high: np.
     cut: _Cut = []
     for status in statuses:
         if status in (POSITIVE, NEGATIVE):
-            ends = (low.copy(), high.copy()) if status == POSITIVE else (-high, -low)  # `once` holds no array by which it finds
+            # `once` holds no array by which it finds
+            ends = (low.copy(), high.copy()) if status == POSITIVE else (-high, -low)
             cut.append((status, tuple(fixed(end) for end in ends)))
         else:
             cut.append((status, ((low <= point_of(status)) & (point_of(status) <= high),)))
@@ -319,4 +411,8 @@ def point_of(status: float | str) -> float:
 
 def _part_of(theta: Draw, sign: str) -> dict[str, np.ndarray]:
     """The parameters of a part under their own names."""
-    return {name.rpartition("::")[2]: value for name, value in theta.items() if name.startswith(f"{sign}::")}
+    return {
+        name.rpartition("::")[2]: value
+        for name, value in theta.items()
+        if name.startswith(f"{sign}::")
+    }

@@ -25,18 +25,36 @@ _MOST = 2  # pieces of advice that are shown
 
 
 def advise(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished run, or a study file that is refused.")],
-    apply: Annotated[bool, typer.Option("--apply", help="Write the study with what is advised, beside the old one.")] = False,
+    run: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RUN", help="The folder of a finished run, or a study file that is refused."
+        ),
+    ],
+    apply: Annotated[
+        bool,
+        typer.Option("--apply", help="Write the study with what is advised, beside the old one."),
+    ] = False,
     study: Annotated[
-        Path | None, typer.Option("--study", metavar="STUDY.toml", help="The run's study file, if not beside RUN or here.")
+        Path | None,
+        typer.Option(
+            "--study", metavar="STUDY.toml", help="The run's study file, if not beside RUN or here."
+        ),
     ] = None,
     confidential: Annotated[
         Path | None,
-        typer.Option("--confidential", metavar="FILE", help="The run's data, if neither the run nor the study file leads there."),
+        typer.Option(
+            "--confidential",
+            metavar="FILE",
+            help="The run's data, if neither the run nor the study file leads there.",
+        ),
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="All advice.")] = False,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="With --apply: the new file. Default: STUDY-advised.toml.")
+        Path | None,
+        typer.Option(
+            "--out", metavar="FILE", help="With --apply: the new file. Default: STUDY-advised.toml."
+        ),
     ] = None,
 ) -> None:
     """Say why a run fails and what mends it; --apply writes the study that does.
@@ -62,7 +80,10 @@ def advise(
     written = _write(settings, data, advice, out or _beside(file, run)) if apply else None
     show_json(
         "advise",
-        advice=[{"reason": each.reason, "what": each.what, "changes the study": each.change is not None} for each in advice],
+        advice=[
+            {"reason": each.reason, "what": each.what, "changes the study": each.change is not None}
+            for each in advice
+        ],
         results=written,
     )
     for line in _lines(advice, run, written, full=full):
@@ -71,11 +92,21 @@ def advise(
 
 def _typed(text: str, run: Path, file: Path | None) -> str:
     """Advice whose commands name this run and its study file, so that they can be typed."""
-    typed = {name: as_argument(str(path)) for name, path in (("RUN", run), ("STUDY.toml", file)) if path is not None}
-    return re.sub(r"(?<=riskweighted )(\w+) (RUN|STUDY\.toml)\b", lambda found: f"{found[1]} {typed.get(found[2], found[2])}", text)
+    typed = {
+        name: as_argument(str(path))
+        for name, path in (("RUN", run), ("STUDY.toml", file))
+        if path is not None
+    }
+    return re.sub(
+        r"(?<=riskweighted )(\w+) (RUN|STUDY\.toml)\b",
+        lambda found: f"{found[1]} {typed.get(found[2], found[2])}",
+        text,
+    )
 
 
-def _read(run: Path, file: Path | None, confidential: Path | None) -> "tuple[FinishedRun | None, Study, Path | None, pd.DataFrame]":
+def _read(
+    run: Path, file: Path | None, confidential: Path | None
+) -> "tuple[FinishedRun | None, Study, Path | None, pd.DataFrame]":
     """The run, its study, the file that it stands in, and its data."""
     from riskweighted.runs.finished import data_file, find_confidential, load_run
     from riskweighted.runs.folder import DESCRIBED
@@ -99,7 +130,9 @@ def _read(run: Path, file: Path | None, confidential: Path | None) -> "tuple[Fin
 
 
 def _refuse_other(named: "Study", study: "Study", file: Path) -> None:
-    """Refuse a study file that is not that of the run, whose advice would be about another study."""
+    """Refuse a study file that is not that of the run, whose advice would be about another
+    study.
+    """
     from riskweighted.common.settings import to_table
     from riskweighted.runs.study import AUTO
 
@@ -108,17 +141,23 @@ def _refuse_other(named: "Study", study: "Study", file: Path) -> None:
     chosen += ["weights"] if named.weights.target is not None else []
     differ = [name for name in ours if theirs.get(name) != ours[name] and name not in chosen]
     if differ:
-        raise InputError(f"{str(file)!r} is not the study of this run: they differ in {listing(differ)}; leave out --study, or run it")
+        raise InputError(
+            f"{str(file)!r} is not the study of this run: they differ in {listing(differ)}; "
+            "leave out --study, or run it"
+        )
 
 
 def _study_file(finished: "FinishedRun") -> Path | None:
-    """The study file that a run was made from, among those beside it, beside the folder in which it lies and in this folder: its settings
-    are the run's.
+    """The study file that a run was made from, among those beside it, beside the folder in which it
+    lies and in this folder: its settings are the run's.
     """
     from riskweighted.common.settings import to_table
     from riskweighted.runs.study import load_study
 
-    places = {place.absolute(): place for place in (Path(), finished.folder.parent, finished.folder.absolute().parent.parent)}.values()
+    places = {
+        place.absolute(): place
+        for place in (Path(), finished.folder.parent, finished.folder.absolute().parent.parent)
+    }.values()
     wanted = _settings(to_table(finished.study))
     for file in sorted(path for place in places for path in place.glob("*.toml")):
         try:
@@ -132,34 +171,49 @@ def _study_file(finished: "FinishedRun") -> Path | None:
 def _settings(table: dict[str, object]) -> dict[str, object]:
     """What a run and its study file have alike."""
     sampling = {name: value for name, value in dict(table["sampling"]).items() if name != "cores"}  # type: ignore[call-overload]
-    return {name: value for name, value in table.items() if name not in ("data", "seed", "thresholds")} | {"sampling": sampling}
+    return {
+        name: value for name, value in table.items() if name not in ("data", "seed", "thresholds")
+    } | {"sampling": sampling}
 
 
 def _beside(file: Path | None, run: Path) -> Path:
-    """The first name that is free beside the old file, or beside the run where no file was found."""
+    """The first name that is free beside the old file, or beside the run where no file was
+    found.
+    """
     old = file or run.with_name(f"{run.absolute().name}.toml")
     stem = re.sub(r"-advised(-\d+)?$", "", old.stem)
-    names = (f"{stem}-advised{f'-{number}' if number > 1 else ''}.toml" for number in itertools.count(1))
+    names = (
+        f"{stem}-advised{f'-{number}' if number > 1 else ''}.toml" for number in itertools.count(1)
+    )
     return next(path for name in names if not (path := old.with_name(name)).exists())
 
 
 def _write(study: "Study", data: "pd.DataFrame", advice: "Sequence[Advice]", file: Path) -> Path:
-    """The study with what was advised; its owner's only, since it may hold codes that were found in the data."""
+    """The study with what was advised; its owner's only, since it may hold codes that were found in
+    the data.
+    """
     from riskweighted.runs.advice import applied
     from riskweighted.runs.choice import study_text
 
     if not any(each.change for each in advice):
         raise InputError(
-            "no advice is a change of the study file that is ours to make: `riskweighted advise` without --apply says what there is"
+            "no advice is a change of the study file that is ours to make: `riskweighted advise` "
+            "without --apply says what there is"
         )
     changed, made = applied(study, data, advice)
-    remark = ["`riskweighted advise` changed:", *(plain(each.what) for each in made), "Comments of the former file are not kept."]
+    remark = [
+        "`riskweighted advise` changed:",
+        *(plain(each.what) for each in made),
+        "Comments of the former file are not kept.",
+    ]
     remark.append("Confidential: it may hold codes or bounds that were found in the data.")
     write_file(file, study_text(changed, file.absolute().parent, "\n# ".join(remark)), private=True)
     return file
 
 
-def _lines(advice: "Sequence[Advice]", run: Path, written: Path | None, *, full: bool) -> Iterator[str]:
+def _lines(
+    advice: "Sequence[Advice]", run: Path, written: Path | None, *, full: bool
+) -> Iterator[str]:
     if not advice:
         yield "Nothing to mend: no scheme fails, and no column or radius looks wrong."
         return

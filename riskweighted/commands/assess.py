@@ -39,56 +39,123 @@ if TYPE_CHECKING:
 
 
 _Tools = Annotated[
-    list[str] | None, typer.Option("--synthetic", metavar="NAME=FILE,FILE", help="What a tool made; repeat it to compare tools.")
+    list[str] | None,
+    typer.Option(
+        "--synthetic",
+        metavar="NAME=FILE,FILE",
+        help="What a tool made; repeat it to compare tools.",
+    ),
 ]
 _Unpaired = Annotated[
-    list[str] | None, typer.Option("--unpaired", metavar="NAME", help="Rows of this tool pair with none, though as many.")
+    list[str] | None,
+    typer.Option(
+        "--unpaired", metavar="NAME", help="Rows of this tool pair with none, though as many."
+    ),
 ]
 _Folds = Annotated[
     list[str] | None,
-    typer.Option("--folds", metavar="[NAME=]DIR", help="What a tool made of `riskweighted folds`: without it disclosure is not judged."),
+    typer.Option(
+        "--folds",
+        metavar="[NAME=]DIR",
+        help="What a tool made of `riskweighted folds`: without it disclosure is not judged.",
+    ),
 ]
 _Analyses = Annotated[
-    list[str] | None, typer.Option("--analysis", metavar="PACKAGE.MODULE:FUNCTION", help="Compare its estimates; repeatable.")
+    list[str] | None,
+    typer.Option(
+        "--analysis", metavar="PACKAGE.MODULE:FUNCTION", help="Compare its estimates; repeatable."
+    ),
 ]
-_Regressions = Annotated[list[str] | None, typer.Option("--regression", metavar="FORMULA", help="Compare its coefficients; repeatable.")]
+_Regressions = Annotated[
+    list[str] | None,
+    typer.Option("--regression", metavar="FORMULA", help="Compare its coefficients; repeatable."),
+]
 
 
 def assess(
-    confidential: Annotated[Path, typer.Argument(metavar="CONFIDENTIAL", help="Confidential table.")],
+    confidential: Annotated[
+        Path, typer.Argument(metavar="CONFIDENTIAL", help="Confidential table.")
+    ],
     known: Annotated[str, typer.Option("--known", help="Variables an intruder knows: a,b.")],
-    synthesized: Annotated[str, typer.Option("--synthesized", help="The synthesized variables: a,b.")],
-    files: Annotated[list[Path] | None, typer.Argument(metavar="[SYNTHETIC]...", help="Synthetic versions of it, of one tool.")] = None,
+    synthesized: Annotated[
+        str, typer.Option("--synthesized", help="The synthesized variables: a,b.")
+    ],
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[SYNTHETIC]...", help="Synthetic versions of it, of one tool."),
+    ] = None,
     synthetic: _Tools = None,
-    holdout: Annotated[Path | None, typer.Option("--holdout", help="Records of the same population that no synthesizer saw.")] = None,
+    holdout: Annotated[
+        Path | None,
+        typer.Option("--holdout", help="Records of the same population that no synthesizer saw."),
+    ] = None,
     folds: _Folds = None,
     unpaired: _Unpaired = None,
-    columns: Annotated[str, typer.Option("--columns", help="Further columns whose tables utility compares: a,b.")] = "",
+    columns: Annotated[
+        str, typer.Option("--columns", help="Further columns whose tables utility compares: a,b.")
+    ] = "",
     regression: _Regressions = None,
     analysis: _Analyses = None,
     radius: Radius = 0.2,
     absolute: Absolute = False,
-    categorical: Annotated[str, typer.Option("--categorical", help="Synthesized variables stored as numbers that are codes.")] = "",
+    categorical: Annotated[
+        str,
+        typer.Option(
+            "--categorical", help="Synthesized variables stored as numbers that are codes."
+        ),
+    ] = "",
     codes: Codes = None,
     min_radius: MinRadius = 0.0,
     allow_wide: AllowWide = False,
     boundary: Boundary = "closed",
-    identifier: Annotated[str | None, typer.Option("--id", help="Column that pairs rows; without it they pair by position.")] = None,
-    top: Annotated[int, typer.Option("--top", min=1, help="How many of the riskiest records to list.")] = 10,
-    internal: Annotated[bool, typer.Option("--internal", help="Also print the riskiest records and each known variable's part.")] = False,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of what is random in the attacks; recorded beside their verdict.")] = 1,
-    risk: Annotated[str | None, typer.Option("--risk", help="Measure on the map's x axis, by name.")] = None,
-    utility: Annotated[str | None, typer.Option("--utility", help="Measure on the map's y axis, by name.")] = None,
-    full: Annotated[bool, typer.Option("--full", help="Print every measure with its definition.")] = False,
-    out: Annotated[Path | None, typer.Option("--out", help="Folder for the tables and the map; must not exist.")] = None,
+    identifier: Annotated[
+        str | None,
+        typer.Option("--id", help="Column that pairs rows; without it they pair by position."),
+    ] = None,
+    top: Annotated[
+        int, typer.Option("--top", min=1, help="How many of the riskiest records to list.")
+    ] = 10,
+    internal: Annotated[
+        bool,
+        typer.Option(
+            "--internal", help="Also print the riskiest records and each known variable's part."
+        ),
+    ] = False,
+    seed: Annotated[
+        int,
+        typer.Option(
+            "--seed", min=0, help="Of what is random in the attacks; recorded beside their verdict."
+        ),
+    ] = 1,
+    risk: Annotated[
+        str | None, typer.Option("--risk", help="Measure on the map's x axis, by name.")
+    ] = None,
+    utility: Annotated[
+        str | None, typer.Option("--utility", help="Measure on the map's y axis, by name.")
+    ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Print every measure with its definition.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Folder for the tables and the map; must not exist."),
+    ] = None,
 ) -> None:
-    """Measure disclosure risk and utility of synthetic data made by any tool, beside the yardsticks of no and full protection.
+    """Measure disclosure risk and utility of synthetic data made by any tool, beside the yardsticks
+    of no and full protection.
 
-    First stands what the whole release gives away of persons beyond inference, which needs what the tool makes of `riskweighted folds`.
-    Fully synthetic data, whose rows pair with none and may be of any number, have all measures but those that need pairs.
+    First stands what the whole release gives away of persons beyond inference, which needs what the
+    tool makes of `riskweighted folds`. Fully synthetic data, whose rows pair with none and may be
+    of any number, have all measures but those that need pairs.
     """
     tools = _named(files or [], synthetic or [])
-    balls = {"radius": radius, "absolute": absolute, "min_radius": min_radius, "allow_wide": allow_wide, "boundary": boundary}
+    balls = {
+        "radius": radius,
+        "absolute": absolute,
+        "min_radius": min_radius,
+        "allow_wide": allow_wide,
+        "boundary": boundary,
+    }
     asked = {
         "columns": split(columns),
         "regressions": regression or (),
@@ -102,20 +169,32 @@ def assess(
         optional("matplotlib", "the map (--out)")
         optional("jinja2", "the page (--out)")
     with nullcontext() if out is None else opened(out, "an assessment") as working:
-        table, scenario = _scenario(confidential, known, synthesized, codes=codes, categorical=split(categorical), **balls)
+        table, scenario = _scenario(
+            confidential, known, synthesized, codes=codes, categorical=split(categorical), **balls
+        )
         synthetic_of = _read(tools)
         notes = _notes_on_codes(table, scenario)
         for note in notes:
             tell(f"note: {note}")
         disclosure, standing_out = _attributed(table, synthetic_of, scenario, given, asked)
         result = _measure(table, synthetic_of, scenario, holdout, asked)
-        folding = f"riskweighted folds {as_argument(str(confidential))} --synthesized {as_argument(synthesized)} --out folds"
+        folding = (
+            f"riskweighted folds {as_argument(str(confidential))} --synthesized "
+            f"{as_argument(synthesized)} --out folds"
+        )
         if working is not None:
             with reporter().step("writing"):
                 _write_assessment(result, working.result, disclosure, standing_out)
                 _draw_map(result, disclosure, working.result / "map", risk, utility)
                 page = _page(
-                    result, disclosure, scenario, len(table), {"confidential": [confidential], **tools}, notes, folding, (risk, utility)
+                    result,
+                    disclosure,
+                    scenario,
+                    len(table),
+                    {"confidential": [confidential], **tools},
+                    notes,
+                    folding,
+                    (risk, utility),
                 )
                 write_file(working.result / "confidential" / "report.html", page, private=True)
         show_json(  # inside: without it, nothing is left
@@ -128,7 +207,10 @@ def assess(
             results=out,
         )
         if out is not None and len(standing_out):
-            tell(f"note: the records whose values stand out are listed in {as_argument(f'{out}/confidential/standing_out.csv')}")
+            tell(
+                "note: the records whose values stand out are listed in "
+                f"{as_argument(f'{out}/confidential/standing_out.csv')}"
+            )
         if not (manner.json or (manner.quiet and out is not None)):
             if full or internal:
                 _print_disclosure(disclosure)
@@ -142,10 +224,15 @@ def assess(
                     else "(measures.csv and utility.csv hold every measure with its definition)"
                 )
     if out is not None:
-        show(f"Written to {out} (the page: confidential/report.html; confidential/ never leaves the agency)")
+        show(
+            f"Written to {out} (the page: confidential/report.html; confidential/ never leaves "
+            "the agency)"
+        )
 
 
-def _scenario(confidential: Path, known: str, synthesized: str, **options: Any) -> tuple["pd.DataFrame", "Scenario"]:
+def _scenario(
+    confidential: Path, known: str, synthesized: str, **options: Any
+) -> tuple["pd.DataFrame", "Scenario"]:
     """The confidential table, and the scenario that the options describe."""
     with loading():
         import riskweighted.evaluation.assess  # noqa: F401
@@ -163,7 +250,8 @@ def _notes_on_codes(table: "pd.DataFrame", scenario: "Scenario") -> list[str]:
     stated = {name: scenario.codes_of(name) for name in scenario.synthetic}
     numbers = [name for name in scenario.synthetic if scenario.is_numeric(table[name])]
     return [
-        f"{each}: name codes with --codes VARIABLE=CODE" for each in likely_codes(look_at(table, only=numbers), stated, (NUMBER, LEVELS))
+        f"{each}: name codes with --codes VARIABLE=CODE"
+        for each in likely_codes(look_at(table, only=numbers), stated, (NUMBER, LEVELS))
     ]
 
 
@@ -174,10 +262,15 @@ def _read(tools: dict[str, list[Path]]) -> dict[str, list["pd.DataFrame"]]:
 
 
 def _attributed(
-    table: "pd.DataFrame", tools: dict[str, list["pd.DataFrame"]], scenario: "Scenario", given: dict[str, Any], asked: dict[str, Any]
+    table: "pd.DataFrame",
+    tools: dict[str, list["pd.DataFrame"]],
+    scenario: "Scenario",
+    given: dict[str, Any],
+    asked: dict[str, Any],
 ) -> tuple["pd.DataFrame", "pd.DataFrame"]:
-    """What every tool's datasets give away beyond inference, by `riskweighted.attribution`, with their verdict, and why; and the records
-    whose values stand in them and not without these records."""
+    """What every tool's datasets give away beyond inference, by `riskweighted.attribution`, with
+    their verdict, and why; and the records whose values stand in them and not without these
+    records."""
     import pandas as pd
 
     from riskweighted.common.frames import with_columns
@@ -190,7 +283,10 @@ def _attributed(
 
     world, found, standing_out = make_world(table, scenario), [], []
     with reporter().step("reading folds") as advance:
-        made_of = {name: read_folds(folder, table, progress=advance) for name, folder in given["folds"].items()}
+        made_of = {
+            name: read_folds(folder, table, progress=advance)
+            for name, folder in given["folds"].items()
+        }
     with reporter().step("measuring disclosure beyond inference") as advance:
         for done, (name, frames) in enumerate(tools.items(), 1):
             try:
@@ -198,7 +294,8 @@ def _attributed(
                     raise PairingError("they are said not to")
                 paired = world.pair_rows(frames, asked["identifier"]).frames
                 near = "; ".join(
-                    f"{100 * share:.0f} % of {variable} lie within 5 % of the record's own value ({100 * chance:.0f} % by chance)"
+                    f"{100 * share:.0f} % of {variable} lie within 5 % of the record's own value "
+                    f"({100 * chance:.0f} % by chance)"
                     for variable, (share, chance) in nearly_copied(world, paired).items()
                 )
                 rows = attribution(
@@ -209,13 +306,22 @@ def _attributed(
                     folds=made_of.get(name),
                     random_seed=given["seed"],
                 )
-                told = {"verdict": rows.attrs["verdict"], "why": "; ".join(rows.attrs["reasons"]), "persons": rows.attrs["persons"]}
+                told = {
+                    "verdict": rows.attrs["verdict"],
+                    "why": "; ".join(rows.attrs["reasons"]),
+                    "persons": rows.attrs["persons"],
+                }
                 told["packs_needed"] = rows.attrs.get("packs_needed", 0)
-                standing_out.append(pd.DataFrame(list(rows.attrs.get("standing_out", ()))).assign(label=name))
+                standing_out.append(
+                    pd.DataFrame(list(rows.attrs.get("standing_out", ()))).assign(label=name)
+                )
                 if near:  # whatever the folds say
                     told |= {"verdict": REFUSE, "why": near, "nearly_copied": near}
             except PairingError as error:
-                rows, told = pd.DataFrame({"release": ["unpaired"]}), {"verdict": NOT_JUDGED, "why": f"rows do not pair: {error}"}
+                rows, told = (
+                    pd.DataFrame({"release": ["unpaired"]}),
+                    {"verdict": NOT_JUDGED, "why": f"rows do not pair: {error}"},
+                )
             found.append(with_columns(rows, told).assign(seed=given["seed"], label=name))
             advance(done, len(tools))
     whole = pd.concat(found, ignore_index=True)
@@ -229,16 +335,25 @@ def _folds_of(folds: list[str], tools: dict[str, Any]) -> dict[str, str]:
     for text in folds:
         name, named, folder = text.partition("=")
         if not named and len(tools) != 1:
-            raise InputError(f"--folds {text} names no tool: give --folds NAME=DIR, of {', '.join(tools)}")
+            raise InputError(
+                f"--folds {text} names no tool: give --folds NAME=DIR, of {', '.join(tools)}"
+            )
         name, folder = (name, folder) if named else (next(iter(tools)), text)
         if name not in tools:
-            raise InputError(f"--folds names the tool {name!r}, of which no synthetic file was given; the tools are {', '.join(tools)}")
+            raise InputError(
+                f"--folds names the tool {name!r}, of which no synthetic file was given; the "
+                f"tools are {', '.join(tools)}"
+            )
         given[name] = folder
     return given
 
 
 def _measure(
-    table: "pd.DataFrame", tools: dict[str, list["pd.DataFrame"]], scenario: "Scenario", holdout: Path | None, asked: dict[str, Any]
+    table: "pd.DataFrame",
+    tools: dict[str, list["pd.DataFrame"]],
+    scenario: "Scenario",
+    holdout: Path | None,
+    asked: dict[str, Any],
 ) -> "Assessment":
     """Risk and utility of every tool's files."""
     from riskweighted.data.io import read_table
@@ -258,7 +373,10 @@ def _named(files: list[Path], named: list[str]) -> dict[str, list[Path]]:
             raise InputError("a tool's files are given as --synthetic NAME=FILE, or NAME=FILE,FILE")
         tools.setdefault(name.strip(), []).extend(map(Path, split(paths)))
     if not tools:
-        raise InputError("no synthetic file was given: name at least one, or --synthetic NAME=FILE,FILE for each of several tools")
+        raise InputError(
+            "no synthetic file was given: name at least one, or --synthetic NAME=FILE,FILE for "
+            "each of several tools"
+        )
     return tools
 
 
@@ -266,10 +384,14 @@ def _both(result: "Assessment") -> "pd.DataFrame":
     """Risk and utility in the one schema."""
     import pandas as pd
 
-    return pd.concat([result.measures, result.utility.assign(release=result.utility["label"])], ignore_index=True)[result.measures.columns]
+    return pd.concat(
+        [result.measures, result.utility.assign(release=result.utility["label"])], ignore_index=True
+    )[result.measures.columns]
 
 
-def _write_assessment(result: "Assessment", folder: Path, disclosure: "pd.DataFrame", standing_out: "pd.DataFrame") -> None:
+def _write_assessment(
+    result: "Assessment", folder: Path, disclosure: "pd.DataFrame", standing_out: "pd.DataFrame"
+) -> None:
     """The measures, and what never leaves in a folder of its own."""
     from riskweighted.data.io import write_aggregates, write_table
 
@@ -279,11 +401,21 @@ def _write_assessment(result: "Assessment", folder: Path, disclosure: "pd.DataFr
     if len(standing_out):
         write_table(standing_out, folder / "confidential" / "standing_out.csv", private=True)
     if len(result.riskiest):
-        write_aggregates(result.contributions, folder / "confidential" / "contributions.csv", private=True)
-        write_table(result.riskiest, folder / "confidential" / "riskiest.csv", index=True, private=True)
+        write_aggregates(
+            result.contributions, folder / "confidential" / "contributions.csv", private=True
+        )
+        write_table(
+            result.riskiest, folder / "confidential" / "riskiest.csv", index=True, private=True
+        )
 
 
-def _draw_map(result: "Assessment", disclosure: "pd.DataFrame", path: Path, risk: str | None, utility: str | None) -> None:
+def _draw_map(
+    result: "Assessment",
+    disclosure: "pd.DataFrame",
+    path: Path,
+    risk: str | None,
+    utility: str | None,
+) -> None:
     """Every tool by risk and loss of utility, as SVG and PNG."""
     from riskweighted.reports.assessment import draw_map
 
@@ -308,9 +440,13 @@ def _page(
     from riskweighted.common.fingerprints import file_hash
     from riskweighted.reports.assessment import Assessed, assessment_page
 
-    hashes = [(label, path.name, file_hash(path)) for label, paths in files.items() for path in paths]
+    hashes = [
+        (label, path.name, file_hash(path)) for label, paths in files.items() for path in paths
+    ]
     told = pd.DataFrame(hashes, columns=["Of", "File", "SHA-256"])
-    return assessment_page(Assessed(result, disclosure, scenario, records, told, notes, folding, measures))
+    return assessment_page(
+        Assessed(result, disclosure, scenario, records, told, notes, folding, measures)
+    )
 
 
 def _by_tool(disclosure: "pd.DataFrame") -> dict[str, dict[str, object]]:
@@ -318,12 +454,17 @@ def _by_tool(disclosure: "pd.DataFrame") -> dict[str, dict[str, object]]:
     from riskweighted.reports.tools import verdicts_of
     from riskweighted.reports.verdicts import disclosure_by_label
 
-    told = {name: (each.word, [each.why] if each.why else []) for name, each in verdicts_of(disclosure).items()}
+    told = {
+        name: (each.word, [each.why] if each.why else [])
+        for name, each in verdicts_of(disclosure).items()
+    }
     return disclosure_by_label(disclosure, told)
 
 
 def _brief(disclosure: "pd.DataFrame", folding: str) -> Iterator[str]:
-    """Whether each tool's files may leave, by what they give away beyond inference; the largest reason, and what comes next."""
+    """Whether each tool's files may leave, by what they give away beyond inference; the largest
+    reason, and what comes next.
+    """
     from riskweighted.reports.brief import verdict_lines
     from riskweighted.reports.tools import reason_and_next, verdicts_of
 
@@ -341,15 +482,31 @@ def _print_disclosure(disclosure: "pd.DataFrame") -> None:
     from riskweighted.disclosure.policy import NOT_JUDGED
 
     first = disclosure.drop_duplicates("label").set_index("label")
-    shown = first.reindex(columns=["verdict", "D", "upper", "with", "out", "none", "constant", "persons"])
-    names = {"upper": "upper 95 %", "with": "guessed", "out": "without own value", "none": "without release", "constant": "by one value"}
-    shown["persons"] = [f"{most:.0f}" if most == most else "-" for most in np.ceil(shown["persons"])]
-    print_table(shown.rename(columns=names | {"persons": "N"}), "Disclosure beyond inference (all L files, rows shuffled)")
+    shown = first.reindex(
+        columns=["verdict", "D", "upper", "with", "out", "none", "constant", "persons"]
+    )
+    names = {
+        "upper": "upper 95 %",
+        "with": "guessed",
+        "out": "without own value",
+        "none": "without release",
+        "constant": "by one value",
+    }
+    shown["persons"] = [
+        f"{most:.0f}" if most == most else "-" for most in np.ceil(shown["persons"])
+    ]
+    print_table(
+        shown.rename(columns=names | {"persons": "N"}),
+        "Disclosure beyond inference (all L files, rows shuffled)",
+    )
     for label, why in first["why"].items():
         if why:
             say(f"{label}: {first.loc[label, 'verdict']}: {why}")
     if (first["verdict"] == NOT_JUDGED).any():
-        say("Not judged is no pass: `riskweighted folds` writes what the tool is to be run on, fold by fold, for --folds.")
+        say(
+            "Not judged is no pass: `riskweighted folds` writes what the tool is to be run on, "
+            "fold by fold, for --folds."
+        )
 
 
 def _print_assessment(result: "Assessment", scenario: "Scenario", *, internal: bool) -> None:
@@ -359,12 +516,23 @@ def _print_assessment(result: "Assessment", scenario: "Scenario", *, internal: b
     utility, both = _without_many(result.utility), _without_many(_both(result))
     _print_side_by_side(utility, tools, "Utility")
     for label, reason in result.unpaired.items():
-        say(f"Left out of {label}, whose rows do not pair with the confidential ones ({reason}): what needs pairs.")
-    for _, rows in both[both["label"].isin(tools)].groupby(["key", "parameter"], sort=False, dropna=False):
+        say(
+            f"Left out of {label}, whose rows do not pair with the confidential ones ({reason}): "
+            "what needs pairs."
+        )
+    for _, rows in both[both["label"].isin(tools)].groupby(
+        ["key", "parameter"], sort=False, dropna=False
+    ):
         rules = " | ".join(rows["rule"].dropna().unique())
-        say(f"{rows['measure'].iloc[0]}: {rows['definition'].iloc[0]}{f' [{rules}]' if rules else ''}")
+        say(
+            f"{rows['measure'].iloc[0]}: "
+            f"{rows['definition'].iloc[0]}{f' [{rules}]' if rules else ''}"
+        )
     if internal and len(result.riskiest):
-        print_table(result.contributions.set_index("known_variable"), "What each known variable adds (confidential)")
+        print_table(
+            result.contributions.set_index("known_variable"),
+            "What each known variable adds (confidential)",
+        )
         print_table(result.riskiest, "Riskiest records (confidential)")
 
 
@@ -376,7 +544,9 @@ def _without_many(table: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def _print_side_by_side(table: "pd.DataFrame", tools: list[str], title: str) -> None:
-    """A row a measure, a column a label; the interval of the first tool where it is the only one."""
+    """A row a measure, a column a label; the interval of the first tool where it is the only
+    one.
+    """
     import pandas as pd
 
     from riskweighted.evaluation.tables import distinct, rows_of
@@ -386,8 +556,13 @@ def _print_side_by_side(table: "pd.DataFrame", tools: list[str], title: str) -> 
     for statistic in distinct(table):
         of_measure = rows_of(table, statistic).set_index("label")
         ends = of_measure[["lower", "upper"]].reindex(tools[:1]).to_numpy(dtype=float).ravel()
-        *values, low, high = INTERNAL.row(statistic, [*of_measure["value"].reindex(labels), *ends], missing="-")
-        rows[statistic.name] = {"higher is": of_measure["higher_is"].iloc[0], **dict(zip(labels, values, strict=True))}
+        *values, low, high = INTERNAL.row(
+            statistic, [*of_measure["value"].reindex(labels), *ends], missing="-"
+        )
+        rows[statistic.name] = {
+            "higher is": of_measure["higher_is"].iloc[0],
+            **dict(zip(labels, values, strict=True)),
+        }
         rows[statistic.name]["95 % interval"] = "-" if low == "-" else f"{low} to {high}"
     wide = pd.DataFrame.from_dict(rows, orient="index").rename_axis(index="measure")
     interval = wide.pop("95 % interval")

@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from riskweighted.commands.terminal import Seed, loading, reporter, say, say_pairs, say_table, show, show_json, tell
+from riskweighted.commands.terminal import (
+    Seed,
+    loading,
+    reporter,
+    say,
+    say_pairs,
+    say_table,
+    show,
+    show_json,
+    tell,
+)
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.numbers import exactly, together
 from riskweighted.common.progress import duration
@@ -24,8 +34,15 @@ if TYPE_CHECKING:
 
 
 def check(
-    study_file: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="Data, scenario, synthesizer and settings.")],
-    estimate: Annotated[bool, typer.Option("--estimate", help="Try the steps, and say what time, memory and disk a run takes.")] = False,
+    study_file: Annotated[
+        Path, typer.Argument(metavar="STUDY.toml", help="Data, scenario, synthesizer and settings.")
+    ],
+    estimate: Annotated[
+        bool,
+        typer.Option(
+            "--estimate", help="Try the steps, and say what time, memory and disk a run takes."
+        ),
+    ] = False,
     seed: Seed = None,
 ) -> None:
     """Check a study against its data and say what a run would do; nothing is fitted or written."""
@@ -34,7 +51,9 @@ def check(
     study = load_study(study_file)
     with loading("PyMC"):
         from riskweighted.runs.plan import plan_study  # noqa: F401
-    print_plan(study if seed is None else dataclasses.replace(study, seed=seed), None, estimated=estimate)
+    print_plan(
+        study if seed is None else dataclasses.replace(study, seed=seed), None, estimated=estimate
+    )
     say(f"Next: riskweighted run {as_argument(str(study_file))}")
 
 
@@ -57,7 +76,13 @@ def print_plan(study: "Study", out: Path | None, *, estimated: bool = True) -> N
             "check",
             **{name: value for name, value in vars(plan).items() if name != "estimate"},
             candidates=candidates or None,
-            estimate=needs and {**vars(needs), "total": needs.total, "memory_free": memory_free(), "disk_free": disk_free(folder)},
+            estimate=needs
+            and {
+                **vars(needs),
+                "total": needs.total,
+                "memory_free": memory_free(),
+                "disk_free": disk_free(folder),
+            },
             results=out,
         )
     say_pairs(_lines(study, named, candidates, plan, out))
@@ -81,31 +106,51 @@ def _print_plan_by_parts(study: "Study", out: Path | None) -> None:
     with reporter().step("checking the study on a sample, counting known patterns"):
         plan = plan_by_parts(study)
     folder = out or Path()
-    show_json("check", **vars(plan), memory_free=memory_free(), disk_free=disk_free(folder), results=out)
+    show_json(
+        "check", **vars(plan), memory_free=memory_free(), disk_free=disk_free(folder), results=out
+    )
     say_pairs({**plan.lines(study), **({} if out is None else {"results": str(out)})})
     show("Nothing was written: this was a dry run.")
     if plan.disk > disk_free(folder):
-        tell(f"warning: the run needs about {size(plan.disk)} of disk, and {size(disk_free(folder))} are free")
+        tell(
+            f"warning: the run needs about {size(plan.disk)} of disk, and "
+            f"{size(disk_free(folder))} are free"
+        )
 
 
-def _lines(study: "Study", named: "Study", candidates: str, plan: "Plan", out: Path | None) -> dict[str, str]:
+def _lines(
+    study: "Study", named: "Study", candidates: str, plan: "Plan", out: Path | None
+) -> dict[str, str]:
     """What is said of a study, by name."""
     from riskweighted.runs.guaranteed import proved
 
     return {
         **_left(study, plan),
         **({"models": candidates} if candidates else {}),
-        "records": f"{plan.records:,}" + ("" if study.data.where is None else f", those with {study.data.where}; no other one leaves"),
+        "records": f"{plan.records:,}"
+        + (
+            ""
+            if study.data.where is None
+            else f", those with {study.data.where}; no other one leaves"
+        ),
         "known patterns": f"{plan.patterns:,}, of which {plan.singletons:,} hold a single record",
         "predictor columns": f"{plan.predictors:,}",
-        "schemes": ", ".join(_scheme_line(scheme, plan.mean_weight.get(scheme)) for scheme in plan.schemes),
+        "schemes": ", ".join(
+            _scheme_line(scheme, plan.mean_weight.get(scheme)) for scheme in plan.schemes
+        ),
         **(_models(plan) if plan.models else _margins(plan)),
         **({"survey weights": _survey_line(study, plan.survey)} if study.weights.survey else {}),
         **({"target": _target_line(study)} if study.weights.target else {}),
         "synthetic datasets": f"{plan.datasets} per scheme",
         **({} if plan.estimate is None else _needs(plan.estimate, out or Path())),
-        "randomness": "the seed alone (for study, not for release)" if study.reproducible else "seed and secret entropy",
-        **({"guarantee": " ".join(proved(named)[: 3 if named.reproducible else 2])} if named.guarantee is not None else {}),
+        "randomness": "the seed alone (for study, not for release)"
+        if study.reproducible
+        else "seed and secret entropy",
+        **(
+            {"guarantee": " ".join(proved(named)[: 3 if named.reproducible else 2])}
+            if named.guarantee is not None
+            else {}
+        ),
         **({} if out is None else {"results": f"{out}" + (" (exists)" if out.exists() else "")}),
     }
 
@@ -116,7 +161,10 @@ def _left(study: "Study", plan: "Plan") -> dict[str, str]:
     return {
         "leaves unaltered": ", ".join(known) or "no column",
         "leaves synthesized": ", ".join(study.variables),
-        "stays": f"{len(plan.staying):,} column{'s'[: len(plan.staying) != 1]}: {listing(plan.staying)}" if plan.staying else "no column",
+        "stays": f"{len(plan.staying):,} column{'s'[: len(plan.staying) != 1]}: "
+        f"{listing(plan.staying)}"
+        if plan.staying
+        else "no column",
     }
 
 
@@ -130,18 +178,24 @@ def _margins(plan: "Plan") -> dict[str, str]:
 
 
 def _models(plan: "Plan") -> dict[str, str]:
-    """Of several variables: the model of each part, and which values are drawn though hardly anybody has them."""
+    """Of several variables: the model of each part, and which values are drawn though hardly
+    anybody has them.
+    """
     lines = {"models": ", ".join(f"{block} ({model})" for block, model in plan.models.items())}
     if plan.rare:
         counts = ", ".join(f"{name} {count}" for name, count in plan.rare.items())
         lines["values of 1 or 2"] = (
-            f"{counts}: levels or counts that only one or two records hold are drawn as they are; merge them, or state the list of "
+            f"{counts}: levels or counts that only one or two records hold are drawn as they "
+            "are; merge them, or state the list of "
             "levels or values, which is then public"
         )
     if plan.unstated:
-        shown = "; ".join(map(plain, plan.unstated[:_MOST_RULES])) + "; ..." * (len(plan.unstated) > _MOST_RULES)
+        shown = "; ".join(map(plain, plan.unstated[:_MOST_RULES])) + "; ..." * (
+            len(plan.unstated) > _MOST_RULES
+        )
         lines["rules not stated"] = (
-            f"{len(plan.unstated)} that no record breaks ({shown}); `init` writes them, rw.find_structure tells them"
+            f"{len(plan.unstated)} that no record breaks ({shown}); `init` writes them, "
+            "rw.find_structure tells them"
         )
     return lines
 
@@ -160,14 +214,20 @@ def _needs(needs: "Estimate", folder: Path) -> dict[str, str]:
 def _time_line(needs: "Estimate") -> str:
     """All of it, and the steps that take most."""
     longest = sorted(needs.seconds.items(), key=lambda step: -step[1])[:3]
-    return f"about {duration(needs.total)} of processor time ({', '.join(f'{name} {duration(seconds)}' for name, seconds in longest)})"
+    return (
+        f"about {duration(needs.total)} of processor time "
+        f"({', '.join(f'{name} {duration(seconds)}' for name, seconds in longest)})"
+    )
 
 
 def _target_line(study: "Study") -> str:
     asked = study.weights.tuning
     if asked is None:
         return ""
-    limits = " and ".join(f"{name} at most {exactly(most)}" for name, most in {asked.target: asked.at_most, **asked.keep}.items())
+    limits = " and ".join(
+        f"{name} at most {exactly(most)}"
+        for name, most in {asked.target: asked.at_most, **asked.keep}.items()
+    )
     return f"{limits}, sought along {', '.join(asked.tried)}: adds one scheme"
 
 
@@ -183,15 +243,29 @@ def _sparse_line(levels: dict[str, tuple[str, ...]]) -> str:
 
 def _shift_line(scheme: str, shift: "pd.DataFrame") -> str:
     row = shift.iloc[0]
-    return f"{scheme} {row['total_variation']:.2f} from the raw one, its least level keeps {row['least_ratio']:.0%}"
+    return (
+        f"{scheme} {row['total_variation']:.2f} from the raw one, its least level keeps "
+        f"{row['least_ratio']:.0%}"
+    )
 
 
 def _print_shift(scheme: str, shift: "pd.DataFrame") -> None:
-    """What a scheme's weights leave of each variable's margin, and how many parameters they must hold."""
-    shown = shift.rename(columns={"alpha": "sum of alpha", "total_variation": "total variation", "least_ratio": "least ratio"})
+    """What a scheme's weights leave of each variable's margin, and how many parameters they must
+    hold.
+    """
+    shown = shift.rename(
+        columns={
+            "alpha": "sum of alpha",
+            "total_variation": "total variation",
+            "least_ratio": "least ratio",
+        }
+    )
     say_table(
-        shown.set_index("variable")[["levels", "sum of alpha", "parameters", "total variation", "least ratio", "erased"]],
-        f"Weighted margins, {scheme} (total variation from the raw margin; least ratio of a level's weighted and raw share)",
+        shown.set_index("variable")[
+            ["levels", "sum of alpha", "parameters", "total variation", "least ratio", "erased"]
+        ],
+        f"Weighted margins, {scheme} (total variation from the raw margin; least ratio of a "
+        "level's weighted and raw share)",
     )
 
 
@@ -200,7 +274,9 @@ def _scheme_line(scheme: str, mean: float | None) -> str:
 
 
 def _named(study: "Study") -> tuple["Study", str]:
-    """A study that names a model, the first of the candidates where it leaves the choice to the run; and the candidates in words."""
+    """A study that names a model, the first of the candidates where it leaves the choice to the
+    run; and the candidates in words.
+    """
     from riskweighted.runs.candidates import find_candidates
     from riskweighted.runs.sections import SynthesizerSettings
     from riskweighted.runs.study import AUTO
@@ -210,12 +286,19 @@ def _named(study: "Study") -> tuple["Study", str]:
         return study, ""
     candidates = list(find_candidates(str(asked.formula), study.read_data(), asked.settings))
     accepted = [candidate for candidate in candidates if candidate.model is not None]
-    told = [f"{candidate.name}{f' ({candidate.described})' if candidate.described else ''}" for candidate in accepted]
+    told = [
+        f"{candidate.name}{f' ({candidate.described})' if candidate.described else ''}"
+        for candidate in accepted
+    ]
     refused = [candidate for candidate in candidates if candidate.model is None]
     told += [
-        f"not {candidate.name}{f' ({candidate.described})' if candidate.described else ''}: {candidate.refusal}" for candidate in refused
+        f"not {candidate.name}{f' ({candidate.described})' if candidate.described else ''}: "
+        f"{candidate.refusal}"
+        for candidate in refused
     ]
     if not accepted:
         raise InputError(f"no registered synthesizer takes the data: {'; '.join(told)}")
     first = SynthesizerSettings(accepted[0].name, asked.formula, dict(accepted[0].settings))
-    return dataclasses.replace(study, synthesizer=first), "compared, each by an unweighted fit: " + "; ".join(told)
+    return dataclasses.replace(
+        study, synthesizer=first
+    ), "compared, each by an unweighted fit: " + "; ".join(told)

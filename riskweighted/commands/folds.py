@@ -10,17 +10,36 @@ from riskweighted.data.formats import FORMATS
 
 
 def folds(
-    data: Annotated[Path, typer.Argument(metavar="DATA", help=f"Confidential table: {', '.join(FORMATS)}.")],
-    synthesized: Annotated[str, typer.Option("--synthesized", help="The variable that the tool synthesizes (several: a,b).")],
+    data: Annotated[
+        Path, typer.Argument(metavar="DATA", help=f"Confidential table: {', '.join(FORMATS)}.")
+    ],
+    synthesized: Annotated[
+        str,
+        typer.Option(
+            "--synthesized", help="The variable that the tool synthesizes (several: a,b)."
+        ),
+    ],
     out: Annotated[Path, typer.Option("--out", help="A new folder; confidential.")],
     count: Annotated[int, typer.Option("--K", help="How many folds.")] = 5,
-    packs: Annotated[int, typer.Option("--packs", min=1, help="Packs of L datasets of each training: 20 for a file of few records.")] = 1,
-    unit: Annotated[str | None, typer.Option("--unit", metavar="COLUMN", help="Rows of one household stay together.")] = None,
+    packs: Annotated[
+        int,
+        typer.Option(
+            "--packs",
+            min=1,
+            help="Packs of L datasets of each training: 20 for a file of few records.",
+        ),
+    ] = 1,
+    unit: Annotated[
+        str | None,
+        typer.Option("--unit", metavar="COLUMN", help="Rows of one household stay together."),
+    ] = None,
 ) -> None:
-    """Write what any tool is to be run on, K times, to show what its release would be without a person's value.
+    """Write what any tool is to be run on, K times, to show what its release would be without a
+    person's value.
 
-    One release of a small file cannot show that it gives away little. With --packs the tool draws that many from each training, of the
-    whole file as well; what may leave is the first pack of the whole.
+    One release of a small file cannot show that it gives away little. With --packs the tool draws
+    that many from each training, of the whole file as well; what may leave is the first pack of the
+    whole.
     """
     from riskweighted.data.io import read_table
     from riskweighted.disclosure.folds import write_folds
@@ -28,11 +47,20 @@ def folds(
     table = read_table(data)
     write_folds(table, split(synthesized), out, K=count, packs=packs, unit=unit)
     show_json("folds", folder=str(out), folds=count, packs=packs, records=len(table))
-    say(f"{count} folds of {len(table):,} records in {out}: confidential, keep them where the data are kept.")
+    say(
+        f"{count} folds of {len(table):,} records in {out}: confidential, keep them where the "
+        "data are kept."
+    )
     made = "L datasets" if packs == 1 else f"{packs} packs of L datasets"
-    say(f"For each k run the tool on k/train.csv and let it make {made} for all rows of k/rows.csv, in their order:")
+    say(
+        f"For each k run the tool on k/train.csv and let it make {made} for all rows of "
+        "k/rows.csv, in their order:"
+    )
     if packs == 1:
         say("  k/synthetic_1.csv to k/synthetic_L.csv. It must see no other file.")
     else:
-        say(f"  k/pack_1/synthetic_1.csv to k/pack_{packs}/synthetic_L.csv. It must see no other file.")
+        say(
+            f"  k/pack_1/synthetic_1.csv to k/pack_{packs}/synthetic_L.csv. It must see no other "
+            "file."
+        )
         say("0 is the whole file; what may leave is 0/pack_1, fixed before it is judged.")

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from riskweighted.commands.terminal import loading, manner, output, reporter, say, show, show_json, tell
+from riskweighted.commands.terminal import (
+    loading,
+    manner,
+    output,
+    reporter,
+    say,
+    show,
+    show_json,
+    tell,
+)
 from riskweighted.common.checks import real_path
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.folders import refuse_inside_result
@@ -26,23 +35,48 @@ if TYPE_CHECKING:
 
 
 def init(
-    data: Annotated[Path, typer.Argument(metavar="FILE", help=f"Confidential table: {', '.join(FORMATS)}.")],
-    out: Annotated[Path, typer.Option("--out", help="The study file to write.")] = Path("study.toml"),
+    data: Annotated[
+        Path, typer.Argument(metavar="FILE", help=f"Confidential table: {', '.join(FORMATS)}.")
+    ],
+    out: Annotated[Path, typer.Option("--out", help="The study file to write.")] = Path(
+        "study.toml"
+    ),
     synthesize: Annotated[
-        list[str] | None, typer.Option("--synthesize", metavar="NAME", help="What is sensitive; repeatable. Default: one column, guessed.")
+        list[str] | None,
+        typer.Option(
+            "--synthesize",
+            metavar="NAME",
+            help="What is sensitive; repeatable. Default: one column, guessed.",
+        ),
     ] = None,
     variables: Annotated[
-        Path | None, typer.Option("--variables", metavar="FILE", help="What the columns are: a sidecar file (.toml, .csv), or a data file.")
+        Path | None,
+        typer.Option(
+            "--variables",
+            metavar="FILE",
+            help="What the columns are: a sidecar file (.toml, .csv), or a data file.",
+        ),
     ] = None,
     kind: Annotated[
-        list[str] | None, typer.Option("--kind", metavar="NAME=KIND", help="What a column is, where the guess is wrong; repeatable.")
+        list[str] | None,
+        typer.Option(
+            "--kind",
+            metavar="NAME=KIND",
+            help="What a column is, where the guess is wrong; repeatable.",
+        ),
     ] = None,
     like: Annotated[
-        Path | None, typer.Option("--like", metavar="STUDY", help="A study of last year's file: the new one keeps what it says.")
+        Path | None,
+        typer.Option(
+            "--like",
+            metavar="STUDY",
+            help="A study of last year's file: the new one keeps what it says.",
+        ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
-    """Look at a file and write a commented study file to edit: scenario, model and weights, each line with its reason.
+    """Look at a file and write a commented study file to edit: scenario, model and weights, each
+    line with its reason.
 
     Shown are shares and counts, never a value of the data.
     """
@@ -51,7 +85,8 @@ def init(
     if like is not None:
         if synthesize:
             raise InputError(
-                f"--like and --synthesize: {like.name!r} says what is synthesized; edit [scenario] in the study that is written"
+                f"--like and --synthesize: {like.name!r} says what is synthesized; edit "
+                "[scenario] in the study that is written"
             )
         _next_year(data, out, like, variables, stated, force)
         return
@@ -71,7 +106,9 @@ def init(
     with reporter().step("looking at its columns"):
         told = given
         given, table, texts = _read_amounts(data, given, table, synthesize or ())
-        no_numbers = {name: len(cells) for name, cells in texts.items() if holds_numbers(table[name])}
+        no_numbers = {
+            name: len(cells) for name, cells in texts.items() if holds_numbers(table[name])
+        }
         columns = look_at(table, given.variables, kinds_of(table, given.variables, stated))
         first = suggest(table, columns, tuple(synthesize or ()))
     with reporter().step("checking the study that comes of it"):
@@ -81,12 +118,19 @@ def init(
         text = starting_text(suggestion, data, out.absolute().parent, given.layout, given.named)
         unfinished.write_text(text, encoding="utf-8", newline="\n")
         _show(suggestion, refusal, leaving, out, private, no_numbers, told)
-    show(f"Written to {out}{' (confidential: it holds codes, bounds or units found in the data)' if private else ''}")
+    show(
+        "Written to "
+        f"{out}{' (confidential: it holds codes, bounds or units found in the data)' if private else ''}"
+    )
     say(f"Edit it, then: riskweighted check {as_argument(str(out))}")
 
 
-def _next_year(data: Path, out: Path, like: Path, variables: Path | None, stated: dict[str, str], force: bool) -> None:
-    """Write the study of a file by that of last year's, and show what is new, gone or no longer true."""
+def _next_year(
+    data: Path, out: Path, like: Path, variables: Path | None, stated: dict[str, str], force: bool
+) -> None:
+    """Write the study of a file by that of last year's, and show what is new, gone or no longer
+    true.
+    """
     with loading("PyMC"):
         from riskweighted.common.atomic import whole_file
         from riskweighted.data.io import read_table
@@ -105,12 +149,17 @@ def _next_year(data: Path, out: Path, like: Path, variables: Path | None, stated
     with reporter().step("looking at its columns"):
         targets = tuple(name for name in last.study.variables if name in table)
         if not targets:
-            raise InputError(f"the file has no column {listing(last.study.variables)}, which {like.name!r} synthesizes")
+            raise InputError(
+                f"the file has no column {listing(last.study.variables)}, which {like.name!r} "
+                "synthesizes"
+            )
         given, table, _ = _read_amounts(data, given, table, targets)
         where = last.study.data.where
         table = table if where is None else taken(table, Condition.parse(where, "data.where"))
         kinds, lines = kinds_that_stay(last, table, given.variables, stated)
-        suggestion = suggest(table, look_at(table, given.variables, kinds_of(table, given.variables, kinds)), targets)
+        suggestion = suggest(
+            table, look_at(table, given.variables, kinds_of(table, given.variables, kinds)), targets
+        )
     with reporter().step("carrying the study over"):
         made, changed = carried(last, table, suggestion, kinds, given.place(data, folder))
         lines = [*lines, *changed]
@@ -118,8 +167,19 @@ def _next_year(data: Path, out: Path, like: Path, variables: Path | None, stated
     lines += [f"as written the study will not run yet: {refusal}"] if refusal else []
     with whole_file(out, private=True, replace=force) as unfinished:
         unfinished.write_text(carried_text(made, lines, data, like), encoding="utf-8", newline="\n")
-        show_json("init", **_as_json(suggestion), like=like, changes=lines, refused=refusal or None, confidential=True, results=out)
-        say(f"{plain(like.name)} for {len(table):,} records; new, gone or no longer true: {len(lines) or 'nothing'}.")
+        show_json(
+            "init",
+            **_as_json(suggestion),
+            like=like,
+            changes=lines,
+            refused=refusal or None,
+            confidential=True,
+            results=out,
+        )
+        say(
+            f"{plain(like.name)} for {len(table):,} records; new, gone or no longer true: "
+            f"{len(lines) or 'nothing'}."
+        )
         for line in lines:
             say(f"- {line}")
     show(f"Written to {out} (confidential: what was found in the data was found again)")
@@ -129,7 +189,9 @@ def _next_year(data: Path, out: Path, like: Path, variables: Path | None, stated
 def _read_amounts(
     data: Path, given: "Given", table: "pd.DataFrame", targets: Sequence[str]
 ) -> tuple["Given", "pd.DataFrame", dict[str, "pd.Series"]]:
-    """How a file is read so that a few cells of text keep no column from being numbers, its table so read, and these cells by column."""
+    """How a file is read so that a few cells of text keep no column from being numbers, its table
+    so read, and these cells by column.
+    """
     from riskweighted.data.io import read_table
     from riskweighted.suggest.roles import amounts_with_text
 
@@ -142,9 +204,15 @@ def _check_place(out: Path, data: Path, force: bool) -> None:
     if out.suffix != ".toml":
         raise InputError(f"--out {out.name!r} must end in .toml")
     if out.is_dir() or real_path(out) == real_path(data):
-        raise InputError(f"--out {str(out)!r} is {'a folder' if out.is_dir() else 'the confidential file itself'}; choose another file")
+        raise InputError(
+            f"--out {str(out)!r} is "
+            f"{'a folder' if out.is_dir() else 'the confidential file itself'}; choose another "
+            "file"
+        )
     if out.exists() and not force and data.exists():  # of a file that is absent, reading says so
-        raise InputError(f"{str(out)!r} exists; choose another file (--out) or allow replacing it (--force)")
+        raise InputError(
+            f"{str(out)!r} exists; choose another file (--out) or allow replacing it (--force)"
+        )
     refuse_inside_result(out)
 
 
@@ -153,36 +221,61 @@ def _stated(given: Sequence[str]) -> dict[str, str]:
     from riskweighted.common.checks import check_choice
     from riskweighted.suggest.kind import KINDS
 
-    stated = {name: kind for name, equals, kind in (text.rpartition("=") for text in given) if name and equals}
+    stated = {
+        name: kind
+        for name, equals, kind in (text.rpartition("=") for text in given)
+        if name and equals
+    }
     if len(stated) < len(given):
-        raise InputError("--kind must be NAME=KIND, each column once, such as --kind industry=levels")
+        raise InputError(
+            "--kind must be NAME=KIND, each column once, such as --kind industry=levels"
+        )
     for name, kind in stated.items():
         check_choice(kind, KINDS, f"--kind {name}")
     return stated
 
 
-def _first_that_runs(first: "Suggestion", table: "pd.DataFrame", data: Path, given: "Given") -> tuple["Suggestion", str, list[str]]:
-    """The suggestion, or the first simpler one, that suits the data, and what its study lets out; the first one with what is wrong where
-    none does."""
+def _first_that_runs(
+    first: "Suggestion", table: "pd.DataFrame", data: Path, given: "Given"
+) -> tuple["Suggestion", str, list[str]]:
+    """The suggestion, or the first simpler one, that suits the data, and what its study lets out;
+    the first one with what is wrong where none does."""
     from riskweighted.runs.leaving import ids_first, of_release
     from riskweighted.suggest.starting import starting_text
     from riskweighted.suggest.suggestion import with_fewer
 
     refusal, folder = "", data.absolute().parent
     for suggestion in with_fewer(first, table):
-        study, why = _checked(starting_text(suggestion, data, folder, given.layout, given.named), table, folder)
+        study, why = _checked(
+            starting_text(suggestion, data, folder, given.layout, given.named), table, folder
+        )
         if study is None:
             refusal = refusal or why
             continue
         read = study.data.of_kinds(table)
         kinds = [column.found for column in suggestion.columns]
-        known = [f"{name} (known)" if name in suggestion.known else name for name in study.unaltered(read)]
-        staying = ids_first([column.name for column in suggestion.columns if column.name not in study.released(read)], kinds)
+        known = [
+            f"{name} (known)" if name in suggestion.known else name
+            for name in study.unaltered(read)
+        ]
+        staying = ids_first(
+            [
+                column.name
+                for column in suggestion.columns
+                if column.name not in study.released(read)
+            ],
+            kinds,
+        )
         leaving = [
             f"Leaves unaltered: {_names(known)}. Leaves synthesized: {_names(study.variables)}.",
-            f"Stays: {len(staying):,} column{'s' * (len(staying) != 1)}{f' ({plain(listing(staying))})' if staying else ''}.",
+            f"Stays: {len(staying):,} "
+            f"column{'s' * (len(staying) != 1)}{f' ({plain(listing(staying))})' if staying else ''}.",
         ]
-        return suggestion, "", [*leaving, *(f"Note: {plain(line)}." for line in of_release(study, read, kinds))]
+        return (
+            suggestion,
+            "",
+            [*leaving, *(f"Note: {plain(line)}." for line in of_release(study, read, kinds))],
+        )
     return first, refusal, []
 
 
@@ -203,10 +296,17 @@ def _checked(text: str, table: "pd.DataFrame", folder: Path) -> tuple["Study | N
 
 
 def _show(
-    suggestion: "Suggestion", refusal: str, leaving: Sequence[str], out: Path, private: bool, no_numbers: dict[str, int], given: "Given"
+    suggestion: "Suggestion",
+    refusal: str,
+    leaving: Sequence[str],
+    out: Path,
+    private: bool,
+    no_numbers: dict[str, int],
+    given: "Given",
 ) -> None:
-    """What was found, what is suggested, and at the end what leaves (`leaving`); `no_numbers`: cells by column that hold none where the
-    others do; `given`: how the file is read and what it says of itself, or cannot say.
+    """What was found, what is suggested, and at the end what leaves (`leaving`); `no_numbers`:
+    cells by column that hold none where the others do; `given`: how the file is read and what it
+    says of itself, or cannot say.
     """
     import pandas as pd
 
@@ -221,28 +321,62 @@ def _show(
         confidential=private,
         results=out,
     )
-    rows = {column.name: (column.kind, f"{column.distinct:,}", _gaps(column), _remarks(column)) for column in suggestion.columns}
-    table = pd.DataFrame.from_dict(rows, orient="index", columns=["kind", "values", "gaps", "found"])
-    _show_found(table.rename_axis("column"), f"{suggestion.columns[0].records:,} records, columns: {len(suggestion.columns)}")
+    rows = {
+        column.name: (column.kind, f"{column.distinct:,}", _gaps(column), _remarks(column))
+        for column in suggestion.columns
+    }
+    table = pd.DataFrame.from_dict(
+        rows, orient="index", columns=["kind", "values", "gaps", "found"]
+    )
+    _show_found(
+        table.rename_axis("column"),
+        f"{suggestion.columns[0].records:,} records, columns: {len(suggestion.columns)}",
+    )
     for line in of_file:
         say(line)
     say(_legend(table["found"]))
-    say(f"Synthesized: {_names(suggestion.targets)}{' (guessed; --synthesize NAME takes another)' if suggestion.chosen else ''}.")
-    say(f"Known to an intruder: {_names(suggestion.known)}{f' ({suggestion.crowd})' if suggestion.known else ''}.")
-    models = ", ".join(f"{model} for {plain(name)}" for name, model in suggestion.models.items() if model)
+    say(
+        "Synthesized: "
+        f"{_names(suggestion.targets)}{' (guessed; --synthesize NAME takes another)' if suggestion.chosen else ''}."
+    )
+    say(
+        "Known to an intruder: "
+        f"{_names(suggestion.known)}{f' ({suggestion.crowd})' if suggestion.known else ''}."
+    )
+    models = ", ".join(
+        f"{model} for {plain(name)}" for name, model in suggestion.models.items() if model
+    )
     say(f"Model: {models}. Predictors: {_names(suggestion.predictors)}.")
     if suggestion.beyond:
-        counts = ", ".join(f"{plain(name)} ({count:,} beyond)" for name, count in suggestion.beyond.items())
-        say(f"Draws have round bounds that were found in the data: {counts}. Public ones are better: edit support.")
+        counts = ", ".join(
+            f"{plain(name)} ({count:,} beyond)" for name, count in suggestion.beyond.items()
+        )
+        say(
+            f"Draws have round bounds that were found in the data: {counts}. Public ones are "
+            "better: edit support."
+        )
     if suggestion.told_by:
-        say("Left out: " + "; ".join(f"{plain(name)}, which follows from {plain(of)}" for name, of in suggestion.told_by.items()) + ".")
+        say(
+            "Left out: "
+            + "; ".join(
+                f"{plain(name)}, which follows from {plain(of)}"
+                for name, of in suggestion.told_by.items()
+            )
+            + "."
+        )
     if suggestion.rules or suggestion.nearly:
-        say(f"Rules: {len(suggestion.rules)} that no record breaks, kept; {len(suggestion.nearly)} that a few break, not kept.")
+        say(
+            f"Rules: {len(suggestion.rules)} that no record breaks, kept; "
+            f"{len(suggestion.nearly)} that a few break, not kept."
+        )
     for line in [*leaving, *_of_units(suggestion)]:
         say(line)
     for name in suggestion.targets:
         if (rule := suggestion.asked_of(name)) is not None:
-            say(f"{plain(name)} is asked where {plain(rule.when)}: a rule of the study, and no disclosure.")
+            say(
+                f"{plain(name)} is asked where {plain(rule.when)}: a rule of the study, and no "
+                "disclosure."
+            )
     for column in suggestion.columns:
         if column.found.question:
             say(f"Question: {plain(column.name)}: {column.found.question} (--kind says it, too).")
@@ -251,23 +385,41 @@ def _show(
     for name, cells in no_numbers.items():
         told = "1 cell that is no number" if cells == 1 else f"{cells:,} cells that are no numbers"
         tell(
-            f"warning: {plain(name)!r} has {told}, of {suggestion.columns[0].records:,}; they count as missing, as [data] missing says: "
-            "leave them empty in the file, or give them a number as a code, if they mean something else"
+            f"warning: {plain(name)!r} has {told}, of {suggestion.columns[0].records:,}; they "
+            "count as missing, as [data] missing says: "
+            "leave them empty in the file, or give them a number as a code, if they mean "
+            "something else"
         )
     for name, unit in suggestion.of_units.items():
-        tell(f"warning: {plain(name)!r} is a property of {plain(unit)}: synthesize it in a file with one record a {plain(unit)}")
+        tell(
+            f"warning: {plain(name)!r} is a property of {plain(unit)}: synthesize it in a file "
+            f"with one record a {plain(unit)}"
+        )
     if refusal:
         tell(f"warning: as written the study will not run yet: {refusal}")
 
 
 def _of_units(suggestion: "Suggestion") -> list[str]:
-    """Each unit id, how many units it names, and what belongs to them, a line each; and the columns of the survey's design."""
+    """Each unit id, how many units it names, and what belongs to them, a line each; and the columns
+    of the survey's design.
+    """
     lines = []
     for name, held in suggestion.units.items():
         column = suggestion.column(name)
-        same = f"; {_names(held)} {'is' if len(held) == 1 else 'are'} the same in each: of the unit" if held else ""
-        lines.append(f"{plain(name)}: {column.distinct:,} units in {column.records - column.missing:,} records{same}.")
-    design = [f"{plain(column.name)} ({column.kind})" for column in suggestion.columns if column.kind in ("weight", "design", "time")]
+        same = (
+            f"; {_names(held)} {'is' if len(held) == 1 else 'are'} the same in each: of the unit"
+            if held
+            else ""
+        )
+        lines.append(
+            f"{plain(name)}: {column.distinct:,} units in {column.records - column.missing:,} "
+            f"records{same}."
+        )
+    design = [
+        f"{plain(column.name)} ({column.kind})"
+        for column in suggestion.columns
+        if column.kind in ("weight", "design", "time")
+    ]
     return [*lines, *([f"Time, weights and design: {', '.join(design)}."] if design else [])]
 
 
@@ -311,12 +463,26 @@ def _remarks(column: "Column") -> str:
     told = [column.found.reason]
     told += ["infinite values, so it can play no part"] if column.infinite else []
     told += [f"{column.groups} groups by how its codes begin"] if column.groups else []
-    told += [f"{len(column.codes)} likely code{'s' if len(column.codes) > 1 else ''}, {_percent(column.of_codes)}"] if column.codes else []
+    told += (
+        [
+            f"{len(column.codes)} likely code{'s' if len(column.codes) > 1 else ''}, "
+            f"{_percent(column.of_codes)}"
+        ]
+        if column.codes
+        else []
+    )
     told += [f"0: {_percent(column.zero)}"] if column.zero and column.kind == "number" else []
     told += [f"negative: {_percent(column.negative)}"] if column.negative else []
     if column.spikes:
-        told.append(f"{column.spikes} spike{'s' if column.spikes > 1 else ''}, largest {_percent(column.largest_spike)}")
-    told += [f"x{unit}: {_percent(share)}" for unit, share in column.multiples.items() if share > 2 / float(unit)]
+        told.append(
+            f"{column.spikes} spike{'s' if column.spikes > 1 else ''}, largest "
+            f"{_percent(column.largest_spike)}"
+        )
+    told += [
+        f"x{unit}: {_percent(share)}"
+        for unit, share in column.multiples.items()
+        if share > 2 / float(unit)
+    ]
     return "; ".join(told)
 
 
@@ -326,11 +492,30 @@ def _percent(share: float) -> str:
 
 def _as_json(suggestion: "Suggestion") -> dict[str, Any]:
     """The same for a machine; no value of the data, so how many codes there are and not which."""
-    shown = ("name", "kind", "type", "missing", "distinct", "of_codes", "zero", "negative", "spikes", "largest_spike", "multiples")
+    shown = (
+        "name",
+        "kind",
+        "type",
+        "missing",
+        "distinct",
+        "of_codes",
+        "zero",
+        "negative",
+        "spikes",
+        "largest_spike",
+        "multiples",
+    )
     columns = [
         {name: getattr(column, name) for name in shown}
-        | {"reason": column.found.reason, **({"question": column.found.question} if column.found.question else {})}
-        | {"within": column.found.within, "codes": len(column.codes), "left_out": suggestion.left_out.get(column.name)}
+        | {
+            "reason": column.found.reason,
+            **({"question": column.found.question} if column.found.question else {}),
+        }
+        | {
+            "within": column.found.within,
+            "codes": len(column.codes),
+            "left_out": suggestion.left_out.get(column.name),
+        }
         for column in suggestion.columns
     ]
     return {

@@ -1,4 +1,6 @@
-"""The command line. Every error is one line on stderr with exit code 2, under --json one object on stdout as well."""
+"""The command line. Every error is one line on stderr with exit code 2, under --json one object on
+stdout as well.
+"""
 
 import atexit
 import errno
@@ -54,16 +56,22 @@ PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     "What is installed": (synthesizers,),
 }
 
-_KEPT = "fits and cells that a run or a sweep had finished are kept beside the output folder (.partial, confidential)"
+_KEPT = (
+    "fits and cells that a run or a sweep had finished are kept beside the output folder "
+    "(.partial, confidential)"
+)
 
-# Code comes from where Python is installed, never from the folder of data in which somebody stands: processes that we start do not import
-# from there, and a .numba_config.yaml there does not say where compiled functions are.
+# Code comes from where Python is installed, never from the folder of data in which somebody stands:
+# processes that we start do not import from there, and a .numba_config.yaml there does not say
+# where compiled functions are.
 _OWN_CODE = {"PYTHONSAFEPATH": "1", "NUMBA_CACHE_DIR": ""}
 
 
 @contextmanager
 def _own_code() -> Iterator[None]:
-    """`_OWN_CODE` in the environment while a command runs; whoever calls `main` within a program of theirs has their own back."""
+    """`_OWN_CODE` in the environment while a command runs; whoever calls `main` within a program of
+    theirs has their own back.
+    """
     absent = {name: value for name, value in _OWN_CODE.items() if name not in os.environ}
     os.environ.update(absent)
     try:
@@ -77,7 +85,8 @@ app = typer.Typer(
     no_args_is_help=True,
     context_settings=HELP_NAMES,
     pretty_exceptions_enable=False,
-    help="Risk-weighted Bayesian synthesis of microdata: weights, synthetic datasets, disclosure risk and utility.",
+    help="Risk-weighted Bayesian synthesis of microdata: weights, synthetic datasets, disclosure "
+    "risk and utility.",
     epilog=_FIRST,
 )
 for panel, commands in PANELS.items():
@@ -86,14 +95,18 @@ for panel, commands in PANELS.items():
 
 
 @app.callback(invoke_without_command=True)
-def _version(show: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+def _version(
+    show: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
     if show:
         output.print(__version__)
         raise typer.Exit
 
 
 def _show_warning(seen: set[str]) -> Callable[..., None]:
-    def show(message: Warning | str, category: type[Warning], *args: object, **kwargs: object) -> None:
+    def show(
+        message: Warning | str, category: type[Warning], *args: object, **kwargs: object
+    ) -> None:
         if issubclass(category, RiskWeightedWarning) and str(message) not in seen:
             seen.add(str(message))
             tell(f"warning: {message}")
@@ -102,11 +115,15 @@ def _show_warning(seen: set[str]) -> Callable[..., None]:
 
 
 def main() -> None:
-    """Entry point: turns errors into one line and an exit code (2 wrong input, 1 a fault of ours, 130 interrupted)."""
+    """Entry point: turns errors into one line and an exit code (2 wrong input, 1 a fault of ours,
+    130 interrupted).
+    """
     warnings.showwarning = _show_warning(set())
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a name of other letters than the stream has, as a pipe on Windows
-    atexit.register(gc.freeze)  # a process that ends need not look through all that it loaded, which took half a second
+        # a name of other letters than the stream has, as a pipe on Windows
+        sys.stdout.reconfigure(errors="backslashreplace")
+    # a process that ends need not look through all that it loaded, which took half a second
+    atexit.register(gc.freeze)
     debug = "--debug" in sys.argv
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     if arguments == ["--version"]:  # typer would load pydantic to read it
@@ -120,7 +137,11 @@ def main() -> None:
         sys.exit(code)
     except (KeyboardInterrupt, typer.Abort):
         goes_on = f"{_KEPT}, and the same command goes on from there"
-        told, code = f"interrupted; {goes_on if _keeps(arguments) else 'nothing was kept, and the same command begins anew'}", 130
+        told, code = (
+            "interrupted; "
+            f"{goes_on if _keeps(arguments) else 'nothing was kept, and the same command begins anew'}",
+            130,
+        )
     except Exception as error:
         told, code = _told(error, arguments)
         if debug and code == 1:
@@ -129,22 +150,36 @@ def main() -> None:
         tell(told if code == 130 else f"error: {told}")
     if told and "--json" in arguments:
         with in_manner(json=True):
-            show_json(next((name for name in arguments if name in EXAMPLES), "riskweighted"), error=told, exit_code=code)
+            show_json(
+                next((name for name in arguments if name in EXAMPLES), "riskweighted"),
+                error=told,
+                exit_code=code,
+            )
     sys.exit(code)
 
 
 def _keeps(arguments: list[str]) -> bool:
     """Whether the command keeps what it has finished until it comes to its end."""
-    return next((argument for argument in arguments if argument in EXAMPLES), "") in ("run", "demo", "sweep")
+    return next((argument for argument in arguments if argument in EXAMPLES), "") in (
+        "run",
+        "demo",
+        "sweep",
+    )
 
 
 def _told(error: Exception, arguments: list[str]) -> tuple[str, int]:
     """What is said of an error, on one line, and the exit code."""
     if isinstance(error, (InputError, TyperException)):
-        return " ".join((error.format_message() if isinstance(error, TyperException) else str(error)).split()), 2
+        return " ".join(
+            (error.format_message() if isinstance(error, TyperException) else str(error)).split()
+        ), 2
     if isinstance(error, OSError):
         name = f" {str(error.filename)!r}" if error.filename else ""
-        kept = f"; {_KEPT}: make room, and the same command goes on from there" if _keeps(arguments) else "; nothing was kept: make room"
+        kept = (
+            f"; {_KEPT}: make room, and the same command goes on from there"
+            if _keeps(arguments)
+            else "; nothing was kept: make room"
+        )
         full = kept if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
         return f"cannot read or write{name}: {error.strerror or type(error).__name__}{full}", 2
     absent = missing(error, "this command") if isinstance(error, ModuleNotFoundError) else None
@@ -152,4 +187,8 @@ def _told(error: Exception, arguments: list[str]) -> tuple[str, int]:
         return str(absent), 2
     frame = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{Path(frame.filename).name}:{frame.lineno}"
-    return f"{type(error).__name__} in {where}; its text is withheld since it may quote data (--debug shows it)", 1
+    return (
+        f"{type(error).__name__} in {where}; its text is withheld since it may quote data "
+        "(--debug shows it)",
+        1,
+    )

@@ -1,4 +1,6 @@
-"""What every command has besides its own: how much it says, its examples and the exit codes in its help."""
+"""What every command has besides its own: how much it says, its examples and the exit codes in its
+help.
+"""
 
 import inspect
 from collections.abc import Callable
@@ -23,16 +25,31 @@ EXIT_CODES = {
 }
 _PANEL = "How much it says"
 Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Only errors, warnings and where the results are.", rich_help_panel=_PANEL, show_default=False)
+    bool,
+    typer.Option(
+        "--quiet",
+        "-q",
+        help="Only errors, warnings and where the results are.",
+        rich_help_panel=_PANEL,
+        show_default=False,
+    ),
 ]
 Verbose = Annotated[
-    bool, typer.Option("--verbose", "-v", help="A line as each step begins, goes on and ends.", rich_help_panel=_PANEL, show_default=False)
+    bool,
+    typer.Option(
+        "--verbose",
+        "-v",
+        help="A line as each step begins, goes on and ends.",
+        rich_help_panel=_PANEL,
+        show_default=False,
+    ),
 ]
 Json = Annotated[
     bool,
     typer.Option(
         "--json",
-        help="One JSON object on stdout, and nothing else there; of an error its message and exit code.",
+        help="One JSON object on stdout, and nothing else there; of an error its message and exit "
+        "code.",
         rich_help_panel=_PANEL,
         show_default=False,
     ),
@@ -44,10 +61,15 @@ def register(app: typer.Typer, command: Callable[..., None], panel: str) -> None
     """Add a command to the application, with the options and the help that all have."""
     name = command.__name__
     signature = inspect.signature(command)
-    shared = [inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind) for option, kind in _SHARED.items()]
+    shared = [
+        inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind)
+        for option, kind in _SHARED.items()
+    ]
 
     @wraps(command)
-    def called(*, quiet: bool = False, verbose: bool = False, json: bool = False, **options: Any) -> None:
+    def called(
+        *, quiet: bool = False, verbose: bool = False, json: bool = False, **options: Any
+    ) -> None:
         if quiet and verbose:
             raise InputError("--quiet and --verbose were both given: choose one")
         with terminal.in_manner(quiet=quiet, verbose=verbose, json=json):
@@ -60,6 +82,9 @@ def register(app: typer.Typer, command: Callable[..., None], panel: str) -> None
 
 def epilog(examples: tuple[str, ...]) -> str:
     """What stands below the options: examples, then the exit codes."""
-    lines = ["Example" if len(examples) == 1 else "Examples", *(f"  {line}" for example in examples for line in example.splitlines())]
+    lines = [
+        "Example" if len(examples) == 1 else "Examples",
+        *(f"  {line}" for example in examples for line in example.splitlines()),
+    ]
     lines += ["", "Exit codes", *(f"  {code:<4} {meaning}" for code, meaning in EXIT_CODES.items())]
     return "\n".join(lines)

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from riskweighted.commands.terminal import loading, reporter, say, say_table, show, show_json, split, tell
+from riskweighted.commands.terminal import (
+    loading,
+    reporter,
+    say,
+    say_table,
+    show,
+    show_json,
+    split,
+    tell,
+)
 from riskweighted.common.errors import InputError
 from riskweighted.common.text import as_argument
 
@@ -19,28 +28,71 @@ if TYPE_CHECKING:
 
 def release(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished run.")],
-    out: Annotated[Path | None, typer.Option("--out", help="Folder for the pack; must not exist.")] = None,
-    check: Annotated[Path | None, typer.Option("--check", metavar="PACK", help="Check a pack of RUN again instead of making one.")] = None,
-    scheme: Annotated[str, typer.Option("--scheme", help="Which scheme is released (several: a,b).")] = "",
-    formats: Annotated[str, typer.Option("--format", help="csv, parquet, dta (Stata), sav (SPSS), xpt (SAS); or several.")] = "csv",
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Folder for the pack; must not exist.")
+    ] = None,
+    check: Annotated[
+        Path | None,
+        typer.Option(
+            "--check", metavar="PACK", help="Check a pack of RUN again instead of making one."
+        ),
+    ] = None,
+    scheme: Annotated[
+        str, typer.Option("--scheme", help="Which scheme is released (several: a,b).")
+    ] = "",
+    formats: Annotated[
+        str,
+        typer.Option(
+            "--format", help="csv, parquet, dta (Stata), sav (SPSS), xpt (SAS); or several."
+        ),
+    ] = "csv",
     confidential: Annotated[
         Path | None,
-        typer.Option("--confidential", metavar="FILE", help="The run's data, if not beside RUN; for the check."),
+        typer.Option(
+            "--confidential",
+            metavar="FILE",
+            help="The run's data, if not beside RUN; for the check.",
+        ),
     ] = None,
     accept_uniques: Annotated[
-        bool, typer.Option("--accept-uniques", help="Release although many records are alone on the unaltered columns.")
+        bool,
+        typer.Option(
+            "--accept-uniques",
+            help="Release although many records are alone on the unaltered columns.",
+        ),
     ] = False,
     accept_fail: Annotated[
-        str, typer.Option("--accept-fail", metavar="REASON", help="Release a scheme that does not pass; sign_off.md holds the reason.")
+        str,
+        typer.Option(
+            "--accept-fail",
+            metavar="REASON",
+            help="Release a scheme that does not pass; sign_off.md holds the reason.",
+        ),
     ] = "",
-    demonstration: Annotated[bool, typer.Option("--demonstration", help="Release a reproducible run of embedded, public data.")] = False,
-    plain_csv: Annotated[
-        bool, typer.Option("--plain-csv", help="Commas, points and UTF-8 in csv files, also where the data's own has others.")
+    demonstration: Annotated[
+        bool,
+        typer.Option(
+            "--demonstration", help="Release a reproducible run of embedded, public data."
+        ),
     ] = False,
-    full: Annotated[bool, typer.Option("--full", help="Print the table of how near the datasets are, too.")] = False,
-    unit: Annotated[list[str] | None, typer.Option("--unit", metavar="VARIABLE=UNIT", help="For the codebook; repeatable.")] = None,
+    plain_csv: Annotated[
+        bool,
+        typer.Option(
+            "--plain-csv",
+            help="Commas, points and UTF-8 in csv files, also where the data's own has others.",
+        ),
+    ] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Print the table of how near the datasets are, too.")
+    ] = False,
+    unit: Annotated[
+        list[str] | None,
+        typer.Option("--unit", metavar="VARIABLE=UNIT", help="For the codebook; repeatable."),
+    ] = None,
 ) -> None:
-    """Make the pack that may leave the agency, after every file of it was read and nothing confidential was found."""
+    """Make the pack that may leave the agency, after every file of it was read and nothing
+    confidential was found.
+    """
     import pandas as pd
 
     if (out is None) == (check is None):
@@ -60,7 +112,9 @@ def release(
             for line in older:
                 tell(f"earlier version: {line}")
             raise InputError(OLDER)
-        compared = check_release(Path(str(check)), run, confidential=confidential, report=report, reporter=reporter())
+        compared = check_release(
+            Path(str(check)), run, confidential=confidential, report=report, reporter=reporter()
+        )
     else:
         pack = release_run(
             run,
@@ -77,18 +131,31 @@ def release(
             reporter=reporter(),
         )
         compared, failing = pack.check, dict(pack.failing)
-    rows = compared.assign(scheme=compared["file"].str.split("/").str[1]).groupby("scheme", sort=False)
-    columns = {"files": rows.size(), "most equal rows": rows["equal to the confidential value"].max(), "at most": rows["at most"].max()}
+    rows = compared.assign(scheme=compared["file"].str.split("/").str[1]).groupby(
+        "scheme", sort=False
+    )
+    columns = {
+        "files": rows.size(),
+        "most equal rows": rows["equal to the confidential value"].max(),
+        "at most": rows["at most"].max(),
+    }
     columns["expected by chance"] = rows["expected by chance"].max()
     table = pd.DataFrame(columns)
     show_json("release", check=table.reset_index(), results=out or check)
     if full:
-        say_table(table, "Rows whose synthetic value equals the confidential one (for the agency; not in the pack)")
+        say_table(
+            table,
+            "Rows whose synthetic value equals the confidential one (for the agency; not in the "
+            "pack)",
+        )
     if out is None:
         show(f"Nothing was found in {check}/: every file is what the run makes")
         return
     for name, why in failing.items():
-        tell(f"warning: {name} does not pass: {why}; that was accepted, and sign_off.md holds the reason")
+        tell(
+            f"warning: {name} does not pass: {why}; that was accepted, and sign_off.md holds the "
+            "reason"
+        )
     finished = load_run(run)
     told = _told(table, finished)
     for line in verdict_lines(told, _why(failing, accept_fail) or _warned(told, finished)):
@@ -98,13 +165,17 @@ def release(
 
 
 def _told(table: "pd.DataFrame", run: "FinishedRun") -> dict[str, tuple[str, str]]:
-    """Of each scheme in the pack the verdict of its run, how many files were made and how near they lie."""
+    """Of each scheme in the pack the verdict of its run, how many files were made and how near they
+    lie.
+    """
     from riskweighted.evaluation.verdicts import overall
 
     told = {}
     for scheme, row in table.to_dict("index").items():
         files = f"{row['files']} file{'s' if row['files'] != 1 else ''}"
-        near = f"{row['most equal rows']:.0f} rows as in the data, of {row['at most']:.0f} that may be"
+        near = (
+            f"{row['most equal rows']:.0f} rows as in the data, of {row['at most']:.0f} that may be"
+        )
         told[str(scheme)] = overall(run.verdicts, str(scheme)), f"{files}; at most {near}"
     return told
 
@@ -115,7 +186,14 @@ def _warned(told: Mapping[str, tuple[str, str]], run: "FinishedRun") -> str:
     from riskweighted.reports.disclosure import INTERNAL
     from riskweighted.reports.verdicts import in_a_line
 
-    return next((f"{name}: {in_a_line(run.verdicts, name, INTERNAL)}" for name, (word, _) in told.items() if word == WARN), "")
+    return next(
+        (
+            f"{name}: {in_a_line(run.verdicts, name, INTERNAL)}"
+            for name, (word, _) in told.items()
+            if word == WARN
+        ),
+        "",
+    )
 
 
 def _why(failing: Mapping[str, str], accepted: str) -> str:

@@ -39,18 +39,38 @@ if TYPE_CHECKING:
 
 
 Full = Annotated[bool, typer.Option("--full", help="Print the tables too, with how to read them.")]
-Workers = Annotated[int | None, typer.Option("--workers", min=1, help="Of data in parts: processes on this machine; default: its cores.")]
-Scheduler = Annotated[
-    str | None, typer.Option("--scheduler", metavar="tcp://HOST:PORT", help="Of data in parts: a Dask scheduler instead of this machine.")
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        "--workers", min=1, help="Of data in parts: processes on this machine; default: its cores."
+    ),
 ]
-Strict = Annotated[bool, typer.Option("--strict", help="Exit with 3 where the unweighted fit does not suit the data.")]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler",
+        metavar="tcp://HOST:PORT",
+        help="Of data in parts: a Dask scheduler instead of this machine.",
+    ),
+]
+Strict = Annotated[
+    bool,
+    typer.Option("--strict", help="Exit with 3 where the unweighted fit does not suit the data."),
+]
 
 
 def run(
-    study_file: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="Data, scenario, synthesizer and settings.")],
+    study_file: Annotated[
+        Path, typer.Argument(metavar="STUDY.toml", help="Data, scenario, synthesizer and settings.")
+    ],
     out: StudyOut = None,
     force: Force = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything and say what would happen; write nothing.")] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Check everything and say what would happen; write nothing."
+        ),
+    ] = False,
     strict: Strict = False,
     full: Full = False,
     seed: Seed = None,
@@ -58,26 +78,51 @@ def run(
     workers: Workers = None,
     scheduler: Scheduler = None,
     entropy: Annotated[
-        Path | None, typer.Option("--entropy", metavar="RUN", help="Repeat the run in this folder: use its secret entropy again.")
+        Path | None,
+        typer.Option(
+            "--entropy",
+            metavar="RUN",
+            help="Repeat the run in this folder: use its secret entropy again.",
+        ),
     ] = None,
 ) -> None:
     """Fit, weight, synthesize and evaluate as a study file says.
 
-    Exits with 3 where a fit did not converge, and with --strict where the model misfits; the folder is there all the same.
+    Exits with 3 where a fit did not converge, and with --strict where the model misfits; the folder
+    is there all the same.
     """
     from riskweighted.runs.study import load_study
 
     study = load_study(study_file)
     if not study.data.in_parts and (workers is not None or scheduler is not None):
-        raise InputError("--workers and --scheduler are of data in parts ([data] path = 'parts/*.parquet'); valid here is --cores")
-    doing = partial(_by_parts, workers=workers, scheduler=scheduler) if study.data.in_parts else partial(_at_once, cores=cores)
-    _run(study, out or default_out(study_file), doing, force=force, dry_run=dry_run, strict=strict, full=full, seed=seed, entropy=entropy)
+        raise InputError(
+            "--workers and --scheduler are of data in parts ([data] path = 'parts/*.parquet'); "
+            "valid here is --cores"
+        )
+    doing = (
+        partial(_by_parts, workers=workers, scheduler=scheduler)
+        if study.data.in_parts
+        else partial(_at_once, cores=cores)
+    )
+    _run(
+        study,
+        out or default_out(study_file),
+        doing,
+        force=force,
+        dry_run=dry_run,
+        strict=strict,
+        full=full,
+        seed=seed,
+        entropy=entropy,
+    )
 
 
 def demo(
     out: Out = Path("riskweighted-demo"),
     force: Force = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen; write nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would happen; write nothing.")
+    ] = False,
     strict: Strict = False,
     full: Full = False,
     seed: Seed = None,
@@ -87,7 +132,17 @@ def demo(
     from riskweighted.runs.study import demo_study
 
     doing = partial(_at_once, cores=cores)
-    _run(demo_study(), out, doing, force=force, dry_run=dry_run, strict=strict, full=full, seed=seed, entropy=None)
+    _run(
+        demo_study(),
+        out,
+        doing,
+        force=force,
+        dry_run=dry_run,
+        strict=strict,
+        full=full,
+        seed=seed,
+        entropy=None,
+    )
 
 
 def _at_once(study: "Study", out: Path, *, cores: int | None, **asked: Any) -> "Run":
@@ -97,7 +152,9 @@ def _at_once(study: "Study", out: Path, *, cores: int | None, **asked: Any) -> "
     return run_study(study, out, cores=cores, **asked)
 
 
-def _by_parts(study: "Study", out: Path, *, workers: int | None, scheduler: str | None, **asked: Any) -> "Run":
+def _by_parts(
+    study: "Study", out: Path, *, workers: int | None, scheduler: str | None, **asked: Any
+) -> "Run":
     """A run of data in parts."""
     from riskweighted.parts.run import run_by_parts
 
@@ -117,9 +174,14 @@ def _run(
     entropy: Path | None,
 ) -> None:
     if strict and study.weights.survey is not None:
-        raise InputError("--strict judges a fit by its data as they were sampled, and weights.survey departs from them: leave one out")
+        raise InputError(
+            "--strict judges a fit by its data as they were sampled, and weights.survey departs "
+            "from them: leave one out"
+        )
     if strict and UNWEIGHTED not in study.weights.schemes:
-        raise InputError(f"--strict judges the unweighted fit: name {UNWEIGHTED!r} in weights.schemes")
+        raise InputError(
+            f"--strict judges the unweighted fit: name {UNWEIGHTED!r} in weights.schemes"
+        )
     with loading("PyMC"):
         from riskweighted.runs.randomness import read_entropy
     if seed is not None:
@@ -127,14 +189,26 @@ def _run(
     if dry_run:
         print_plan(study, out)
         return
-    finished = doing(study, out, force=force, reporter=reporter(), entropy=read_entropy(entropy) if entropy else None)
+    finished = doing(
+        study,
+        out,
+        force=force,
+        reporter=reporter(),
+        entropy=read_entropy(entropy) if entropy else None,
+    )
     if study.reproducible:
-        tell("note: reproducible = true: the seed alone makes these numbers, so the datasets are for study and not for release")
+        tell(
+            "note: reproducible = true: the seed alone makes these numbers, so the datasets are "
+            "for study and not for release"
+        )
     failed = finished.summary.index[finished.summary["converged"] == "NO"]
     code = UNFIT if len(failed) or (strict and finished.fits is False) else 0
     _show_run(finished, study, code, full=full)
     if len(failed):
-        tell(f"not converged: {listing(failed)}; do not release from these fits, sample longer or simplify the model (exit code 3)")
+        tell(
+            f"not converged: {listing(failed)}; do not release from these fits, sample longer or "
+            "simplify the model (exit code 3)"
+        )
     if strict and finished.fits is False:
         tell("the model misfits, and --strict asks that it does not (exit code 3)")
     if code:
@@ -142,7 +216,9 @@ def _run(
 
 
 def _show_run(finished: "Run", study: "Study", code: int, *, full: bool) -> None:
-    """The verdicts, the largest reason, the next command and where everything lies; all of it where that is asked for."""
+    """The verdicts, the largest reason, the next command and where everything lies; all of it where
+    that is asked for.
+    """
     from riskweighted.reports.brief import brief
 
     _show_as_json(finished, study, code)
@@ -155,7 +231,9 @@ def _show_run(finished: "Run", study: "Study", code: int, *, full: bool) -> None
 
 
 def _show_all(finished: "Run", study: "Study") -> None:
-    """What was chosen, how the model suits the data, the main table and how to read it, what weights did and what is proved."""
+    """What was chosen, how the model suits the data, the main table and how to read it, what
+    weights did and what is proved.
+    """
     from riskweighted.evaluation.judgement import told_statuses
     from riskweighted.evaluation.telling import told
     from riskweighted.reports.disclosure import INTERNAL
@@ -164,10 +242,16 @@ def _show_all(finished: "Run", study: "Study") -> None:
     if finished.choice is not None:
         chosen = finished.choice
         settings = "".join(f", {name} = {value!r}" for name, value in chosen.settings.items())
-        say(f"Model chosen: {chosen.name}{settings}: {chosen.why} (tables/choice.csv; confidential/study.toml names it).")
+        say(
+            f"Model chosen: {chosen.name}{settings}: {chosen.why} (tables/choice.csv; "
+            "confidential/study.toml names it)."
+        )
     if finished.tuned is not None:
         say(f"Scheme chosen: {finished.tuned.why}")
-        say("The choice looked at the data: it lies outside any epsilon (tables/tuning.csv, frontier.csv; confidential/study.toml).")
+        say(
+            "The choice looked at the data: it lies outside any epsilon (tables/tuning.csv, "
+            "frontier.csv; confidential/study.toml)."
+        )
     say(_model(finished))
     if statuses := told_statuses(finished.fit_check):
         say(statuses)
@@ -176,7 +260,10 @@ def _show_all(finished: "Run", study: "Study") -> None:
     _print_summary(finished, study.evaluation.increase)
     for line in [*told(finished.evaluation, UNWEIGHTED), *_proved(study)]:
         say(line)
-    say("tables/ holds every definition; synthetic/ pairs rows: let out what 'riskweighted release' makes.")
+    say(
+        "tables/ holds every definition; synthetic/ pairs rows: let out what 'riskweighted "
+        "release' makes."
+    )
 
 
 def _show_as_json(finished: "Run", study: "Study", code: int) -> None:
@@ -191,9 +278,13 @@ def _show_as_json(finished: "Run", study: "Study", code: int) -> None:
         results=finished.folder,
         converged=finished.converged,
         model_fits=finished.fits,
-        model=None if choice is None else {"name": choice.name, "settings": dict(choice.settings), "why": choice.why},
+        model=None
+        if choice is None
+        else {"name": choice.name, "settings": dict(choice.settings), "why": choice.why},
         tuned=None if tuned is None else tuned.why,
-        verdicts=verdict_records(finished.verdicts, [str(label) for label in finished.summary.index], INTERNAL),
+        verdicts=verdict_records(
+            finished.verdicts, [str(label) for label in finished.summary.index], INTERNAL
+        ),
         disclosure=disclosure_of_schemes(finished.verdicts, finished.tables["disclosure"]),
         summary=finished.summary.rename_axis("label").reset_index(),
         guarantee=_proved(study),
@@ -204,17 +295,29 @@ def _print_summary(finished: "Run", increase: float) -> None:
     """The main table, and how to read it."""
     say_table(_with_errors(finished).T, "Risk and utility of each scheme")
     say(
-        "mean weight: likelihood kept, 1 is all; +: centred (METHODS section 15). Expected risk: the mechanism's (Hu et al. 2022, eq. 1) "
-        "over all datasets that it could give, ± its Monte Carlo error; of the confidential data IR^c (eq. 2). Isolated: the 5 % of "
+        "mean weight: likelihood kept, 1 is all; +: centred (METHODS section 15). Expected risk: "
+        "the mechanism's (Hu et al. 2022, eq. 1) "
+        "over all datasets that it could give, ± its Monte Carlo error; of the confidential data "
+        "IR^c (eq. 2). Isolated: the 5 % of "
         "largest IR^c. Higher is riskier."
     )
-    say("Expected rises and falls: records whose expected risk changes by so much or more over unweighted.")
-    say("Delta, range: how far one record can move the log pseudo posterior; empirical, no guarantee (METHODS section 9.1).")
     say(
-        f"Mean and maximum risk, records over, whack-a-mole (rises of {increase:g}): eq. 1 in these L datasets; most of a "
+        "Expected rises and falls: records whose expected risk changes by so much or more over "
+        "unweighted."
+    )
+    say(
+        "Delta, range: how far one record can move the log pseudo posterior; empirical, no "
+        "guarantee (METHODS section 9.1)."
+    )
+    say(
+        f"Mean and maximum risk, records over, whack-a-mole (rises of {increase:g}): eq. 1 in "
+        "these L datasets; most of a "
         "maximum or a count is chance, and 'by chance' says how many it makes likely."
     )
-    say("overlap: of the scheme's interval with the confidential one, 1 is identical. U_m, U_a: ECDF distance, 0 is identical.")
+    say(
+        "overlap: of the scheme's interval with the confidential one, 1 is identical. U_m, U_a: "
+        "ECDF distance, 0 is identical."
+    )
 
 
 def _with_errors(finished: "Run") -> "pd.DataFrame":
@@ -248,11 +351,20 @@ def _model(finished: "Run") -> str:
     from riskweighted.reports.wording import not_mended
 
     if finished.fits is None:
-        return "Model: not judged, since no fit of the study is unweighted (alpha 1, no survey weights)."
+        return (
+            "Model: not judged, since no fit of the study is unweighted (alpha 1, no survey "
+            "weights)."
+        )
     rows = judged_rows(finished.fit_check)
     missed = int((rows["verdict"] == MISFITS).sum())
     if not missed:
-        return f"Model: fits the data in all {len(rows)} checks of its unweighted fit (tables/fit_check.csv)."
+        return (
+            f"Model: fits the data in all {len(rows)} checks of its unweighted fit "
+            "(tables/fit_check.csv)."
+        )
     worst = "; ".join(worst_misfits(finished.fit_check, 3))
-    told = f"Model: misfits in {missed} of {len(rows)} checks of its unweighted fit (tables/fit_check.csv); worst are {worst}."
+    told = (
+        f"Model: misfits in {missed} of {len(rows)} checks of its unweighted fit "
+        f"(tables/fit_check.csv); worst are {worst}."
+    )
     return f"{told} {not_mended(finished.summary.index)}".strip()

@@ -17,10 +17,18 @@ class Form(StrEnum):
 
 def summary(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished run.")],
-    form: Annotated[Form, typer.Option("--format", help="For the terminal, as Markdown, or as LaTeX (booktabs).")] = Form.terminal,
-    unit: Annotated[list[str] | None, typer.Option("--unit", metavar="VARIABLE=UNIT", help="Unit of a variable; repeatable.")] = None,
+    form: Annotated[
+        Form,
+        typer.Option("--format", help="For the terminal, as Markdown, or as LaTeX (booktabs)."),
+    ] = Form.terminal,
+    unit: Annotated[
+        list[str] | None,
+        typer.Option("--unit", metavar="VARIABLE=UNIT", help="Unit of a variable; repeatable."),
+    ] = None,
 ) -> None:
-    """Print the verdicts on the thresholds of a run and its main table, each measure with its definition."""
+    """Print the verdicts on the thresholds of a run and its main table, each measure with its
+    definition.
+    """
     from riskweighted.common.text import escape_markdown, plain
     from riskweighted.evaluation.judgement import told_statuses
     from riskweighted.release.codebook import parse_units
@@ -34,14 +42,25 @@ def summary(
     table = summary_table(finished, units=parse_units(unit or []))
     judged = finished.verdicts
     verdicts = [] if manner.quiet else list(sentences(judged, finished.study.thresholds, INTERNAL))
-    verdicts += [statuses] if (statuses := told_statuses(finished.tables["fit_check"])) and not manner.quiet else []
+    verdicts += (
+        [statuses]
+        if (statuses := told_statuses(finished.tables["fit_check"])) and not manner.quiet
+        else []
+    )
     if manner.json:
         numbers = main_table(finished)
         rows = [
-            {"measure": name, "values": dict(zip(table.columns, numbers[column.name], strict=True)), "definition": text}
+            {
+                "measure": name,
+                "values": dict(zip(table.columns, numbers[column.name], strict=True)),
+                "definition": text,
+            }
             for column, (name, _, text) in zip(main_columns(finished), table.rows, strict=True)
         ]
-        told, disclosed = verdict_records(judged, table.columns[1:], INTERNAL), finished.tables["disclosure"]
+        told, disclosed = (
+            verdict_records(judged, table.columns[1:], INTERNAL),
+            finished.tables["disclosure"],
+        )
         show_json(
             "summary",
             caption=table.caption,
@@ -53,8 +72,15 @@ def summary(
     elif form is Form.terminal:
         for line in verdicts:
             show(plain(line))
-        output.print(to_terminal(table, output.width, definitions=not manner.quiet), soft_wrap=False)
+        output.print(
+            to_terminal(table, output.width, definitions=not manner.quiet), soft_wrap=False
+        )
     elif form is Form.markdown:
-        typer.echo("".join(f"- {escape_markdown(line)}\n" for line in verdicts) + "\n" + to_markdown(table), nl=False)
+        typer.echo(
+            "".join(f"- {escape_markdown(line)}\n" for line in verdicts)
+            + "\n"
+            + to_markdown(table),
+            nl=False,
+        )
     else:
         typer.echo(to_latex(table), nl=False)

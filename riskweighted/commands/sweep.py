@@ -26,17 +26,35 @@ if TYPE_CHECKING:
 
 
 def sweep(
-    sweep_file: Annotated[Path, typer.Argument(metavar="SWEEP.toml", help="A study, a grid of its settings, repetitions.")],
+    sweep_file: Annotated[
+        Path,
+        typer.Argument(metavar="SWEEP.toml", help="A study, a grid of its settings, repetitions."),
+    ],
     out: StudyOut = None,
     force: Force = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check every cell and say how many there are; write nothing.")] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Check every cell and say how many there are; write nothing."
+        ),
+    ] = False,
     full: Full = False,
-    workers: Annotated[int | None, typer.Option("--workers", min=1, help="Processes on this machine; default: its cores.")] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", min=1, help="Processes on this machine; default: its cores."),
+    ] = None,
     scheduler: Annotated[
-        str | None, typer.Option("--scheduler", metavar="tcp://HOST:PORT", help="A Dask scheduler to use instead of this machine.")
+        str | None,
+        typer.Option(
+            "--scheduler",
+            metavar="tcp://HOST:PORT",
+            help="A Dask scheduler to use instead of this machine.",
+        ),
     ] = None,
 ) -> None:
-    """Run a study at every point of a grid of settings; an interrupted sweep goes on where it stopped."""
+    """Run a study at every point of a grid of settings; an interrupted sweep goes on where it
+    stopped.
+    """
     with loading("PyMC"):
         from riskweighted.sweeps.grid import load_sweep
         from riskweighted.sweeps.sweep import count_cells, sweep as run_sweep
@@ -49,13 +67,30 @@ def sweep(
         return
     from riskweighted.reports.swept import settings_table
 
-    done = run_sweep(plan, out or default_out(sweep_file), force=force, workers=workers, scheduler=scheduler, reporter=reporter())
+    done = run_sweep(
+        plan,
+        out or default_out(sweep_file),
+        force=force,
+        workers=workers,
+        scheduler=scheduler,
+        reporter=reporter(),
+    )
     cells = done.results.drop_duplicates(list(done.results.loc[:, :"label"].columns))
     bad, code = int((~cells["converged"].fillna(True)).sum()), 1 if len(done.failures) else 0
     table = settings_table(done, plan.schemes, plan.study.thresholds, plan.study.release.hidden)
-    show_json("sweep", exit_code=code, cells=len(cells), not_converged=bad, failed=len(done.failures), settings=table, results=done.folder)
+    show_json(
+        "sweep",
+        exit_code=code,
+        cells=len(cells),
+        not_converged=bad,
+        failed=len(done.failures),
+        settings=table,
+        results=done.folder,
+    )
     if full and len(table) and not manner.quiet:
-        print_table(table.set_index("setting"), "Every setting with each scheme, means over repetitions")
+        print_table(
+            table.set_index("setting"), "Every setting with each scheme, means over repetitions"
+        )
         say("definitions.csv says what each measure means.")
     for line in _lines(table):
         say(line)

@@ -10,4 +10,10 @@ def synthesizers() -> None:
     of_one, of_several = describe_synthesizers(), describe_synthesizers(CHAINS)
     print_pairs(of_one | of_several)
     listed = [(name, text, name in of_several) for name, text in (of_one | of_several).items()]
-    show_json("synthesizers", synthesizers=[{"name": name, "description": text, "several": several} for name, text, several in listed])
+    show_json(
+        "synthesizers",
+        synthesizers=[
+            {"name": name, "description": text, "several": several}
+            for name, text, several in listed
+        ],
+    )

@@ -1,4 +1,6 @@
-"""What the commands share: the two consoles, how much they say, options that mean the same everywhere, tables and numbers in print."""
+"""What the commands share: the two consoles, how much they say, options that mean the same
+everywhere, tables and numbers in print.
+"""
 
 import gc
 import json
@@ -23,8 +25,10 @@ if TYPE_CHECKING:
 
     from riskweighted.intruder.scenario import Scenario
 
-_RULES, _FIRST = 3, 34  # what stands between two columns; the most that names of rows take of the width
-_NARROW, _FIRST_OF_NARROW = 80, 22  # below which width names of rows take less, so that columns stand side by side
+# what stands between two columns; the most that names of rows take of the width
+_RULES, _FIRST = 3, 34
+# below which width names of rows take less, so that columns stand side by side
+_NARROW, _FIRST_OF_NARROW = 80, 22
 
 
 class _Console(Console):
@@ -44,7 +48,9 @@ if not _for_people:
 
 @dataclass
 class Manner:
-    """How much a command says: ``quiet``, no progress and no explanation; ``verbose``, every step; ``json``, one object on stdout."""
+    """How much a command says: ``quiet``, no progress and no explanation; ``verbose``, every step;
+    ``json``, one object on stdout.
+    """
 
     quiet: bool = False
     verbose: bool = False
@@ -66,7 +72,9 @@ def in_manner(**asked: bool) -> Iterator[None]:
 
 
 def say(text: str = "") -> None:
-    """An explanation on stdout: not under --quiet, nor under --json. Words are kept whole where the width is known."""
+    """An explanation on stdout: not under --quiet, nor under --json. Words are kept whole where the
+    width is known.
+    """
     if not manner.quiet:
         show(text)
 
@@ -78,11 +86,15 @@ def show(text: str = "") -> None:
 
 
 def show_json(command: str, **content: Any) -> None:
-    """The one object that --json prints: the command's name and its results; a table is a list of records, what is missing null."""
+    """The one object that --json prints: the command's name and its results; a table is a list of
+    records, what is missing null.
+    """
     if manner.json:
         ascii_only = not output.encoding.startswith("utf")  # as of a pipe on Windows
         content = {"command": command, **_plain(content)}
-        output.print(json.dumps(content, indent=2, ensure_ascii=ascii_only, allow_nan=False), soft_wrap=True)
+        output.print(
+            json.dumps(content, indent=2, ensure_ascii=ascii_only, allow_nan=False), soft_wrap=True
+        )
 
 
 def _plain(value: Any) -> Any:
@@ -92,7 +104,10 @@ def _plain(value: Any) -> Any:
 
     match value:
         case pd.DataFrame():
-            return [_plain(dict(zip(value.columns, row, strict=True))) for row in value.itertuples(index=False, name=None)]
+            return [
+                _plain(dict(zip(value.columns, row, strict=True)))
+                for row in value.itertuples(index=False, name=None)
+            ]
         case Mapping():
             return {str(name): _plain(inner) for name, inner in value.items()}
         case list() | tuple():
@@ -110,7 +125,9 @@ def _plain(value: Any) -> Any:
 
 
 def reporter() -> Reporter:
-    """What tells of the steps on stderr: bars on a terminal, plain lines elsewhere and under --verbose, nothing under --quiet."""
+    """What tells of the steps on stderr: bars on a terminal, plain lines elsewhere and under
+    --verbose, nothing under --quiet.
+    """
     if manner.quiet:
         return Quiet()
     if errors.is_terminal and not manner.verbose:
@@ -120,9 +137,11 @@ def reporter() -> Reporter:
 
 @contextmanager
 def loading(what: str = "") -> Iterator[Advance]:
-    """The step in which packages are loaded: no line of a log, unless --verbose asks for every step.
+    """The step in which packages are loaded: no line of a log, unless --verbose asks for every
+    step.
 
-    What is loaded stays, and looking through it for what could go took a third of the time of a check.
+    What is loaded stays, and looking through it for what could go took a third of the time of a
+    check.
     """
     told = reporter() if errors.is_terminal or manner.verbose else Quiet()
     collects, before = gc.isenabled(), len(sys.modules)
@@ -139,39 +158,74 @@ def loading(what: str = "") -> Iterator[Advance]:
 
 UNFIT = 3  # the exit code where numbers are there and not to be relied on
 
-Out = Annotated[Path, typer.Option("--out", help="Folder for the results; must not exist, unless --force is given.")]
+Out = Annotated[
+    Path,
+    typer.Option("--out", help="Folder for the results; must not exist, unless --force is given."),
+]
 StudyOut = Annotated[
     Path | None,
     typer.Option(
         "--out",
-        help="Folder for the results; must not exist, unless --force is given. Default: results/NAME beside NAME.toml.",
+        help="Folder for the results; must not exist, unless --force is given. Default: "
+        "results/NAME beside NAME.toml.",
         show_default=False,
     ),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Replace existing results once the new ones are complete.")]
-Cores = Annotated[int | None, typer.Option("--cores", min=1, help="Chains sampled at once; does not change the results.")]
+Force = Annotated[
+    bool, typer.Option("--force", help="Replace existing results once the new ones are complete.")
+]
+Cores = Annotated[
+    int | None,
+    typer.Option("--cores", min=1, help="Chains sampled at once; does not change the results."),
+]
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Instead of the study's seed.")]
 
 
 Radius = Annotated[
-    float, typer.Option("--radius", help="Half-width of the ball of a number: a share of its value, or with --absolute in its units.")
+    float,
+    typer.Option(
+        "--radius",
+        help="Half-width of the ball of a number: a share of its value, or with --absolute in its "
+        "units.",
+    ),
 ]
-Absolute = Annotated[bool, typer.Option("--absolute", help="The radius is in the variable's units.")]
-MinRadius = Annotated[float, typer.Option("--min-radius", help="Least half-width, in the variable's units: for zeros.")]
-AllowWide = Annotated[bool, typer.Option("--allow-wide", help="Accept a radius of 1 (100 %) or more.")]
+Absolute = Annotated[
+    bool, typer.Option("--absolute", help="The radius is in the variable's units.")
+]
+MinRadius = Annotated[
+    float,
+    typer.Option("--min-radius", help="Least half-width, in the variable's units: for zeros."),
+]
+AllowWide = Annotated[
+    bool, typer.Option("--allow-wide", help="Accept a radius of 1 (100 %) or more.")
+]
 Boundary = Annotated[str, typer.Option("--boundary", help="closed or open ball.")]
 
 
 def scenario_of(
-    data: "pd.DataFrame", known: str, synthesized: str, *, absolute: bool, codes: list[str] | None, **others: Any
+    data: "pd.DataFrame",
+    known: str,
+    synthesized: str,
+    *,
+    absolute: bool,
+    codes: list[str] | None,
+    **others: Any,
 ) -> "Scenario":
-    """The scenario that the options of a command describe, of columns that the data has; `Scenario` checks the rest."""
+    """The scenario that the options of a command describe, of columns that the data has; `Scenario`
+    checks the rest.
+    """
     from riskweighted.common.frames import require_columns
     from riskweighted.intruder.scenario import Scenario
 
     require_columns(data, (*split(known), *split(synthesized)), "confidential data")
     kind: Any = "absolute" if absolute else "relative"
-    return Scenario(known=split(known), synthetic=split(synthesized), radius_kind=kind, codes=codes_of(codes), **others)
+    return Scenario(
+        known=split(known),
+        synthetic=split(synthesized),
+        radius_kind=kind,
+        codes=codes_of(codes),
+        **others,
+    )
 
 
 def split(names: str) -> tuple[str, ...]:
@@ -179,7 +233,12 @@ def split(names: str) -> tuple[str, ...]:
 
 
 Codes = Annotated[
-    list[str] | None, typer.Option("--codes", metavar="VARIABLE=CODE", help="Special codes of a number, such as income=-8,-9; repeatable.")
+    list[str] | None,
+    typer.Option(
+        "--codes",
+        metavar="VARIABLE=CODE",
+        help="Special codes of a number, such as income=-8,-9; repeatable.",
+    ),
 ]
 
 
@@ -193,7 +252,9 @@ def codes_of(pairs: list[str] | None) -> dict[str, tuple[float, ...]]:
         except ValueError:
             numbers = ()
         if not numbers or not name.strip():
-            raise InputError("special codes are given as VARIABLE=CODE, or VARIABLE=CODE,CODE with numbers")
+            raise InputError(
+                "special codes are given as VARIABLE=CODE, or VARIABLE=CODE,CODE with numbers"
+            )
         by_variable[name.strip()] = (*by_variable.get(name.strip(), ()), *numbers)
     return by_variable
 
@@ -207,7 +268,8 @@ def say_table(table: "pd.DataFrame", title: str) -> None:
 def print_table(table: "pd.DataFrame", title: str) -> None:
     """A table, its columns in as many pieces as the width needs: no number and no name is cut.
 
-    The numbers of a column have the same decimals; rows of several kinds are given as text (`View.row`).
+    The numbers of a column have the same decimals; rows of several kinds are given as text
+    (`View.row`).
     """
     from rich.table import Table
 
@@ -215,7 +277,10 @@ def print_table(table: "pd.DataFrame", title: str) -> None:
         return
     cells = in_columns(table, missing="-")
     names = [str(name) for name in table.columns]
-    widths = [max(len(name), *cells.iloc[:, position].str.len(), 1) + _RULES for position, name in enumerate(names)]
+    widths = [
+        max(len(name), *cells.iloc[:, position].str.len(), 1) + _RULES
+        for position, name in enumerate(names)
+    ]
     names_end = _FIRST if output.width >= _NARROW else _FIRST_OF_NARROW
     first = min(max([len(str(name)) for name in table.index], default=0), names_end)
     show(title)
@@ -230,11 +295,16 @@ def print_table(table: "pd.DataFrame", title: str) -> None:
 
 
 def default_out(file: Path) -> Path:
-    """Where the results of a study file go that nobody said a folder for: "results" and its name, beside it."""
+    """Where the results of a study file go that nobody said a folder for: "results" and its name,
+    beside it.
+    """
     out = file.parent / "results" / file.stem
     there = next(folder for folder in out.parents if folder.exists())
     if not os.access(there, os.W_OK):
-        raise InputError(f"results go beside {file.name!r}, and nothing may be written in {str(there)!r}: name another folder (--out)")
+        raise InputError(
+            f"results go beside {file.name!r}, and nothing may be written in {str(there)!r}: "
+            "name another folder (--out)"
+        )
     return out
 
 
@@ -256,7 +326,9 @@ def print_pairs(pairs: "Mapping[str, str]") -> None:
     if manner.json:
         return
     shown = Table.grid(padding=(0, 2))
-    shown.add_column(overflow="fold", max_width=22, min_width=min(22, max(map(len, pairs), default=0)))
+    shown.add_column(
+        overflow="fold", max_width=22, min_width=min(22, max(map(len, pairs), default=0))
+    )
     shown.add_column(overflow="fold")
     for name, value in pairs.items():
         shown.add_row(plain(name), plain(value))

@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from riskweighted.commands.run import Full
-from riskweighted.commands.terminal import UNFIT, Cores, Seed, loading, reporter, say, say_table, show, show_json, tell
+from riskweighted.commands.terminal import (
+    UNFIT,
+    Cores,
+    Seed,
+    loading,
+    reporter,
+    say,
+    say_table,
+    show,
+    show_json,
+    tell,
+)
 from riskweighted.common.extras import optional
 from riskweighted.common.numbers import exactly
 from riskweighted.common.progress import duration
@@ -34,21 +45,29 @@ any epsilon of a guarantee.
 
 
 def tune(
-    study_file: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="Data, scenario, synthesizer and sampling.")],
+    study_file: Annotated[
+        Path, typer.Argument(metavar="STUDY.toml", help="Data, scenario, synthesizer and sampling.")
+    ],
     target: Annotated[
         str,
         typer.Option(
             "--target",
-            help="isolated-information-mean, largest-information, information, isolated-risk, top-1-percent-risk, lipschitz, range, or a "
+            help="isolated-information-mean, largest-information, information, isolated-risk, "
+            "top-1-percent-risk, lipschitz, range, or a "
             "measure's key; isolated-risk(income).",
         ),
     ],
     at_most: Annotated[float, typer.Option("--at-most", help="What the target shall not exceed.")],
-    family: Annotated[str | None, typer.Option("--family", help="Along this family only: mix+, bounded+, mix, delete, ...")] = None,
+    family: Annotated[
+        str | None,
+        typer.Option("--family", help="Along this family only: mix+, bounded+, mix, delete, ..."),
+    ] = None,
     loss: Annotated[
         str,
         typer.Option(
-            "--loss", help="U_m, overlap of the coefficient's interval that the evaluation names, or the key of a measure of utility."
+            "--loss",
+            help="U_m, overlap of the coefficient's interval that the evaluation names, or the "
+            "key of a measure of utility.",
         ),
     ] = "U_m",
     keep: Annotated[
@@ -56,18 +75,23 @@ def tune(
         typer.Option(
             "--keep",
             metavar="NAME=MOST",
-            help="A constraint beside the target, which a setting must keep: isolated-information=0.5, disclosure-largest=0.05, or any "
+            help="A constraint beside the target, which a setting must keep: "
+            "isolated-information=0.5, disclosure-largest=0.05, or any "
             "target's name; repeatable.",
         ),
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="Folder for tables, figure and study file; must not exist.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Folder for tables, figure and study file; must not exist."),
+    ] = None,
     full: Full = False,
     seed: Seed = None,
     cores: Cores = None,
 ) -> None:
     """Choose a setting of the weights that meets a target at the least loss of utility.
 
-    Exits with 3 where the fit of the chosen weights did not converge; what was found is there all the same.
+    Exits with 3 where the fit of the chosen weights did not converge; what was found is there all
+    the same.
     """
     from riskweighted.common.folders import opened
     from riskweighted.tuning.settings import TuningSettings
@@ -89,7 +113,9 @@ def tune(
     for line in _lines(tuning, out, study_file):
         say(line)
     show(
-        f"Results: {out}/  (README.txt there says what may leave the agency)" if out is not None else "Nothing was written: --out keeps it."
+        f"Results: {out}/  (README.txt there says what may leave the agency)"
+        if out is not None
+        else "Nothing was written: --out keeps it."
     )
     if not tuning.fit.converged:
         raise typer.Exit(UNFIT)
@@ -107,7 +133,9 @@ def _limits(given: list[str]) -> dict[str, float]:
         except ValueError:
             equals = ""
         if not equals or not name:
-            raise InputError(f"--keep takes NAME=MOST, such as isolated-information=0.5, got {text!r}")
+            raise InputError(
+                f"--keep takes NAME=MOST, such as isolated-information=0.5, got {text!r}"
+            )
     return limits
 
 
@@ -128,45 +156,78 @@ def _print(tuning: "Tuning", began: float, out: Path | None, *, full: bool) -> N
         results=out,
     )
     if full:
-        table = tuning.families.set_index("family")[["scheme", "loss", "loss_error", "least", "largest", "result"]]
+        table = tuning.families.set_index("family")[
+            ["scheme", "loss", "loss_error", "least", "largest", "result"]
+        ]
         title = f"{tuning.target} of at most {exactly(tuning.at_most)}: each family at the mode"
         say_table(table.rename(columns={"loss_error": "error"}), title)
         say(
-            f"loss: {tuning.frontier.attrs['loss']}, at the scheme that meets the target, and its Monte Carlo error; "
+            f"loss: {tuning.frontier.attrs['loss']}, at the scheme that meets the target, and "
+            "its Monte Carlo error; "
             "least, largest: the target along the family."
         )
         say(tuning.why)
-        fits = f"{tuning.fits} weighted {'fit' if tuning.fits == 1 else 'fits'} beside the unweighted one"
+        fits = (
+            f"{tuning.fits} weighted {'fit' if tuning.fits == 1 else 'fits'} beside the "
+            "unweighted one"
+        )
         say(f"Time: {duration(time.monotonic() - began)}, {fits}.")
     if not tuning.fit.converged:
-        tell("not converged: the fit of the chosen weights; do not rely on it, sample longer or simplify the model (exit code 3)")
+        tell(
+            "not converged: the fit of the chosen weights; do not rely on it, sample longer or "
+            "simplify the model (exit code 3)"
+        )
 
 
 def _lines(tuning: "Tuning", out: Path | None, file: Path) -> Iterator[str]:
-    """The chosen scheme with the word and the reason of a run, what became of the other families; why, and what comes next."""
+    """The chosen scheme with the word and the reason of a run, what became of the other families;
+    why, and what comes next.
+    """
     from riskweighted.common.numbers import together
     from riskweighted.evaluation.verdicts import NOT_JUDGED, overall
     from riskweighted.reports.brief import verdict_lines
     from riskweighted.reports.disclosure import INTERNAL
     from riskweighted.reports.verdicts import in_a_line
 
-    (reached, _), (lost, _) = together(tuning.reached, tuning.at_most), together(tuning.loss, tuning.loss_error)
-    figures = f"{tuning.target} {reached}{'' if tuning.met else ', which misses what was asked'}, loss {lost}"
-    word, why = overall(tuning.verdicts, tuning.scheme), in_a_line(tuning.verdicts, tuning.scheme, INTERNAL)
+    (reached, _), (lost, _) = (
+        together(tuning.reached, tuning.at_most),
+        together(tuning.loss, tuning.loss_error),
+    )
+    figures = (
+        f"{tuning.target} {reached}{'' if tuning.met else ', which misses what was asked'}, loss "
+        f"{lost}"
+    )
+    word, why = (
+        overall(tuning.verdicts, tuning.scheme),
+        in_a_line(tuning.verdicts, tuning.scheme, INTERNAL),
+    )
     told = {tuning.scheme: (word, f"{figures}; {why}" if why else figures)}
     for row in tuning.families.sort_values("loss", na_position="last", kind="stable").itertuples():
-        if row.scheme and row.family != tuning.family and tuning.settings:  # of the mode alone, which nothing was sampled of
-            told[row.scheme] = NOT_JUDGED, f"loss {together(row.loss, row.loss_error)[0]} at the mode: {row.result}"
+        # of the mode alone, which nothing was sampled of
+        if row.scheme and row.family != tuning.family and tuning.settings:
+            told[row.scheme] = (
+                NOT_JUDGED,
+                f"loss {together(row.loss, row.loss_error)[0]} at the mode: {row.result}",
+            )
         elif not row.scheme and tuning.settings:
             told[row.family] = NOT_JUDGED, str(row.result)
     yield from verdict_lines(told, tuning.why)
     if not tuning.fit.converged:
         yield "Next: longer chains: twice [sampling] draws and tune, then tune again"
     elif out is None:
-        yield f'Next: "{tuning.scheme}" among [weights] schemes; then riskweighted run {as_argument(str(file))}'
+        yield (
+            f'Next: "{tuning.scheme}" among [weights] schemes; then riskweighted run '
+            f"{as_argument(str(file))}"
+        )
     else:
-        yield f"Next: riskweighted run {as_argument(str(out / 'confidential' / 'study.toml'))} --out {as_argument(f'{out}-results')}"
-    yield f"{tuning.target} is no disclosure: what all datasets tell of a person beyond inference (D) is in the verdict."
+        yield (
+            f"Next: riskweighted run {as_argument(str(out / 'confidential' / 'study.toml'))} "
+            f"--out {as_argument(f'{out}-results')}"
+        )
+    yield (
+        f"{tuning.target} is no disclosure: what all datasets tell of a person beyond inference "
+        "(D) is in the verdict."
+    )
     yield "The choice looks at the data, so it lies outside any epsilon of a guarantee."
 
 
@@ -184,5 +245,9 @@ def _write(tuning: "Tuning", study: "Study", working: "WorkingFolder") -> None:
         with whole_file(working.result / name) as unfinished:
             drawn = plot_frontier(tuning, axis=axis).figure  # type: ignore[arg-type]
             drawn.savefig(unfinished, format="png", dpi=120, metadata={"Software": None})  # type: ignore[union-attr]
-    write_file(secret, study_text(tuned_study(study, tuning), working.out / "confidential", _REMARK), private=True)
+    write_file(
+        secret,
+        study_text(tuned_study(study, tuning), working.out / "confidential", _REMARK),
+        private=True,
+    )
     write_file(working.result / "README.txt", _GUIDE)

@@ -29,38 +29,68 @@ if TYPE_CHECKING:
 
 
 def weights(
-    data: Annotated[Path, typer.Argument(metavar="DATA", help=f"Confidential table: {', '.join(FORMATS)}.")],
-    synthesized: Annotated[str, typer.Option("--synthesized", help="The sensitive variable (several: a,b).")],
-    out: Annotated[Path, typer.Option("--out", help="File for the weights (.csv or .parquet); confidential.")],
+    data: Annotated[
+        Path, typer.Argument(metavar="DATA", help=f"Confidential table: {', '.join(FORMATS)}.")
+    ],
+    synthesized: Annotated[
+        str, typer.Option("--synthesized", help="The sensitive variable (several: a,b).")
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", help="File for the weights (.csv or .parquet); confidential.")
+    ],
     known: Annotated[str, typer.Option("--known", help="Variables an intruder knows: a,b.")] = "",
     radius: Radius = 0.2,
     absolute: Absolute = False,
     scheme: Annotated[
-        str, typer.Option("--scheme", help="marginal, pairwise, 3-way, 'uniform(c=0.1)', 'delete(q=0.05)', ...")
+        str,
+        typer.Option(
+            "--scheme", help="marginal, pairwise, 3-way, 'uniform(c=0.1)', 'delete(q=0.05)', ..."
+        ),
     ] = "pairwise",
     match: Annotated[
-        str, typer.Option("--match", help="Of several variables, whose ball makes a variable's weights: own, joint, or subsets 'a,b;c'.")
+        str,
+        typer.Option(
+            "--match",
+            help="Of several variables, whose ball makes a variable's weights: own, joint, or "
+            "subsets 'a,b;c'.",
+        ),
     ] = "own",
     codes: Codes = None,
     cluster: Annotated[
         str | None,
-        typer.Option("--cluster", metavar="COLUMN", help="Records get the smallest weight of their cluster (a household)."),
+        typer.Option(
+            "--cluster",
+            metavar="COLUMN",
+            help="Records get the smallest weight of their cluster (a household).",
+        ),
     ] = None,
     min_radius: MinRadius = 0.0,
     allow_wide: AllowWide = False,
     boundary: Boundary = "closed",
-    singletons: Annotated[str, typer.Option("--singletons", help="protect, paper or error.")] = "protect",
-    scale: Annotated[float, typer.Option("--scale", help="Weights become clip(scale * alpha + shift, 0, 1).")] = 1.0,
+    singletons: Annotated[
+        str, typer.Option("--singletons", help="protect, paper or error.")
+    ] = "protect",
+    scale: Annotated[
+        float, typer.Option("--scale", help="Weights become clip(scale * alpha + shift, 0, 1).")
+    ] = 1.0,
     shift: Annotated[float, typer.Option("--shift", help="See --scale.")] = 0.0,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
-    """Compute weights alpha from the confidential data's identification risk; prints only their distribution."""
+    """Compute weights alpha from the confidential data's identification risk; prints only their
+    distribution.
+    """
     if out.suffix not in FORMATS:
         raise InputError(f"--out {out.name!r} must end in {listing(FORMATS)}")
     if out.exists() and not force:
-        raise InputError(f"{str(out)!r} exists; choose another file or allow replacing it (--force)")
+        raise InputError(
+            f"{str(out)!r} exists; choose another file or allow replacing it (--force)"
+        )
     if out.is_dir() or real_path(out) == real_path(data):
-        raise InputError(f"--out {str(out)!r} is {'a folder' if out.is_dir() else 'the confidential file itself'}; choose another file")
+        raise InputError(
+            f"--out {str(out)!r} is "
+            f"{'a folder' if out.is_dir() else 'the confidential file itself'}; choose another "
+            "file"
+        )
     refuse_inside_result(out)
     from riskweighted.data.io import read_table, write_table
     from riskweighted.weights.match import match_weights
@@ -81,11 +111,14 @@ def weights(
             singletons=singletons,
             codes=codes,
         )
-        alpha = match_weights(table, scenario, scheme, _matched(match), scale=scale, shift=shift, cluster=cluster)
+        alpha = match_weights(
+            table, scenario, scheme, _matched(match), scale=scale, shift=shift, cluster=cluster
+        )
         if len(scenario.synthetic) == 1:
             alpha = alpha.set_axis(["alpha"], axis=1)
         write_table(alpha.rename_axis("row"), unfinished, index=True, private=True)
-        _print_distribution(alpha, named, out)  # before the file is there: where nothing can be printed, nothing is left
+        # before the file is there: where nothing can be printed, nothing is left
+        _print_distribution(alpha, named, out)
     show(f"Written to {out} (confidential: a weight tells how isolated a record is)")
 
 
@@ -99,8 +132,17 @@ def _print_distribution(alpha: "pd.DataFrame", scheme: str, out: Path) -> None:
     import pandas as pd
 
     shares = alpha.quantile([0.05, 0.25, 0.5, 0.75, 0.95]).T
-    columns = {"records": len(alpha), "mean": alpha.mean(), **{f"{q:.0%}": shares[q] for q in shares}}
+    columns = {
+        "records": len(alpha),
+        "mean": alpha.mean(),
+        **{f"{q:.0%}": shares[q] for q in shares},
+    }
     distribution = pd.DataFrame(columns)
-    distribution.index = pd.Index([scheme] if len(alpha.columns) == 1 else [f"{scheme}, {name}" for name in alpha])
+    distribution.index = pd.Index(
+        [scheme] if len(alpha.columns) == 1 else [f"{scheme}, {name}" for name in alpha]
+    )
     show_json("weights", distribution=distribution.rename_axis("alpha").reset_index(), results=out)
-    say_table(distribution.rename_axis("alpha"), "Likelihood weights (lower protects more; 5 to 95 % are quantiles over records)")
+    say_table(
+        distribution.rename_axis("alpha"),
+        "Likelihood weights (lower protects more; 5 to 95 % are quantiles over records)",
+    )

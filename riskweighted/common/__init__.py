@@ -1,1 +1,3 @@
-"""What every floor uses: errors, checks, files written whole, progress, seeds. Knows nothing of disclosure."""
+"""What every floor uses: errors, checks, files written whole, progress, seeds. Knows nothing of
+disclosure.
+"""

@@ -1,6 +1,8 @@
-"""The one writer of files: whole under its name or not at all, private from the first byte where it is confidential.
+"""The one writer of files: whole under its name or not at all, private from the first byte where it
+is confidential.
 
-A file is written under a unique name beside its place, synced to the disk and renamed. Whole folders: `common.folders`.
+A file is written under a unique name beside its place, synced to the disk and renamed. Whole
+folders: `common.folders`.
 """
 
 import hashlib
@@ -35,7 +37,8 @@ _SEAL = ".seal"  # ends the name of the file beside a checkpoint that says what 
 
 _SETTLED = 315_532_800  # 1980-01-01 UTC, the first day that every archive format can hold
 _MODES = {True: 0o755, False: 0o644}  # of folders and files
-_FILES_HAVE_MODES = os.name == "posix"  # on Windows a mode closes a folder, 0700, and what is made in it
+# on Windows a mode closes a folder, 0700, and what is made in it
+_FILES_HAVE_MODES = os.name == "posix"
 
 
 # -- files
@@ -43,11 +46,14 @@ _FILES_HAVE_MODES = os.name == "posix"  # on Windows a mode closes a folder, 070
 
 @contextmanager
 def whole_file(path: Path, *, private: bool = False, replace: bool = True) -> Iterator[Path]:
-    """An empty file of another name beside `path`, to be written to; it becomes `path` at the end, and goes after an error.
+    """An empty file of another name beside `path`, to be written to; it becomes `path` at the end,
+    and goes after an error.
 
-    Missing folders above it are made; of a link it is the file that it leads to. Where `private`, the file and every folder made for
-    it are its owner's only (0600, 0700) from the first byte, whatever the umask; where files have no modes it is made in a folder that
-    is closed, and keeps what it got there. Raises InputError if `path` is a link that leads nowhere, or exists without `replace`.
+    Missing folders above it are made; of a link it is the file that it leads to. Where `private`,
+    the file and every folder made for it are its owner's only (0600, 0700) from the first byte,
+    whatever the umask; where files have no modes it is made in a folder that is closed, and keeps
+    what it got there. Raises InputError if `path` is a link that leads nowhere, or exists without
+    `replace`.
     """
     refuse_dangling(path)
     if path.is_symlink():
@@ -59,7 +65,9 @@ def whole_file(path: Path, *, private: bool = False, replace: bool = True) -> It
         if private and not _FILES_HAVE_MODES:
             closed = make_folder(unfinished, private=True)
             unfinished /= path.name
-        os.close(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666))
+        os.close(
+            os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
+        )
         yield unfinished
         sync(unfinished)
         _name(unfinished, path, replace)
@@ -75,13 +83,17 @@ def whole_file(path: Path, *, private: bool = False, replace: bool = True) -> It
 
 
 def _name(unfinished: Path, path: Path, replace: bool) -> None:
-    """Give a finished file its name; without `replace` the system itself refuses one that exists."""
+    """Give a finished file its name; without `replace` the system itself refuses one that
+    exists.
+    """
     if not replace:
         try:
             os.link(unfinished, path)
         except OSError:
             if path.exists():
-                raise InputError(f"{str(path)!r} exists; choose another file or allow replacing it (--force)") from None
+                raise InputError(
+                    f"{str(path)!r} exists; choose another file or allow replacing it (--force)"
+                ) from None
         else:
             unfinished.unlink()
             return
@@ -89,7 +101,9 @@ def _name(unfinished: Path, path: Path, replace: bool) -> None:
 
 
 def write_file(path: Path, content: str | bytes, *, private: bool = False) -> None:
-    """Write text (UTF-8, ends of lines as they are) or bytes to a file, all or nothing; see `whole_file`."""
+    """Write text (UTF-8, ends of lines as they are) or bytes to a file, all or nothing; see
+    `whole_file`.
+    """
     with whole_file(path, private=private) as unfinished:
         unfinished.write_bytes(content.encode() if isinstance(content, str) else content)
 
@@ -107,17 +121,25 @@ def make_folder(path: Path, *, private: bool = False) -> list[Path]:
 
 
 def settle(folder: Path) -> None:
-    """Give a folder and all in it one time and one mode, which say nothing of when and where they were made."""
+    """Give a folder and all in it one time and one mode, which say nothing of when and where they
+    were made.
+    """
     for path in [*folder.rglob("*"), folder]:
         path.chmod(_MODES[path.is_dir()])
         os.utime(path, (_SETTLED, _SETTLED))
 
 
 def unsettled_files(folder: Path) -> int:
-    """How many files and folders have another time or mode than `settle` gives them; none are counted where a system keeps no modes."""
+    """How many files and folders have another time or mode than `settle` gives them; none are
+    counted where a system keeps no modes.
+    """
     stats = [(path, path.stat()) for path in [*folder.rglob("*"), folder]]
     wrong_time = {path for path, stat in stats if stat.st_mtime != _SETTLED}
-    wrong_mode = {path for path, stat in stats if _FILES_HAVE_MODES and stat.st_mode & 0o777 != _MODES[path.is_dir()]}
+    wrong_mode = {
+        path
+        for path, stat in stats
+        if _FILES_HAVE_MODES and stat.st_mode & 0o777 != _MODES[path.is_dir()]
+    }
     return len(wrong_time | wrong_mode)
 
 
@@ -148,7 +170,9 @@ def sync(path: Path) -> None:
 
 
 def sync_names(folder: Path) -> None:
-    """Have the system write the names in a folder to the disk, where it can; what they name is whole without it."""
+    """Have the system write the names in a folder to the disk, where it can; what they name is
+    whole without it.
+    """
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -161,15 +185,17 @@ def sync_names(folder: Path) -> None:
 
 
 def keep(path: Path, content: bytes, made_for: str) -> None:
-    """Keep what need not be computed again: the content, and beside it its SHA-256 and what it was made for, a hash of everything that
-    decides the content. Confidential.
+    """Keep what need not be computed again: the content, and beside it its SHA-256 and what it was
+    made for, a hash of everything that decides the content. Confidential.
     """
     write_file(_seal_of(path), _seal(content, made_for), private=True)
     write_file(path, content, private=True)
 
 
 def recall(path: Path, made_for: str) -> bytes | None:
-    """What `keep` kept, or None: nothing is there, or, with a warning that names the file, it is damaged or was made for something else."""
+    """What `keep` kept, or None: nothing is there, or, with a warning that names the file, it is
+    damaged or was made for something else.
+    """
     if not path.is_file():
         return None
     content = path.read_bytes()
@@ -177,7 +203,10 @@ def recall(path: Path, made_for: str) -> bytes | None:
     if seal.is_file() and seal.read_bytes() == _seal(content, made_for).encode():
         return content
     warnings.warn(
-        f"the checkpoint {path.name!r} is damaged or was made for something else, so it is made again", RiskWeightedWarning, stacklevel=2
+        f"the checkpoint {path.name!r} is damaged or was made for something else, so it is made "
+        "again",
+        RiskWeightedWarning,
+        stacklevel=2,
     )
     return None
 

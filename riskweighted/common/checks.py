@@ -33,7 +33,8 @@ __all__ = [
 ]
 
 
-MOST_RESAMPLES = 1_000_000  # 8 MB a dataset and statistic; the interval's own Monte Carlo error is then 0.1 % of its length
+# 8 MB a dataset and statistic; the interval's own Monte Carlo error is then 0.1 % of its length
+MOST_RESAMPLES = 1_000_000
 
 
 def is_number(value: object) -> bool:
@@ -48,18 +49,26 @@ def check_seed(seed: object, what: str = "random_seed") -> None:
 
 
 def check_count(count: int, what: str = "L", most: int | None = None) -> int:
-    """Refuse a count that is not whole, below 1, or above `most`; of datasets that is the number of posterior draws."""
+    """Refuse a count that is not whole, below 1, or above `most`; of datasets that is the number of
+    posterior draws.
+    """
     if not isinstance(count, (int, np.integer)) or isinstance(count, bool) or count < 1:
         raise InputError(f"{what} must be a whole number >= 1, got {count!r}")
     if most is not None and count > most:
-        raise InputError(f"{what} must be at most {most}{' (the number of posterior draws)' if what == 'L' else ''}, got {count}")
+        raise InputError(
+            f"{what} must be at most "
+            f"{most}{' (the number of posterior draws)' if what == 'L' else ''}, got {count}"
+        )
     return int(count)
 
 
 def check_number(value: object, what: str, least: float | None = None) -> float:
     """Refuse what is not a finite number, or is below `least`."""
     if not isinstance(value, Real) or not is_number(value) or (least is not None and value < least):
-        raise InputError(f"{what} must be a finite number{'' if least is None else f' >= {least:g}'}, got {value!r}")
+        raise InputError(
+            f"{what} must be a finite number{'' if least is None else f' >= {least:g}'}, got "
+            f"{value!r}"
+        )
     return float(value)
 
 
@@ -83,18 +92,29 @@ def check_text(value: object, what: str, *, optional: bool = False) -> None:
 
 
 def check_function(value: object, what: str) -> None:
-    """Refuse what is neither a callable nor the name of one, "package.module:function", of which nothing is imported."""
-    if callable(value) or (isinstance(value, str) and re.fullmatch(r"\w+(\.\w+)*:\w+(\.\w+)*", value)):
+    """Refuse what is neither a callable nor the name of one, "package.module:function", of which
+    nothing is imported.
+    """
+    if callable(value) or (
+        isinstance(value, str) and re.fullmatch(r"\w+(\.\w+)*:\w+(\.\w+)*", value)
+    ):
         return
     got = repr(value) if isinstance(value, str) else type(value).__name__
-    raise InputError(f"{what} must be 'package.module:function' or, in Python, a callable; got {got}")
+    raise InputError(
+        f"{what} must be 'package.module:function' or, in Python, a callable; got {got}"
+    )
 
 
 def function_name(function: str | Callable[..., Any]) -> str:
-    """What a function is called in tables and in a study file: "package.module:function", of a script or a notebook its name alone."""
+    """What a function is called in tables and in a study file: "package.module:function", of a
+    script or a notebook its name alone.
+    """
     if isinstance(function, str):
         return function
-    module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", type(function).__name__)
+    module, name = (
+        getattr(function, "__module__", None),
+        getattr(function, "__qualname__", type(function).__name__),
+    )
     return str(name) if module in (None, "__main__") else f"{module}:{name}"
 
 
@@ -108,7 +128,10 @@ def check_sequence(value: object, what: str) -> tuple[object, ...]:
 def check_reasons(value: object, what: str) -> dict[str, str]:
     """A table of reasons by column."""
     if not isinstance(value, Mapping):
-        raise InputError(f'{what} must be a table of reasons by column, such as {{ age = "it is public" }}, got {type(value).__name__}')
+        raise InputError(
+            f'{what} must be a table of reasons by column, such as {{ age = "it is public" }}, '
+            f"got {type(value).__name__}"
+        )
     for name, reason in value.items():
         check_text(reason, f"{what}.{name}")
         if not reason.strip():
@@ -121,17 +144,23 @@ def check_path(value: object, what: str) -> Path:
     if not isinstance(value, (str, Path)) or not str(value):
         raise InputError(f"{what} must be the name of a file or folder, got {type(value).__name__}")
     if "\0" in str(value):
-        raise InputError(f"{what} must be the name of a file or folder, and no name holds a NUL character")
+        raise InputError(
+            f"{what} must be the name of a file or folder, and no name holds a NUL character"
+        )
     return Path(value)
 
 
 def real_path(path: Path) -> Path:
-    """Absolute and without links, as `Path.resolve`; which raises where links lead in a circle, and this does not."""
+    """Absolute and without links, as `Path.resolve`; which raises where links lead in a circle, and
+    this does not.
+    """
     return Path(os.path.realpath(path))
 
 
 def path_from(folder: Path, path: Path) -> str:
-    """A path as a file in `folder` names it on any system: relative, with slashes; absolute from another drive."""
+    """A path as a file in `folder` names it on any system: relative, with slashes; absolute from
+    another drive.
+    """
     try:
         return Path(os.path.relpath(path.absolute(), folder.absolute())).as_posix()
     except ValueError:  # another drive
@@ -139,7 +168,9 @@ def path_from(folder: Path, path: Path) -> str:
 
 
 def check_given(value: object, name: str, attribute: str, kind: str, made_by: str) -> None:
-    """Refuse a name, a table or nothing where an object of ours is expected: one has this attribute, and what makes it is said."""
+    """Refuse a name, a table or nothing where an object of ours is expected: one has this
+    attribute, and what makes it is said.
+    """
     if isinstance(value, type) or not hasattr(value, attribute):
         raise InputError(f"{name} must be a {kind}, as {made_by} gives, got {type(value).__name__}")
 
@@ -147,10 +178,14 @@ def check_given(value: object, name: str, attribute: str, kind: str, made_by: st
 def check_names(value: object, what: str) -> tuple[str, ...]:
     """One name or several as a tuple; refuses what is no text, and repeats."""
     if not isinstance(value, (str, Sequence)):
-        raise InputError(f"{what} must be a column name or a sequence of them, got {type(value).__name__}")
+        raise InputError(
+            f"{what} must be a column name or a sequence of them, got {type(value).__name__}"
+        )
     names = (value,) if isinstance(value, str) else tuple(value)
     if any(not isinstance(name, str) for name in names):
-        raise InputError(f"{what} must be column names (strings), got {listing(type(n).__name__ for n in names)}")
+        raise InputError(
+            f"{what} must be column names (strings), got {listing(type(n).__name__ for n in names)}"
+        )
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise InputError(f"{what} names {listing(repeated)} more than once")

@@ -1,4 +1,6 @@
-"""A Dask cluster behind the address of its scheduler, seen to answer and to have what the work needs; or workers on this machine."""
+"""A Dask cluster behind the address of its scheduler, seen to answer and to have what the work
+needs; or workers on this machine.
+"""
 
 import asyncio
 import gc
@@ -16,29 +18,40 @@ from riskweighted.common.extras import optional
 __all__ = ["ANSWER_WITHIN", "connected", "greet", "own_workers", "workers_of"]
 
 ANSWER_WITHIN = 8.0  # seconds a scheduler has to answer, so that the user hears of it within 10
-_ASKED = 5  # times, since every other second distributed replaces the answer by one that names no workers, at times before it is read
-_LOOKED_AFTER = 5  # seconds between two looks for workers that are lost and not started again by their nannies
+# times, since every other second distributed replaces the answer by one that names no workers, at
+# times before it is read
+_ASKED = 5
+# seconds between two looks for workers that are lost and not started again by their nannies
+_LOOKED_AFTER = 5
 _FAILURES = 10  # workers that may end while they are at one task
-_ENVIRONMENT = {  # of our workers: one thread each, and what is freed goes back to the system, as Dask has it unless told otherwise
-    **dict.fromkeys(("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
+# of our workers: one thread each, and what is freed goes back to the system, as Dask has it unless
+# told otherwise
+_ENVIRONMENT = {
+    **dict.fromkeys(
+        ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"
+    ),
     "MALLOC_TRIM_THRESHOLD_": "65536",
 }
 
 
 @contextmanager
 def connected(address: str, paths: Sequence[Path], versions: Mapping[str, str]) -> Iterator[Any]:
-    """A client of the scheduler at `address`, such as "tcp://host:port", whose workers must all see `paths` and have `versions`.
+    """A client of the scheduler at `address`, such as "tcp://host:port", whose workers must all see
+    `paths` and have `versions`.
 
     Refuses a scheduler that does not answer within 10 s.
     """
     distributed = optional("distributed", "a scheduler")
-    gc.collect()  # a client that was refused stops with a lock held that the next one's start holds too, if it is collected then
+    # a client that was refused stops with a lock held that the next one's start holds too, if it is
+    # collected then
+    gc.collect()
     try:
         greet(address)
         client = distributed.Client(address, timeout=ANSWER_WITHIN, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         raise InputError(
-            f"the scheduler at {address!r} does not answer ({type(error).__name__}); valid is the address of a running "
+            f"the scheduler at {address!r} does not answer ({type(error).__name__}); valid is "
+            "the address of a running "
             "dask scheduler, tcp://host:port"
         ) from None
     with client:
@@ -48,9 +61,11 @@ def connected(address: str, paths: Sequence[Path], versions: Mapping[str, str]) 
 
 @contextmanager
 def own_workers(count: int, folder: Path) -> Iterator[Any]:
-    """A client of so many worker processes on this machine, of one thread each, which write what they spill below `folder`.
+    """A client of so many worker processes on this machine, of one thread each, which write what
+    they spill below `folder`.
 
-    Whoever reaches a scheduler runs what they like as its owner, so this one speaks with those alone who hold keys that are made here.
+    Whoever reaches a scheduler runs what they like as its owner, so this one speaks with those
+    alone who hold keys that are made here.
     """
     distributed = optional("distributed", "data in parts")
     optional("cryptography", "data in parts")
@@ -101,13 +116,17 @@ def _kept_at(cluster: Any, count: int) -> Iterator[None]:
 
 
 def greet(address: str) -> None:
-    """Shake hands with a scheduler within the time: `Client` waits for ever on whoever accepts a connection and then says nothing."""
+    """Shake hands with a scheduler within the time: `Client` waits for ever on whoever accepts a
+    connection and then says nothing.
+    """
     from distributed import Security
     from distributed.comm import connect
 
     async def shake() -> None:
         arguments = Security().get_connection_args("client")
-        comm = await asyncio.wait_for(connect(address, timeout=ANSWER_WITHIN, **arguments), ANSWER_WITHIN)
+        comm = await asyncio.wait_for(
+            connect(address, timeout=ANSWER_WITHIN, **arguments), ANSWER_WITHIN
+        )
         comm.abort()
 
     with ThreadPoolExecutor(1) as thread:  # a notebook has a running loop of its own
@@ -119,13 +138,22 @@ def _check_workers(client: Any, paths: Sequence[Path], versions: Mapping[str, st
     try:
         facts = client.run(_worker_facts, list(paths), list(versions))
     except Exception as error:
-        raise InputError(f"a worker of the cluster cannot run riskweighted ({type(error).__name__}); install this version there") from None
+        raise InputError(
+            f"a worker of the cluster cannot run riskweighted ({type(error).__name__}); install "
+            "this version there"
+        ) from None
     for theirs, unseen in facts.values():
         other = [name for name in versions if theirs.get(name) != versions[name]]
         if other:
-            raise InputError(f"a worker of the cluster has other versions of {listing(other)}; results would depend on who computes them")
+            raise InputError(
+                f"a worker of the cluster has other versions of {listing(other)}; results would "
+                "depend on who computes them"
+            )
         if unseen:
-            raise InputError(f"a worker of the cluster does not see {listing(unseen)}; put the data where every worker reads it")
+            raise InputError(
+                f"a worker of the cluster does not see {listing(unseen)}; put the data where "
+                "every worker reads it"
+            )
 
 
 def workers_of(client: Any) -> dict[str, Any]:
@@ -134,7 +162,9 @@ def workers_of(client: Any) -> dict[str, Any]:
         known: dict[str, Any] = client.scheduler_info(n_workers=-1)["workers"]
         if known:
             return known
-    raise InputError("the scheduler has no workers; start some, such as with dask worker and its address")
+    raise InputError(
+        "the scheduler has no workers; start some, such as with dask worker and its address"
+    )
 
 
 def _worker_facts(paths: Sequence[Path], names: Sequence[str]) -> tuple[dict[str, str], list[str]]:

@@ -11,10 +11,12 @@ __all__ = ["Datasets"]
 
 
 class Datasets(Sequence[pd.DataFrame]):
-    """L frames that share all columns of `base` (n, columns) but some, of which `altered` holds Series (n,) by name for each dataset.
+    """L frames that share all columns of `base` (n, columns) but some, of which `altered` holds
+    Series (n,) by name for each dataset.
 
-    A frame is made when it is asked for, and holds no copy of what is shared: twenty datasets of a million records and one synthesized
-    variable are 160 MB, where whole frames of twelve columns were two gigabytes.
+    A frame is made when it is asked for, and holds no copy of what is shared: twenty datasets of a
+    million records and one synthesized variable are 160 MB, where whole frames of twelve columns
+    were two gigabytes.
     """
 
     def __init__(self, base: pd.DataFrame, altered: Iterable[Mapping[str, pd.Series]]) -> None:
@@ -22,7 +24,9 @@ class Datasets(Sequence[pd.DataFrame]):
         self.altered = tuple(altered)
 
     @classmethod
-    def of(cls, base: pd.DataFrame, frames: Iterable[pd.DataFrame], names: Sequence[str]) -> "Datasets":
+    def of(
+        cls, base: pd.DataFrame, frames: Iterable[pd.DataFrame], names: Sequence[str]
+    ) -> "Datasets":
         """Frames that come one after the other and share all columns of `base` but these."""
         return cls(base, ({name: frame[name] for name in names} for frame in frames))
 
@@ -42,4 +46,10 @@ class Datasets(Sequence[pd.DataFrame]):
 
     def only(self, names: Sequence[str]) -> "Datasets":
         """The same datasets with these columns alone, in this order."""
-        return Datasets(self.base[list(names)], ({name: columns[name] for name in names if name in columns} for columns in self.altered))
+        return Datasets(
+            self.base[list(names)],
+            (
+                {name: columns[name] for name in names if name in columns}
+                for columns in self.altered
+            ),
+        )

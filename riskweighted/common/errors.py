@@ -1,4 +1,6 @@
-"""What we say when something is wrong: one line, no traceback at the command line, no confidential value."""
+"""What we say when something is wrong: one line, no traceback at the command line, no confidential
+value.
+"""
 
 from collections.abc import Iterable
 
@@ -22,8 +24,8 @@ __all__ = [
 class InputError(ValueError):
     """An input error says that something the user gave is not valid.
 
-    The message is one line: what was wrong, what was got, what is valid. It names columns, counts and settings,
-    never a value of the data.
+    The message is one line: what was wrong, what was got, what is valid. It names columns, counts
+    and settings, never a value of the data.
 
     Examples
     --------
@@ -46,14 +48,17 @@ class SingletonWarning(RiskWeightedWarning):
     >>> import warnings
     >>> from riskweighted.runs.examples import data
     >>> with warnings.catch_warnings(record=True, action="always") as said:
-    ...     alpha = rw.marginal_weights(data, rw.Scenario(known=["region", "age"], synthetic="income"))
+    ...     alpha = rw.marginal_weights(
+    ...         data, rw.Scenario(known=["region", "age"], synthetic="income")
+    ...     )
     >>> said[0].category.__name__, float(alpha.min())
     ('SingletonWarning', 0.0)
     """
 
 
 class UnscoredWarning(RiskWeightedWarning):
-    """Some records' ball is a single point that no synthetic value hits, so their risk cannot be seen.
+    """Some records' ball is a single point that no synthetic value hits, so their risk cannot be
+    seen.
 
     Examples
     --------
@@ -90,7 +95,8 @@ class ConvergenceWarning(RiskWeightedWarning):
 
 
 class DerivedWarning(RiskWeightedWarning):
-    """Columns that leave unaltered predict a synthesized variable well, or give it away as the study declares.
+    """Columns that leave unaltered predict a synthesized variable well, or give it away as the
+    study declares.
 
     Examples
     --------
@@ -100,7 +106,8 @@ class DerivedWarning(RiskWeightedWarning):
 
 
 class ExplosionWarning(RiskWeightedWarning):
-    """Some drawn values lie far beyond all confidential ones: the model knows too little where they were drawn.
+    """Some drawn values lie far beyond all confidential ones: the model knows too little where they
+    were drawn.
 
     Examples
     --------
@@ -110,7 +117,8 @@ class ExplosionWarning(RiskWeightedWarning):
 
 
 class SparseLevelWarning(RiskWeightedWarning):
-    """The weights of some levels of the predictors sum to so little that the priors decide what is drawn there.
+    """The weights of some levels of the predictors sum to so little that the priors decide what is
+    drawn there.
 
     Examples
     --------
@@ -120,7 +128,8 @@ class SparseLevelWarning(RiskWeightedWarning):
 
 
 class MarginShiftWarning(RiskWeightedWarning):
-    """The weights leave a variable so little likelihood that the prior decides its release, or nearly erase some of its levels.
+    """The weights leave a variable so little likelihood that the prior decides its release, or
+    nearly erase some of its levels.
 
     Examples
     --------
@@ -135,7 +144,8 @@ class MarginShiftWarning(RiskWeightedWarning):
 
 
 class OverfillWarning(RiskWeightedWarning):
-    """Centred weights come near 0, where the mean of the posterior overfills what is rare (METHODS section 15).
+    """Centred weights come near 0, where the mean of the posterior overfills what is rare (METHODS
+    section 15).
 
     Examples
     --------

@@ -1,7 +1,9 @@
-"""Sums of floating-point numbers without rounding, so that neither the order nor the grouping of what is added shows.
+"""Sums of floating-point numbers without rounding, so that neither the order nor the grouping of
+what is added shows.
 
-A finite number is a whole number of units of 2^-1074, and Python's whole numbers have no end. What is read off a sum is rounded once,
-correctly: it is the floating-point number nearest to the true sum, or to the true mean.
+A finite number is a whole number of units of 2^-1074, and Python's whole numbers have no end. What
+is read off a sum is rounded once, correctly: it is the floating-point number nearest to the true
+sum, or to the true mean.
 """
 
 from collections.abc import Sequence
@@ -18,7 +20,9 @@ _NO_COUNTS = np.empty(0, dtype=np.int64)
 
 @dataclass(frozen=True)
 class ExactSum:
-    """K sums of so many numbers each: ``units``, ``count``, and ``strange``, what was added to each that is not finite (0 if nothing)."""
+    """K sums of so many numbers each: ``units``, ``count``, and ``strange``, what was added to each
+    that is not finite (0 if nothing).
+    """
 
     units: tuple[int, ...] = field(repr=False)
     count: int
@@ -26,7 +30,9 @@ class ExactSum:
 
     @classmethod
     def of(cls, values: np.ndarray, counts: np.ndarray | None = None) -> "ExactSum":
-        """The sum of values (n,), or those of the rows of (K, n); `counts` (n,): how often each counts, whole numbers."""
+        """The sum of values (n,), or those of the rows of (K, n); `counts` (n,): how often each
+        counts, whole numbers.
+        """
         rows = np.atleast_2d(np.ascontiguousarray(values, dtype=np.float64))
         times = _NO_COUNTS if counts is None else np.ascontiguousarray(counts, dtype=np.int64)
         count = rows.shape[1] if counts is None else int(times.sum())
@@ -39,13 +45,18 @@ class ExactSum:
 
     def __add__(self, other: "ExactSum") -> "ExactSum":
         units = tuple(mine + theirs for mine, theirs in zip(self.units, other.units, strict=True))
-        strange = tuple(mine + theirs for mine, theirs in zip(self.strange, other.strange, strict=True))
+        strange = tuple(
+            mine + theirs for mine, theirs in zip(self.strange, other.strange, strict=True)
+        )
         return ExactSum(units, self.count + other.count, strange)
 
     @classmethod
     def together(cls, sums: Sequence["ExactSum"]) -> "ExactSum":
         """The rows of several sums of the same count, one after the other."""
-        units, strange = (tuple(each for one in sums for each in getattr(one, name)) for name in ("units", "strange"))
+        units, strange = (
+            tuple(each for one in sums for each in getattr(one, name))
+            for name in ("units", "strange")
+        )
         return cls(units, sums[0].count, strange)
 
     @property
@@ -78,14 +89,21 @@ class ExactSum:
 
 def _added(rows: np.ndarray, counts: np.ndarray) -> tuple[list[int], list[float]]:
     """The sum of each row (K, n) in units, and what of it is not finite."""
-    from riskweighted.common.kernels.adding import BINS, add_mantissas  # numba, for which not everyone need wait
+    # numba, for which not everyone need wait
+    from riskweighted.common.kernels.adding import BINS, add_mantissas
 
     high, low = np.zeros((2, len(rows), BINS), dtype=np.int64)
     strange = np.zeros(len(rows))
     add_mantissas(rows.view(np.int64), counts, high, low, strange)
     units = [0] * len(rows)
     which, exponents = np.nonzero((high != 0) | (low != 0))
-    places = zip(which.tolist(), exponents.tolist(), high[which, exponents].tolist(), low[which, exponents].tolist(), strict=True)
+    places = zip(
+        which.tolist(),
+        exponents.tolist(),
+        high[which, exponents].tolist(),
+        low[which, exponents].tolist(),
+        strict=True,
+    )
     for row, exponent, upper, lower in places:
         units[row] += ((upper << 26) + lower) << exponent
     return units, strange.tolist()

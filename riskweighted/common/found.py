@@ -1,6 +1,8 @@
-"""What stands in a study with the mark "found": it was found in the data, so that it is not public and leaves with no release.
+"""What stands in a study with the mark "found": it was found in the data, so that it is not public
+and leaves with no release.
 
-A number is written ``[500, "found"]``, several ones ``[-8, -9, "found"]``. Without the mark a setting is public.
+A number is written ``[500, "found"]``, several ones ``[-8, -9, "found"]``. Without the mark a
+setting is public.
 """
 
 from collections.abc import Mapping
@@ -49,23 +51,41 @@ def marked(value: Any) -> list[Any]:
 
 def is_found(value: Any) -> bool:
     """Whether a setting has the mark, as it stands in a file or as it was read."""
-    listed = isinstance(value, (list, tuple)) and len(value) > 1 and isinstance(value[-1], str) and value[-1] == FOUND
+    listed = (
+        isinstance(value, (list, tuple))
+        and len(value) > 1
+        and isinstance(value[-1], str)
+        and value[-1] == FOUND
+    )
     return listed or isinstance(value, (FoundNumber, FoundNumbers))
 
 
 def found_number(value: Any) -> Any:
-    """The number of ``[number, "found"]``, which keeps the mark; anything else as it is, for others to check."""
-    single = is_found(value) and not isinstance(value, FoundNumber) and len(value) == 2 and isinstance(value[0], (int, float))
+    """The number of ``[number, "found"]``, which keeps the mark; anything else as it is, for others
+    to check.
+    """
+    single = (
+        is_found(value)
+        and not isinstance(value, FoundNumber)
+        and len(value) == 2
+        and isinstance(value[0], (int, float))
+    )
     return FoundNumber(value[0]) if single and not isinstance(value[0], bool) else value
 
 
 def found_numbers(value: Any) -> tuple[Any, bool]:
     """Several numbers without the mark, and whether they had it."""
-    return (value[:-1], True) if is_found(value) and not isinstance(value, (FoundNumber, FoundNumbers)) else (value, is_found(value))
+    return (
+        (value[:-1], True)
+        if is_found(value) and not isinstance(value, (FoundNumber, FoundNumbers))
+        else (value, is_found(value))
+    )
 
 
 def most_beyond(n: int) -> int:
-    """How many of n amounts may lie beyond bounds that were found: where more do, they are those of other data."""
+    """How many of n amounts may lie beyond bounds that were found: where more do, they are those of
+    other data.
+    """
     return max(_MOST, int(_MOST_SHARE * n))
 
 
@@ -75,4 +95,8 @@ def hide_found(settings: Any) -> Any:
         return NOT_SHOWN
     if isinstance(settings, Mapping):
         return {name: hide_found(value) for name, value in settings.items()}
-    return [hide_found(value) for value in settings] if isinstance(settings, (list, tuple)) else settings
+    return (
+        [hide_found(value) for value in settings]
+        if isinstance(settings, (list, tuple))
+        else settings
+    )

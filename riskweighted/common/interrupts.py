@@ -1,6 +1,7 @@
 """Ctrl-C that somebody swallowed or made another error of.
 
-C and Rust code print the exception of a callback and go on, Python does so in `__del__`, and numba makes a SystemError of it.
+C and Rust code print the exception of a callback and go on, Python does so in `__del__`, and numba
+makes a SystemError of it.
 """
 
 import signal
@@ -13,7 +14,9 @@ __all__ = ["interrupts_kept", "raise_interrupt"]
 
 
 def raise_interrupt(error: BaseException) -> None:
-    """Raise KeyboardInterrupt if that is what an error comes of; for who makes something else of whatever is raised."""
+    """Raise KeyboardInterrupt if that is what an error comes of; for who makes something else of
+    whatever is raised.
+    """
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, KeyboardInterrupt):
@@ -23,10 +26,11 @@ def raise_interrupt(error: BaseException) -> None:
 
 @contextmanager
 def interrupts_kept() -> Iterator[Callable[[], None]]:
-    """Raise KeyboardInterrupt at the end of the block if one was signalled in it, whoever swallowed it, and in the place of any error.
+    """Raise KeyboardInterrupt at the end of the block if one was signalled in it, whoever swallowed
+    it, and in the place of any error.
 
-    The value, called inside the block, does so at once. Elsewhere than in the main thread, or where Ctrl-C is ignored,
-    nothing is done.
+    The value, called inside the block, does so at once. Elsewhere than in the main thread, or where
+    Ctrl-C is ignored, nothing is done.
     """
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):

@@ -1,5 +1,5 @@
-"""Frames of polars and tables of Arrow: in as pandas, and out as what they were, through narwhals. Those of pandas pass,
-their numbers among objects as numbers.
+"""Frames of polars and tables of Arrow: in as pandas, and out as what they were, through narwhals.
+Those of pandas pass, their numbers among objects as numbers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["Frame", "GivenFrames", "Native", "as_pandas", "native_of"]
 
 Frame: TypeAlias = "pd.DataFrame | IntoDataFrame"  # of pandas, polars or Arrow
-GivenFrames: TypeAlias = "pd.DataFrame | IntoDataFrame | Sequence[pd.DataFrame] | Sequence[IntoDataFrame]"  # one, or L of them
+# one, or L of them
+GivenFrames: TypeAlias = (
+    "pd.DataFrame | IntoDataFrame | Sequence[pd.DataFrame] | Sequence[IntoDataFrame]"
+)
 T = TypeVar("T")
 
 
@@ -31,12 +34,14 @@ def as_pandas(given: Mapping[str, GivenFrames]) -> dict[str, pd.DataFrame | list
 @overload
 def as_pandas(given: T) -> T: ...
 def as_pandas(given: Any) -> Any:
-    """A frame of another library as the pandas frame that a csv file of it would be read as; all else, such as pandas' own, as it is.
+    """A frame of another library as the pandas frame that a csv file of it would be read as; all
+    else, such as pandas' own, as it is.
 
-    Lists, tuples and dicts of frames are looked through. Whole numbers with gaps become floats with NaN, text and categories without
-    an order text, decimals floats; levels with an order (polars' Enum) ordered categories; rows are numbered from 0. What csv would
-    lose stays: truth values, dates, and an empty text. A lazy frame is refused: its rows are not in memory. Of pandas' own, columns of
-    objects that are all numbers become numbers, and names of several levels are refused.
+    Lists, tuples and dicts of frames are looked through. Whole numbers with gaps become floats with
+    NaN, text and categories without an order text, decimals floats; levels with an order (polars'
+    Enum) ordered categories; rows are numbered from 0. What csv would lose stays: truth values,
+    dates, and an empty text. A lazy frame is refused: its rows are not in memory. Of pandas' own,
+    columns of objects that are all numbers become numbers, and names of several levels are refused.
     """
     if isinstance(given, (list, tuple)) and type(given) in (list, tuple):
         made = type(given)(as_pandas(part) for part in given)
@@ -59,13 +64,18 @@ def _eager(given: object) -> Any:
 
     frame = nw.from_native(given, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
-        raise InputError(f"data must be in memory, got {type(given).__name__}, which is not: .collect() it, or give a pandas DataFrame")
+        raise InputError(
+            f"data must be in memory, got {type(given).__name__}, which is not: .collect() it, "
+            "or give a pandas DataFrame"
+        )
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
 def _to_pandas(frame: Any) -> pd.DataFrame:
     """Column by column, as csv would say it."""
-    return pd.DataFrame({name: _column(frame[name]) for name in frame.columns}, index=pd.RangeIndex(len(frame)))
+    return pd.DataFrame(
+        {name: _column(frame[name]) for name in frame.columns}, index=pd.RangeIndex(len(frame))
+    )
 
 
 def _column(column: Any) -> pd.Series:
@@ -90,29 +100,44 @@ _TEXT = pd.Series(["a"]).dtype  # str of pandas 3, object of pandas 2
 
 
 def _levels(column: Any) -> list[str] | None:
-    """The levels of an Enum of polars or an ordered dictionary of Arrow, in their order; None of what has no order."""
+    """The levels of an Enum of polars or an ordered dictionary of Arrow, in their order; None of
+    what has no order.
+    """
     import narwhals as nw
 
     native = column.to_native()
     if getattr(getattr(native, "type", None), "ordered", False):
-        return list(native.unify_dictionaries().chunk(0).dictionary.to_pylist()) if native.num_chunks else []
+        return (
+            list(native.unify_dictionaries().chunk(0).dictionary.to_pylist())
+            if native.num_chunks
+            else []
+        )
     return list(column.dtype.categories) if column.dtype == nw.Enum else None
 
 
 @dataclass(frozen=True)
 class Native:
-    """What frames are given back as: a library, and the dtypes of the columns as they were given."""
+    """What frames are given back as: a library, and the dtypes of the columns as they were
+    given.
+    """
 
     library: Any
     dtypes: Mapping[str, Any]
 
     def like(self, frame: pd.DataFrame) -> Any:
-        """A pandas frame in that library: a column has its dtype again, unless its values no longer fit."""
+        """A pandas frame in that library: a column has its dtype again, unless its values no longer
+        fit.
+        """
         import narwhals as nw
         import pyarrow as pa
 
-        table = nw.from_arrow(pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None), backend=self.library)
-        return table.with_columns(*(_as_given(table[name], dtype) for name, dtype in self.dtypes.items() if name in frame)).to_native()
+        table = nw.from_arrow(
+            pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None),
+            backend=self.library,
+        )
+        return table.with_columns(
+            *(_as_given(table[name], dtype) for name, dtype in self.dtypes.items() if name in frame)
+        ).to_native()
 
 
 def _as_given(column: Any, dtype: Any) -> Any:

@@ -14,8 +14,14 @@ __all__ = ["card", "in_notebook"]
 _MOST_ROWS = 24
 _WHOLE = 10_000  # from which on a number is shown without decimals
 _CELL = "padding:2px 8px;text-align:right;border-bottom:1px solid rgba(128,128,128,.25)"
-_FIRST = "padding:2px 8px;text-align:left;font-weight:normal;border-bottom:1px solid rgba(128,128,128,.25)"
-_BOX = "border-left:3px solid rgba(128,128,128,.5);padding:2px 12px;margin:4px 0;max-width:60em;overflow-x:auto"
+_FIRST = (
+    "padding:2px 8px;text-align:left;font-weight:normal;border-bottom:1px solid "
+    "rgba(128,128,128,.25)"
+)
+_BOX = (
+    "border-left:3px solid rgba(128,128,128,.5);padding:2px 12px;margin:4px "
+    "0;max-width:60em;overflow-x:auto"
+)
 
 
 def in_notebook() -> bool:
@@ -32,12 +38,15 @@ def card(
     table: "pd.DataFrame | None" = None,
     note: str = "",
 ) -> str:
-    """An object as HTML: its name, what it comes to, facts, a table of at most 24 rows, and a note below."""
+    """An object as HTML: its name, what it comes to, facts, a table of at most 24 rows, and a note
+    below.
+    """
     parts = [f"<div><strong>{escape(heading)}</strong></div>"]
     parts += [f"<div>{escape(answer)}</div>" for answer in answers]
     if facts:
         rows = (
-            f'<tr><th style="{_FIRST}">{escape(name)}</th><td style="{_FIRST}">{escape(_shown(fact))}</td></tr>'
+            f'<tr><th style="{_FIRST}">{escape(name)}</th><td '
+            f'style="{_FIRST}">{escape(_shown(fact))}</td></tr>'
             for name, fact in facts.items()
         )
         parts.append(f'<table style="margin:4px 0">{"".join(rows)}</table>')
@@ -51,14 +60,20 @@ def card(
 
 
 def _table(table: "pd.DataFrame") -> str:
-    head = "".join(f'<th scope="col" style="{_CELL};font-weight:600">{escape(str(name))}</th>' for name in table.columns)
+    head = "".join(
+        f'<th scope="col" style="{_CELL};font-weight:600">{escape(str(name))}</th>'
+        for name in table.columns
+    )
     rows = (
         f'<tr><th scope="row" style="{_FIRST}">{escape(str(label))}</th>'
         + "".join(f'<td style="{_CELL}">{escape(_shown(value))}</td>' for value in row)
         + "</tr>"
         for label, row in zip(table.index, table.itertuples(index=False), strict=True)
     )
-    return f'<table style="margin:4px 0"><thead><tr><td></td>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+    return (
+        '<table style="margin:4px '
+        f'0"><thead><tr><td></td>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+    )
 
 
 def _shown(value: object) -> str:

@@ -1,7 +1,9 @@
-"""Numbers as people read them, the one rule of every table, page and sentence. What machines read holds them in full.
+"""Numbers as people read them, the one rule of every table, page and sentence. What machines read
+holds them in full.
 
-Numbers of a column have the same decimals: as many as give the largest one 4 digits, and 3 at most but where a unit asks for more. What is
-not zero and would look like it is "<0.001". Thousands are apart, and there is no power of ten.
+Numbers of a column have the same decimals: as many as give the largest one 4 digits, and 3 at most
+but where a unit asks for more. What is not zero and would look like it is "<0.001". Thousands are
+apart, and there is no power of ten.
 """
 
 import math
@@ -14,21 +16,37 @@ import numpy as np
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["SHARE", "by_digits", "exactly", "in_column", "in_columns", "rounded_from", "shared_digits", "together"]
+__all__ = [
+    "SHARE",
+    "by_digits",
+    "exactly",
+    "in_column",
+    "in_columns",
+    "rounded_from",
+    "shared_digits",
+    "together",
+]
 
 SHARE = 3  # decimals of a share, a probability, a distance
 _DIGITS = 4
 
 
-def in_column(values: Iterable[object], decimals: int | None = None, *, missing: str = "n/a") -> list[str]:
+def in_column(
+    values: Iterable[object], decimals: int | None = None, *, missing: str = "n/a"
+) -> list[str]:
     """Numbers that stand beside each other; texts stay as they are."""
     given = list(values)
     numbers = [_as_float(value) for value in given]
     places = min(SHARE, by_digits(numbers)) if decimals is None else decimals
-    return [value if isinstance(value, str) else _fixed(number, places, missing) for value, number in zip(given, numbers, strict=True)]
+    return [
+        value if isinstance(value, str) else _fixed(number, places, missing)
+        for value, number in zip(given, numbers, strict=True)
+    ]
 
 
-def in_columns(cells: "pd.DataFrame", decimals: int | None = None, *, missing: str = "n/a") -> "pd.DataFrame":
+def in_columns(
+    cells: "pd.DataFrame", decimals: int | None = None, *, missing: str = "n/a"
+) -> "pd.DataFrame":
     """The same of every column of a table."""
     shown = cells.astype(object)
     for number in range(cells.shape[1]):
@@ -67,17 +85,28 @@ def _fixed(number: float, decimals: int, missing: str) -> str:
     if math.isnan(number):
         return missing
     if number and not round(number, decimals):
-        return f"<{10.0**-decimals:.{decimals}f}" if number > 0 else f">-{10.0**-decimals:.{decimals}f}"
+        return (
+            f"<{10.0**-decimals:.{decimals}f}"
+            if number > 0
+            else f">-{10.0**-decimals:.{decimals}f}"
+        )
     return f"{round(number, decimals) + 0.0:,.{decimals}f}"
 
 
 def shared_digits(value: float, values: np.ndarray, minimum_count: int, most: int = 3) -> int:
-    """To how many significant digits, `most` at most, a number is the same as so many of the values, (n,); 0: to none."""
+    """To how many significant digits, `most` at most, a number is the same as so many of the
+    values, (n,); 0: to none.
+    """
     values = np.asarray(values, dtype=float)
     for digits in range(most, 0, -1):
         rounded = _to_digits(value, digits)
-        last = 10.0 ** (math.floor(math.log10(abs(rounded))) - digits + 1) if rounded and math.isfinite(rounded) else 0.0
-        near, counts = np.unique(values[np.abs(values - rounded) <= last], return_counts=True)  # whatever rounds to the same is among them
+        last = (
+            10.0 ** (math.floor(math.log10(abs(rounded))) - digits + 1)
+            if rounded and math.isfinite(rounded)
+            else 0.0
+        )
+        # whatever rounds to the same is among them
+        near, counts = np.unique(values[np.abs(values - rounded) <= last], return_counts=True)
         alike = [_to_digits(other, digits) == rounded for other in near.tolist()]
         if counts[alike].sum() >= minimum_count:
             return digits
@@ -91,7 +120,8 @@ def rounded_from(value: float, digits: int) -> tuple[float, float]:
         return 0.0, 0.0
     size = abs(rounded)
     power = math.floor(math.log10(size)) - digits + 1
-    inner = 0.05 if size == 10.0 ** (power + digits - 1) else 0.5  # numbers below a power of ten have a digit more
+    # numbers below a power of ten have a digit more
+    inner = 0.05 if size == 10.0 ** (power + digits - 1) else 0.5
     near, far = (float(f"{size + part * 10.0**power:.{digits + 1}e}") for part in (-inner, 0.5))
     return (near, far) if rounded > 0 else (-far, -near)
 

@@ -1,8 +1,11 @@
-"""Order statistics of numbers that come in parts, exactly, from counts in bins whose number is bounded.
+"""Order statistics of numbers that come in parts, exactly, from counts in bins whose number is
+bounded.
 
-Numbers are ordered as the bits by which they are stored, and those alike in their leading bits make a bin. A count of bins holds as many
-leading bits as leave no more than a million bins: with few different numbers all 64, and every order statistic is known. Else the bins
-in which the wanted ones lie are named, and a further look at the numbers counts what lies in those alone; three such looks suffice.
+Numbers are ordered as the bits by which they are stored, and those alike in their leading bits make
+a bin. A count of bins holds as many leading bits as leave no more than a million bins: with few
+different numbers all 64, and every order statistic is known. Else the bins in which the wanted ones
+lie are named, and a further look at the numbers counts what lies in those alone; three such looks
+suffice.
 """
 
 from collections.abc import Sequence
@@ -19,7 +22,9 @@ _SIGN = np.uint64(2**63)
 
 
 class Bins(NamedTuple):
-    """Bins of numbers alike in ``bits`` leading bits; ``first`` (m,): the first pattern of each, in order."""
+    """Bins of numbers alike in ``bits`` leading bits; ``first`` (m,): the first pattern of each, in
+    order.
+    """
 
     bits: int
     first: np.ndarray
@@ -27,7 +32,8 @@ class Bins(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class OrderCounts:
-    """How many of some numbers lie in each bin: ``first`` (m,) its first pattern, in order, ``bits`` (m,) that it shares, ``counts`` (m,).
+    """How many of some numbers lie in each bin: ``first`` (m,) its first pattern, in order,
+    ``bits`` (m,) that it shares, ``counts`` (m,).
 
     ``fewest``: how many bits a bin shares at the least, however many bins that leaves.
     """
@@ -39,7 +45,9 @@ class OrderCounts:
 
     @classmethod
     def of(cls, values: np.ndarray, within: Bins | None = None) -> "OrderCounts":
-        """Those of numbers (n,), none of them NaN; of those alone that lie in some bins, `within`."""
+        """Those of numbers (n,), none of them NaN; of those alone that lie in some bins,
+        `within`.
+        """
         values, fewest = np.asarray(values, dtype=float), _STEPS[-1]
         if within is not None:
             lead, fewest = _leading(_patterns(values), within.bits), within.bits + _STEPS[-1]
@@ -53,14 +61,18 @@ class OrderCounts:
         bits = min(int(each.bits.min(initial=_STEPS[0])) for each in (self, other))
         first = _leading(np.concatenate([self.first, other.first]), bits)
         order = np.argsort(first, kind="stable")
-        return _compact(first[order], np.concatenate([self.counts, other.counts])[order], bits, self.fewest)
+        return _compact(
+            first[order], np.concatenate([self.counts, other.counts])[order], bits, self.fewest
+        )
 
     def __len__(self) -> int:
         """How many numbers."""
         return int(self.counts.sum())
 
     def unsettled(self, ranks: Sequence[int]) -> Bins | None:
-        """The bins of the numbers of these ranks, 0 the lowest, that hold more than one number; None where all are known."""
+        """The bins of the numbers of these ranks, 0 the lowest, that hold more than one number;
+        None where all are known.
+        """
         places = np.unique(self._places(ranks))
         places = places[self.bits[places] < _STEPS[0]]
         return None if len(places) == 0 else Bins(int(self.bits[places].min()), self.first[places])
@@ -72,7 +84,11 @@ class OrderCounts:
         kept = np.ones(len(self.first), dtype=bool)
         for bits in np.unique(self.bits[self.bits < int(counts.bits.min())]).tolist():
             kept &= ~((self.bits == bits) & np.isin(self.first, _leading(counts.first, bits)))
-        arrays = ((self.first, counts.first), (self.bits, counts.bits), (self.counts, counts.counts))
+        arrays = (
+            (self.first, counts.first),
+            (self.bits, counts.bits),
+            (self.counts, counts.counts),
+        )
         first, bits, each = (np.concatenate([mine[kept], theirs]) for mine, theirs in arrays)
         order = np.argsort(first, kind="stable")
         return OrderCounts(first[order], bits[order], each[order])
@@ -88,15 +104,23 @@ class OrderCounts:
 
     def quantiles(self, quantiles: Sequence[float]) -> list[float]:
         """Quantiles by linear interpolation as NumPy has them, once their ranks are settled."""
-        ends, places = self.at(self.ranks(quantiles)).reshape(-1, 2), (len(self) - 1) * np.asarray(quantiles, dtype=float)
-        return [float(np.quantile(pair, place - np.floor(place))) for pair, place in zip(ends, places, strict=True)]
+        ends, places = (
+            self.at(self.ranks(quantiles)).reshape(-1, 2),
+            (len(self) - 1) * np.asarray(quantiles, dtype=float),
+        )
+        return [
+            float(np.quantile(pair, place - np.floor(place)))
+            for pair, place in zip(ends, places, strict=True)
+        ]
 
     def _places(self, ranks: Sequence[int]) -> np.ndarray:
         return np.searchsorted(np.cumsum(self.counts), np.asarray(ranks), side="right")
 
 
 def _compact(first: np.ndarray, counts: np.ndarray, bits: int, fewest: int) -> OrderCounts:
-    """Bins in order that share so many bits, equal ones joined; and others, until they are not too many, or share as few as they may."""
+    """Bins in order that share so many bits, equal ones joined; and others, until they are not too
+    many, or share as few as they may.
+    """
     first, counts = _joined(first, counts)
     for step in _STEPS:
         if fewest <= step < bits and len(first) > _MOST:
@@ -106,7 +130,11 @@ def _compact(first: np.ndarray, counts: np.ndarray, bits: int, fewest: int) -> O
 
 
 def _joined(first: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    starts = np.flatnonzero(np.append(True, first[1:] != first[:-1])) if len(first) else np.empty(0, dtype=np.int64)
+    starts = (
+        np.flatnonzero(np.append(True, first[1:] != first[:-1]))
+        if len(first)
+        else np.empty(0, dtype=np.int64)
+    )
     return first[starts], np.add.reduceat(counts, starts) if len(starts) else counts
 
 

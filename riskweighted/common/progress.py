@@ -1,4 +1,6 @@
-"""What long work tells while it runs: a bar per step on a terminal, a line per step in a log, or nothing."""
+"""What long work tells while it runs: a bar per step on a terminal, a line per step in a log, or
+nothing.
+"""
 
 import threading
 import time
@@ -11,7 +13,17 @@ from riskweighted.common.notebook import in_notebook
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Advance", "Forward", "LogLines", "Quiet", "Reporter", "Steps", "TerminalBars", "default_reporter", "duration"]
+__all__ = [
+    "Advance",
+    "Forward",
+    "LogLines",
+    "Quiet",
+    "Reporter",
+    "Steps",
+    "TerminalBars",
+    "default_reporter",
+    "duration",
+]
 
 Advance = Callable[[int, int], None]  # done, in all
 _EVERY, _EVERY_IN_DETAIL = 60.0, 5.0  # seconds between two lines of one step
@@ -50,7 +62,9 @@ class Quiet:
 
 
 class Forward:
-    """How far a step is, which never falls: of work that begins again nothing is told until it is farther than it was."""
+    """How far a step is, which never falls: of work that begins again nothing is told until it is
+    farther than it was.
+    """
 
     def __init__(self, advance: Advance | None = None) -> None:
         self.advance, self.done, self.total = advance, 0, 0
@@ -74,7 +88,9 @@ class Forward:
 
 
 class TerminalBars:
-    """One bar per step, with elapsed time and an estimate of what is left; 100 % is shown of what has ended."""
+    """One bar per step, with elapsed time and an estimate of what is left; 100 % is shown of what
+    has ended.
+    """
 
     def __init__(self, console: "Console") -> None:
         self.console = console
@@ -82,25 +98,46 @@ class TerminalBars:
     @contextmanager
     def step(self, description: str) -> Iterator[Advance]:
         """Show a bar while the step runs; it pulses until the first report."""
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+        from rich.progress import (
+            BarColumn,
+            Progress,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
 
         shown = ("{task.description}", "{task.fields[percent]}", "left")
         words, percent, left = (TextColumn(text) for text in shown)
-        with Progress(words, BarColumn(), percent, TimeElapsedColumn(), left, TimeRemainingColumn(), console=self.console) as bars:
+        with Progress(
+            words,
+            BarColumn(),
+            percent,
+            TimeElapsedColumn(),
+            left,
+            TimeRemainingColumn(),
+            console=self.console,
+        ) as bars:
             task, forward = bars.add_task(description, total=None, percent=""), Forward()
 
             def advance(done: int, total: int) -> None:
                 forward(done, total)
-                bars.update(task, completed=forward.share, total=1.0, percent=f"{int(100 * forward.share):3d}%")
+                bars.update(
+                    task,
+                    completed=forward.share,
+                    total=1.0,
+                    percent=f"{int(100 * forward.share):3d}%",
+                )
 
             yield advance
             bars.update(task, completed=1.0, total=1.0, percent="100%")
 
 
 class LogLines:
-    """Plain lines with the time of day: one when a step is done, one a minute while it runs, none of a step that fails.
+    """Plain lines with the time of day: one when a step is done, one a minute while it runs, none
+    of a step that fails.
 
-    With `detail` also when a step begins, how far it is every five seconds, and the most memory that the process has held.
+    With `detail` also when a step begins, how far it is every five seconds, and the most memory
+    that the process has held.
     """
 
     def __init__(self, write: Callable[[str], object], *, detail: bool = False) -> None:
@@ -119,7 +156,8 @@ class LogLines:
             with one:
                 if not ended.is_set() and time.monotonic() - told[0] >= self.every:
                     told[0] = time.monotonic()
-                    far = f"{min(round(100 * forward.share), 99)} %" if forward.total else "at work"  # totals differ from part to part
+                    # totals differ from part to part
+                    far = f"{min(round(100 * forward.share), 99)} %" if forward.total else "at work"
                     self._line(f"{description}: {far}, {duration(told[0] - began)}")
 
         def advance(done: int, total: int) -> None:
@@ -151,7 +189,9 @@ class LogLines:
 
 
 def default_reporter() -> Reporter:
-    """Of a call that names none: a line a step in a notebook, where work takes its time, and nothing elsewhere."""
+    """Of a call that names none: a line a step in a notebook, where work takes its time, and
+    nothing elsewhere.
+    """
     return LogLines(print) if in_notebook() else Quiet()
 
 

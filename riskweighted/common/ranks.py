@@ -9,7 +9,9 @@ __all__ = ["Apart", "Ranked", "neighbours_apart", "normal_scores", "order_alike"
 
 
 class Ranked:
-    """A column (n,) of numbers whose order is compared with that of several others, so that it is sorted once."""
+    """A column (n,) of numbers whose order is compared with that of several others, so that it is
+    sorted once.
+    """
 
     def __init__(self, values: np.ndarray) -> None:
         self.values = values
@@ -17,7 +19,9 @@ class Ranked:
 
     @cached_property
     def scores(self) -> np.ndarray:
-        """Its ranks, centred and of length 1, (n,); zeros where the column is constant. Equal values share their mean rank."""
+        """Its ranks, centred and of length 1, (n,); zeros where the column is constant. Equal
+        values share their mean rank.
+        """
         order = np.argsort(self.values)
         arranged = self.values[order]
         starts = np.flatnonzero(np.append(True, arranged[1:] != arranged[:-1]))
@@ -28,8 +32,12 @@ class Ranked:
 
 
 def order_alike(left: np.ndarray | Ranked, right: np.ndarray | Ranked) -> float:
-    """Spearman's rank correlation without its sign, over the records where both are numbers; 0 where one is constant there."""
-    first, second = (column if isinstance(column, Ranked) else Ranked(column) for column in (left, right))
+    """Spearman's rank correlation without its sign, over the records where both are numbers; 0
+    where one is constant there.
+    """
+    first, second = (
+        column if isinstance(column, Ranked) else Ranked(column) for column in (left, right)
+    )
     if not (first.complete and second.complete):
         both = np.isfinite(first.values) & np.isfinite(second.values)
         first, second = Ranked(first.values[both]), Ranked(second.values[both])
@@ -45,8 +53,9 @@ def normal_scores(values: np.ndarray) -> np.ndarray:
 
 
 class Apart(NamedTuple):
-    """By group of m records, (g,) each: ``moved``, the sum of the m - 1 differences in rank between neighbours; its mean ``expected``
-    and its ``variance`` in a random order; and ``steps``, m - 1, the least that it can be."""
+    """By group of m records, (g,) each: ``moved``, the sum of the m - 1 differences in rank between
+    neighbours; its mean ``expected`` and its ``variance`` in a random order; and ``steps``, m - 1,
+    the least that it can be."""
 
     moved: np.ndarray
     expected: np.ndarray
@@ -55,12 +64,18 @@ class Apart(NamedTuple):
 
 
 def neighbours_apart(ranks: np.ndarray, groups: np.ndarray) -> Apart:
-    """Return how far neighbours lie apart in rank within each of some groups of three records and more.
+    """Return how far neighbours lie apart in rank within each of some groups of three records and
+    more.
 
-    ``groups`` (n,): codes, equal ones standing together; ``ranks`` (n,): 0 .. m-1 within each, in the order that is asked about. Of a
-    random permutation of m ranks the sum has mean (m - 1)(m + 1)/3 and variance (m - 2)(m + 1)(4 m - 7)/90.
+    ``groups`` (n,): codes, equal ones standing together; ``ranks`` (n,): 0 .. m-1 within each, in
+    the order that is asked about. Of a random permutation of m ranks the sum has mean (m - 1)(m +
+    1)/3 and variance (m - 2)(m + 1)(4 m - 7)/90.
     """
-    starts = np.flatnonzero(np.append(True, groups[1:] != groups[:-1])) if len(groups) else np.empty(0, dtype=np.int64)
+    starts = (
+        np.flatnonzero(np.append(True, groups[1:] != groups[:-1]))
+        if len(groups)
+        else np.empty(0, dtype=np.int64)
+    )
     sizes = np.diff(np.append(starts, len(groups))).astype(float)
     steps = np.append(np.abs(np.diff(ranks)), 0).astype(float)
     steps[starts[1:] - 1] = 0  # from the last of a group to the first of the next one

@@ -16,8 +16,8 @@ _GROUPS = (  # limit and use of the control group that containers and batch syst
 
 
 class Shortage(NamedTuple):
-    """What does not fit: ``what``, "memory" or "disk"; bytes that it ``needs`` by an estimate that may be off by a factor of 2, and that
-    are ``free``."""
+    """What does not fit: ``what``, "memory" or "disk"; bytes that it ``needs`` by an estimate that
+    may be off by a factor of 2, and that are ``free``."""
 
     what: str
     needs: float
@@ -29,12 +29,20 @@ class Shortage(NamedTuple):
         return self.needs > 2 * self.free
 
     def __str__(self) -> str:
-        return f"{self.what}: needs about {size(self.needs)}, {size(self.free)} are free, {size(self.needs - self.free)} too few"
+        return (
+            f"{self.what}: needs about {size(self.needs)}, {size(self.free)} are free, "
+            f"{size(self.needs - self.free)} too few"
+        )
 
 
 def shortages(memory: float, disk: float, out: Path) -> list[Shortage]:
-    """What of so many bytes, the peak of a process like this one and files in a folder, does not fit here."""
-    needed = [Shortage("memory", memory, memory_free() + _held_now()), Shortage("disk", disk, disk_free(out))]
+    """What of so many bytes, the peak of a process like this one and files in a folder, does not
+    fit here.
+    """
+    needed = [
+        Shortage("memory", memory, memory_free() + _held_now()),
+        Shortage("disk", disk, disk_free(out)),
+    ]
     return [shortage for shortage in needed if shortage.needs > shortage.free]
 
 
@@ -59,12 +67,16 @@ def memory_peak() -> int:
 
 
 def memory_free() -> int:
-    """Bytes that a process started now could have: what the machine has free, or what is left under the limit of its control group."""
+    """Bytes that a process started now could have: what the machine has free, or what is left under
+    the limit of its control group.
+    """
     limits = [int(psutil.virtual_memory().available)]
     for limit, used in _GROUPS:
         try:
             limits.append(
-                int(Path(limit).read_text(encoding="ascii")) - int(Path(used).read_text(encoding="ascii")) + _cache(Path(used).parent)
+                int(Path(limit).read_text(encoding="ascii"))
+                - int(Path(used).read_text(encoding="ascii"))
+                + _cache(Path(used).parent)
             )
         except (OSError, ValueError):  # there is none, or it is "max"
             continue
@@ -82,5 +94,7 @@ def _cache(folder: Path) -> int:
 
 def disk_free(path: Path) -> int:
     """Bytes that are free where a path is, or would be made."""
-    there = next(folder for folder in (path.absolute(), *path.absolute().parents) if folder.exists())
+    there = next(
+        folder for folder in (path.absolute(), *path.absolute().parents) if folder.exists()
+    )
     return shutil.disk_usage(there).free

@@ -1,7 +1,8 @@
 """Settings files: TOML tables to the frozen classes that declare the settings, and back.
 
-A settings class is a frozen dataclass that checks itself when it is made, in Python as from a file, so that each setting is
-declared once. A class with settings of its own naming offers ``from_table`` and ``to_table``.
+A settings class is a frozen dataclass that checks itself when it is made, in Python as from a file,
+so that each setting is declared once. A class with settings of its own naming offers ``from_table``
+and ``to_table``.
 """
 
 import dataclasses
@@ -34,14 +35,17 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-UNSAID = {"unsaid": True}  # metadata of a field that came later, and is in no key while it has its default
+# metadata of a field that came later, and is in no key while it has its default
+UNSAID = {"unsaid": True}
 APART = {"apart": True}  # metadata of a field that stands in no file under its own name
 
 
 def read_by(*stages: str, why: str) -> dict[str, object]:
-    """Metadata of a field that these stages alone read of those that read its class (`riskweighted.runs.stages`), and the reason.
+    """Metadata of a field that these stages alone read of those that read its class
+    (`riskweighted.runs.stages`), and the reason.
 
-    Without a stage: a field that changes no result. A field that says nothing is read by every stage that reads its class.
+    Without a stage: a field that changes no result. A field that says nothing is read by every
+    stage that reads its class.
     """
     return {"read_by": stages, "why": why}
 
@@ -67,8 +71,14 @@ def read_toml(path: str | Path, what: str) -> dict[str, Any]:
 
 
 def as_toml(table: Mapping[str, Any], above: str = "") -> str:
-    """Plain tables, lists and values (`to_table`) as TOML; what is None is left out, or infinite as an open end in a list."""
-    lines = [f"{_key(name)} = {_value(value)}" for name, value in table.items() if not isinstance(value, Mapping) and value is not None]
+    """Plain tables, lists and values (`to_table`) as TOML; what is None is left out, or infinite as
+    an open end in a list.
+    """
+    lines = [
+        f"{_key(name)} = {_value(value)}"
+        for name, value in table.items()
+        if not isinstance(value, Mapping) and value is not None
+    ]
     parts = ["".join(f"{line}\n" for line in lines)]
     for name, inner in table.items():
         if isinstance(inner, Mapping):
@@ -83,7 +93,10 @@ def _key(name: str) -> str:
 
 def _value(value: Any) -> str:
     if isinstance(value, (list, tuple)):
-        open_ends = [("inf" if number else "-inf") if inner is None else _value(inner) for number, inner in enumerate(value)]
+        open_ends = [
+            ("inf" if number else "-inf") if inner is None else _value(inner)
+            for number, inner in enumerate(value)
+        ]
         return f"[{', '.join(open_ends)}]"
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -95,40 +108,59 @@ def _quoted(text: str) -> str:
 
 
 def from_table(kind: type[T], table: object, above: str = "") -> T:
-    """A checked instance of a settings class, a frozen dataclass, from a table as TOML or JSON gives it; tables in it become the settings
-    classes of their fields. `above` is the dotted name of the table, for errors: a setting that is unknown (the valid ones are
-    listed), missing, or refused by the class.
+    """A checked instance of a settings class, a frozen dataclass, from a table as TOML or JSON
+    gives it; tables in it become the settings classes of their fields. `above` is the dotted name
+    of the table, for errors: a setting that is unknown (the valid ones are listed), missing, or
+    refused by the class.
     """
     reader = getattr(kind, "from_table", None)
-    return read_fields(kind, table, above) if reader is None else typing.cast(T, reader(table, above))
+    return (
+        read_fields(kind, table, above) if reader is None else typing.cast(T, reader(table, above))
+    )
 
 
-def read_fields(kind: type[T], table: object, above: str, others: Iterable[str] = (), **more: Any) -> T:
-    """The fields of a class from a table; `more` are those that stand elsewhere, under the names of `others`."""
+def read_fields(
+    kind: type[T], table: object, above: str, others: Iterable[str] = (), **more: Any
+) -> T:
+    """The fields of a class from a table; `more` are those that stand elsewhere, under the names of
+    `others`.
+    """
     given = as_table(table, above)
     names = [field.name for field in _fields(kind)]
     unknown = [name for name in given if name not in names]
     if unknown:
-        raise InputError(f"unknown setting {_dotted(above, unknown[0])!r}; valid here are {listing([*names, *others])}")
-    missing = [field.name for field in _fields(kind) if _required(field) and field.name not in given]
+        raise InputError(
+            f"unknown setting {_dotted(above, unknown[0])!r}; valid here are "
+            f"{listing([*names, *others])}"
+        )
+    missing = [
+        field.name for field in _fields(kind) if _required(field) and field.name not in given
+    ]
     if missing:
         raise InputError(f"setting {_dotted(above, missing[0])!r} is missing")
     sections = _sections(kind)
     read = {
-        name: from_table(sections[name], value, _dotted(above, name)) if name in sections and value is not None else value
+        name: from_table(sections[name], value, _dotted(above, name))
+        if name in sections and value is not None
+        else value
         for name, value in given.items()
     }
     try:
         return kind(**read, **more)
     except InputError as error:
         first = str(error).split(" ", 1)[0]
-        raise InputError(f"setting {_dotted(above, first)!r}: {error}" if first in names else str(error)) from None
+        raise InputError(
+            f"setting {_dotted(above, first)!r}: {error}" if first in names else str(error)
+        ) from None
 
 
 def as_table(table: object, above: str) -> Mapping[str, Any]:
     """Refuse what is no table."""
     if not isinstance(table, Mapping):
-        raise InputError(f"{f'setting {above!r}' if above else 'the settings'} must be a table, got {type(table).__name__}")
+        raise InputError(
+            f"{f'setting {above!r}' if above else 'the settings'} must be a table, got "
+            f"{type(table).__name__}"
+        )
     return table
 
 
@@ -140,7 +172,8 @@ def as_tuples(value: Any) -> Any:
 def to_table(settings: Any) -> Any:
     """Settings as plain tables, lists and values, which `from_table` reads back; paths become text.
 
-    An infinite end in a list is None, as JSON has no infinite numbers: (0, inf) becomes [0, None], which settings take alike.
+    An infinite end in a list is None, as JSON has no infinite numbers: (0, inf) becomes [0, None],
+    which settings take alike.
     """
     writer = getattr(settings, "to_table", None)
     if writer is not None:
@@ -150,13 +183,18 @@ def to_table(settings: Any) -> Any:
     if isinstance(settings, Mapping):
         return {name: to_table(value) for name, value in settings.items()}
     if isinstance(settings, (list, tuple)):
-        return [None if isinstance(value, float) and math.isinf(value) else to_table(value) for value in settings]
+        return [
+            None if isinstance(value, float) and math.isinf(value) else to_table(value)
+            for value in settings
+        ]
     return str(settings) if isinstance(settings, Path) else settings
 
 
 def fields_to_table(settings: Any) -> dict[str, Any]:
     """The fields of a settings class as plain values."""
-    return {field.name: to_table(getattr(settings, field.name)) for field in _fields(type(settings))}
+    return {
+        field.name: to_table(getattr(settings, field.name)) for field in _fields(type(settings))
+    }
 
 
 def setting_names(kind: type[Any]) -> list[str]:
@@ -165,7 +203,9 @@ def setting_names(kind: type[Any]) -> list[str]:
     names = []
     for field in _fields(kind):
         inner = sections.get(field.name)
-        names += [f"{field.name}.{name}" for name in setting_names(inner)] if inner else [field.name]
+        names += (
+            [f"{field.name}.{name}" for name in setting_names(inner)] if inner else [field.name]
+        )
     return names
 
 
@@ -180,8 +220,16 @@ def _required(field: "dataclasses.Field[Any]") -> bool:
 def _sections(kind: type[Any]) -> dict[str, type[Any]]:
     """Fields that are settings classes themselves, optional ones too."""
     hints = typing.get_type_hints(kind)
-    candidates = {field.name: [hints[field.name], *typing.get_args(hints[field.name])] for field in _fields(kind)}
-    return {name: hint for name, types in candidates.items() for hint in types if isinstance(hint, type) and dataclasses.is_dataclass(hint)}
+    candidates = {
+        field.name: [hints[field.name], *typing.get_args(hints[field.name])]
+        for field in _fields(kind)
+    }
+    return {
+        name: hint
+        for name, types in candidates.items()
+        for hint in types
+        if isinstance(hint, type) and dataclasses.is_dataclass(hint)
+    }
 
 
 def _dotted(above: str, name: str) -> str:

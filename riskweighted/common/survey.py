@@ -1,4 +1,6 @@
-"""Survey weights: a column of the data, checked once and normalised to sum n. No message shows a value."""
+"""Survey weights: a column of the data, checked once and normalised to sum n. No message shows a
+value.
+"""
 
 import numpy as np
 import pandas as pd
@@ -27,7 +29,8 @@ def survey_weights(confidential: Frame, column: str) -> pd.Series:
     Raises
     ------
     InputError
-        If there is no such column, it is not numeric, or holds values that are missing, infinite or negative, or none above 0.
+        If there is no such column, it is not numeric, or holds values that are missing, infinite or
+        negative, or none above 0.
 
     Examples
     --------
@@ -42,9 +45,12 @@ def survey_weights(confidential: Frame, column: str) -> pd.Series:
 
 
 def checked_survey(
-    survey: "str | pd.Series | np.ndarray | None", confidential: pd.DataFrame, counts: pd.Series | None = None
+    survey: "str | pd.Series | np.ndarray | None",
+    confidential: pd.DataFrame,
+    counts: pd.Series | None = None,
 ) -> pd.Series | None:
-    """Normalised survey weights of a column by its name, or of values on the index of the data; None where there are none.
+    """Normalised survey weights of a column by its name, or of values on the index of the data;
+    None where there are none.
 
     `counts`: how many records each row stands for, over which the mean is 1.
     """
@@ -59,23 +65,38 @@ def checked_survey(
     else:
         values = np.asarray(survey)
         if values.ndim != 1 or len(values) != len(confidential):
-            raise InputError(f"survey must be a column's name or one weight for each of {len(confidential)} records")
+            raise InputError(
+                f"survey must be a column's name or one weight for each of {len(confidential)} "
+                "records"
+            )
         column = pd.Series(values, confidential.index)
     if not column.index.equals(confidential.index):
-        raise InputError("survey weights must stand on the index of the confidential data, in its order; theirs differs")
+        raise InputError(
+            "survey weights must stand on the index of the confidential data, in its order; "
+            "theirs differs"
+        )
     return _normalised(column, "survey weights")
 
 
 def _normalised(column: pd.Series, what: str) -> pd.Series:
     """A column divided by its mean."""
     kind = column.dtype
-    if not pd.api.types.is_numeric_dtype(kind) or pd.api.types.is_bool_dtype(kind) or pd.api.types.is_complex_dtype(kind):
+    if (
+        not pd.api.types.is_numeric_dtype(kind)
+        or pd.api.types.is_bool_dtype(kind)
+        or pd.api.types.is_complex_dtype(kind)
+    ):
         raise InputError(f"{what} must be numbers >= 0, got dtype {kind}")
     values = column.to_numpy(dtype=float, na_value=np.nan)
-    missing, infinite, negative = int(np.isnan(values).sum()), int(np.isinf(values).sum()), int((np.isfinite(values) & (values < 0)).sum())
+    missing, infinite, negative = (
+        int(np.isnan(values).sum()),
+        int(np.isinf(values).sum()),
+        int((np.isfinite(values) & (values < 0)).sum()),
+    )
     if missing or infinite or negative:
         raise InputError(
-            f"{what} must be finite and >= 0: {missing} are missing, {infinite} infinite and {negative} negative, of {len(values)}"
+            f"{what} must be finite and >= 0: {missing} are missing, {infinite} infinite and "
+            f"{negative} negative, of {len(values)}"
         )
     if not (values > 0).any():
         raise InputError(f"{what}: all {len(values)} are zero; valid is at least one above 0")

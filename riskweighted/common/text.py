@@ -5,26 +5,49 @@ import shlex
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-__all__ = ["as_argument", "escape_latex", "escape_markdown", "for_spreadsheet", "pieces", "plain", "reads_as_number", "significant_digits"]
+__all__ = [
+    "as_argument",
+    "escape_latex",
+    "escape_markdown",
+    "for_spreadsheet",
+    "pieces",
+    "plain",
+    "reads_as_number",
+    "significant_digits",
+]
 
-_FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the last four: full-width = + - @
+# the last four: full-width = + - @
+_FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def plain(text: str) -> str:
-    """Text on one line, without the control characters that steer a terminal or turn the direction of what follows."""
-    turns = {chr(code) for code in (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))}
-    kept = (" " if unicodedata.category(letter) in ("Cc", "Zl", "Zp") else letter for letter in text if letter not in turns)
+    """Text on one line, without the control characters that steer a terminal or turn the direction
+    of what follows.
+    """
+    turns = {
+        chr(code)
+        for code in (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+    }
+    kept = (
+        " " if unicodedata.category(letter) in ("Cc", "Zl", "Zp") else letter
+        for letter in text
+        if letter not in turns
+    )
     return re.sub(" +", " ", "".join(kept)).strip()
 
 
 def as_argument(text: str) -> str:
-    """Text as one argument of a command that is to be typed: in double quotes, which the shells of all systems take, where it needs any."""
+    """Text as one argument of a command that is to be typed: in double quotes, which the shells of
+    all systems take, where it needs any.
+    """
     quoted = shlex.quote(text)
     return f'"{text}"' if quoted != text and not set(text) & set('"$`!') else quoted
 
 
 def for_spreadsheet(text: str) -> str:
-    """Text that a spreadsheet opens as text in one cell: on one line, an apostrophe before what would be a formula and is no number."""
+    """Text that a spreadsheet opens as text in one cell: on one line, an apostrophe before what
+    would be a formula and is no number.
+    """
     line = re.sub("[\t\r\n]+", " ", text)
     return f"'{line}" if line.lstrip().startswith(_FORMULA) and not reads_as_number(line) else line
 
@@ -70,8 +93,14 @@ def escape_latex(text: str) -> str:
     """Text that LaTeX prints as it is; words longer than 20 letters may break."""
     pieces = []
     for word in re.split("( )", plain(text)):
-        parts = [word[start : start + _LONGEST_WORD] for start in range(0, len(word), _LONGEST_WORD)]
-        pieces.append(r"\allowbreak{}".join("".join(_LATEX.get(letter, letter) for letter in part) for part in parts))
+        parts = [
+            word[start : start + _LONGEST_WORD] for start in range(0, len(word), _LONGEST_WORD)
+        ]
+        pieces.append(
+            r"\allowbreak{}".join(
+                "".join(_LATEX.get(letter, letter) for letter in part) for part in parts
+            )
+        )
     return re.sub("-(?=-)", "-{}", "".join(pieces))  # two hyphens, not a dash
 
 
@@ -82,7 +111,9 @@ def significant_digits(value: float) -> int:
 
 
 def pieces(widths: Sequence[int], available: int) -> Iterator[list[int]]:
-    """Places of columns of these widths that stand side by side in the width there is, at least one at a time."""
+    """Places of columns of these widths that stand side by side in the width there is, at least one
+    at a time.
+    """
     piece: list[int] = []
     for column, width in enumerate(widths):
         if piece and sum(widths[number] for number in piece) + width > available:

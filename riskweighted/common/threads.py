@@ -21,7 +21,8 @@ def in_threads(
     progress: Callable[[int, int], None] | None = None,
     stop: np.ndarray | None = None,
 ) -> Iterator[tuple[int, Any]]:
-    """(number of the task, function(*task)) for every task, as they end; what has not begun is dropped on an interrupt.
+    """(number of the task, function(*task)) for every task, as they end; what has not begun is
+    dropped on an interrupt.
 
     `stop` (1,) becomes 1 then, for kernels that run long and look at it.
     """

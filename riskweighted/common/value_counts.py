@@ -1,4 +1,6 @@
-"""A column as counts: how many records hold each number, or each level. Counts of two parts of a file add up to those of both."""
+"""A column as counts: how many records hold each number, or each level. Counts of two parts of a
+file add up to those of both.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,7 +17,9 @@ __all__ = ["LevelCounts", "ValueCounts", "of_share"]
 
 @dataclass(frozen=True, eq=False)
 class ValueCounts:
-    """Different numbers in order, ``values`` (m,), and how many records hold each, ``counts`` (m,)."""
+    """Different numbers in order, ``values`` (m,), and how many records hold each, ``counts``
+    (m,).
+    """
 
     values: np.ndarray = field(repr=False)
     counts: np.ndarray = field(repr=False)
@@ -24,14 +28,25 @@ class ValueCounts:
     def of(cls, numbers: np.ndarray) -> "ValueCounts":
         """Of numbers (n,), none of them NaN."""
         ordered = np.sort(np.asarray(numbers, dtype=float) + 0.0)  # minus zero is zero
-        starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])) if len(ordered) else np.empty(0, dtype=np.int64)
+        starts = (
+            np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+            if len(ordered)
+            else np.empty(0, dtype=np.int64)
+        )
         return cls(ordered[starts], np.diff(np.append(starts, len(ordered))))
 
     def __add__(self, other: "ValueCounts") -> "ValueCounts":
-        both, counts = (np.concatenate(pair) for pair in ((self.values, other.values), (self.counts, other.counts)))
+        both, counts = (
+            np.concatenate(pair)
+            for pair in ((self.values, other.values), (self.counts, other.counts))
+        )
         order = np.argsort(both, kind="stable")
         both, counts = both[order], counts[order]
-        starts = np.flatnonzero(np.append(True, both[1:] != both[:-1])) if len(both) else np.empty(0, dtype=np.int64)
+        starts = (
+            np.flatnonzero(np.append(True, both[1:] != both[:-1]))
+            if len(both)
+            else np.empty(0, dtype=np.int64)
+        )
         return ValueCounts(both[starts], np.add.reduceat(counts, starts) if len(starts) else counts)
 
     def __len__(self) -> int:
@@ -55,12 +70,18 @@ class ValueCounts:
     def quantile(self, quantile: float) -> float:
         """Linear interpolation between neighbours, as NumPy has it."""
         place = (len(self) - 1) * quantile
-        return float(np.quantile(self.at([int(np.floor(place)), int(np.ceil(place))]), place - np.floor(place)))
+        return float(
+            np.quantile(
+                self.at([int(np.floor(place)), int(np.ceil(place))]), place - np.floor(place)
+            )
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class LevelCounts:
-    """Records by level, ``counts``, those that are ``missing``, and the levels that a categorical column declares, ``order``."""
+    """Records by level, ``counts``, those that are ``missing``, and the levels that a categorical
+    column declares, ``order``.
+    """
 
     counts: dict[object, int] = field(repr=False)
     missing: int
@@ -70,12 +91,19 @@ class LevelCounts:
     def of(cls, column: pd.Series) -> "LevelCounts":
         codes, levels = pd.factorize(column)
         counts = np.bincount(codes + 1, minlength=len(levels) + 1).tolist()  # -1 is missing
-        order = tuple(column.cat.categories.tolist()) if isinstance(column.dtype, pd.CategoricalDtype) else ()
+        order = (
+            tuple(column.cat.categories.tolist())
+            if isinstance(column.dtype, pd.CategoricalDtype)
+            else ()
+        )
         return cls(dict(zip(levels.tolist(), counts[1:], strict=True)), counts[0], order)
 
     def __add__(self, other: "LevelCounts") -> "LevelCounts":
         if self.order != other.order:
-            raise InputError("parts of one file declare other categories of a column; valid are the same in the same order")
+            raise InputError(
+                "parts of one file declare other categories of a column; valid are the same in "
+                "the same order"
+            )
         levels = dict.fromkeys([*self.counts, *other.counts])
         summed = {level: self.counts.get(level, 0) + other.counts.get(level, 0) for level in levels}
         return LevelCounts(summed, self.missing + other.missing, self.order)
@@ -95,6 +123,8 @@ class LevelCounts:
 
 
 def of_share(having: int, n: int) -> ValueCounts:
-    """Ones of the records that have something, and zeros of the others, of which there are n together."""
+    """Ones of the records that have something, and zeros of the others, of which there are n
+    together.
+    """
     counts = np.array([n - having, having])
     return ValueCounts(np.flatnonzero(counts).astype(float), counts[counts > 0])

@@ -1,4 +1,6 @@
-"""The clause of centred weights: what is taken off the pseudo posterior is what the distribution says (METHODS section 15)."""
+"""The clause of centred weights: what is taken off the pseudo posterior is what the distribution
+says (METHODS section 15).
+"""
 
 import numpy as np
 
@@ -19,7 +21,9 @@ _NEAR = 1e-6  # of the number of records
 
 
 def centring_agrees(trial: Trial) -> str:
-    """The centring term of its density, or of its graph, is the one of the masses of its distribution."""
+    """The centring term of its density, or of its graph, is the one of the masses of its
+    distribution.
+    """
     needs_likelihood(trial)
     if not has_mass(trial.synthesizer, trial.thetas[0], trial.prepared):
         raise Skipped("its distribution has no mass(): it takes uncentred weights alone")
@@ -46,7 +50,11 @@ def centring_agrees(trial: Trial) -> str:
         raise Skipped(str(error)) from None
     values = graph_coefficients(term)
     off = [function(theta, values) - term.each(theta)[0].sum() for theta in trial.thetas]
-    require(float(np.abs(off).max()) <= _NEAR * trial.n, trial, "mass() of expressions is not that of numbers")
+    require(
+        float(np.abs(off).max()) <= _NEAR * trial.n,
+        trial,
+        "mass() of expressions is not that of numbers",
+    )
     return "in its graph"
 
 
@@ -57,14 +65,27 @@ def _some_centring(trial: Trial) -> Centring:
     own, count = intervals.kind_of(y), int(intervals.kind.max()) + 1
     falling = np.linspace(1.0, 0.2, len(intervals.lower))
     kinds = None if count == 1 else np.tile(np.linspace(0.9, 0.3, count), (trial.n, 1))
-    return Centring(intervals, lambda records: np.tile(falling, (len(records), 1)), own, kinds, np.ones(trial.n), "a trial")
+    return Centring(
+        intervals,
+        lambda records: np.tile(falling, (len(records), 1)),
+        own,
+        kinds,
+        np.ones(trial.n),
+        "a trial",
+    )
 
 
 def _over(trial: Trial, blueprint: Blueprint, term: CentredTerm, number: int) -> float:
-    """What the centred density has over the plain one at a place, less what the distribution says."""
+    """What the centred density has over the plain one at a place, less what the distribution
+    says.
+    """
     theta, alpha = trial.thetas[number], np.ones(trial.n)
     vector, terms = layout_of(blueprint).vector(theta), trial.terms(theta)
     centred, plain = blueprint.weighted(alpha, term.centring), blueprint.weighted(alpha)
     assert centred is not None
     assert plain is not None
-    return centred(vector)[0] - plain(vector)[0] - float((term.contributions(theta, alpha, terms) - terms).sum())
+    return (
+        centred(vector)[0]
+        - plain(vector)[0]
+        - float((term.contributions(theta, alpha, terms) - terms).sum())
+    )

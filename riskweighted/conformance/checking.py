@@ -1,4 +1,6 @@
-"""The contract of a synthesizer, tried clause by clause on any class: `check_synthesizer` (no sampler is run)."""
+"""The contract of a synthesizer, tried clause by clause on any class: `check_synthesizer` (no
+sampler is run).
+"""
 
 import copy
 from collections.abc import Callable
@@ -52,7 +54,9 @@ _THETAS = 4
 
 
 class _Clauses(pd.DataFrame):  # type: ignore[misc]
-    """The result of every clause, shown whole: pandas would leave out the column that says it where a terminal is narrow."""
+    """The result of every clause, shown whole: pandas would leave out the column that says it where
+    a terminal is narrow.
+    """
 
     @property
     def _constructor(self) -> type[pd.DataFrame]:
@@ -63,7 +67,8 @@ class _Clauses(pd.DataFrame):  # type: ignore[misc]
 
 
 def check_synthesizer(make: Callable[[], Synthesizer] | Synthesizer, data: Frame) -> pd.DataFrame:
-    """Return the result of every clause of the contract of `Synthesizer` for a class of your own, in seconds and without sampling.
+    """Return the result of every clause of the contract of `Synthesizer` for a class of your own,
+    in seconds and without sampling.
 
     Parameters
     ----------
@@ -80,7 +85,8 @@ def check_synthesizer(make: Callable[[], Synthesizer] | Synthesizer, data: Frame
     Raises
     ------
     ContractError
-        On the first clause that fails; names the class and the clause, and shows no value of the data. An `InputError`.
+        On the first clause that fails; names the class and the clause, and shows no value of the
+        data. An `InputError`.
     InputError
         If `data` has no records, or the synthesizer refuses them.
 
@@ -106,7 +112,10 @@ def check_synthesizer(make: Callable[[], Synthesizer] | Synthesizer, data: Frame
         except ContractError as error:
             raise ContractError(f"clause {clause!r}: {error}") from None
         except InputError as error:
-            raise ContractError(f"clause {clause!r}: {type(trial.synthesizer).__name__} refuses what it must take: {error}") from None
+            raise ContractError(
+                f"clause {clause!r}: {type(trial.synthesizer).__name__} refuses what it must "
+                f"take: {error}"
+            ) from None
         rows.append((clause, result, why))
     return _Clauses(rows, columns=["clause", "result", "why"])
 
@@ -115,29 +124,48 @@ def _begin(make: Callable[[], Synthesizer] | Synthesizer, data: pd.DataFrame) ->
     given: Any = make
     instance = hasattr(given, "prepare") and not isinstance(given, type)
     if not instance and not callable(given):
-        raise InputError(f"make must be a synthesizer, or a callable that makes one, got {type(given).__name__}")
+        raise InputError(
+            f"make must be a synthesizer, or a callable that makes one, got {type(given).__name__}"
+        )
     again = (lambda: copy.copy(given)) if instance else given
     synthesizer = again()
     name = type(synthesizer).__name__
-    absent = [method for method in ("prepare", "build", "distribution") if not callable(getattr(synthesizer, method, None))]
+    absent = [
+        method
+        for method in ("prepare", "build", "distribution")
+        if not callable(getattr(synthesizer, method, None))
+    ]
     if absent or not isinstance(getattr(synthesizer, "target", None), str):
-        raise ContractError(f"{name} has no {absent[0] + '()' if absent else 'target, the name of a column'}")
+        raise ContractError(
+            f"{name} has no {absent[0] + '()' if absent else 'target, the name of a column'}"
+        )
     require_columns(data, [synthesizer.target], "data")
     prepared = synthesizer.prepare(data)
     blueprint = synthesizer.build(prepared)
     if blueprint is None:
         return Trial(again, synthesizer, data, prepared, None, None, ({},))
     if not isinstance(blueprint, Blueprint):
-        raise ContractError(f"{name}: build must return a Blueprint or None, got {type(blueprint).__name__}")
+        raise ContractError(
+            f"{name}: build must return a Blueprint or None, got {type(blueprint).__name__}"
+        )
     weighted_sum = compile_weighted_sum(synthesizer, blueprint, len(data))
     return Trial(again, synthesizer, data, prepared, blueprint, weighted_sum, _places(blueprint))
 
 
 def _places(blueprint: Blueprint) -> tuple[Draw, ...]:
-    """Parameters at random places around the start of the sampler, by name: free ones and deterministic ones."""
+    """Parameters at random places around the start of the sampler, by name: free ones and
+    deterministic ones.
+    """
     model = blueprint.model
     start = model.initial_point()
     rng = np.random.default_rng(1)
-    points = [[start[str(value.name)] + rng.normal(0, 0.4, np.shape(start[str(value.name)])) for value in model.value_vars]]
-    points += [[rng.normal(0, 0.4, value.shape) + value for value in points[0]] for _ in range(_THETAS - 1)]
+    points = [
+        [
+            start[str(value.name)] + rng.normal(0, 0.4, np.shape(start[str(value.name)]))
+            for value in model.value_vars
+        ]
+    ]
+    points += [
+        [rng.normal(0, 0.4, value.shape) + value for value in points[0]] for _ in range(_THETAS - 1)
+    ]
     return parameters_at(blueprint, points)

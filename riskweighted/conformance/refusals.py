@@ -1,4 +1,6 @@
-"""Clauses of a synthesizer's contract about data that it must refuse, and levels that other frames lack or add."""
+"""Clauses of a synthesizer's contract about data that it must refuse, and levels that other frames
+lack or add.
+"""
 
 import re
 
@@ -15,8 +17,12 @@ __all__ = ["bad_data_refused", "missing_level_kept", "unseen_level_refused"]
 _PLANTED = "zz-level-7"
 
 
-def _bad_frames(data: pd.DataFrame, target: str) -> tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]:
-    """Frames that must be refused, and frames that may be (a model need not use the column), by what is wrong with them."""
+def _bad_frames(
+    data: pd.DataFrame, target: str
+) -> tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]:
+    """Frames that must be refused, and frames that may be (a model need not use the column), by
+    what is wrong with them.
+    """
     first = np.arange(len(data)) == 0
 
     def spoiled(name: str, value: object) -> pd.DataFrame:
@@ -28,7 +34,10 @@ def _bad_frames(data: pd.DataFrame, target: str) -> tuple[dict[str, pd.DataFrame
     if pd.api.types.is_numeric_dtype(data[target].dtype):
         must[f"missing numbers of {target!r}"] = spoiled(target, np.nan)
         must[f"infinite values of {target!r}"] = spoiled(target, np.inf)
-    may = {f"constant {name!r}": with_columns(data, {name: data[name].iloc[0]}) for name in data.columns}
+    may = {
+        f"constant {name!r}": with_columns(data, {name: data[name].iloc[0]})
+        for name in data.columns
+    }
     for name in (name for name in data.columns if name != target):
         may[f"no column {name!r}"] = data.drop(columns=name)
         may[f"missing values of {name!r}"] = spoiled(name, None)
@@ -38,7 +47,9 @@ def _bad_frames(data: pd.DataFrame, target: str) -> tuple[dict[str, pd.DataFrame
 
 
 def bad_data_refused(trial: Trial) -> str:
-    """prepare refuses what no synthesizer can use, and raises InputError alone, whatever is wrong."""
+    """prepare refuses what no synthesizer can use, and raises InputError alone, whatever is
+    wrong.
+    """
     must, may = _bad_frames(trial.data, trial.target)
     refused = 0
     for kind, frame in (must | may).items():
@@ -48,7 +59,10 @@ def bad_data_refused(trial: Trial) -> str:
             refused += 1
             _require_discreet(trial, error)
         except Exception as error:
-            raised = f"prepare of data with {kind} raises {type(error).__name__}, whose text may quote data; raise InputError"
+            raised = (
+                f"prepare of data with {kind} raises {type(error).__name__}, whose text may "
+                "quote data; raise InputError"
+            )
             raise ContractError(f"{type(trial.synthesizer).__name__}: {raised}") from None
         else:
             require(kind not in must, trial, f"prepare must refuse data with {kind}")
@@ -56,18 +70,38 @@ def bad_data_refused(trial: Trial) -> str:
 
 
 def _require_discreet(trial: Trial, error: InputError) -> None:
-    """No number of the message, and nothing quoted in it, is a value of the data (counts, settings and names aside)."""
+    """No number of the message, and nothing quoted in it, is a value of the data (counts, settings
+    and names aside).
+    """
     text, data = str(error), trial.data
     allowed = f"{trial.synthesizer!r} {list(data.columns)}"
-    numbers = [float(part) for part in re.findall(r"-?\d+\.?\d*(?:e[+-]?\d+)?", text) if part not in allowed]
-    quoted = {part for pair in re.findall(r"'([^']*)'|\"([^\"]*)\"", text) for part in pair if part and part not in allowed}
+    numbers = [
+        float(part)
+        for part in re.findall(r"-?\d+\.?\d*(?:e[+-]?\d+)?", text)
+        if part not in allowed
+    ]
+    quoted = {
+        part
+        for pair in re.findall(r"'([^']*)'|\"([^\"]*)\"", text)
+        for part in pair
+        if part and part not in allowed
+    }
     for _, column in data.items():
         if pd.api.types.is_numeric_dtype(column.dtype):
-            shown = [value for value in numbers if not (value.is_integer() and abs(value) <= len(data))]
-            leaked = bool(len(shown)) and bool(np.isin(column.to_numpy(dtype=float, na_value=np.nan), shown).any())
+            shown = [
+                value for value in numbers if not (value.is_integer() and abs(value) <= len(data))
+            ]
+            leaked = bool(len(shown)) and bool(
+                np.isin(column.to_numpy(dtype=float, na_value=np.nan), shown).any()
+            )
         else:
             leaked = bool(column.astype(str).isin(quoted).any())
-        require(not leaked, trial, f"an error message shows a value of {column.name!r}; it may name columns, counts and settings")
+        require(
+            not leaked,
+            trial,
+            f"an error message shows a value of {column.name!r}; it may name columns, counts and "
+            "settings",
+        )
 
 
 def _words(trial: Trial) -> list[str]:
@@ -89,10 +123,14 @@ def missing_level_kept(trial: Trial) -> str:
     theta = trial.thetas[0]
     terms = trial.terms(theta)
     for name in columns:
-        rows = np.flatnonzero((trial.data[name] == trial.data[name].mode()[0]).to_numpy(dtype=bool, na_value=False))
+        rows = np.flatnonzero(
+            (trial.data[name] == trial.data[name].mode()[0]).to_numpy(dtype=bool, na_value=False)
+        )
         part = trial.data.iloc[rows]
         same = close(trial.terms(theta, at(trial, part), part), terms[rows])
-        require(same, trial, f"at() of a frame that lacks levels of {name!r} must keep their columns")
+        require(
+            same, trial, f"at() of a frame that lacks levels of {name!r} must keep their columns"
+        )
     return f"{len(columns)} columns"
 
 
@@ -105,14 +143,28 @@ def unseen_level_refused(trial: Trial) -> str:
     refused = 0
     for name in columns:
         changed = trial.data[name].astype(object).where(np.arange(trial.n) > 0, _PLANTED)
-        other = with_columns(trial.data, {name: pd.Categorical(changed) if str(trial.data[name].dtype) == "category" else changed})
+        other = with_columns(
+            trial.data,
+            {
+                name: pd.Categorical(changed)
+                if str(trial.data[name].dtype) == "category"
+                else changed
+            },
+        )
         try:
             terms = trial.terms(trial.thetas[0], at(trial, other), other)
         except InputError as error:
-            require(_PLANTED not in str(error), trial, f"an error message shows a value of {name!r}")
+            require(
+                _PLANTED not in str(error), trial, f"an error message shows a value of {name!r}"
+            )
             _require_discreet(trial, error)
             refused += 1
         else:
             same = close(terms, trial.terms(trial.thetas[0]))
-            require(same, trial, f"at() must refuse, with an InputError, a level of {name!r} that the confidential data lack")
+            require(
+                same,
+                trial,
+                f"at() must refuse, with an InputError, a level of {name!r} that the "
+                "confidential data lack",
+            )
     return f"{refused} columns refuse it"

@@ -1,12 +1,16 @@
-"""What centred weights take off the pseudo posterior: the weight that each record's value is expected to get (METHODS section 15).
+"""What centred weights take off the pseudo posterior: the weight that each record's value is
+expected to get (METHODS section 15).
 
-A record's weight is a function a_i of its own value, all else held. With l_i its log density the centred pseudo posterior has
+A record's weight is a function a_i of its own value, all else held. With l_i its log density the
+centred pseudo posterior has
 
     sum_i alpha_i l_i(theta) - E_theta{a_i(Y) | x_i},    alpha_i = a_i(y_i),
 
-of which every summand has a gradient of mean zero where the model is true. The expectation is a sum over intervals of the mean weight in
-each times its probability. Where a model tells kinds of value first (a code, zero, an amount) the two questions are centred apart, so that
-their parameters stay independent: the kind by the mean weight of the others of that kind, the value given its kind by a_i.
+of which every summand has a gradient of mean zero where the model is true. The expectation is a sum
+over intervals of the mean weight in each times its probability. Where a model tells kinds of value
+first (a code, zero, an amount) the two questions are centred apart, so that their parameters stay
+independent: the kind by the mean weight of the others of that kind, the value given its kind by
+a_i.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -45,9 +49,11 @@ class OwnFunction(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class CentredWeights:
-    """Centred weights hold each record's weight, and the function of its own value that it comes from; `centred_weights` makes them.
+    """Centred weights hold each record's weight, and the function of its own value that it comes
+    from; `centred_weights` makes them.
 
-    ``alpha`` (n, V): the weights, a column a variable; ``functions``: of each variable. Confidential.
+    ``alpha`` (n, V): the weights, a column a variable; ``functions``: of each variable.
+    Confidential.
 
     Examples
     --------
@@ -61,20 +67,28 @@ class CentredWeights:
     functions: Mapping[str, OwnFunction] = field(repr=False)
 
     def _repr_html_(self) -> str:
-        means = {f"mean weight of {name}": float(column.mean()) for name, column in self.alpha.items()}
-        note = "alpha holds the weight of each record, functions what it would be with another value. Confidential."
+        means = {
+            f"mean weight of {name}": float(column.mean()) for name, column in self.alpha.items()
+        }
+        note = (
+            "alpha holds the weight of each record, functions what it would be with another "
+            "value. Confidential."
+        )
         return card("Centred weights", facts={"records": len(self.alpha), **means}, note=note)
 
     def __post_init__(self) -> None:
         if not isinstance(self.functions, Mapping):
             raise InputError(
-                f"centred weights take a function of a record's own value for each variable, got {type(self.functions).__name__}: "
+                "centred weights take a function of a record's own value for each variable, got "
+                f"{type(self.functions).__name__}: "
                 "rw.centred_weights makes them"
             )
 
 
 class Intervals(NamedTuple):
-    """Disjoint intervals (G,) that a value lies in, on the scale of a model's numbers, and the ``kind`` of value of each, 0, ..., S - 1."""
+    """Disjoint intervals (G,) that a value lies in, on the scale of a model's numbers, and the
+    ``kind`` of value of each, 0, ..., S - 1.
+    """
 
     lower: np.ndarray
     upper: np.ndarray
@@ -83,15 +97,21 @@ class Intervals(NamedTuple):
     def of(self, y: np.ndarray) -> np.ndarray:
         """The interval of every value, (n,); -1 for none."""
         place = np.full(len(y), -1)
-        for number, (low, high) in reversed(list(enumerate(zip(self.lower, self.upper, strict=True)))):
+        for number, (low, high) in reversed(
+            list(enumerate(zip(self.lower, self.upper, strict=True)))
+        ):
             place[(low <= y) & (y <= high)] = number
         return place
 
     def kind_of(self, y: np.ndarray) -> np.ndarray:
-        """The kind of every value, (n,): where it lies beyond bounds that were found, in no interval, that of the nearest one."""
+        """The kind of every value, (n,): where it lies beyond bounds that were found, in no
+        interval, that of the nearest one.
+        """
         place = self.of(y)
         for outside in np.flatnonzero(place < 0):
-            place[outside] = np.nan_to_num(np.maximum(self.lower - y[outside], y[outside] - self.upper)).argmin()
+            place[outside] = np.nan_to_num(
+                np.maximum(self.lower - y[outside], y[outside] - self.upper)
+            ).argmin()
         return np.asarray(self.kind[place])
 
 
@@ -99,9 +119,10 @@ class Intervals(NamedTuple):
 class Centring:
     """What is taken off the pseudo posterior of one model, n records. Confidential.
 
-    ``intervals``; ``inside``: from records (R,) to the mean weight that each would get in every interval, (R, G); ``own`` (n,): the kind of
-    each record's value; ``kinds`` (n, S): the weight of each record's kind of value by what it might be, None where there is one kind;
-    ``survey`` (n,): what all is multiplied by; ``label``: what tells it from another of the same data and weights.
+    ``intervals``; ``inside``: from records (R,) to the mean weight that each would get in every
+    interval, (R, G); ``own`` (n,): the kind of each record's value; ``kinds`` (n, S): the weight of
+    each record's kind of value by what it might be, None where there is one kind; ``survey`` (n,):
+    what all is multiplied by; ``label``: what tells it from another of the same data and weights.
     """
 
     intervals: Intervals
@@ -118,25 +139,44 @@ class Centring:
 
     @property
     def of_kinds(self) -> np.ndarray:
-        """What enters the likelihood of the kind of value, (n,); InputError where there is one kind."""
+        """What enters the likelihood of the kind of value, (n,); InputError where there is one
+        kind.
+        """
         if self.kinds is None:
             raise InputError("there is one kind of value")
         return np.asarray(self.survey * self.kinds[np.arange(self.n), self.own])
 
     def of_kind(self, kind: int) -> "Centring":
-        """That of the values of one kind, given that a value is of it, by intervals of this kind alone."""
+        """That of the values of one kind, given that a value is of it, by intervals of this kind
+        alone.
+        """
         there, inside = self.intervals.kind == kind, self.inside
-        intervals = Intervals(self.intervals.lower[there], self.intervals.upper[there], np.zeros(int(there.sum()), dtype=int))
+        intervals = Intervals(
+            self.intervals.lower[there],
+            self.intervals.upper[there],
+            np.zeros(int(there.sum()), dtype=int),
+        )
         own = np.where(self.own == kind, 0, -1)
-        return Centring(intervals, lambda records: inside(records)[:, there], own, None, self.survey, f"{self.label} {kind}")
+        return Centring(
+            intervals,
+            lambda records: inside(records)[:, there],
+            own,
+            None,
+            self.survey,
+            f"{self.label} {kind}",
+        )
 
     def weights(self, records: np.ndarray) -> np.ndarray:
-        """Mean weights of some records in the intervals of their own kind of value, (R, G); 0 in the others."""
+        """Mean weights of some records in the intervals of their own kind of value, (R, G); 0 in
+        the others.
+        """
         there = self.own[records, None] == self.intervals.kind
         return np.where(there, self.inside(records) * self.survey[records, None], 0.0)
 
     def sums(self, which: np.ndarray, designs: int) -> np.ndarray:
-        """Sums of `weights` over the records of each of so many designs, of which `which` (n,) is each record's, (designs, G)."""
+        """Sums of `weights` over the records of each of so many designs, of which `which` (n,) is
+        each record's, (designs, G).
+        """
         sums = np.zeros((designs, len(self.intervals.lower)))
         for records in self.chunks():
             np.add.at(sums, which[records], self.weights(records))
@@ -145,10 +185,17 @@ class Centring:
     def sums_of_kinds(self, which: np.ndarray, designs: int) -> np.ndarray:
         """The same of the weights of kinds, (S, designs)."""
         assert self.kinds is not None
-        return np.array([np.bincount(which, weights=self.survey * of_kind, minlength=designs) for of_kind in self.kinds.T])
+        return np.array(
+            [
+                np.bincount(which, weights=self.survey * of_kind, minlength=designs)
+                for of_kind in self.kinds.T
+            ]
+        )
 
     def by_row(self, row: np.ndarray, rows: int) -> tuple[np.ndarray, np.ndarray | None]:
-        """Of records of which `row` (n,) of counted rows each is: what `summed` takes, to be added over the parts of a file."""
+        """Of records of which `row` (n,) of counted rows each is: what `summed` takes, to be added
+        over the parts of a file.
+        """
         return self.sums(row, rows), None if self.kinds is None else self.sums_of_kinds(row, rows).T
 
     def chunks(self) -> Iterator[np.ndarray]:
@@ -159,7 +206,8 @@ class Centring:
 
 @dataclass(frozen=True, eq=False)
 class CentredSums:
-    """Centred weights of rows that stand for several records: their mean ``alpha`` (m, V), and ``centrings`` of each variable, `summed`.
+    """Centred weights of rows that stand for several records: their mean ``alpha`` (m, V), and
+    ``centrings`` of each variable, `summed`.
 
     Confidential.
     """
@@ -169,13 +217,22 @@ class CentredSums:
 
 
 def summed(
-    intervals: Intervals, inside: np.ndarray, own: np.ndarray, kinds: np.ndarray | None, records: np.ndarray, label: str
+    intervals: Intervals,
+    inside: np.ndarray,
+    own: np.ndarray,
+    kinds: np.ndarray | None,
+    records: np.ndarray,
+    label: str,
 ) -> Centring:
-    """What is taken off the pseudo posterior of m rows that stand for several records, all of one value and one design, from sums.
+    """What is taken off the pseudo posterior of m rows that stand for several records, all of one
+    value and one design, from sums.
 
-    `inside` (m, G) and `kinds` (m, S): sums over the records of a row of what each would weigh, survey weights within (`Centring.by_row`);
-    `own` (m,): the kind of value of the row; `records` (m,): the sum of its records' survey weights, their number where there are none.
+    `inside` (m, G) and `kinds` (m, S): sums over the records of a row of what each would weigh,
+    survey weights within (`Centring.by_row`); `own` (m,): the kind of value of the row; `records`
+    (m,): the sum of its records' survey weights, their number where there are none.
     """
     share = 1 / records[:, None]
     means = None if kinds is None else kinds * share
-    return Centring(intervals, lambda rows: inside[rows] * share[rows], own, means, records.astype(float), label)
+    return Centring(
+        intervals, lambda rows: inside[rows] * share[rows], own, means, records.astype(float), label
+    )

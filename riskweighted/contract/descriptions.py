@@ -1,4 +1,6 @@
-"""The registered synthesizers in one line each, read from their source: importing one of them imports PyMC."""
+"""The registered synthesizers in one line each, read from their source: importing one of them
+imports PyMC.
+"""
 
 import ast
 from importlib.metadata import EntryPoint, entry_points
@@ -12,19 +14,27 @@ CHAINS = "riskweighted.chains"  # ... and those of several variables
 
 
 def describe_synthesizers(group: str = GROUP) -> dict[str, str]:
-    """The first line of the docstring of every synthesizer that is registered under a group, by name, in the order of the names."""
+    """The first line of the docstring of every synthesizer that is registered under a group, by
+    name, in the order of the names.
+    """
     points = sorted(entry_points(group=group), key=lambda point: point.name)
     return {point.name: _first_line(_docstring(point)) for point in points}
 
 
 def _docstring(point: EntryPoint) -> str | None:
-    """From the source of the class; one that does not stand there (made by a call, compiled, imported) is loaded."""
+    """From the source of the class; one that does not stand there (made by a call, compiled,
+    imported) is loaded.
+    """
     try:
         spec = find_spec(point.module)
         tree = ast.parse(Path(spec.origin).read_bytes())  # type: ignore[union-attr, arg-type]
     except (ImportError, AttributeError, TypeError, ValueError, OSError, SyntaxError):
         tree = ast.Module([], [])
-    texts = [ast.get_docstring(node) for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == point.attr]
+    texts = [
+        ast.get_docstring(node)
+        for node in tree.body
+        if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == point.attr
+    ]
     return (texts[-1] if texts else None) or point.load().__doc__
 
 

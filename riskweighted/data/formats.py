@@ -3,4 +3,5 @@
 __all__ = ["FORMATS", "WRITABLE"]
 
 WRITABLE = (".csv", ".parquet", ".dta", ".sav", ".xpt")
-FORMATS = (*WRITABLE, ".sas7bdat", ".rds", ".rda", ".rdata")  # SAS's own format has no free writer, SAS reads .xpt; R reads the others
+# SAS's own format has no free writer, SAS reads .xpt; R reads the others
+FORMATS = (*WRITABLE, ".sas7bdat", ".rds", ".rda", ".rdata")

@@ -1,8 +1,11 @@
-"""What is said of the columns of a file, in a file of its own beside it: TOML, or a csv that a spreadsheet can make.
+"""What is said of the columns of a file, in a file of its own beside it: TOML, or a csv that a
+spreadsheet can make.
 
-The csv has the columns variable, value, label, missing, type, unit, source. A row without a value is about the variable; one with a value
-gives the label of that value, and "yes" under missing says that it is a code for a missing one. A range is written ``-99 thru -90``;
-its ends may be ``lowest`` and ``highest``. An empty text is written ``""``, and texts of quotation marks alone with one more at both ends.
+The csv has the columns variable, value, label, missing, type, unit, source. A row without a value
+is about the variable; one with a value gives the label of that value, and "yes" under missing says
+that it is a code for a missing one. A range is written ``-99 thru -90``; its ends may be ``lowest``
+and ``highest``. An empty text is written ``""``, and texts of quotation marks alone with one more
+at both ends.
 """
 
 import csv
@@ -33,7 +36,11 @@ def read_sidecar(path: Path) -> dict[str, Variable]:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise InputError(f"{path.name!r} cannot be read (it is not in UTF-8)") from None
-    tables = _from_toml(text, path.name) if path.suffix.lower() == ".toml" else _from_csv(text, path.name)
+    tables = (
+        _from_toml(text, path.name)
+        if path.suffix.lower() == ".toml"
+        else _from_csv(text, path.name)
+    )
     try:
         return {name: from_table(Variable, table, name) for name, table in tables.items()}
     except InputError as error:
@@ -65,15 +72,24 @@ def _from_csv(text: str, name: str) -> dict[str, dict[str, Any]]:
     header = [cell.strip() for cell in rows[0]] if rows else []
     unknown = [column for column in header if column not in _COLUMNS]
     if unknown or "variable" not in header or len(set(header)) < len(header):
-        raise InputError(f"{name!r} must have the columns {listing(_COLUMNS)} (only the first is needed); it has {listing(header)}")
+        raise InputError(
+            f"{name!r} must have the columns {listing(_COLUMNS)} (only the first is needed); it "
+            f"has {listing(header)}"
+        )
     tables: dict[str, dict[str, Any]] = {}
     for number, row in enumerate(rows[1:], start=2):
         cells = dict(zip(header, row, strict=False))
         if not any(cells.values()):
             continue
         if not cells.get("variable") or len(row) > len(header):
-            raise InputError(f"{name!r}: line {number} must name a variable, in at most {len(header)} cells")
-        _add_row(tables.setdefault(cells["variable"], {"values": {}, "missing": []}), cells, f"{name!r}: line {number}")
+            raise InputError(
+                f"{name!r}: line {number} must name a variable, in at most {len(header)} cells"
+            )
+        _add_row(
+            tables.setdefault(cells["variable"], {"values": {}, "missing": []}),
+            cells,
+            f"{name!r}: line {number}",
+        )
     return tables
 
 
@@ -85,7 +101,9 @@ def _add_row(table: dict[str, Any], cells: Mapping[str, str], place: str) -> Non
     if not value:
         told = {name: cells[name] for name in _OF_VARIABLE if cells.get(name)}
         if repeated := [name for name in told if name in table]:
-            raise InputError(f"{place} gives the {listing(repeated)} of a variable for the second time")
+            raise InputError(
+                f"{place} gives the {listing(repeated)} of a variable for the second time"
+            )
         table |= told
         return
     value, label = _without_marks(value), cells.get("label", "")
@@ -137,11 +155,21 @@ def _to_csv(tables: Mapping[str, Mapping[str, Any]]) -> str:
         missing = [code for code in table.get("missing", []) if not isinstance(code, list)]
         texts = [str(code) for code in missing]
         rows += [
-            {"value": _with_marks(value), "label": label, "missing": "yes" if value in texts else ""}
+            {
+                "value": _with_marks(value),
+                "label": label,
+                "missing": "yes" if value in texts else "",
+            }
             for value, label in table.get("values", {}).items()
         ]
-        rows += [{"value": _with_marks(code), "missing": "yes"} for code in texts if code not in table.get("values", {})]
+        rows += [
+            {"value": _with_marks(code), "missing": "yes"}
+            for code in texts
+            if code not in table.get("values", {})
+        ]
         ranges = [code for code in table.get("missing", []) if isinstance(code, list)]
-        rows += [{"value": missing_in_words((least, most)), "missing": "yes"} for least, most in ranges]
+        rows += [
+            {"value": missing_in_words((least, most)), "missing": "yes"} for least, most in ranges
+        ]
         writer.writerows({"variable": name, **row} for row in rows)
     return lines.getvalue()

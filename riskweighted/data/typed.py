@@ -14,14 +14,21 @@ from riskweighted.data.variable import CATEGORIES, TEXTS, Variable
 
 __all__ = ["as_categories", "in_told_order", "told_levels", "type_of", "typed", "without_untold"]
 
-_DATES = {"year-month-day": "%Y-%m-%d", "day.month.year": "%d.%m.%Y", "day/month/year": "%d/%m/%Y", "month/day/year": "%m/%d/%Y"}
+_DATES = {
+    "year-month-day": "%Y-%m-%d",
+    "day.month.year": "%d.%m.%Y",
+    "day/month/year": "%d/%m/%Y",
+    "month/day/year": "%m/%d/%Y",
+}
 _MOMENTS = {"year-month-day time": "ISO8601"}
 _TRUTHS = {"True": True, "true": True, "1": True, "False": False, "false": False, "0": False}
 _KEPT = "datetime64[us]"
 
 
 def typed(table: pd.DataFrame, variables: Mapping[str, Variable]) -> pd.DataFrame:
-    """A table whose columns have the types that are stated; refuses a column that does not hold what is stated, without a value of it."""
+    """A table whose columns have the types that are stated; refuses a column that does not hold
+    what is stated, without a value of it.
+    """
     changed = {}
     for name in table:
         variable = variables.get(str(name))
@@ -32,7 +39,9 @@ def typed(table: pd.DataFrame, variables: Mapping[str, Variable]) -> pd.DataFram
 
 def as_categories(table: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
     """A table in which some columns of numbers are categories, whose levels are these numbers."""
-    changed = {name: _as_category(table[name], Variable()) for name in names if holds_numbers(table[name])}
+    changed = {
+        name: _as_category(table[name], Variable()) for name in names if holds_numbers(table[name])
+    }
     return with_columns(table, changed) if changed else table
 
 
@@ -51,7 +60,9 @@ def _as_stated(column: pd.Series, variable: Variable) -> pd.Series:
 
 def _refused(column: pd.Series, kind: str, wrong: int | None = None) -> InputError:
     some = "" if wrong is None else f", which {wrong} of its {len(column)} records do not hold"
-    return InputError(f"{column.name!r} is stated to be {kind!r}{some or f', got {kind_of_values(column)}'}")
+    return InputError(
+        f"{column.name!r} is stated to be {kind!r}{some or f', got {kind_of_values(column)}'}"
+    )
 
 
 def _as_number(column: pd.Series, kind: str) -> pd.Series:
@@ -60,7 +71,11 @@ def _as_number(column: pd.Series, kind: str) -> pd.Series:
             return column.astype(float)
         raise _refused(column, kind)
     if kind == "number":
-        return column if pd.api.types.is_float_dtype(column.dtype) else column.astype("Float64" if column.hasnans else float)
+        return (
+            column
+            if pd.api.types.is_float_dtype(column.dtype)
+            else column.astype("Float64" if column.hasnans else float)
+        )
     if kind == "whole number" and not pd.api.types.is_integer_dtype(column.dtype):
         values = as_floats(column)
         values = values[~np.isnan(values)]
@@ -72,7 +87,9 @@ def _as_number(column: pd.Series, kind: str) -> pd.Series:
 
 def _as_text(column: pd.Series) -> pd.Series:
     """Text as it is; what a format made numbers of as text again."""
-    if isinstance(column.dtype, pd.CategoricalDtype) or not pd.api.types.is_string_dtype(column.dtype):
+    if isinstance(column.dtype, pd.CategoricalDtype) or not pd.api.types.is_string_dtype(
+        column.dtype
+    ):
         codes, levels = pd.factorize(column)
         texts = np.array([*map(_spelled, levels), np.nan], dtype=object)
         return pd.Series(texts[codes], column.index, name=column.name, dtype=pd.Series(["a"]).dtype)
@@ -94,44 +111,76 @@ def _as_category(column: pd.Series, variable: Variable) -> pd.Series:
         return column
     codes, there = pd.factorize(column, sort=True)
     found = list(map(_plain_level, there))
-    as_number = holds_numbers(column) and len(there) > 0 and all(map(reads_as_number, map(str, variable.values)))
-    stated = [_whole(float(code)) for code in variable.values] if as_number else list(map(str, variable.values))
+    as_number = (
+        holds_numbers(column)
+        and len(there) > 0
+        and all(map(reads_as_number, map(str, variable.values)))
+    )
+    stated = (
+        [_whole(float(code)) for code in variable.values]
+        if as_number
+        else list(map(str, variable.values))
+    )
     if len(set(stated)) < len(stated):
-        raise InputError(f"{column.name!r} holds numbers, and of its {len(stated)} stated values some are the same number: give each once")
+        raise InputError(
+            f"{column.name!r} holds numbers, and of its {len(stated)} stated values some are the "
+            "same number: give each once"
+        )
     found = found if as_number else list(map(str, found))
     levels = list(dict.fromkeys([*stated, *found]))
     places = {level: place for place, level in enumerate(levels)}
     place = np.array([*(places[level] for level in found), -1])
-    made = pd.Categorical.from_codes(place[codes], levels, ordered=variable.type == "ordered category")
+    made = pd.Categorical.from_codes(
+        place[codes], levels, ordered=variable.type == "ordered category"
+    )
     return pd.Series(made, column.index, name=column.name)
 
 
 def told_levels(column: pd.Series, variable: Variable) -> dict[float | str, str]:
-    """The value labels of a column (n,), without levels that have no label and do not occur: the data may have made these.
+    """The value labels of a column (n,), without levels that have no label and do not occur: the
+    data may have made these.
 
-    Levels without a label stand last, by name, if they are not those of an ordered category: they may be listed as they first appear.
+    Levels without a label stand last, by name, if they are not those of an ordered category: they
+    may be listed as they first appear.
     """
     if all(variable.values.values()):
         return dict(variable.values)
     there = set(map(_spelled, column.dropna().unique()))
-    levels = list(variable.values) if _is_ordered(column, variable) else _by_name(variable.values, variable)
-    return {code: variable.values[code] for code in levels if variable.values[code] or _spelled(code) in there}
+    levels = (
+        list(variable.values)
+        if _is_ordered(column, variable)
+        else _by_name(variable.values, variable)
+    )
+    return {
+        code: variable.values[code]
+        for code in levels
+        if variable.values[code] or _spelled(code) in there
+    }
 
 
 def without_untold(columns: Sequence[pd.Series], variable: Variable) -> list[pd.Series]:
-    """Columns (n,), of categories those alone that occur in one of the columns or have a label; columns of other types as they are.
+    """Columns (n,), of categories those alone that occur in one of the columns or have a label;
+    columns of other types as they are.
 
     A file of parquet holds every category of a column, whether a record has it or not.
     """
-    categorical = [column.cat for column in columns if isinstance(column.dtype, pd.CategoricalDtype)]
-    there = {level for each in categorical for level in each.categories[np.setdiff1d(each.codes, -1)]}
+    categorical = [
+        column.cat for column in columns if isinstance(column.dtype, pd.CategoricalDtype)
+    ]
+    there = {
+        level for each in categorical for level in each.categories[np.setdiff1d(each.codes, -1)]
+    }
     labelled = {_spelled(code) for code, label in variable.values.items() if label}
-    return [_with_levels(column, there, labelled) for column in columns] if categorical else list(columns)
+    return (
+        [_with_levels(column, there, labelled) for column in columns]
+        if categorical
+        else list(columns)
+    )
 
 
 def in_told_order(column: pd.Series, variable: Variable) -> pd.Series:
-    """A column (n,) whose categories, unless ordered, stand as their labels are stated and else by name, since in a file of the data
-    they may stand as they first appear there.
+    """A column (n,) whose categories, unless ordered, stand as their labels are stated and else by
+    name, since in a file of the data they may stand as they first appear there.
     """
     if not isinstance(column.dtype, pd.CategoricalDtype) or _is_ordered(column, variable):
         return column
@@ -141,15 +190,27 @@ def in_told_order(column: pd.Series, variable: Variable) -> pd.Series:
 
 
 def _is_ordered(column: pd.Series, variable: Variable) -> bool:
-    return variable.type == "ordered category" or (isinstance(column.dtype, pd.CategoricalDtype) and bool(column.dtype.ordered))
+    return variable.type == "ordered category" or (
+        isinstance(column.dtype, pd.CategoricalDtype) and bool(column.dtype.ordered)
+    )
 
 
 def _by_name(levels: Iterable[Any], variable: Variable) -> list[Any]:
-    """Levels that have a label in the order in which these are stated, then the others, numbers by their size and texts by name."""
-    stated = {_spelled(code): place for place, (code, label) in enumerate(variable.values.items()) if label}
+    """Levels that have a label in the order in which these are stated, then the others, numbers by
+    their size and texts by name.
+    """
+    stated = {
+        _spelled(code): place
+        for place, (code, label) in enumerate(variable.values.items())
+        if label
+    }
     return sorted(
         levels,
-        key=lambda level: (stated.get(_spelled(level), len(stated)), "" if pd.api.types.is_number(level) else type(level).__name__, level),
+        key=lambda level: (
+            stated.get(_spelled(level), len(stated)),
+            "" if pd.api.types.is_number(level) else type(level).__name__,
+            level,
+        ),
     )
 
 
@@ -174,7 +235,9 @@ def _as_truth(column: pd.Series) -> pd.Series:
     if strange:
         raise _refused(column, "yes or no", int(np.isin(codes, strange).sum()))
     cells = np.array([*truths, None], dtype=object)[codes]
-    return pd.Series(cells, column.index, name=column.name, dtype="boolean" if (codes < 0).any() else bool)
+    return pd.Series(
+        cells, column.index, name=column.name, dtype="boolean" if (codes < 0).any() else bool
+    )
 
 
 def _as_date(column: pd.Series, formats: Mapping[str, str]) -> pd.Series:
@@ -186,13 +249,16 @@ def _as_date(column: pd.Series, formats: Mapping[str, str]) -> pd.Series:
         return pd.to_datetime(column, errors="coerce").astype(_KEPT)
     texts = there.astype(str).str.strip()
     suiting = {
-        name: read for name, form in formats.items() if not (read := pd.to_datetime(texts, format=form, errors="coerce")).isna().any()
+        name: read
+        for name, form in formats.items()
+        if not (read := pd.to_datetime(texts, format=form, errors="coerce")).isna().any()
     }
     different = list(suiting.values())
     if len(different) == 0 or not all(other.equals(different[0]) for other in different):
         found = "two ways" if suiting else "no one way"
         raise InputError(
-            f"{column.name!r} is stated to be dates, and {found} of writing them suits all of its records; "
+            f"{column.name!r} is stated to be dates, and {found} of writing them suits all of "
+            "its records; "
             f"valid is one of {listing(suiting or formats)}"
         )
     moments = pd.Series(np.datetime64("NaT", "us"), range(len(column)), dtype=_KEPT)
@@ -211,7 +277,11 @@ def type_of(column: pd.Series) -> str:
         return "whole number" if pd.api.types.is_integer_dtype(dtype) else "number"
     if pd.api.types.is_datetime64_any_dtype(dtype):
         days = column.dropna()
-        return "date" if days.dt.tz is None and (days == days.dt.normalize()).all() else "date and time"
+        return (
+            "date"
+            if days.dt.tz is None and (days == days.dt.normalize()).all()
+            else "date and time"
+        )
     kind = kind_of_values(column)
     return {"date": "date", "boolean": "yes or no", "datetime": "date and time"}.get(
         kind, "text" if "str" in kind or kind == "empty" else ""

@@ -18,10 +18,11 @@ __all__ = ["Variables"]
 
 
 class Variables(Mapping[str, Variable]):
-    """Variables hold what a survey says of its columns: label, value labels, missing codes, unit, type and source of each.
+    """Variables hold what a survey says of its columns: label, value labels, missing codes, unit,
+    type and source of each.
 
-    They are public, as the documentation of the survey is: they leave with every release. Say nothing in them that was read off
-    confidential values.
+    They are public, as the documentation of the survey is: they leave with every release. Say
+    nothing in them that was read off confidential values.
 
     Parameters
     ----------
@@ -29,7 +30,9 @@ class Variables(Mapping[str, Variable]):
 
     Examples
     --------
-    >>> variables = rw.Variables({"income": rw.Variable("Yearly income", {-8: "refused"}, missing=(-8,), unit="$")})
+    >>> variables = rw.Variables(
+    ...     {"income": rw.Variable("Yearly income", {-8: "refused"}, missing=(-8,), unit="$")}
+    ... )
     >>> variables.write("variables.toml")
     >>> rw.Variables.read("variables.toml") == variables
     True
@@ -64,15 +67,17 @@ class Variables(Mapping[str, Variable]):
         Parameters
         ----------
         path : str or Path
-            A data file of SPSS (.sav), Stata (.dta), SAS (.xpt, .sas7bdat) or parquet, whose own metadata is read; or a sidecar file, TOML
-            or csv. The sidecar in TOML has a table for each variable, with label, type, unit, source, missing (a list of codes and of
-            ranges [least, largest]) and a table values of labels by value; in csv it has the columns variable, value, label, missing,
-            type, unit, source.
+            A data file of SPSS (.sav), Stata (.dta), SAS (.xpt, .sas7bdat) or parquet, whose own
+            metadata is read; or a sidecar file, TOML or csv. The sidecar in TOML has a table for
+            each variable, with label, type, unit, source, missing (a list of codes and of ranges
+            [least, largest]) and a table values of labels by value; in csv it has the columns
+            variable, value, label, missing, type, unit, source.
 
         Raises
         ------
         InputError
-            If the file is absent, cannot be read, holds another setting, or gives two labels for one value.
+            If the file is absent, cannot be read, holds another setting, or gives two labels for
+            one value.
 
         Examples
         --------
@@ -84,7 +89,8 @@ class Variables(Mapping[str, Variable]):
         ending = path.suffix.lower()
         if ending not in (*SIDECARS, *DESCRIBING):
             raise InputError(
-                f"{path.name!r} says nothing of its columns; valid are a sidecar file ({listing(SIDECARS)}) and {listing(DESCRIBING)}"
+                f"{path.name!r} says nothing of its columns; valid are a sidecar file "
+                f"({listing(SIDECARS)}) and {listing(DESCRIBING)}"
             )
         if not path.is_file():
             raise InputError(f"there is no file {str(path)!r}")
@@ -116,7 +122,9 @@ class Variables(Mapping[str, Variable]):
     def of_types(self, types: Iterable[str]) -> "Variables":
         """Those of some stated types."""
         wanted = set(types)
-        return Variables({name: variable for name, variable in self.items() if variable.type in wanted})
+        return Variables(
+            {name: variable for name, variable in self.items() if variable.type in wanted}
+        )
 
     def typed(self, table: pd.DataFrame) -> pd.DataFrame:
         """Return a table whose columns have the stated types.
@@ -128,7 +136,8 @@ class Variables(Mapping[str, Variable]):
         Raises
         ------
         InputError
-            If a column does not hold what is stated of it, such as dates that are written in several ways.
+            If a column does not hold what is stated of it, such as dates that are written in
+            several ways.
 
         Examples
         --------
@@ -139,14 +148,23 @@ class Variables(Mapping[str, Variable]):
         return typed(as_pandas(table), self)
 
     def as_released(self, table: pd.DataFrame, synthesized: Iterable[str]) -> "Variables":
-        """Those of a released table (n, columns), with the types that its columns have; the labels of what was replaced say so.
+        """Those of a released table (n, columns), with the types that its columns have; the labels
+        of what was replaced say so.
 
-        Levels without a label, which the data may have made, are left out where they do not occur, and of what was replaced altogether.
+        Levels without a label, which the data may have made, are left out where they do not occur,
+        and of what was replaced altogether.
         """
         replaced, described = set(synthesized), {}
         for name in map(str, table):
             stated = self.get(name, Variable())
             kind = stated.type if stated.type and stated.type != "numeric" else type_of(table[name])
-            of_file = Variable(stated.label, told_levels(table[name], stated), stated.missing, stated.unit, kind, stated.source)
+            of_file = Variable(
+                stated.label,
+                told_levels(table[name], stated),
+                stated.missing,
+                stated.unit,
+                kind,
+                stated.source,
+            )
             described[name] = of_file.called_synthetic(name) if name in replaced else of_file
         return Variables(described)

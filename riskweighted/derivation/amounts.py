@@ -1,4 +1,6 @@
-"""Amounts of a target told by columns: by one, within patterns, by all together, by pairs (METHODS section 13.3)."""
+"""Amounts of a target told by columns: by one, within patterns, by all together, by pairs (METHODS
+section 13.3).
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -6,11 +8,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from riskweighted.derivation.columns import LEAST, Columns
-from riskweighted.derivation.constants import KINDS, repeats_unmistakable, share_of_one, sharing_pairs
+from riskweighted.derivation.constants import (
+    KINDS,
+    repeats_unmistakable,
+    share_of_one,
+    sharing_pairs,
+)
 from riskweighted.derivation.ends import findings_of_ends
 from riskweighted.derivation.judging import EXACT, PREDICTED, REFUSE, WARN, Amounts, Finding
 from riskweighted.derivation.patterns import findings_within_patterns
-from riskweighted.derivation.predictions import by_neighbours, combined, fitted_by_all, promising_pairs
+from riskweighted.derivation.predictions import (
+    by_neighbours,
+    combined,
+    fitted_by_all,
+    promising_pairs,
+)
 
 __all__ = ["findings_of_amounts"]
 
@@ -23,7 +35,9 @@ _DOES = 0.05  # of the reach, from which a column takes part in a fit
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """Amounts, columns of the same records, and a part of the records (s,) on which pairs are screened."""
+    """Amounts, columns of the same records, and a part of the records (s,) on which pairs are
+    screened.
+    """
 
     amounts: Amounts
     columns: Columns
@@ -31,8 +45,11 @@ class _Search:
     rng: np.random.Generator
 
 
-def findings_of_amounts(amounts: Amounts, columns: Columns, known: Sequence[str], rng: np.random.Generator) -> Iterator[Finding]:
-    """Every relation that tells the amounts; a column that tells them exactly is not looked at again.
+def findings_of_amounts(
+    amounts: Amounts, columns: Columns, known: Sequence[str], rng: np.random.Generator
+) -> Iterator[Finding]:
+    """Every relation that tells the amounts; a column that tells them exactly is not looked at
+    again.
 
     `known`: columns by whose joint values the base guesses.
     """
@@ -41,8 +58,18 @@ def findings_of_amounts(amounts: Amounts, columns: Columns, known: Sequence[str]
     alone = [finding for finding in _by_one(search) if finding is not None]
     yield from alone
     if amounts.told_anyway:
-        radius = f"the best guess is within the radius of {100 * amounts.base:.0f} % of the records: no prediction can be judged"
-        yield Finding((), f"{radius}; radius or min_radius is too wide", PREDICTED, amounts.base, amounts.base, WARN)
+        radius = (
+            f"the best guess is within the radius of {100 * amounts.base:.0f} % of the records: "
+            "no prediction can be judged"
+        )
+        yield Finding(
+            (),
+            f"{radius}; radius or min_radius is too wide",
+            PREDICTED,
+            amounts.base,
+            amounts.base,
+            WARN,
+        )
     exact = {finding.columns[0] for finding in alone if finding.rule == EXACT}
     refused = {finding.columns[0] for finding in alone if finding.verdict == REFUSE}
     yield from findings_within_patterns(amounts, columns, known, refused, rng)
@@ -53,22 +80,34 @@ def findings_of_amounts(amounts: Amounts, columns: Columns, known: Sequence[str]
 
 
 def _by_one(search: _Search) -> Iterator[Finding | None]:
-    """Any function of a number, levels, one ratio or difference, and values that stand there again."""
+    """Any function of a number, levels, one ratio or difference, and values that stand there
+    again.
+    """
     amounts, columns = search.amounts, search.columns
     nothing = np.zeros(len(amounts.y))
     for name, codes in columns.codes.items():
         if name in columns.numbers:
             values = columns.numbers[name]
-            yield amounts.judge((name,), "any function of it", by_neighbours(values, amounts.y, rng=search.rng))
+            yield amounts.judge(
+                (name,), "any function of it", by_neighbours(values, amounts.y, rng=search.rng)
+            )
             again = repeats_unmistakable(values, amounts.y)
-            yield Finding((name,), "its values stand there again", EXACT, again, amounts.base_exact) if again else None
+            yield (
+                Finding((name,), "its values stand there again", EXACT, again, amounts.base_exact)
+                if again
+                else None
+            )
         if name not in columns.numbers or name in columns.grouping:
-            yield amounts.judge((name,), "its levels", by_neighbours(nothing, amounts.y, codes, rng=search.rng))
+            yield amounts.judge(
+                (name,), "its levels", by_neighbours(nothing, amounts.y, codes, rng=search.rng)
+            )
         if name in columns.many:
             yield from _constant(search, (name,), columns.many[name], "it")
 
 
-def _constant(search: _Search, names: tuple[str, ...], values: np.ndarray, what: str) -> Iterator[Finding]:
+def _constant(
+    search: _Search, names: tuple[str, ...], values: np.ndarray, what: str
+) -> Iterator[Finding]:
     """One ratio, or difference, to numbers that many records share."""
     for kind in KINDS:
         share = share_of_one(values, search.amounts.y, kind, search.rng)
@@ -85,23 +124,43 @@ def _by_sum(search: _Search) -> Iterator[Finding | None]:
     named = [(name, np.nan_to_num(values)) for name, values in columns.numbers.items()]
     unknown = [(name, ~np.isfinite(values)) for name, values in columns.numbers.items()]
     named += [(name, absent.astype(float)) for name, absent in unknown if absent.mean() > _MISSING]
-    named += [(name, indicator) for name, indicators in columns.indicators.items() for indicator in indicators]
-    guess, does = fitted_by_all(np.array([values for _, values in named]), amounts.y, amounts.reach, amounts.fold)
+    named += [
+        (name, indicator)
+        for name, indicators in columns.indicators.items()
+        for indicator in indicators
+    ]
+    guess, does = fitted_by_all(
+        np.array([values for _, values in named]), amounts.y, amounts.reach, amounts.fold
+    )
     yield amounts.judge(_taking_part(named, does), "a sum", guess)
 
 
 def _by_product(search: _Search) -> Iterator[Finding | None]:
-    """All positive columns at once, linear in the logarithms: products and ratios of any number of them."""
+    """All positive columns at once, linear in the logarithms: products and ratios of any number of
+    them.
+    """
     amounts, columns = search.amounts, search.columns
-    positive = {name: values for name, values in columns.numbers.items() if (values > 0).mean() > _POSITIVE}
-    used = (amounts.y > 0) & np.all([values > 0 for values in positive.values()], axis=0) if positive else np.zeros(len(amounts.y), bool)
+    positive = {
+        name: values for name, values in columns.numbers.items() if (values > 0).mean() > _POSITIVE
+    }
+    used = (
+        (amounts.y > 0) & np.all([values > 0 for values in positive.values()], axis=0)
+        if positive
+        else np.zeros(len(amounts.y), bool)
+    )
     if used.sum() < LEAST or (amounts.y > 0).mean() <= _POSITIVE:
         return
     named = [(name, np.log(values[used])) for name, values in positive.items()]
-    named += [(name, indicator[used]) for name, indicators in columns.indicators.items() for indicator in indicators]
+    named += [
+        (name, indicator[used])
+        for name, indicators in columns.indicators.items()
+        for indicator in indicators
+    ]
     logarithms = np.log(amounts.y[used])
     reach = amounts.reach[used] / amounts.y[used]
-    fitted, does = fitted_by_all(np.array([values for _, values in named]), logarithms, reach, amounts.fold[used])
+    fitted, does = fitted_by_all(
+        np.array([values for _, values in named]), logarithms, reach, amounts.fold[used]
+    )
     guess = np.full(len(amounts.y), np.nan)
     guess[used] = np.exp(np.clip(fitted, -700, 700))
     yield amounts.judge(_taking_part(named, does), "a product", guess)
@@ -121,11 +180,19 @@ def _by_pairs(search: _Search) -> Iterator[Finding | None]:
         return
     columns = np.array([search.columns.many[name] for name in names])
     for one, other, how in promising_pairs(columns[:, part], amounts.y[part], amounts.reach[part]):
-        guess = by_neighbours(combined(columns[one], columns[other], how), amounts.y, rng=search.rng)
-        yield amounts.judge((names[one], names[other]), f"any function of {_in_words(names[one], names[other], how)}", guess)
+        guess = by_neighbours(
+            combined(columns[one], columns[other], how), amounts.y, rng=search.rng
+        )
+        yield amounts.judge(
+            (names[one], names[other]),
+            f"any function of {_in_words(names[one], names[other], how)}",
+            guess,
+        )
     for one, other, how in dict.fromkeys(sharing_pairs(columns[:, part], amounts.y[part])):
         values = combined(columns[one], columns[other], how)
-        yield from _constant(search, (names[one], names[other]), values, _in_words(names[one], names[other], how))
+        yield from _constant(
+            search, (names[one], names[other]), values, _in_words(names[one], names[other], how)
+        )
 
 
 def _in_words(one: str, other: str, how: str) -> str:

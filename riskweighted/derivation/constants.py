@@ -1,4 +1,6 @@
-"""One ratio, or one difference, to a column that many records share; values that stand in their rows again; one order."""
+"""One ratio, or one difference, to a column that many records share; values that stand in their
+rows again; one order.
+"""
 
 from collections.abc import Iterator
 from itertools import combinations
@@ -29,7 +31,8 @@ def _constants(values: np.ndarray, y: np.ndarray, kind: str) -> np.ndarray:
 
 
 def share_of_one(values: np.ndarray, y: np.ndarray, kind: str, rng: np.random.Generator) -> float:
-    """The share of the records that have one ratio, or difference, where it is beyond what chance gives; else 0.
+    """The share of the records that have one ratio, or difference, where it is beyond what chance
+    gives; else 0.
 
     Chance is what targets exchanged among records of like targets give, which keeps heaps.
     """
@@ -39,8 +42,13 @@ def share_of_one(values: np.ndarray, y: np.ndarray, kind: str, rng: np.random.Ge
         return 0.0
     other = exchanged(y, rng)
     chance = np.sort(_constants(values, other, kind))
-    beyond = [lower_limit(share, len(y)) - _most_in(chance, y, kind, width) for share, width in zip(shares, _WIDTHS, strict=True)]
-    return max((share for share, more in zip(shares, beyond, strict=True) if more >= _SHARED), default=0.0)
+    beyond = [
+        lower_limit(share, len(y)) - _most_in(chance, y, kind, width)
+        for share, width in zip(shares, _WIDTHS, strict=True)
+    ]
+    return max(
+        (share for share, more in zip(shares, beyond, strict=True) if more >= _SHARED), default=0.0
+    )
 
 
 def _most_in(arranged: np.ndarray, y: np.ndarray, kind: str, width: float) -> float:
@@ -53,9 +61,11 @@ def _most_in(arranged: np.ndarray, y: np.ndarray, kind: str, width: float) -> fl
     return float((last - np.arange(len(usable))).max() / len(y))
 
 
-def sharing_pairs(columns: np.ndarray, y: np.ndarray, *, best: int = 3) -> Iterator[tuple[int, int, str]]:
-    """Yield the pairs of columns (c, m), and how they are combined, to which a twenty-fifth of the records has nearly one ratio, or
-    difference."""
+def sharing_pairs(
+    columns: np.ndarray, y: np.ndarray, *, best: int = 3
+) -> Iterator[tuple[int, int, str]]:
+    """Yield the pairs of columns (c, m), and how they are combined, to which a twenty-fifth of the
+    records has nearly one ratio, or difference."""
     pairs = np.array(list(combinations(range(len(columns)), 2)), dtype=int).reshape(-1, 2)
     apart = max(2, int(_SCREENED_SHARE * len(y)))
     for how in (*COMBINED, "\\"):
@@ -72,12 +82,14 @@ def sharing_pairs(columns: np.ndarray, y: np.ndarray, *, best: int = 3) -> Itera
 
 
 def repeats_unmistakable(values: np.ndarray, y: np.ndarray) -> float:
-    """The share of the targets (m,) of at least 6 digits that occur once and stand in their rows of a column (m,) again, where that is more
-    than 1 % of them and more than 3; else 0."""
+    """The share of the targets (m,) of at least 6 digits that occur once and stand in their rows of
+    a column (m,) again, where that is more than 1 % of them and more than 3; else 0."""
     once = ~pd.Series(y).duplicated(keep=False).to_numpy()
     again = np.flatnonzero(once & (np.abs(values - y) <= _CLOSE * np.abs(y)))
     if len(again) <= _BY_CHANCE:
         return 0.0
     long = once & np.array([significant_digits(value) >= _UNMISTAKABLE for value in y])
     repeated = int(long[again].sum())
-    return repeated / int(long.sum()) if repeated > max(_BY_CHANCE, _COPIED * int(long.sum())) else 0.0
+    return (
+        repeated / int(long.sum()) if repeated > max(_BY_CHANCE, _COPIED * int(long.sum())) else 0.0
+    )

@@ -1,4 +1,6 @@
-"""What counts as given away: shares of records that a prediction hits, their lower limits, and the rules (METHODS section 13.3)."""
+"""What counts as given away: shares of records that a prediction hits, their lower limits, and the
+rules (METHODS section 13.3).
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -34,7 +36,8 @@ FEWEST = 40  # amounts, or records of levels, below which nothing is judged
 _SURE = float(norm.ppf(0.99))
 _NEAR, _NEXT = 0.05, 0.1  # of the reach: hit exactly, and the ring beyond it
 _RING = 1.5  # what a smooth prediction hits within the ring for each hit within
-_EXACT, _EXACT_GAIN = 0.1, 0.5  # of the records beyond the commonest value's, and of what the base misses
+# of the records beyond the commonest value's, and of what the base misses
+_EXACT, _EXACT_GAIN = 0.1, 0.5
 _RECOVERED, _RECOVERED_GAIN = 0.8, 0.75
 _PREDICTED_GAIN = 0.25
 _TOLD_ANYWAY = 0.9  # of the records: a base from which a prediction says nothing
@@ -45,8 +48,8 @@ _PER_PATTERN = 10  # records from which a pattern has a best guess of its own
 
 
 class Finding(NamedTuple):
-    """Columns that tell a target: how (``relation``), by which rule, for which share of the records, what is told without them, and what
-    follows (``verdict``)."""
+    """Columns that tell a target: how (``relation``), by which rule, for which share of the
+    records, what is told without them, and what follows (``verdict``)."""
 
     columns: tuple[str, ...]
     relation: str
@@ -68,7 +71,9 @@ def gain(share: float, base: float) -> float:
     return (share - base) / (1 - base) if base < 1 else 0.0
 
 
-def told(columns: tuple[str, ...], relation: str, share: float, base: float, n: int) -> Finding | None:
+def told(
+    columns: tuple[str, ...], relation: str, share: float, base: float, n: int
+) -> Finding | None:
     """The finding of a share of n records whose level is hit, where it is large enough for one."""
     least = lower_limit(share, n)
     if gain(least, base) >= _RECOVERED_GAIN and least >= _RECOVERED:
@@ -79,12 +84,13 @@ def told(columns: tuple[str, ...], relation: str, share: float, base: float, n: 
 
 @dataclass(frozen=True, eq=False)
 class Amounts:
-    """Amounts of a target, finite and not zero, ``y`` (m,), how far a guess may be off (``reach``, (m,)), a half of the records (0, 1), and
-    codes of the known pattern (``patterns``).
+    """Amounts of a target, finite and not zero, ``y`` (m,), how far a guess may be off (``reach``,
+    (m,)), a half of the records (0, 1), and codes of the known pattern (``patterns``).
 
-    ``base``, ``base_exact``: shares that the best guess of the known pattern hits within reach and within a twentieth of it. ``narrow``:
-    what the reach is multiplied with for that guess to hit at most half of the records, and ``base_narrow`` the share that it hits then.
-    ``commonest``: the share of the commonest value.
+    ``base``, ``base_exact``: shares that the best guess of the known pattern hits within reach and
+    within a twentieth of it. ``narrow``: what the reach is multiplied with for that guess to hit at
+    most half of the records, and ``base_narrow`` the share that it hits then. ``commonest``: the
+    share of the commonest value.
     """
 
     y: np.ndarray
@@ -98,7 +104,9 @@ class Amounts:
     commonest: float
 
     @classmethod
-    def of(cls, y: np.ndarray, reach: np.ndarray, patterns: np.ndarray, rng: np.random.Generator) -> "Amounts":
+    def of(
+        cls, y: np.ndarray, reach: np.ndarray, patterns: np.ndarray, rng: np.random.Generator
+    ) -> "Amounts":
         """Amounts (m,) of records of known patterns (m,)."""
         fold = rng.permutation(len(y)) % 2
         base, base_exact = (_told_by(patterns, y, part * reach, fold) for part in (1, _NEAR))
@@ -117,7 +125,9 @@ class Amounts:
 
     @property
     def told_anyway(self) -> bool:
-        """Whether the best guess is within reach of so many records that a prediction says nothing."""
+        """Whether the best guess is within reach of so many records that a prediction says
+        nothing.
+        """
         return self.base >= _TOLD_ANYWAY
 
     def within_reach(self, guess: np.ndarray) -> float:
@@ -125,35 +135,55 @@ class Amounts:
         return float((np.abs(guess - self.y) <= self.reach).mean())
 
     def told_by(self, groups: np.ndarray) -> float:
-        """The share that the best guess of each group (m,), whole numbers from 0, hits in the other half, within the narrow reach."""
+        """The share that the best guess of each group (m,), whole numbers from 0, hits in the other
+        half, within the narrow reach.
+        """
         return _told_by(groups, self.y, self.narrow * self.reach, self.fold)
 
     def judge(self, columns: Sequence[str], relation: str, guess: np.ndarray) -> Finding | None:
-        """What a prediction (m,), NaN where there is none, comes to by the rules; None where it tells too little."""
+        """What a prediction (m,), NaN where there is none, comes to by the rules; None where it
+        tells too little.
+        """
         found, share = self.refused(columns, relation, guess), self.within_reach(guess)
         if found is None and not self.told_anyway and gain(share, self.base) >= _PREDICTED_GAIN:
             return Finding(tuple(columns), relation, PREDICTED, share, self.base, WARN)
         return found
 
     def refused(
-        self, columns: Sequence[str], relation: str, guess: np.ndarray, share: float = _RECOVERED, more: float = _RECOVERED_GAIN
+        self,
+        columns: Sequence[str],
+        relation: str,
+        guess: np.ndarray,
+        share: float = _RECOVERED,
+        more: float = _RECOVERED_GAIN,
     ) -> Finding | None:
-        """The same, where it is refused: exact, or of at least a share, and a part of what the base misses, recovered at a reach at which
-        the known pattern tells at most half, so that a wide one neither refuses nor excuses."""
+        """The same, where it is refused: exact, or of at least a share, and a part of what the base
+        misses, recovered at a reach at which the known pattern tells at most half, so that a wide
+        one neither refuses nor excuses."""
         error = np.abs(guess - self.y) / self.reach
-        near, ring = float((error <= _NEAR).mean()), float(((error > _NEAR) & (error <= _NEXT)).mean())
+        near, ring = (
+            float((error <= _NEAR).mean()),
+            float(((error > _NEAR) & (error <= _NEXT)).mean()),
+        )
         sure = lower_limit(near, len(self.y))
-        if sure - _RING * ring - self.commonest >= _EXACT and gain(sure, self.base_exact) >= _EXACT_GAIN:
+        if (
+            sure - _RING * ring - self.commonest >= _EXACT
+            and gain(sure, self.base_exact) >= _EXACT_GAIN
+        ):
             return Finding(tuple(columns), relation, EXACT, near, self.base_exact)
         hit = float((error <= self.narrow).mean())
         least = lower_limit(hit, len(self.y))
         recovered = least >= share and gain(least, self.base_narrow) >= more
-        return Finding(tuple(columns), relation, RECOVERED, hit, self.base_narrow) if recovered else None
+        return (
+            Finding(tuple(columns), relation, RECOVERED, hit, self.base_narrow)
+            if recovered
+            else None
+        )
 
 
 def _told_by(groups: np.ndarray, y: np.ndarray, reach: np.ndarray, fold: np.ndarray) -> float:
-    """The share of records (m,) within reach of the number that is within reach of most records of the same group in the other half; of all
-    where a group is small."""
+    """The share of records (m,) within reach of the number that is within reach of most records of
+    the same group in the other half; of all where a group is small."""
     hit = np.empty(len(y), dtype=bool)
     for part in (0, 1):
         train, test = fold != part, fold == part

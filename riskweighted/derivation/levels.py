@@ -1,4 +1,6 @@
-"""Levels of a target told by columns: its status (missing, zero, a special code), its categories, and groups of them."""
+"""Levels of a target told by columns: its status (missing, zero, a special code), its categories,
+and groups of them.
+"""
 
 from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
@@ -9,7 +11,16 @@ from riskweighted.derivation.columns import LEAST, MOST_LEVELS, Columns
 from riskweighted.derivation.judging import COARSENING, STATUS, UNIVERSE, WARN, Finding, gain, told
 from riskweighted.derivation.predictions import COMBINED, combined, next_to
 
-__all__ = ["FLAG", "ZEROS", "at_levels", "beyond", "findings_of_levels", "findings_of_status", "is_universe", "universe_of"]
+__all__ = [
+    "FLAG",
+    "ZEROS",
+    "at_levels",
+    "beyond",
+    "findings_of_levels",
+    "findings_of_status",
+    "is_universe",
+    "universe_of",
+]
 
 ZEROS = "its zeros"
 
@@ -25,29 +36,44 @@ _PER_CELL = 5  # records in a cell of two columns, on average
 
 
 def findings_of_status(
-    status: np.ndarray, columns: Columns, words: Sequence[str], missing: int | None, codes: Collection[int] = ()
+    status: np.ndarray,
+    columns: Columns,
+    words: Sequence[str],
+    missing: int | None,
+    codes: Collection[int] = (),
 ) -> Iterator[Finding]:
-    """Columns that tell which records have one of the statuses (n,), whole numbers from 0, in words, by levels or an interval of theirs;
-    and universes: columns that say which records cannot have a value, or none but zero.
+    """Columns that tell which records have one of the statuses (n,), whole numbers from 0, in
+    words, by levels or an interval of theirs; and universes: columns that say which records cannot
+    have a value, or none but zero.
 
-    `missing`, `codes`: the statuses that stand for missing values and for special codes, by which a file may say that a question was not
-    asked. Whom it is not asked says nothing of an answer: where a universe tells them it is to be declared, and nothing is refused. But a
-    column of two levels that tells who has a code is that code itself.
+    `missing`, `codes`: the statuses that stand for missing values and for special codes, by which a
+    file may say that a question was not asked. Whom it is not asked says nothing of an answer:
+    where a universe tells them it is to be declared, and nothing is refused. But a column of two
+    levels that tells who has a code is that code itself.
     """
     parts_of = dict[frozenset[int], tuple[np.ndarray, Columns]]()
     present = tuple(gap for gap in (missing, *codes) if gap is not None and (status == gap).any())
     for name in columns.codes:
         asks = [gap for gap in present if gap == missing or columns.counts[name] > FLAG]
-        told_by = {gap: how for gap in asks if (how := universe_of(columns, name, status == gap)) is not None}
+        told_by = {
+            gap: how
+            for gap in asks
+            if (how := universe_of(columns, name, status == gap)) is not None
+        }
         for gap, how in told_by.items():
             base = float((status != gap).mean())
             yield Finding((name,), f"{how} {words[gap]}", UNIVERSE, 1.0, max(base, 1 - base), WARN)
         parts, unasked = [], frozenset(told_by)
-        gaps = unasked | {gap for gap in present if gap == missing}  # elsewhere they blur what is told of those that have a value
+        # elsewhere they blur what is told of those that have a value
+        gaps = unasked | {gap for gap in present if gap == missing}
         for without in dict.fromkeys([unasked, gaps]):
             if without not in parts_of:
                 rows = np.flatnonzero(~np.isin(status, list(without)))
-                parts_of[without] = (status[rows], columns.among(rows)) if 0 < len(rows) < len(status) else (status, columns)
+                parts_of[without] = (
+                    (status[rows], columns.among(rows))
+                    if 0 < len(rows) < len(status)
+                    else (status, columns)
+                )
             parts.append(parts_of[without])
         said = set[int]()
         for asked, part in parts:
@@ -59,30 +85,43 @@ def findings_of_status(
                     continue
                 how, wrong = min(_ways(part, name, has), key=lambda way: way[1])
                 told = wrong <= _PURE * minority
-                skipped = None if told or words[one] != ZEROS else universe_of(part, name, has.astype(bool))
+                skipped = (
+                    None
+                    if told or words[one] != ZEROS
+                    else universe_of(part, name, has.astype(bool))
+                )
                 if told or skipped is not None:
                     said.add(one)
                     share = 1 - wrong / len(has) if told else 1.0
-                    yield Finding((name,), f"{skipped or how} {words[one]}", STATUS, share, 1 - minority / len(has))
+                    yield Finding(
+                        (name,),
+                        f"{skipped or how} {words[one]}",
+                        STATUS,
+                        share,
+                        1 - minority / len(has),
+                    )
 
 
 def universe_of(columns: Columns, name: str, has: np.ndarray) -> str | None:
-    """How a column says which records have a status (n,) of truth, such as being missing, as it does where a question is not asked; None
-    where it does not.
+    """How a column says which records have a status (n,) of truth, such as being missing, as it
+    does where a question is not asked; None where it does not.
 
-    At some of its levels, or on one side of a number, 99.9 % of the records have the status (of a number all); these are half of those that
-    have it, and of the others half as many as of all, at most. Where the column itself is missing it says nothing.
+    At some of its levels, or on one side of a number, 99.9 % of the records have the status (of a
+    number all); these are half of those that have it, and of the others half as many as of all, at
+    most. Where the column itself is missing it says nothing.
     """
     codes, present = columns.codes[name], ~columns.missing[name]
     if columns.counts[name] <= MOST_LEVELS and is_universe(at_levels(codes, present, has), has):
         return "its levels tell"
-    cut = name in columns.numbers and any(is_universe(beyond(sign * columns.numbers[name], present, has), has) for sign in (1, -1))
+    cut = name in columns.numbers and any(
+        is_universe(beyond(sign * columns.numbers[name], present, has), has) for sign in (1, -1)
+    )
     return "an interval of it tells" if cut else None
 
 
 def at_levels(codes: np.ndarray, present: np.ndarray, has: np.ndarray) -> np.ndarray:
-    """The records (n,) at those levels of a column at which 99 % have a status, and 99.9 % together, those of least exceptions first;
-    `codes`: which level, of those that are `present`."""
+    """The records (n,) at those levels of a column at which 99 % have a status, and 99.9 %
+    together, those of least exceptions first; `codes`: which level, of those that are `present`."""
     sizes, ones = np.bincount(codes[present]), np.bincount(codes[present], has[present])
     likely = np.flatnonzero((sizes >= _PER_LEVEL) & (ones >= (1 - _PURE) * sizes))
     likely = likely[np.argsort(1 - ones[likely] / sizes[likely], kind="stable")]
@@ -101,7 +140,9 @@ def beyond(values: np.ndarray, present: np.ndarray, has: np.ndarray) -> np.ndarr
 
 
 def is_universe(where: np.ndarray, has: np.ndarray) -> bool:
-    """Whether records (n,) are enough, and explain a status: half of all that have it, and of the others half as many as of all."""
+    """Whether records (n,) are enough, and explain a status: half of all that have it, and of the
+    others half as many as of all.
+    """
     covered = int((where & has).sum())
     if where.sum() < LEAST or 2 * covered < has.sum() or where.all():
         return False
@@ -116,11 +157,17 @@ def _ways(columns: Columns, name: str, has: np.ndarray) -> Iterator[tuple[str, i
         return
     if missing.any():
         yield "its missing values tell", _impure(missing.astype(int), has)
-    yield "its commonest value tells", _impure((codes == np.bincount(codes).argmax()).astype(int), has)
+    yield (
+        "its commonest value tells",
+        _impure((codes == np.bincount(codes).argmax()).astype(int), has),
+    )
     if name in columns.numbers and np.isfinite(columns.numbers[name]).mean() > 1 - _PURE:
-        places = np.unique(np.nan_to_num(columns.numbers[name], nan=-np.inf), return_inverse=True)[1]
+        places = np.unique(np.nan_to_num(columns.numbers[name], nan=-np.inf), return_inverse=True)[
+            1
+        ]
         mostly = 2 * np.bincount(places, has) > np.bincount(places)
-        apart = max((int((np.diff(mostly) != 0).sum()) - 1) // 2, 0)  # one wrong value changes it twice
+        # one wrong value changes it twice
+        apart = max((int((np.diff(mostly) != 0).sum()) - 1) // 2, 0)
         yield "an interval of it tells", _impure(places, has) + apart
 
 
@@ -131,11 +178,15 @@ def _impure(groups: np.ndarray, has: np.ndarray) -> int:
 
 
 def findings_of_levels(
-    levels: np.ndarray, missing: int | None, columns: Columns, patterns: np.ndarray, rng: np.random.Generator
+    levels: np.ndarray,
+    missing: int | None,
+    columns: Columns,
+    patterns: np.ndarray,
+    rng: np.random.Generator,
 ) -> Iterator[Finding]:
-    """Columns that tell the level (n,), whole numbers from 0: one or two of them, by what most other records of their values have, or by
-    the next record in an order; one level alone; and columns whose levels group those of the target. `missing`: the level of records
-    without one."""
+    """Columns that tell the level (n,), whole numbers from 0: one or two of them, by what most
+    other records of their values have, or by the next record in an order; one level alone; and
+    columns whose levels group those of the target. `missing`: the level of records without one."""
     fold = rng.permutation(len(levels)) % 2
     by_pattern = _by_most(patterns, levels, fold)
     base = float(by_pattern.mean())
@@ -143,12 +194,17 @@ def findings_of_levels(
         asked = np.ones(len(levels), dtype=bool)
         if missing is not None and universe_of(columns, name, levels == missing) is not None:
             asked = levels != missing
-        share, without = (float(hit[asked].mean()) for hit in (_by_most(codes, levels, fold), by_pattern))
+        share, without = (
+            float(hit[asked].mean()) for hit in (_by_most(codes, levels, fold), by_pattern)
+        )
         if name in columns.numbers and columns.counts[name] > MOST_LEVELS:
             share = max(share, _by_next(columns.numbers[name][asked], levels[asked], rng))
         found = told((name,), "its values tell the level", share, without, int(asked.sum()))
         yield from [] if found is None else [found]
-    words = ["its missing values" if level == missing else "one of its levels" for level in range(int(levels.max()) + 1)]
+    words = [
+        "its missing values" if level == missing else "one of its levels"
+        for level in range(int(levels.max()) + 1)
+    ]
     yield from findings_of_status(levels, columns, words, missing)
     yield from _by_grouping(levels, missing, columns, base, fold)
     yield from _by_two(levels, columns, base, fold)
@@ -156,11 +212,15 @@ def findings_of_levels(
 
 
 def _by_most(groups: np.ndarray, levels: np.ndarray, fold: np.ndarray) -> np.ndarray:
-    """Whether each record's level is that of most records of its group in the other half (n,); of most of all where it has none there."""
+    """Whether each record's level is that of most records of its group in the other half (n,); of
+    most of all where it has none there.
+    """
     hit = np.zeros(len(levels), dtype=bool)
     for part in (0, 1):
         train, test = fold != part, fold == part
-        cells, counts = np.unique(groups[train] * (levels.max() + 1) + levels[train], return_counts=True)
+        cells, counts = np.unique(
+            groups[train] * (levels.max() + 1) + levels[train], return_counts=True
+        )
         most = np.full(int(groups.max()) + 1, np.bincount(levels[train]).argmax())
         order = np.argsort(counts, kind="stable")  # the commonest is written last
         most[cells[order] // (levels.max() + 1)] = cells[order] % (levels.max() + 1)
@@ -175,21 +235,30 @@ def _by_next(values: np.ndarray, levels: np.ndarray, rng: np.random.Generator) -
     return float((same & (arranged[1:] == arranged[:-1])).sum() / len(levels))
 
 
-def _by_grouping(levels: np.ndarray, missing: int | None, columns: Columns, base: float, fold: np.ndarray) -> Iterator[Finding]:
-    """Columns of which each level of the target, where several records share it, has one value; no level is that a question was not asked,
-    where three others are."""
+def _by_grouping(
+    levels: np.ndarray, missing: int | None, columns: Columns, base: float, fold: np.ndarray
+) -> Iterator[Finding]:
+    """Columns of which each level of the target, where several records share it, has one value; no
+    level is that a question was not asked, where three others are."""
     common = np.bincount(levels)[levels] >= _PER_LEVEL
     if common.sum() < max(LEAST, len(levels) / 2) or len(np.unique(levels[common])) < 3:
         return
     has = levels == missing
     asks = len(np.unique(levels[common & ~has])) >= 3
     for name, codes in columns.grouping.items():
-        several = common & ~has if has.any() and asks and universe_of(columns, name, has) is not None else common
+        several = (
+            common & ~has
+            if has.any() and asks and universe_of(columns, name, has) is not None
+            else common
+        )
         kinds, shared = np.unique(levels[several], return_inverse=True)
         of_several = codes[several]
         if of_several.max() >= len(kinds):
             continue
-        table = np.bincount(shared * (of_several.max() + 1) + of_several, minlength=len(kinds) * (of_several.max() + 1))
+        table = np.bincount(
+            shared * (of_several.max() + 1) + of_several,
+            minlength=len(kinds) * (of_several.max() + 1),
+        )
         wrong = len(of_several) - int(table.reshape(len(kinds), -1).max(axis=1).sum())
         minority = len(of_several) - int(np.bincount(of_several).max())
         if minority >= LEAST and wrong <= _PURE * minority:
@@ -197,10 +266,14 @@ def _by_grouping(levels: np.ndarray, missing: int | None, columns: Columns, base
             yield Finding((name,), "its levels are groups of the levels", COARSENING, share, base)
 
 
-def _by_two(levels: np.ndarray, columns: Columns, base: float, fold: np.ndarray) -> Iterator[Finding]:
+def _by_two(
+    levels: np.ndarray, columns: Columns, base: float, fold: np.ndarray
+) -> Iterator[Finding]:
     """Two columns of few levels that tell the level together."""
     for one, other in combinations(list(columns.grouping)[:_MOST_PAIRED], 2):
-        cells = np.unique(columns.codes[one] * columns.counts[other] + columns.codes[other], return_inverse=True)[1]
+        cells = np.unique(
+            columns.codes[one] * columns.counts[other] + columns.codes[other], return_inverse=True
+        )[1]
         if (cells.max() + 1) * _PER_CELL > len(levels):
             continue
         pairs, counts = np.unique(cells * (levels.max() + 1) + levels, return_counts=True)
@@ -208,12 +281,18 @@ def _by_two(levels: np.ndarray, columns: Columns, base: float, fold: np.ndarray)
         np.maximum.at(most, pairs // (levels.max() + 1), counts)
         if gain(float(most.sum()) / len(levels), base) >= _SCREENED_GAIN:
             share = float(_by_most(cells, levels, fold).mean())
-            found = told((one, other), "their values together tell the level", share, base, len(levels))
+            found = told(
+                (one, other), "their values together tell the level", share, base, len(levels)
+            )
             yield from [] if found is None else [found]
 
 
-def _by_combined(levels: np.ndarray, columns: Columns, base: float, rng: np.random.Generator) -> Iterator[Finding]:
-    """Two numbers combined whose order tells the level; those that do best on a part of the records."""
+def _by_combined(
+    levels: np.ndarray, columns: Columns, base: float, rng: np.random.Generator
+) -> Iterator[Finding]:
+    """Two numbers combined whose order tells the level; those that do best on a part of the
+    records.
+    """
     names = list(columns.many)[:_MOST_PAIRED]
     part = rng.choice(len(levels), min(_SCREENED, len(levels)), replace=False)
     numbers = np.array([columns.many[name] for name in names]).reshape(len(names), len(levels))
@@ -227,6 +306,10 @@ def _by_combined(levels: np.ndarray, columns: Columns, base: float, rng: np.rand
             if gain(float(alike[place]), base) >= _SCREENED_GAIN:
                 share = _by_next(combined(numbers[one], numbers[other], how), levels, rng)
                 found = told(
-                    (names[one], names[other]), f"the order of the two combined by {how} tells the level", share, base, len(levels)
+                    (names[one], names[other]),
+                    f"the order of the two combined by {how} tells the level",
+                    share,
+                    base,
+                    len(levels),
                 )
                 yield from [] if found is None else [found]

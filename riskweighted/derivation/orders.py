@@ -4,7 +4,13 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from riskweighted.derivation.rules import LEAST, Finding, few_enough, log_chance_of_order, surprising
+from riskweighted.derivation.rules import (
+    LEAST,
+    Finding,
+    few_enough,
+    log_chance_of_order,
+    surprising,
+)
 from riskweighted.derivation.states import Looked, quoted
 
 __all__ = ["holds_sum", "orders", "sums"]
@@ -17,7 +23,9 @@ _ROUND_OFF = 1e-9
 
 
 def orders(columns: Sequence[Looked]) -> Iterator[Finding]:
-    """Pairs of which the first is never greater than the second, where both are amounts and their ranges overlap."""
+    """Pairs of which the first is never greater than the second, where both are amounts and their
+    ranges overlap.
+    """
     named = [column for column in columns if column.numbers is not None]
     if len(named) < 2:
         return
@@ -33,7 +41,11 @@ def orders(columns: Sequence[Looked]) -> Iterator[Finding]:
                 found[int(other), place] = finding
     exact = {pair for pair, finding in found.items() if not finding.exceptions}
     for (low, top), finding in found.items():  # without what follows from two that are known before
-        between = (middle for middle in range(max(low, top)) if (low, middle) in exact and (middle, top) in exact)
+        between = (
+            middle
+            for middle in range(max(low, top))
+            if (low, middle) in exact and (middle, top) in exact
+        )
         if finding.exceptions or next(between, None) is None:
             yield finding
 
@@ -49,14 +61,22 @@ def _order(low: Looked, high: Looked, looked_at: int) -> Finding | None:
     if not surprising(log_chance_of_order(lows[~broken], highs[~broken]), looked_at):
         return None
     names = (low.name, high.name)
-    return Finding("order", names, f"{quoted(low.name)} <= {quoted(high.name)}", could, exceptions, (("order", names),))
+    return Finding(
+        "order",
+        names,
+        f"{quoted(low.name)} <= {quoted(high.name)}",
+        could,
+        exceptions,
+        (("order", names),),
+    )
 
 
 def sums(columns: Sequence[Looked], rng: np.random.Generator) -> Iterator[Finding]:
-    """Amounts that are the sum of two others in every record in which all are amounts; and of three to eight others.
+    """Amounts that are the sum of two others in every record in which all are amounts; and of three
+    to eight others.
 
-    Candidates of two parts come from a few records, on which all pairs are added; those of more from the columns that are linear in the
-    others. Each is then counted on all records.
+    Candidates of two parts come from a few records, on which all pairs are added; those of more
+    from the columns that are linear in the others. Each is then counted on all records.
     """
     named = [column for column in columns if column.numbers is not None and column.distinct > 2]
     if len(named) < 3:
@@ -86,11 +106,15 @@ def _pairs(amounts: np.ndarray, rng: np.random.Generator) -> Iterator[tuple[int,
         likely = (known.sum(axis=2) >= _KNOWN) & ((wrong & known).sum(axis=2) <= 1)
         likely[total, :] = likely[:, total] = False
         likely &= np.triu(np.ones((count, count), dtype=bool), 1)
-        yield from ((total, int(one), int(other)) for one, other in zip(*np.nonzero(likely), strict=True))
+        yield from (
+            (total, int(one), int(other)) for one, other in zip(*np.nonzero(likely), strict=True)
+        )
 
 
 def _several(amounts: np.ndarray, rng: np.random.Generator) -> Iterator[tuple[int, ...]]:
-    """Totals and their parts among the columns that are never missing, by which of them are combinations of those before them."""
+    """Totals and their parts among the columns that are never missing, by which of them are
+    combinations of those before them.
+    """
     whole = np.flatnonzero(~np.isnan(amounts).any(axis=1))
     rows = rng.choice(amounts.shape[1], min(_LONGEST, amounts.shape[1]), replace=False)
     design = amounts[np.ix_(whole, rows)].T
@@ -104,9 +128,16 @@ def _several(amounts: np.ndarray, rng: np.random.Generator) -> Iterator[tuple[in
         if np.linalg.norm(left) > 1e-7 * np.sqrt(len(rows)):
             basis, kept = np.column_stack([basis, left / np.linalg.norm(left)]), [*kept, place]
             continue
-        solved = np.linalg.lstsq(design[:, kept] / size[kept], design[:, place], rcond=None)[0] / size[kept]
+        solved = (
+            np.linalg.lstsq(design[:, kept] / size[kept], design[:, place], rcond=None)[0]
+            / size[kept]
+        )
         signs = np.rint(solved).astype(int)
-        if np.abs(solved - signs).max() < 1e-5 and np.abs(signs).max() == 1 and 3 <= np.abs(signs).sum() <= _MOST_PARTS:
+        if (
+            np.abs(solved - signs).max() < 1e-5
+            and np.abs(signs).max() == 1
+            and 3 <= np.abs(signs).sum() <= _MOST_PARTS
+        ):
             plus = [int(whole[part]) for part, sign in zip(kept, signs, strict=True) if sign > 0]
             minus = [int(whole[part]) for part, sign in zip(kept, signs, strict=True) if sign < 0]
             if not minus:
@@ -116,7 +147,9 @@ def _several(amounts: np.ndarray, rng: np.random.Generator) -> Iterator[tuple[in
 
 
 def holds_sum(total: np.ndarray, parts: Sequence[np.ndarray]) -> np.ndarray:
-    """In which records (n,) the parts add up to the total, but for rounding; those in which one is no amount do."""
+    """In which records (n,) the parts add up to the total, but for rounding; those in which one is
+    no amount do.
+    """
     size = np.abs(total) + sum(np.abs(part) for part in parts)
     away = np.abs(total - sum(parts))
     return np.asarray(~(away > _ROUND_OFF * size))

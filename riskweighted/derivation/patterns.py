@@ -1,5 +1,6 @@
-"""Amounts told within joint patterns: columns that are bands of them, that are in their order, or whose neighbours recover them, among the
-records that agree in other columns (METHODS section 13.3)."""
+"""Amounts told within joint patterns: columns that are bands of them, that are in their order, or
+whose neighbours recover them, among the records that agree in other columns (METHODS section
+13.3)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +12,19 @@ import numpy as np
 
 from riskweighted.common.ranks import neighbours_apart
 from riskweighted.derivation.columns import LEAST, MOST_LEVELS, Columns
-from riskweighted.derivation.judging import COARSENING, EXACT, FEWEST, ORDER, RECOVERED, REFUSE, WARN, Amounts, Finding, gain, lower_limit
+from riskweighted.derivation.judging import (
+    COARSENING,
+    EXACT,
+    FEWEST,
+    ORDER,
+    RECOVERED,
+    REFUSE,
+    WARN,
+    Amounts,
+    Finding,
+    gain,
+    lower_limit,
+)
 from riskweighted.derivation.predictions import by_neighbours
 
 __all__ = ["findings_within_patterns"]
@@ -24,15 +37,20 @@ _SMALLEST = 3  # records of a group
 _LARGEST_UNIT, _MOST_UNITS = 60, 6  # records of a unit on average; columns of units
 _ROOM = 20  # changes, or steps in rank, that an order which knows nothing has beyond the least
 _BANDS, _ORDER = 0.8, 0.9  # of that room
-_RECOVERED = 0.75, 0.6  # of the records, and of what the base misses, that the neighbours in one column may not tell
+# of the records, and of what the base misses, that the neighbours in one column may not tell
+_RECOVERED = 0.75, 0.6
 _UNLIKELY = 6  # standard deviations
 _WORTH = 0.25  # of the room, from which recovery is looked at
-_APART = 0.1  # of the room, that two levels use up within the known pattern beyond what they do overall
-_TOLD, _TOLD_GAIN = 0.5, 0.5  # of the records, and of what the base misses, that two levels may not tell
+# of the room, that two levels use up within the known pattern beyond what they do overall
+_APART = 0.1
+# of the records, and of what the base misses, that two levels may not tell
+_TOLD, _TOLD_GAIN = 0.5, 0.5
 
 
 class _Statistic(NamedTuple):
-    """How much of the ``room`` that chance leaves an order is used up (``gain``), and by how many standard deviations (``z``)."""
+    """How much of the ``room`` that chance leaves an order is used up (``gain``), and by how many
+    standard deviations (``z``).
+    """
 
     gain: float = 0.0
     z: float = 0.0
@@ -45,11 +63,11 @@ class _Statistic(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Grouping:
-    """Groups of n records, ``codes`` (n,) from 0; ``by_amount`` (n,): the records in the order of their amounts, equal ones in a random
-    order; ``alike`` (n,): codes of equal amounts.
+    """Groups of n records, ``codes`` (n,) from 0; ``by_amount`` (n,): the records in the order of
+    their amounts, equal ones in a random order; ``alike`` (n,): codes of equal amounts.
 
-    Of equal amounts in a group one record is looked at: a property of a firm, which all of its records hold, is told by other properties
-    of it once.
+    Of equal amounts in a group one record is looked at: a property of a firm, which all of its
+    records hold, is told by other properties of it once.
     """
 
     codes: np.ndarray
@@ -60,7 +78,9 @@ class _Grouping:
     def _different(self) -> np.ndarray:
         """One record of each amount of each group, by group and amount."""
         ordered = self.by_amount[np.argsort(self.codes[self.by_amount], kind="stable")]
-        first = (np.diff(self.codes[ordered], prepend=-1) != 0) | (np.diff(self.alike[ordered], prepend=-1) != 0)
+        first = (np.diff(self.codes[ordered], prepend=-1) != 0) | (
+            np.diff(self.alike[ordered], prepend=-1) != 0
+        )
         return np.asarray(ordered[first])
 
     @cached_property
@@ -77,13 +97,17 @@ class _Grouping:
     def rank(self) -> np.ndarray:
         """Of the amount in its group, from 0; -1 for records that are not looked at."""
         rank = np.full(len(self.codes), -1)
-        rank[self._different] = np.arange(len(self._different)) - np.repeat(np.cumsum(self.sizes) - self.sizes, self.sizes)
+        rank[self._different] = np.arange(len(self._different)) - np.repeat(
+            np.cumsum(self.sizes) - self.sizes, self.sizes
+        )
         return rank
 
     def bands(self, levels: np.ndarray) -> _Statistic:
-        """How often levels (n,) change along the amounts, against what exchanging them within groups gives.
+        """How often levels (n,) change along the amounts, against what exchanging them within
+        groups gives.
 
-        With m_k records of level k in a group of m, changes have mean m - q/m, q the sum of m_k^2, and variance (q (q + m (m + 1)) - 2 m c
+        With m_k records of level k in a group of m, changes have mean m - q/m, q the sum of m_k^2,
+        and variance (q (q + m (m + 1)) - 2 m c
         - m^3) / (m^2 (m - 1)), c the sum of m_k^3 (Wallis and Wolfowitz 1943; Mood 1940).
         """
         if not len(self.rows):
@@ -100,36 +124,52 @@ class _Grouping:
             filled, number = np.unique(cells, return_counts=True)
             of_group, counts = filled // kinds, number.astype(float)
         present = self.sizes >= _SMALLEST
-        squares, cubes = (np.bincount(of_group, counts**power, minlength=size)[present] for power in (2, 3))
+        squares, cubes = (
+            np.bincount(of_group, counts**power, minlength=size)[present] for power in (2, 3)
+        )
         least = float((np.bincount(of_group, minlength=size)[present] - 1).sum())
         m = self.sizes[present].astype(float)
         expected = float((m - squares / m).sum())
-        variance = float(((squares * (squares + m * (m + 1)) - 2 * m * cubes - m**3) / (m**2 * (m - 1))).sum())
+        variance = float(
+            ((squares * (squares + m * (m + 1)) - 2 * m * cubes - m**3) / (m**2 * (m - 1))).sum()
+        )
         return _statistic(expected, changes, least, variance, expected - least)
 
     def order(self, by_column: np.ndarray) -> _Statistic:
-        """How far neighbours in a column lie apart in the ranks of their amounts; `by_column`: the records with a value, in its order."""
+        """How far neighbours in a column lie apart in the ranks of their amounts; `by_column`: the
+        records with a value, in its order.
+        """
         grouping = self if len(by_column) == len(self.codes) else self._where(by_column)
         codes = grouping.codes[by_column]
         rows = by_column[np.argsort(codes, kind="stable")]
-        rows = rows[(grouping.rank[rows] >= 0) & (grouping.sizes[grouping.codes[rows]] >= _SMALLEST)]
+        rows = rows[
+            (grouping.rank[rows] >= 0) & (grouping.sizes[grouping.codes[rows]] >= _SMALLEST)
+        ]
         apart = neighbours_apart(grouping.rank[rows], grouping.codes[rows])
         mean, least = apart.expected / apart.steps, len(apart.steps)
         variance = float((apart.variance / apart.steps**2).sum())
         moved = float((apart.moved / apart.steps).sum())
-        return _statistic(float(mean.sum()), moved, least, variance, float((apart.expected - apart.steps).sum()))
+        return _statistic(
+            float(mean.sum()), moved, least, variance, float((apart.expected - apart.steps).sum())
+        )
 
     def _where(self, present: np.ndarray) -> "_Grouping":
         """The records that have a value in groups apart from the others."""
         lacking = np.ones(len(self.codes), dtype=np.int64)
         lacking[present] = 0
-        return _Grouping(_codes(2 * self.codes.astype(np.int64) + lacking), self.by_amount, self.alike)
+        return _Grouping(
+            _codes(2 * self.codes.astype(np.int64) + lacking), self.by_amount, self.alike
+        )
 
 
-def _statistic(expected: float, value: float, least: float, variance: float, room: float) -> _Statistic:
+def _statistic(
+    expected: float, value: float, least: float, variance: float, room: float
+) -> _Statistic:
     if variance <= 0 or expected <= least:
         return _Statistic()
-    return _Statistic((expected - value) / (expected - least), (expected - value) / float(np.sqrt(variance)), room)
+    return _Statistic(
+        (expected - value) / (expected - least), (expected - value) / float(np.sqrt(variance)), room
+    )
 
 
 def _codes(numbers: np.ndarray) -> np.ndarray:
@@ -160,15 +200,26 @@ class _Sample:
 
     @cached_property
     def by_column(self) -> dict[str, np.ndarray]:
-        """The records that have a number in the order of each column of numbers of several values, equal ones in a random order."""
-        numbers = {name: values for name, values in self.columns.numbers.items() if self.columns.counts[name] >= _FEWEST_VALUES}
+        """The records that have a number in the order of each column of numbers of several values,
+        equal ones in a random order.
+        """
+        numbers = {
+            name: values
+            for name, values in self.columns.numbers.items()
+            if self.columns.counts[name] >= _FEWEST_VALUES
+        }
         return {name: self._in_order(values) for name, values in numbers.items()}
 
     @cached_property
     def _marks(self) -> dict[str, np.ndarray]:
-        """A random number for each value of a column: the sums of several columns are different where their values are."""
+        """A random number for each value of a column: the sums of several columns are different
+        where their values are.
+        """
         every = self.columns.codes.items()
-        return {name: self.rng.integers(0, 2**63, codes.max() + 1, dtype=np.uint64)[codes] for name, codes in every}
+        return {
+            name: self.rng.integers(0, 2**63, codes.max() + 1, dtype=np.uint64)[codes]
+            for name, codes in every
+        }
 
     def _in_order(self, values: np.ndarray) -> np.ndarray:
         shuffled = self.rng.permutation(np.flatnonzero(np.isfinite(values)))
@@ -185,25 +236,43 @@ class _Sample:
 
 
 def findings_within_patterns(
-    amounts: Amounts, columns: Columns, known: Sequence[str], told: set[str], rng: np.random.Generator
+    amounts: Amounts,
+    columns: Columns,
+    known: Sequence[str],
+    told: set[str],
+    rng: np.random.Generator,
 ) -> Iterator[Finding]:
-    """What each column tells within groups of records that agree in others: none, the known ones, all of few levels, each, each two.
+    """What each column tells within groups of records that agree in others: none, the known ones,
+    all of few levels, each, each two.
 
-    `told`: columns that are refused by themselves, which are no longer looked at. Groupings are screened on 1,500 records; the best two by
-    bands and by order, and the known pattern, are judged on at most 5,000. Units, such as firms and households, are judged on whole ones.
+    `told`: columns that are refused by themselves, which are no longer looked at. Groupings are
+    screened on 1,500 records; the best two by bands and by order, and the known pattern, are judged
+    on at most 5,000. Units, such as firms and households, are judged on whole ones.
     """
     several = rng.permutation(len(amounts.y))[:_LOOKED_AT]
     samples = []
     for rows in (several, several[:_SCREENED]):
         samples.append(_Sample(amounts.among(rows), columns.among(rows), rng))
     looked_at, screened = samples if len(several) > _SCREENED else (samples[0], samples[0])
-    known, units = [name for name in known if name in columns.codes], dict(_of_units(amounts, columns, rng))
+    known, units = (
+        [name for name in known if name in columns.codes],
+        dict(_of_units(amounts, columns, rng)),
+    )
     for name in looked_at.columns.codes:
         if name not in told and name in screened.columns.codes:
-            found = [_judged(looked_at, name, names, known) for names in _promising(screened, name, known)]
-            of_units = ((unit, sample) for unit, sample in units.items() if unit != name and name in sample.columns.codes)
+            found = [
+                _judged(looked_at, name, names, known)
+                for names in _promising(screened, name, known)
+            ]
+            of_units = (
+                (unit, sample)
+                for unit, sample in units.items()
+                if unit != name and name in sample.columns.codes
+            )
             found += [_judged(sample, name, frozenset({unit}), known) for unit, sample in of_units]
-            best = min((finding for finding in found if finding is not None), key=_place, default=None)
+            best = min(
+                (finding for finding in found if finding is not None), key=_place, default=None
+            )
             if best is not None:
                 yield best
     for name in looked_at.columns.codes:
@@ -211,15 +280,23 @@ def findings_within_patterns(
             yield from _two_parts(looked_at, name)
 
 
-def _of_units(amounts: Amounts, columns: Columns, rng: np.random.Generator) -> Iterator[tuple[str, _Sample]]:
-    """Columns of many levels of several records each, such as firms, with whole ones of them: a fifth of the records of a firm of three
-    tell nothing of it."""
+def _of_units(
+    amounts: Amounts, columns: Columns, rng: np.random.Generator
+) -> Iterator[tuple[str, _Sample]]:
+    """Columns of many levels of several records each, such as firms, with whole ones of them: a
+    fifth of the records of a firm of three tell nothing of it."""
     n = len(amounts.y)
-    many = [name for name, count in columns.counts.items() if max(MOST_LEVELS, n / _LARGEST_UNIT) < count <= n / _SMALLEST]
+    many = [
+        name
+        for name, count in columns.counts.items()
+        if max(MOST_LEVELS, n / _LARGEST_UNIT) < count <= n / _SMALLEST
+    ]
     for name in sorted(many, key=lambda name: -columns.counts[name])[:_MOST_UNITS]:
         order = rng.permutation(columns.counts[name])[columns.codes[name]]
         rows = np.argsort(order, kind="stable")
-        rows = np.sort(rows[: int(np.searchsorted(order[rows], order[rows[min(_LOOKED_AT, n) - 1]], "right"))])
+        rows = np.sort(
+            rows[: int(np.searchsorted(order[rows], order[rows[min(_LOOKED_AT, n) - 1]], "right"))]
+        )
         sample = _Sample(amounts.among(rows), columns.among(rows), rng)
         if name in sample.columns.codes:
             yield name, sample
@@ -237,7 +314,12 @@ def _promising(sample: _Sample, name: str, known: Sequence[str]) -> list[frozens
     """The groupings that are worth a look at more records."""
     columns = sample.columns
     few = [other for other in columns.grouping if other != name]
-    candidates = [frozenset[str](), frozenset(known) - {name}, frozenset(few), *(frozenset({other}) for other in few)]
+    candidates = [
+        frozenset[str](),
+        frozenset(known) - {name},
+        frozenset(few),
+        *(frozenset({other}) for other in few),
+    ]
     if len(columns.grouping) <= _MOST_PAIRED:
         candidates += map(frozenset, combinations(few, 2))
     levels = columns.codes[name]
@@ -247,45 +329,91 @@ def _promising(sample: _Sample, name: str, known: Sequence[str]) -> list[frozens
         grouping = sample.grouping(names)
         if columns.counts[name] <= len(levels) / 2:
             statistic = grouping.bands(levels)
-            by_bands += [(statistic.gain, place)] * (statistic.z > _UNLIKELY / 2 and statistic.room >= _ROOM / 4)
+            by_bands += [(statistic.gain, place)] * (
+                statistic.z > _UNLIKELY / 2 and statistic.room >= _ROOM / 4
+            )
         if name in sample.by_column:
             statistic = grouping.order(sample.by_column[name])
-            by_order += [(statistic.gain, place)] * (statistic.z > _UNLIKELY / 2 and statistic.room >= _ROOM / 4)
-    best = [place for ranked in (by_bands, by_order) for worth, place in sorted(ranked, reverse=True)[:_BEST] if worth >= _WORTH]
+            by_order += [(statistic.gain, place)] * (
+                statistic.z > _UNLIKELY / 2 and statistic.room >= _ROOM / 4
+            )
+    best = [
+        place
+        for ranked in (by_bands, by_order)
+        for worth, place in sorted(ranked, reverse=True)[:_BEST]
+        if worth >= _WORTH
+    ]
     return list(dict.fromkeys([candidates[place] for place in best] + [frozenset(known) - {name}]))
 
 
-def _judged(sample: _Sample, name: str, names: frozenset[str], known: Sequence[str]) -> Finding | None:
+def _judged(
+    sample: _Sample, name: str, names: frozenset[str], known: Sequence[str]
+) -> Finding | None:
     """What a column tells within a grouping."""
-    columns, amounts, grouping = sample.columns, sample.amounts, sample.grouping(names.intersection(sample.columns.codes))
+    columns, amounts, grouping = (
+        sample.columns,
+        sample.amounts,
+        sample.grouping(names.intersection(sample.columns.codes)),
+    )
     within = _in_words(names, columns)
     order = grouping.order(sample.by_column[name]) if name in sample.by_column else _Statistic()
     if order.gain >= _WORTH:
         values = columns.numbers[name]
-        guesses = [by_neighbours(values, amounts.y, grouping.codes, each=each, rng=sample.rng) for each in (1, 2)]
+        guesses = [
+            by_neighbours(values, amounts.y, grouping.codes, each=each, rng=sample.rng)
+            for each in (1, 2)
+        ]
         for guess in guesses:
             found = amounts.refused((name,), f"any function of it{within}", guess, *_RECOVERED)
             if found is not None:
                 return found
         if order.beyond(_ORDER):
-            return Finding((name,), f"its order{within}", ORDER, amounts.within_reach(guesses[0]), amounts.base)
+            return Finding(
+                (name,), f"its order{within}", ORDER, amounts.within_reach(guesses[0]), amounts.base
+            )
     jointly = len(names) > 1 and names >= {*known} - {name}
-    return _banded(sample, name, "its levels", columns.codes[name], grouping, within, jointly=jointly)
+    return _banded(
+        sample, name, "its levels", columns.codes[name], grouping, within, jointly=jointly
+    )
 
 
 def _banded(
-    sample: _Sample, name: str, what: str, levels: np.ndarray, grouping: _Grouping, within: str, *, jointly: bool = False
+    sample: _Sample,
+    name: str,
+    what: str,
+    levels: np.ndarray,
+    grouping: _Grouping,
+    within: str,
+    *,
+    jointly: bool = False,
 ) -> Finding | None:
-    """Levels that are bands of the amount within groups: refused, but two of them only where they tell half of what is not told anyway, or
-    `jointly`, within the known columns, where they are cut at another place in each: an age band is cut at one, a half of a pattern not."""
-    parts = np.unique(levels[~sample.columns.missing[name]]) if what == "its levels" else np.unique(levels)
+    """Levels that are bands of the amount within groups: refused, but two of them only where they
+    tell half of what is not told anyway, or `jointly`, within the known columns, where they are cut
+    at another place in each: an age band is cut at one, a half of a pattern not."""
+    parts = (
+        np.unique(levels[~sample.columns.missing[name]])
+        if what == "its levels"
+        else np.unique(levels)
+    )
     if len(np.unique(levels)) > len(levels) / 2 or not grouping.bands(levels).beyond(_BANDS):
         return None
-    share = sample.amounts.told_by(_codes(grouping.codes.astype(np.int64) * (int(levels.max()) + 1) + levels))
+    share = sample.amounts.told_by(
+        _codes(grouping.codes.astype(np.int64) * (int(levels.max()) + 1) + levels)
+    )
     base, least = sample.amounts.base_narrow, lower_limit(share, len(levels))
-    cut_apart = jointly and grouping.bands(levels).gain - sample.grouping(frozenset()).bands(levels).gain > _APART
+    cut_apart = (
+        jointly
+        and grouping.bands(levels).gain - sample.grouping(frozenset()).bands(levels).gain > _APART
+    )
     refused = len(parts) > 2 or cut_apart or (least >= _TOLD and gain(least, base) >= _TOLD_GAIN)
-    return Finding((name,), f"{what} are intervals of it{within}", COARSENING, share, base, REFUSE if refused else WARN)
+    return Finding(
+        (name,),
+        f"{what} are intervals of it{within}",
+        COARSENING,
+        share,
+        base,
+        REFUSE if refused else WARN,
+    )
 
 
 def _two_parts(sample: _Sample, name: str) -> Iterator[Finding]:
@@ -296,7 +424,9 @@ def _two_parts(sample: _Sample, name: str) -> Iterator[Finding]:
         parts["its commonest and its other values"] = codes == np.bincount(codes).argmax()
     for what, part in parts.items():
         if LEAST <= part.sum() <= len(part) - LEAST:
-            found = _banded(sample, name, what, part.astype(np.int64), sample.grouping(frozenset()), "")
+            found = _banded(
+                sample, name, what, part.astype(np.int64), sample.grouping(frozenset()), ""
+            )
             if found is not None:
                 yield found
                 return

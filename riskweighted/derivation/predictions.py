@@ -1,24 +1,44 @@
-"""Predictions of a sensitive amount from other columns that never use the record's own value: neighbours in an order, and two-fold fits."""
+"""Predictions of a sensitive amount from other columns that never use the record's own value:
+neighbours in an order, and two-fold fits.
+"""
 
 from collections.abc import Iterator
 from itertools import combinations
 
 import numpy as np
 
-__all__ = ["COMBINED", "by_neighbours", "combined", "exchanged", "fitted_by_all", "next_to", "promising_pairs"]
+__all__ = [
+    "COMBINED",
+    "by_neighbours",
+    "combined",
+    "exchanged",
+    "fitted_by_all",
+    "next_to",
+    "promising_pairs",
+]
 
 _REWEIGHTINGS = 25  # of least squares, until they are least absolute deviations
 _STANDARDS = (1, 0.25, 0.05)  # of the reach
 _LIKE = 5  # records on either side, among whom targets are exchanged
 
-_OPERATIONS = {"+": np.add, "-": np.subtract, "*": np.multiply, "max": np.maximum, "min": np.minimum}
+_OPERATIONS = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "max": np.maximum,
+    "min": np.minimum,
+}
 COMBINED = ("+", "-", "*", "/", "max", "min")
 
 
-def next_to(values: np.ndarray, groups: np.ndarray | None = None, *, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Return the records in the order of a column (m,), and whether the next one is a neighbour of each (m - 1,).
+def next_to(
+    values: np.ndarray, groups: np.ndarray | None = None, *, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the records in the order of a column (m,), and whether the next one is a neighbour of
+    each (m - 1,).
 
-    Ties stand in random order. Records without a value are ordered among themselves. `groups` (m,): neighbours are of one group.
+    Ties stand in random order. Records without a value are ordered among themselves. `groups` (m,):
+    neighbours are of one group.
     """
     present = np.isfinite(values)
     groups = np.where(present, 0, 1) if groups is None else 2 * groups + ~present
@@ -29,11 +49,18 @@ def next_to(values: np.ndarray, groups: np.ndarray | None = None, *, rng: np.ran
 
 
 def by_neighbours(
-    values: np.ndarray, y: np.ndarray, groups: np.ndarray | None = None, *, each: int = 1, rng: np.random.Generator
+    values: np.ndarray,
+    y: np.ndarray,
+    groups: np.ndarray | None = None,
+    *,
+    each: int = 1,
+    rng: np.random.Generator,
 ) -> np.ndarray:
-    """Return the median of the targets of as many records on `each` side in the order of a column, (m,), NaN without a neighbour.
+    """Return the median of the targets of as many records on `each` side in the order of a column,
+    (m,), NaN without a neighbour.
 
-    This finds any function of the column; within a level others of the level are taken. Two on each side stand where some values are wrong.
+    This finds any function of the column; within a level others of the level are taken. Two on each
+    side stand where some values are wrong.
     """
     order, same = next_to(values, groups, rng=rng)
     arranged, linked = y[order], same
@@ -45,41 +72,66 @@ def by_neighbours(
     around.sort(axis=0)  # NaN last
     count, every = np.isfinite(around).sum(axis=0), np.arange(len(y))
     guess = np.empty(len(y))
-    guess[order] = (around[np.maximum(count - 1, 0) // 2, every] + around[np.minimum(count // 2, 2 * each - 1), every]) / 2
+    guess[order] = (
+        around[np.maximum(count - 1, 0) // 2, every]
+        + around[np.minimum(count // 2, 2 * each - 1), every]
+    ) / 2
     return guess
 
 
 def combined(left: np.ndarray, right: np.ndarray, how: str) -> np.ndarray:
-    """Return two columns (..., m) combined by one of `COMBINED`, or (a backslash) divided the other way round; NaN where
-    that is none."""
+    """Return two columns (..., m) combined by one of `COMBINED`, or (a backslash) divided the other
+    way round; NaN where that is none."""
     if how == "\\":
         left, right = right, left
     with np.errstate(all="ignore"):
         if how in ("/", "\\"):
-            return np.asarray(np.divide(left, right, out=np.full(np.broadcast_shapes(left.shape, right.shape), np.nan), where=right != 0))
+            return np.asarray(
+                np.divide(
+                    left,
+                    right,
+                    out=np.full(np.broadcast_shapes(left.shape, right.shape), np.nan),
+                    where=right != 0,
+                )
+            )
         return np.asarray(_OPERATIONS[how](left, right))
 
 
-def promising_pairs(columns: np.ndarray, y: np.ndarray, reach: np.ndarray, *, best: int = 3) -> Iterator[tuple[int, int, str]]:
-    """Yield the pairs of columns (c, m), and how they are combined, whose neighbours predict best, by three standards."""
+def promising_pairs(
+    columns: np.ndarray, y: np.ndarray, reach: np.ndarray, *, best: int = 3
+) -> Iterator[tuple[int, int, str]]:
+    """Yield the pairs of columns (c, m), and how they are combined, whose neighbours predict best,
+    by three standards.
+    """
     pairs = np.array(list(combinations(range(len(columns)), 2)), dtype=int).reshape(-1, 2)
     scores: list[np.ndarray] = []
     names: list[tuple[int, int, str]] = []
     for how in COMBINED:
         order = np.argsort(combined(columns[pairs[:, 0]], columns[pairs[:, 1]], how), axis=1)
         arranged = y[order]
-        errors = np.abs((arranged[:, :-2] + arranged[:, 2:]) / 2 - arranged[:, 1:-1]) / reach[order][:, 1:-1]
+        errors = (
+            np.abs((arranged[:, :-2] + arranged[:, 2:]) / 2 - arranged[:, 1:-1])
+            / reach[order][:, 1:-1]
+        )
         scores.append(np.array([(errors <= limit).mean(axis=1) for limit in _STANDARDS]))
         names.extend((int(one), int(other), how) for one, other in pairs)
     by_standard = np.concatenate(scores, axis=1)
-    yield from (names[place] for place in dict.fromkeys(int(place) for score in by_standard for place in np.argsort(-score)[:best]))
+    yield from (
+        names[place]
+        for place in dict.fromkeys(
+            int(place) for score in by_standard for place in np.argsort(-score)[:best]
+        )
+    )
 
 
-def fitted_by_all(columns: np.ndarray, y: np.ndarray, reach: np.ndarray, fold: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the prediction (m,) by least absolute deviations on all columns (c, m), fitted on the other half of the records, and what
-    each column typically does to it, (c,), in units of `reach`.
+def fitted_by_all(
+    columns: np.ndarray, y: np.ndarray, reach: np.ndarray, fold: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the prediction (m,) by least absolute deviations on all columns (c, m), fitted on the
+    other half of the records, and what each column typically does to it, (c,), in units of `reach`.
 
-    Least absolute deviations are exact where one relation holds for most records, whatever the others do.
+    Least absolute deviations are exact where one relation holds for most records, whatever the
+    others do.
     """
     design = np.vstack([np.ones(len(y)), columns]).T
     scale = np.sqrt((design**2).mean(axis=0))
@@ -102,7 +154,9 @@ def _least_absolute(design: np.ndarray, y: np.ndarray, scale: np.ndarray) -> np.
     for _ in range(_REWEIGHTINGS):
         weighted = rows * (weights**2)[:, None]
         cross = weighted.T @ rows
-        coefficients = np.linalg.lstsq(cross + ridge * np.trace(cross) / len(cross), weighted.T @ y, rcond=None)[0]
+        coefficients = np.linalg.lstsq(
+            cross + ridge * np.trace(cross) / len(cross), weighted.T @ y, rcond=None
+        )[0]
         residual = np.abs(y - rows @ coefficients) * scale
         weights = scale / np.sqrt(np.maximum(residual, 1e-6))
     return coefficients

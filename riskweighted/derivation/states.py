@@ -1,4 +1,6 @@
-"""Columns as a finder of structure sees them: which value each record has, its amount, and its state; and states in the words of a rule."""
+"""Columns as a finder of structure sees them: which value each record has, its amount, and its
+state; and states in the words of a rule.
+"""
 
 import keyword
 import re
@@ -21,7 +23,9 @@ _WORDS = ("missing", "true", "false", "True", "False")
 
 
 class State(NamedTuple):
-    """What a record can be in a column: "value" with the value, "missing", or "amount": anything else."""
+    """What a record can be in a column: "value" with the value, "missing", or "amount": anything
+    else.
+    """
 
     kind: str
     value: float | str | bool | None = None
@@ -31,8 +35,9 @@ class State(NamedTuple):
 class Looked:
     """A column of n records. Confidential.
 
-    ``values`` (n,): which of its different values each has, a missing one among them; ``numbers`` (n,): its amounts, NaN where missing or a
-    code, None where it holds none; ``states``: what a record can be, and ``state`` (n,) which of them it is.
+    ``values`` (n,): which of its different values each has, a missing one among them; ``numbers``
+    (n,): its amounts, NaN where missing or a code, None where it holds none; ``states``: what a
+    record can be, and ``state`` (n,) which of them it is.
     """
 
     name: str
@@ -51,10 +56,23 @@ class Looked:
         """The condition that a record is in one of some states, as a rule states it."""
         chosen = [self.states[place] for place in sorted(places)]
         if any(state.kind == AMOUNT for state in chosen):
-            return self.is_not_in([place for place in range(len(self.states)) if place not in places])
-        name, texts = quoted(self.name), [written(state.value) for state in chosen if state.kind == "value"]
-        parts = [f"{name} == {texts[0]}" if len(texts) == 1 else f"{name} in [{', '.join(texts)}]"] if texts else []
-        return " or ".join([*parts, f"missing({name})"] if any(state.kind == MISSING for state in chosen) else parts)
+            return self.is_not_in(
+                [place for place in range(len(self.states)) if place not in places]
+            )
+        name, texts = (
+            quoted(self.name),
+            [written(state.value) for state in chosen if state.kind == "value"],
+        )
+        parts = (
+            [f"{name} == {texts[0]}" if len(texts) == 1 else f"{name} in [{', '.join(texts)}]"]
+            if texts
+            else []
+        )
+        return " or ".join(
+            [*parts, f"missing({name})"]
+            if any(state.kind == MISSING for state in chosen)
+            else parts
+        )
 
     def is_not_in(self, places: Collection[int]) -> str:
         """The condition that a record is in none of some states."""
@@ -79,9 +97,17 @@ def written(value: float | str | bool | None) -> str:
     return f"{value:.15g}"
 
 
-def look(data: pd.DataFrame, names: Sequence[str], codes: Mapping[str, Sequence[float]]) -> list[Looked]:
-    """The columns of these names that rules can be about: not those that are constant, dates, or cannot be named in a condition."""
-    looked = [_look(data[name], tuple(map(float, codes.get(name, ())))) for name in names if "`" not in name]
+def look(
+    data: pd.DataFrame, names: Sequence[str], codes: Mapping[str, Sequence[float]]
+) -> list[Looked]:
+    """The columns of these names that rules can be about: not those that are constant, dates, or
+    cannot be named in a condition.
+    """
+    looked = [
+        _look(data[name], tuple(map(float, codes.get(name, ()))))
+        for name in names
+        if "`" not in name
+    ]
     return [column for column in looked if column is not None]
 
 
@@ -95,7 +121,8 @@ def _look(column: pd.Series, codes: tuple[float, ...]) -> Looked | None:
     numbers = as_floats(column)
     if np.isinf(numbers).any():
         return None
-    amounts = np.where(np.isin(numbers, [code for code in codes if code != 0]), np.nan, numbers)  # 0 adds up and has an order
+    # 0 adds up and has an order
+    amounts = np.where(np.isin(numbers, [code for code in codes if code != 0]), np.nan, numbers)
     there = np.unique(amounts[~np.isnan(amounts)])
     few = len(there) <= _MOST_VALUES and bool((there == np.rint(there)).all())
     single = [*codes, *(there if few else [0.0] if (there == 0).any() else [])]
@@ -103,12 +130,17 @@ def _look(column: pd.Series, codes: tuple[float, ...]) -> Looked | None:
 
 
 def _kind_of(column: pd.Series) -> str:
-    """What a column that is no number holds: "text", "truth", "numbers in categories" or "other"."""
+    """What a column that is no number holds: "text", "truth", "numbers in categories" or
+    "other".
+    """
     plain = column.astype(object) if isinstance(column.dtype, pd.CategoricalDtype) else column
     kind = pd.api.types.infer_dtype(plain, skipna=True)
-    return {"string": "text", "boolean": "truth", "integer": "numbers in categories", "floating": "numbers in categories"}.get(
-        kind, "other"
-    )
+    return {
+        "string": "text",
+        "boolean": "truth",
+        "integer": "numbers in categories",
+        "floating": "numbers in categories",
+    }.get(kind, "other")
 
 
 def _of_levels(column: pd.Series, kind: str) -> tuple[list[float | str | bool], np.ndarray]:
@@ -116,7 +148,8 @@ def _of_levels(column: pd.Series, kind: str) -> tuple[list[float | str | bool], 
     turn = {"text": str, "truth": bool}.get(kind, float)
     plain = column.astype(object)
     levels = [turn(level) for level in plain.dropna().unique()]
-    plain = plain.map(turn, na_action="ignore").where(column.notna(), None).to_numpy(dtype=object)  # <NA> equals nothing, not even false
+    # <NA> equals nothing, not even false
+    plain = plain.map(turn, na_action="ignore").where(column.notna(), None).to_numpy(dtype=object)
     return (sorted(levels) if len(levels) <= _MOST_STATES else []), plain
 
 

@@ -1,4 +1,6 @@
-"""Implications between the states of two columns, and combinations that never occur: every pair of columns as one table of counts."""
+"""Implications between the states of two columns, and combinations that never occur: every pair of
+columns as one table of counts.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -15,8 +17,9 @@ _State = tuple[str, int]  # of a column, one of its states
 
 
 class _Rule(NamedTuple):
-    """Of two columns: cells of their table that are empty but for the exceptions. Where `one` is in a state of ``when``, `other` is in
-    none of ``out``; ``then``: the only state that is left, where this was what was asked; ``turned``: whether `one` is the later column."""
+    """Of two columns: cells of their table that are empty but for the exceptions. Where `one` is in
+    a state of ``when``, `other` is in none of ``out``; ``then``: the only state that is left, where
+    this was what was asked; ``turned``: whether `one` is the later column."""
 
     cells: _Cells
     when: frozenset[int]
@@ -34,15 +37,25 @@ class _Found(NamedTuple):
 
 
 def implications(columns: Sequence[Looked], skipped: set[tuple[str, str]]) -> Iterator[Finding]:
-    """Every rule between two columns, but for pairs that are skipped since one is a function of the other.
+    """Every rule between two columns, but for pairs that are skipped since one is a function of the
+    other.
 
-    Columns are in the order in which they are known: what follows from rules that are checked earlier is left out.
+    Columns are in the order in which they are known: what follows from rules that are checked
+    earlier is left out.
     """
-    found = _without_what_follows(list(_found(columns, skipped)), {column.name: place for place, column in enumerate(columns)})
+    found = _without_what_follows(
+        list(_found(columns, skipped)), {column.name: place for place, column in enumerate(columns)}
+    )
     groups: dict[tuple[object, ...], list[_Found]] = {}
     for each in found:
         rule = each.rule
-        key = (each.one.name, each.other.name, rule.out, rule.then, *((rule.when,) if rule.exceptions else ()))
+        key = (
+            each.one.name,
+            each.other.name,
+            rule.out,
+            rule.then,
+            *((rule.when,) if rule.exceptions else ()),
+        )
         groups.setdefault(key, []).append(each)
     for group in groups.values():
         yield _finding(group)
@@ -54,13 +67,19 @@ def _found(columns: Sequence[Looked], skipped: set[tuple[str, str]]) -> Iterator
         return
     starts = np.cumsum([0, *(len(column.states) for column in columns)])
     total, n = int(starts[-1]), len(columns[0].state)
-    places = np.column_stack([column.state + start for column, start in zip(columns, starts, strict=False)])
+    places = np.column_stack(
+        [column.state + start for column, start in zip(columns, starts, strict=False)]
+    )
     sizes = np.bincount(places.ravel(), minlength=total)
     for number, first in enumerate(columns[:-1]):
         later = starts[number + 1]
         table = _table(first, places[:, number + 1 :] - later, total - later)
-        ways = _hardly_broken(table, sizes[starts[number] : later], sizes[later:], n, int(2 * total**2))
-        for other in np.unique(np.searchsorted(starts, np.flatnonzero(ways.any(axis=(0, 1))) + later, side="right") - 1):
+        ways = _hardly_broken(
+            table, sizes[starts[number] : later], sizes[later:], n, int(2 * total**2)
+        )
+        for other in np.unique(
+            np.searchsorted(starts, np.flatnonzero(ways.any(axis=(0, 1))) + later, side="right") - 1
+        ):
             second, here = columns[other], slice(starts[other] - later, starts[other + 1] - later)
             if (first.name, second.name) not in skipped:
                 yield from _of_pair(first, second, table[:, here], ways[:, :, here])
@@ -72,12 +91,18 @@ def _table(first: Looked, places: np.ndarray, total: int) -> np.ndarray:
     counts = np.zeros(s * total, dtype=np.int64)
     for start in range(0, len(places), 50_000):
         rows = slice(start, start + 50_000)
-        counts += np.bincount((first.state[rows, None] * total + places[rows]).ravel(), minlength=s * total)
+        counts += np.bincount(
+            (first.state[rows, None] * total + places[rows]).ravel(), minlength=s * total
+        )
     return counts.reshape(s, total)
 
 
-def _hardly_broken(table: np.ndarray, own: np.ndarray, sizes: np.ndarray, n: int, looked_at: int) -> np.ndarray:
-    """By which cells a rule is hardly broken, (3, s, total): that it is empty, and that one state implies the other, either way."""
+def _hardly_broken(
+    table: np.ndarray, own: np.ndarray, sizes: np.ndarray, n: int, looked_at: int
+) -> np.ndarray:
+    """By which cells a rule is hardly broken, (3, s, total): that it is empty, and that one state
+    implies the other, either way.
+    """
     rows, columns = own[:, None], sizes[None, :]
     ways = (  # exceptions, trials, the records on the other side
         (table, rows, columns),
@@ -88,16 +113,29 @@ def _hardly_broken(table: np.ndarray, own: np.ndarray, sizes: np.ndarray, n: int
     for way, (exceptions, *counts) in zip(found, ways, strict=True):
         trials, against = (np.broadcast_to(count, table.shape) for count in counts)
         likely = few_enough(exceptions, np.minimum(trials, against))
-        way[likely] = surprising(log_chance(exceptions[likely], trials[likely], against[likely] / n), looked_at)
+        way[likely] = surprising(
+            log_chance(exceptions[likely], trials[likely], against[likely] / n), looked_at
+        )
     return found
 
 
-def _of_pair(first: Looked, second: Looked, table: np.ndarray, ways: np.ndarray) -> Iterator[_Found]:
-    """The rules of one pair: those without exception first, and of either kind only those that say something new."""
+def _of_pair(
+    first: Looked, second: Looked, table: np.ndarray, ways: np.ndarray
+) -> Iterator[_Found]:
+    """The rules of one pair: those without exception first, and of either kind only those that say
+    something new.
+    """
     empty, onto_second, onto_first = ways
-    rules = [*_implied(table, onto_second, False), *_implied(table.T, onto_first.T, True), *_empty(table, empty)]
+    rules = [
+        *_implied(table, onto_second, False),
+        *_implied(table.T, onto_first.T, True),
+        *_empty(table, empty),
+    ]
     covered: set[tuple[int, int]] = set()
-    for rule in sorted(rules, key=lambda rule: (rule.exceptions > 0, rule.then is None, -len(rule.cells), -rule.could)):
+    for rule in sorted(
+        rules,
+        key=lambda rule: (rule.exceptions > 0, rule.then is None, -len(rule.cells), -rule.could),
+    ):
         if not rule.cells <= covered:
             covered |= rule.cells
             yield _Found(rule, *((second, first) if rule.turned else (first, second)))
@@ -114,7 +152,9 @@ def _implied(table: np.ndarray, hardly_broken: np.ndarray, turned: bool) -> Iter
 
 
 def _empty(table: np.ndarray, hardly_any: np.ndarray) -> Iterator[_Rule]:
-    """Combinations that never occur: for each state of one column those of the other that it rules out."""
+    """Combinations that never occur: for each state of one column those of the other that it rules
+    out.
+    """
     could = np.minimum(table.sum(axis=1)[:, None], table.sum(axis=0))
     for kind in (hardly_any & (table == 0), hardly_any & (table > 0)):
         cells = [(row, column) for row, column in np.argwhere(kind).tolist()]
@@ -127,7 +167,9 @@ def _empty(table: np.ndarray, hardly_any: np.ndarray) -> Iterator[_Rule]:
 
 
 def _without_what_follows(found: Sequence[_Found], place: Mapping[str, int]) -> list[_Found]:
-    """Without implications s -> u where s -> t and t -> u hold too and the column of t is not the last of the three that is known."""
+    """Without implications s -> u where s -> t and t -> u hold too and the column of t is not the
+    last of the three that is known.
+    """
     onto: dict[_State, set[_State]] = {}
     exact = [each for each in found if each.rule.then is not None and not each.rule.exceptions]
     for each in exact:
@@ -136,7 +178,10 @@ def _without_what_follows(found: Sequence[_Found], place: Mapping[str, int]) -> 
     for each in exact:
         one, other = _ends(each)
         last = max(place[one[0]], place[other[0]])
-        if any(place[middle[0]] < last and other in onto.get(middle, ()) for middle in onto[one] - {other}):
+        if any(
+            place[middle[0]] < last and other in onto.get(middle, ())
+            for middle in onto[one] - {other}
+        ):
             follows.add(id(each))
             onto[one].remove(other)  # what follows is no reason to leave out another one
     return [each for each in found if id(each) not in follows]
@@ -147,9 +192,21 @@ def _ends(each: _Found) -> tuple[_State, _State]:
 
 
 def _finding(group: Sequence[_Found]) -> Finding:
-    """Rules in words that say the same of several states: where `one` is in one of them, `other` is in another, or in none of some."""
+    """Rules in words that say the same of several states: where `one` is in one of them, `other` is
+    in another, or in none of some.
+    """
     (rule, one, other), could = group[0], sum(each.rule.could for each in group)
     when = one.is_in({place for each in group for place in each.rule.when})
     then = other.is_not_in(rule.out) if rule.then is None else other.is_in([rule.then])
-    kind, exceptions = "never" if rule.then is None else "implies", sum(each.rule.exceptions for each in group)
-    return Finding(kind, (one.name, other.name), f"{then} where {when}", could, exceptions, (("implied", (when, then)),))
+    kind, exceptions = (
+        "never" if rule.then is None else "implies",
+        sum(each.rule.exceptions for each in group),
+    )
+    return Finding(
+        kind,
+        (one.name, other.name),
+        f"{then} where {when}",
+        could,
+        exceptions,
+        (("implied", (when, then)),),
+    )

@@ -1,19 +1,38 @@
-"""Numbers as predictors: a straight line and the bends of a natural cubic spline of few knots (METHODS section 12)."""
+"""Numbers as predictors: a straight line and the bends of a natural cubic spline of few knots
+(METHODS section 12).
+"""
 
 import math
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from riskweighted.common.counted import first_records, mean_of, median_of, number_of, quantile_of, sd_of
+from riskweighted.common.counted import (
+    first_records,
+    mean_of,
+    median_of,
+    number_of,
+    quantile_of,
+    sd_of,
+)
 
-__all__ = ["FEWEST_FOR_BENDS", "Bends", "columns_of", "independent", "largest_round", "make_bends", "zero_is_status"]
+__all__ = [
+    "FEWEST_FOR_BENDS",
+    "Bends",
+    "columns_of",
+    "independent",
+    "largest_round",
+    "make_bends",
+    "zero_is_status",
+]
 
-_KNOTS = (0.05, 0.275, 0.5, 0.725, 0.95)  # quantiles, Harrell's places for five knots, and for seven
+# quantiles, Harrell's places for five knots, and for seven
+_KNOTS = (0.05, 0.275, 0.5, 0.725, 0.95)
 _MORE_KNOTS = (0.025, 0.1833, 0.3417, 0.5, 0.6583, 0.8167, 0.975)
 _MANY = 2000  # amounts, from which there are seven
 FEWEST_FOR_BENDS = 8  # different amounts; of fewer a straight line
-_STRETCHED = 3.0  # times their median that the largest hundredth of amounts must exceed for a signed log
+# times their median that the largest hundredth of amounts must exceed for a signed log
+_STRETCHED = 3.0
 _STEPS = 16  # of the grid to one spread of the amounts
 _NORMAL = 1.35  # standard deviations between the quartiles
 _FEWEST_OF_STATUS = 10  # records
@@ -23,11 +42,14 @@ _DEPENDENT = 1e-7
 
 @dataclass(frozen=True, eq=False)
 class Bends:
-    """How numbers become b columns, and one more where zero is apart. Confidential: quantiles are the data's.
+    """How numbers become b columns, and one more where zero is apart. Confidential: quantiles are
+    the data's.
 
-    ``unit``, where amounts y are taken as asinh(y / unit); ``step`` of the grid that they are then rounded to, None for as recorded;
-    ``knots`` of a natural cubic spline, empty for a straight line; ``onto`` (b, b), from the spline's columns to orthogonal ones, and
-    their ``centre`` (b,) over the amounts; ``zero_apart``: a zero has its place on the line, none on the bends, and an indicator, last.
+    ``unit``, where amounts y are taken as asinh(y / unit); ``step`` of the grid that they are then
+    rounded to, None for as recorded; ``knots`` of a natural cubic spline, empty for a straight
+    line; ``onto`` (b, b), from the spline's columns to orthogonal ones, and their ``centre`` (b,)
+    over the amounts; ``zero_apart``: a zero has its place on the line, none on the bends, and an
+    indicator, last.
     """
 
     unit: float | None = None
@@ -39,7 +61,9 @@ class Bends:
 
     def columns(self, numbers: np.ndarray) -> np.ndarray:
         """The columns of numbers (m,), centred over the amounts, (m, b) or (m, b + 1)."""
-        columns = np.asarray(_bent(_placed(numbers, self.unit, self.step), self.knots) @ self.onto - self.centre)
+        columns = np.asarray(
+            _bent(_placed(numbers, self.unit, self.step), self.knots) @ self.onto - self.centre
+        )
         if not self.zero_apart:
             return columns
         zero = numbers == 0
@@ -47,12 +71,15 @@ class Bends:
         return np.column_stack([columns, zero])
 
 
-def make_bends(amounts: np.ndarray, on_grid: bool = False, counts: np.ndarray | None = None) -> Bends:
+def make_bends(
+    amounts: np.ndarray, on_grid: bool = False, counts: np.ndarray | None = None
+) -> Bends:
     """The bends of amounts (m,), m > 0, of each so many records as `counts` (m,) say, or one.
 
-    `on_grid`: zero is apart where it is a status (`zero_is_status`), and amounts and knots are rounded to multiples of the largest of
-    1, 2, 5 x 10^k within a sixteenth of the spread (the interquartile range over 1.35), and ``unit`` to one digit: no knot is a value of
-    one record, and few different columns occur.
+    `on_grid`: zero is apart where it is a status (`zero_is_status`), and amounts and knots are
+    rounded to multiples of the largest of 1, 2, 5 x 10^k within a sixteenth of the spread (the
+    interquartile range over 1.35), and ``unit`` to one digit: no knot is a value of one record, and
+    few different columns occur.
     """
     zero_apart = on_grid and zero_is_status(amounts, counts)
     if zero_apart:
@@ -80,7 +107,9 @@ def _places(n: int) -> tuple[float, ...]:
 
 
 def zero_is_status(amounts: np.ndarray, counts: np.ndarray | None = None) -> bool:
-    """Whether zero is a status of its own beside amounts (n,): it and other values are each those of 10 records and 1 % or more."""
+    """Whether zero is a status of its own beside amounts (n,): it and other values are each those
+    of 10 records and 1 % or more.
+    """
     zeros, others = number_of(amounts == 0, counts), number_of(amounts != 0, counts)
     least = max(_FEWEST_OF_STATUS, _SHARE_OF_STATUS * (zeros + others))
     return min(zeros, others) >= least and len(np.unique(amounts)) > 2
@@ -102,7 +131,9 @@ def _rounded(z: np.ndarray, step: float | None) -> np.ndarray:
 
 
 def _bent(z: np.ndarray, knots: np.ndarray) -> np.ndarray:
-    """z (m,) and the bends of a natural cubic spline, straight beyond the end knots, (m, 1) or (m, knots - 1)."""
+    """z (m,) and the bends of a natural cubic spline, straight beyond the end knots, (m, 1) or (m,
+    knots - 1).
+    """
     if len(knots) == 0:
         return z[:, None]
     scale = knots[-1] - knots[0]
@@ -112,7 +143,9 @@ def _bent(z: np.ndarray, knots: np.ndarray) -> np.ndarray:
 
 
 def _step(z: np.ndarray, counts: np.ndarray | None) -> float | None:
-    """The step of the grid for amounts on the scale of the predictor; None where they do not spread."""
+    """The step of the grid for amounts on the scale of the predictor; None where they do not
+    spread.
+    """
     lower, upper = quantile_of(z, [0.25, 0.75], counts)
     spread = float(upper - lower) / _NORMAL or float(sd_of(z, counts))
     return largest_round(spread / _STEPS) if spread > 0 else None
@@ -128,7 +161,9 @@ def _unit(amounts: np.ndarray, counts: np.ndarray | None) -> float | None:
 
 
 def _orthogonal(centred: np.ndarray, counts: np.ndarray | None) -> np.ndarray:
-    """(b, b) that makes each column uncorrelated with those before it, and of the first one's variance."""
+    """(b, b) that makes each column uncorrelated with those before it, and of the first one's
+    variance.
+    """
     spread = np.sqrt(mean_of(centred**2, counts))
     if not (spread > 0).all():
         return np.eye(centred.shape[1])
@@ -140,8 +175,8 @@ def _orthogonal(centred: np.ndarray, counts: np.ndarray | None) -> np.ndarray:
 
 
 def _stretched(columns: np.ndarray, counts: np.ndarray | None) -> np.ndarray:
-    """Rows whose sums of squares and products are those of all records; the first b of b columns as they are, since the signs of a QR
-    follow from them."""
+    """Rows whose sums of squares and products are those of all records; the first b of b columns as
+    they are, since the signs of a QR follow from them."""
     if counts is None:
         return columns
     first = first_records(counts, len(columns), columns.shape[1])

@@ -1,10 +1,12 @@
 """From a formula to numbers: the response, and predictors centred and whitened.
 
-Predictors stand in a formula (formulaic); its model spec is kept. The formula is evaluated once for all records that are alike in its
-columns: ten categorical predictors of 10^6 records have 10^4 to 10^5 different rows. The model matrix without its intercept column is
-centred, then turned so that its columns are uncorrelated with unit variance: samplers move freely there. A N(0, I) prior on
-the slopes of the whitened columns is a unit-information prior on the original ones, which leaves a rare level to itself; models
-whose priors stand on the columns as recorded (METHODS section 5.5) use the centred ones.
+Predictors stand in a formula (formulaic); its model spec is kept. The formula is evaluated once for
+all records that are alike in its columns: ten categorical predictors of 10^6 records have 10^4 to
+10^5 different rows. The model matrix without its intercept column is centred, then turned so that
+its columns are uncorrelated with unit variance: samplers move freely there. A N(0, I) prior on the
+slopes of the whitened columns is a unit-information prior on the original ones, which leaves a rare
+level to itself; models whose priors stand on the columns as recorded (METHODS section 5.5) use the
+centred ones.
 """
 
 import copy
@@ -20,7 +22,13 @@ from formulaic.errors import DataMismatchWarning, FormulaicError
 
 from riskweighted.common.counted import first_records
 from riskweighted.common.errors import InputError, listing
-from riskweighted.common.frames import holds_numbers, require_columns, require_finite, require_target, with_columns
+from riskweighted.common.frames import (
+    holds_numbers,
+    require_columns,
+    require_finite,
+    require_target,
+    with_columns,
+)
 from riskweighted.common.interrupts import raise_interrupt
 from riskweighted.common.native import Frame, as_pandas
 from riskweighted.design.distinct import Distinct, distinct_records
@@ -40,16 +48,26 @@ from riskweighted.design.tables import Tables
 __all__ = ["Design", "build_design", "response_values"]
 
 _ANY = "response"
-_FUNCTIONS = {"log": np.log, "log1p": np.log1p, "sqrt": np.sqrt, "exp": np.exp, "bs": bs, "cs": cs, "spline": spline_of(None)}
+_FUNCTIONS = {
+    "log": np.log,
+    "log1p": np.log1p,
+    "sqrt": np.sqrt,
+    "exp": np.exp,
+    "bs": bs,
+    "cs": cs,
+    "spline": spline_of(None),
+}
 
 
 class Design(NamedTuple):
     """A design holds the predictors of n records, centred.
 
-    ``distinct``: the different rows (m, p) of the model matrix without its intercept, minus ``centre`` (p,), and which of them each record
-    has, (n,); ``turn`` (p, p): rows @ turn have columns of mean 0, variance 1, uncorrelated over the confidential records, so
-    that slopes on the original columns are turn @ slopes; ``spec``: the model spec, with the names of the original columns; ``formula``:
-    what the spec was made from; ``counts`` (n,): where each of the n rows stands for several records, how many.
+    ``distinct``: the different rows (m, p) of the model matrix without its intercept, minus
+    ``centre`` (p,), and which of them each record has, (n,); ``turn`` (p, p): rows @ turn have
+    columns of mean 0, variance 1, uncorrelated over the confidential records, so that slopes on the
+    original columns are turn @ slopes; ``spec``: the model spec, with the names of the original
+    columns; ``formula``: what the spec was made from; ``counts`` (n,): where each of the n rows
+    stands for several records, how many.
 
     Examples
     --------
@@ -79,7 +97,9 @@ class Design(NamedTuple):
     @property
     def names(self) -> tuple[str, ...]:
         """What the p columns are called in a model matrix, such as ``C(age_band)[T.35-44]``."""
-        return tuple(shown_name(name) for name in self.spec.column_names if str(name) != "Intercept")
+        return tuple(
+            shown_name(name) for name in self.spec.column_names if str(name) != "Intercept"
+        )
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -97,14 +117,17 @@ class Design(NamedTuple):
         return self.distinct.spread(self.distinct.rows @ self.turn)
 
     def at(self, frame: pd.DataFrame) -> "Design":
-        """The same design for the m rows of another frame: confidential spec (levels, knots, ...), centre and turn.
+        """The same design for the m rows of another frame: confidential spec (levels, knots, ...),
+        centre and turn.
 
-        Slopes estimated on the confidential data mean the same there. A level that the frame lacks keeps its column.
+        Slopes estimated on the confidential data mean the same there. A level that the frame lacks
+        keeps its column.
 
         Raises
         ------
         InputError
-            If a predictor is absent, missing or infinite, or has a level that the confidential data lack.
+            If a predictor is absent, missing or infinite, or has a level that the confidential data
+            lack.
         """
         plain = _plain_columns(self.formula, self.spec, frame)
         if plain is not None:
@@ -113,27 +136,46 @@ class Design(NamedTuple):
         needed, first, which = _alike(self.formula, frame)
         spec = copy.deepcopy(self.spec)  # formulaic writes in the state of what it is given
         matrix = _evaluate(self.formula, spec, needed.iloc[first], frame, "frame")
-        changed = [shown_name(name) for name, (kind, _) in self.spec.encoder_state.items() if spec.encoder_state[name][0] is not kind]
+        changed = [
+            shown_name(name)
+            for name, (kind, _) in self.spec.encoder_state.items()
+            if spec.encoder_state[name][0] is not kind
+        ]
         if changed:
-            raise InputError(f"frame: predictor {listing(changed)} is of another kind (numbers, levels) than in the confidential data")
+            raise InputError(
+                f"frame: predictor {listing(changed)} is of another kind (numbers, levels) than "
+                "in the confidential data"
+            )
         distinct = _merged(self.formula, Distinct(_columns(self.formula, matrix), which))
-        return self._replace(distinct=distinct._replace(rows=distinct.rows - self.centre), counts=None)
+        return self._replace(
+            distinct=distinct._replace(rows=distinct.rows - self.centre), counts=None
+        )
 
     def placed(self, columns: Tables) -> "Design":
-        """The same design for records whose model matrix without its intercept is given, (m, p), rather than made of a frame."""
+        """The same design for records whose model matrix without its intercept is given, (m, p),
+        rather than made of a frame.
+        """
         groups = columns.grouped()
         return self._replace(distinct=groups._replace(rows=groups.rows - self.centre), counts=None)
 
     def standing_for(self, counts: np.ndarray) -> "Design":
-        """The same rows, each standing for so many records of a file (n,), with equal ones as one."""
+        """The same rows, each standing for so many records of a file (n,), with equal ones as
+        one.
+        """
         distinct = self.distinct
         if len(distinct.rows) == len(distinct.which):
-            first, which = distinct_records((pd.Series(column) for column in distinct.rows.T), len(distinct.rows), int(counts.sum()))
+            first, which = distinct_records(
+                (pd.Series(column) for column in distinct.rows.T),
+                len(distinct.rows),
+                int(counts.sum()),
+            )
             distinct = Distinct(distinct.rows[first], which[distinct.which])
         return self._replace(distinct=distinct, counts=counts)
 
     def response(self, frame: pd.DataFrame) -> np.ndarray:
-        """The sensitive variable of another frame as floats, (m,); NaN where the frame has no such column."""
+        """The sensitive variable of another frame as floats, (m,); NaN where the frame has no such
+        column.
+        """
         if response_name(self.formula) in frame.columns:
             return response_values(self.formula, frame, "frame")
         return np.full(len(frame), np.nan)
@@ -144,19 +186,34 @@ def _sum_of_names(formula: str) -> tuple[str, ...] | None:
     """The columns of a formula that is nothing but their sum; None for any other."""
     parts = split_formula(formula)
     terms = [term.strip() for term in parts.right.split("+")]
-    return parts.names if [term.removeprefix("`").removesuffix("`") for term in terms] == list(parts.names) else None
+    return (
+        parts.names
+        if [term.removeprefix("`").removesuffix("`") for term in terms] == list(parts.names)
+        else None
+    )
 
 
 def _plain_columns(formula: str, spec: ModelSpec, frame: pd.DataFrame) -> np.ndarray | None:
-    """The predictors of a sum of columns that are all numbers and complete, as formulaic gives them, (m, p); else None."""
+    """The predictors of a sum of columns that are all numbers and complete, as formulaic gives
+    them, (m, p); else None.
+    """
     names = _sum_of_names(formula)
-    if names is None or not isinstance(frame, pd.DataFrame) or len(frame) == 0 or not frame.columns.is_unique:
+    if (
+        names is None
+        or not isinstance(frame, pd.DataFrame)
+        or len(frame) == 0
+        or not frame.columns.is_unique
+    ):
         return None
-    if [name.strip("`") for name in spec.column_names[1:]] != list(map(as_formulaic, names)) or not set(names) <= set(frame.columns):
+    if [name.strip("`") for name in spec.column_names[1:]] != list(
+        map(as_formulaic, names)
+    ) or not set(names) <= set(frame.columns):
         return None
     if not all(dtype == np.float64 for dtype in frame.dtypes[list(names)]):
         return None
-    columns = (frame if list(frame.columns) == list(names) else frame[list(names)]).to_numpy(dtype=float)
+    columns = (frame if list(frame.columns) == list(names) else frame[list(names)]).to_numpy(
+        dtype=float
+    )
     return columns if np.isfinite(columns).all() else None
 
 
@@ -180,16 +237,21 @@ def response_values(formula: str, data: Frame, what: str = "confidential data") 
 
 
 _GAPS = (
-    ", or let a chain of one variable draw it: the name of a chain (`riskweighted synthesizers` lists them) and predictors = [...] in the "
+    ", or let a chain of one variable draw it: the name of a chain (`riskweighted synthesizers` "
+    "lists them) and predictors = [...] in the "
     "place of the formula, where a gap predicts as a level or by an indicator"
 )
 
 
 def _predictors(formula: str, data: pd.DataFrame, what: str) -> Formula:
-    """The parsed right-hand side, once it is known to be harmless and its columns to be there and complete."""
+    """The parsed right-hand side, once it is known to be harmless and its columns to be there and
+    complete.
+    """
     parts = split_formula(formula)
     if parts.response in parts.names:
-        raise InputError(f"formula {formula!r} has the sensitive variable {parts.response!r} on both sides")
+        raise InputError(
+            f"formula {formula!r} has the sensitive variable {parts.response!r} on both sides"
+        )
     require_columns(data, parts.names, what)
     for name in parts.names:
         require_finite(data[name], f"{what}: predictor", _GAPS)
@@ -200,21 +262,38 @@ def _predictors(formula: str, data: pd.DataFrame, what: str) -> Formula:
         raise unreadable from None
     if not isinstance(parsed, SimpleFormula):
         raise unreadable
-    for factor in {factor.expr for term in parsed for factor in term.factors} - set(map(as_formulaic, parts.names)):
-        split_formula(f"{_ANY} ~ {factor}")  # what formulaic will evaluate is harmless by itself, too
+    for factor in {factor.expr for term in parsed for factor in term.factors} - set(
+        map(as_formulaic, parts.names)
+    ):
+        # what formulaic will evaluate is harmless by itself, too
+        split_formula(f"{_ANY} ~ {factor}")
     return parsed
 
 
-def _alike(formula: str, data: pd.DataFrame, counts: np.ndarray | None = None) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
-    """The columns of a formula; which records are the first of their values there, (m,), and to which of these each is equal, (n,)."""
-    names, records = list(split_formula(formula).names), None if counts is None else int(counts.sum())
+def _alike(
+    formula: str, data: pd.DataFrame, counts: np.ndarray | None = None
+) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
+    """The columns of a formula; which records are the first of their values there, (m,), and to
+    which of these each is equal, (n,).
+    """
+    names, records = (
+        list(split_formula(formula).names),
+        None if counts is None else int(counts.sum()),
+    )
     return data[names], *distinct_records((data[name] for name in names), len(data), records)
 
 
 def _evaluate(
-    formula: str, recipe: Formula | ModelSpec, needed: pd.DataFrame, data: pd.DataFrame, what: str, counts: np.ndarray | None = None
+    formula: str,
+    recipe: Formula | ModelSpec,
+    needed: pd.DataFrame,
+    data: pd.DataFrame,
+    what: str,
+    counts: np.ndarray | None = None,
 ) -> Any:
-    """The model matrix of the rows needed (with its spec); text in the message never comes from formulaic, which quotes data."""
+    """The model matrix of the rows needed (with its spec); text in the message never comes from
+    formulaic, which quotes data.
+    """
     plain = {}
     for name, column in needed.items():
         if isinstance(column.dtype, pd.CategoricalDtype):
@@ -223,30 +302,45 @@ def _evaluate(
             plain[name] = column.astype(object)  # formulaic takes nullable text for numbers
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # log of zero: refused below, by what it gives
+            # log of zero: refused below, by what it gives
+            warnings.simplefilter("ignore", RuntimeWarning)
             warnings.simplefilter("error", DataMismatchWarning)
-            functions = _FUNCTIONS if counts is None else {**_FUNCTIONS, "spline": spline_of(counts)}
-            columns = with_columns(needed, plain).rename(columns=as_formulaic).reset_index(drop=True)
+            functions = (
+                _FUNCTIONS if counts is None else {**_FUNCTIONS, "spline": spline_of(counts)}
+            )
+            columns = (
+                with_columns(needed, plain).rename(columns=as_formulaic).reset_index(drop=True)
+            )
             return model_matrix(recipe, columns, context=functions, na_action="raise")
     except DataMismatchWarning:
         raise InputError(_unseen(formula, recipe, data, what)) from None
-    except Exception as error:  # formulaic passes on what its functions raise, and such text may quote data
+    # formulaic passes on what its functions raise, and such text may quote data
+    except Exception as error:
         raise_interrupt(error)
         raise InputError(
-            f"formula {formula!r} cannot be evaluated on the {what} ({type(error).__name__}): look for missing values, log() or sqrt() of "
+            f"formula {formula!r} cannot be evaluated on the {what} ({type(error).__name__}): "
+            "look for missing values, log() or sqrt() of "
             "negative numbers, and what bs(), cs() and poly() are given"
         ) from None
 
 
 def _unseen(formula: str, spec: ModelSpec, data: pd.DataFrame, what: str) -> str:
-    """Which predictor of the frame has levels that the confidential data lack, and in how many records."""
+    """Which predictor of the frame has levels that the confidential data lack, and in how many
+    records.
+    """
     for expression, (_, state) in spec.encoder_state.items():
         name = shown_name(re.sub(r"^C\(`?(.*?)`?(,.*)?\)$", r"\1", expression))
         if name in data.columns and "categories" in state:
             unseen = int((~data[name].isin(state["categories"])).sum())
             if unseen:
-                return f"{what}: predictor {name!r} has a level that the confidential data lack in {unseen} of {len(data)} records"
-    return f"formula {formula!r}: a predictor of the {what} has a level that the confidential data lack"
+                return (
+                    f"{what}: predictor {name!r} has a level that the confidential data lack in "
+                    f"{unseen} of {len(data)} records"
+                )
+    return (
+        f"formula {formula!r}: a predictor of the {what} has a level that the confidential data "
+        "lack"
+    )
 
 
 def _columns(formula: str, matrix: Any) -> np.ndarray:
@@ -254,16 +348,20 @@ def _columns(formula: str, matrix: Any) -> np.ndarray:
     keep = [str(name) != "Intercept" for name in matrix.columns]
     columns = np.asarray(matrix, dtype=float)[:, keep]
     if not np.isfinite(columns).all():
-        raise InputError(f"formula {formula!r} gives missing or infinite predictors; check log() of zero or negative columns")
+        raise InputError(
+            f"formula {formula!r} gives missing or infinite predictors; check log() of zero or "
+            "negative columns"
+        )
     return columns
 
 
 def build_design(formula: str, data: Frame, counts: np.ndarray | None = None) -> Design:
     """Return the predictors of a formula, centred, with the turn that whitens them.
 
-    `counts` (n,): how many records of a file each row stands for, whose centre, turn and knots are then found; 1 where there are none.
-    InputError if the formula cannot be read or names an unknown column, a predictor is missing or infinite, or columns of the design are
-    collinear or constant (the message names the first such column).
+    `counts` (n,): how many records of a file each row stands for, whose centre, turn and knots are
+    then found; 1 where there are none. InputError if the formula cannot be read or names an unknown
+    column, a predictor is missing or infinite, or columns of the design are collinear or constant
+    (the message names the first such column).
 
     Examples
     --------
@@ -272,32 +370,60 @@ def build_design(formula: str, data: Frame, counts: np.ndarray | None = None) ->
     'income ~ C(region)'
     """
     data = as_pandas(data)
-    distinct, matrix = _recorded(formula, _predictors(formula, data, "confidential data"), data, counts)
+    distinct, matrix = _recorded(
+        formula, _predictors(formula, data, "confidential data"), data, counts
+    )
     columns = distinct.rows
     keep = [str(name) != "Intercept" for name in matrix.columns]
     slices = {shown_name(term): places for term, places in matrix.model_spec.term_slices.items()}
-    terms = {position: term for term, places in slices.items() for position in range(places.start, places.stop)}
-    names = [terms[position] for position, kept in enumerate(keep) if kept]  # a term names no level of a variable
+    terms = {
+        position: term
+        for term, places in slices.items()
+        for position in range(places.start, places.stop)
+    }
+    # a term names no level of a variable
+    names = [terms[position] for position, kept in enumerate(keep) if kept]
     if "Intercept" not in matrix.columns:
-        raise InputError(f"formula {formula!r} removes the intercept; the models need one, so write it without '0 +' or '- 1'")
+        raise InputError(
+            f"formula {formula!r} removes the intercept; the models need one, so write it "
+            "without '0 +' or '- 1'"
+        )
     empty = [term for term, places in slices.items() if places.start == places.stop]
     if empty:
-        raise InputError(f"predictor {listing(empty)} is constant (a single level); remove it from the formula")
-    records, n = distinct.counts if counts is None else distinct.sums(counts), len(data) if counts is None else int(counts.sum())
+        raise InputError(
+            f"predictor {listing(empty)} is constant (a single level); remove it from the formula"
+        )
+    records, n = (
+        distinct.counts if counts is None else distinct.sums(counts),
+        len(data) if counts is None else int(counts.sum()),
+    )
     centre = records @ columns / n
     constant = np.abs(columns - centre).max(axis=0) <= 1e-12 * np.abs(columns).max(axis=0)
     if constant.any():
-        raise InputError(f"predictor {listing(dict.fromkeys(np.array(names)[constant]))} is constant; remove it from the formula")
-    design = Design(distinct._replace(rows=columns - centre), centre, np.empty((0, 0)), matrix.model_spec, formula, counts)
+        raise InputError(
+            f"predictor {listing(dict.fromkeys(np.array(names)[constant]))} is constant; remove "
+            "it from the formula"
+        )
+    design = Design(
+        distinct._replace(rows=columns - centre),
+        centre,
+        np.empty((0, 0)),
+        matrix.model_spec,
+        formula,
+        counts,
+    )
     return design._replace(turn=_whitening(design, names))
 
 
-def _recorded(formula: str, parsed: Formula, data: pd.DataFrame, counts: np.ndarray | None) -> tuple[Distinct, Any]:
+def _recorded(
+    formula: str, parsed: Formula, data: pd.DataFrame, counts: np.ndarray | None
+) -> tuple[Distinct, Any]:
     """The model matrix without its intercept, and as formulaic gives it (with its spec)."""
     needed, first, which = _alike(formula, data, counts)
     if counts is not None and (counts > 1).any() and (unfit := uncounted(formula)):
         raise InputError(
-            f"formula {formula!r}: {unfit[0]}() depends on how many records have a value, and takes no counted rows; valid is spline()"
+            f"formula {formula!r}: {unfit[0]}() depends on how many records have a value, and "
+            "takes no counted rows; valid is spline()"
         )
     if not uses_all_records(formula):
         matrix = _evaluate(formula, parsed, needed.iloc[first], data, "confidential data")
@@ -307,23 +433,31 @@ def _recorded(formula: str, parsed: Formula, data: pd.DataFrame, counts: np.ndar
 
 
 def _merged(formula: str, distinct: Distinct, counts: np.ndarray | None = None) -> Distinct:
-    """The same with equal rows as one, where a grid makes rows equal that the file's columns tell apart."""
+    """The same with equal rows as one, where a grid makes rows equal that the file's columns tell
+    apart.
+    """
     if not on_grid(formula):
         return distinct
     apart = counts is not None and len(distinct.rows) == len(distinct.which)
     records = int(counts.sum()) if apart and counts is not None else None
-    first, which = distinct_records((pd.Series(column) for column in distinct.rows.T), len(distinct.rows), records)
+    first, which = distinct_records(
+        (pd.Series(column) for column in distinct.rows.T), len(distinct.rows), records
+    )
     return Distinct(distinct.rows[first], which[distinct.which])
 
 
 def _whitening(design: Design, names: list[str]) -> np.ndarray:
-    """The turn of a QR of the centred design, (p, p); column by column, so that a dependent one can be named."""
+    """The turn of a QR of the centred design, (p, p); column by column, so that a dependent one can
+    be named.
+    """
     centred, records, formula = design.distinct, design.records, design.formula
     n, p = design.size, centred.rows.shape[1]
     if p == 0:
         return np.empty((0, 0))
     if p >= n:
-        raise InputError(f"formula {formula!r} makes {p} predictor columns for {n} records; there must be fewer")
+        raise InputError(
+            f"formula {formula!r} makes {p} predictor columns for {n} records; there must be fewer"
+        )
     spread = np.abs(centred.rows).max(axis=0)
     spread = spread * np.sqrt(records @ (centred.rows / spread) ** 2 / n)
     first = centred.which[first_records(design.counts, len(centred.which), p)]
@@ -331,15 +465,17 @@ def _whitening(design: Design, names: list[str]) -> np.ndarray:
     dependent = np.abs(np.diag(triangle)) <= 1e-9 * np.sqrt(n)
     if dependent.any():
         which = listing(dict.fromkeys(np.array(names)[dependent]))
-        raise InputError(f"predictor {which} is a combination of those before it; remove it from the formula")
+        raise InputError(
+            f"predictor {which} is a combination of those before it; remove it from the formula"
+        )
     return np.asarray(np.linalg.inv(triangle) * np.sqrt(n) / spread[:, None])
 
 
 def _triangle(centred: Distinct, records: np.ndarray, first: np.ndarray) -> np.ndarray:
     """That of the QR of all records, (p, p), so many of each row (m,).
 
-    The signs of its rows come from reflections that look at the `first` p records, by their rows, one by one and at the others by their
-    sums of squares and products alone.
+    The signs of its rows come from reflections that look at the `first` p records, by their rows,
+    one by one and at the others by their sums of squares and products alone.
     """
     others = centred.triangle(records - np.bincount(first, minlength=len(centred.rows)))
     return np.asarray(np.linalg.qr(np.vstack([centred.rows[first], others]), mode="r"))

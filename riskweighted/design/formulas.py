@@ -1,4 +1,6 @@
-"""What a formula may say: columns, numbers, a few functions and operators. Nothing else reaches formulaic, which runs code."""
+"""What a formula may say: columns, numbers, a few functions and operators. Nothing else reaches
+formulaic, which runs code.
+"""
 
 import ast
 import keyword
@@ -25,7 +27,15 @@ __all__ = [
 ]
 
 _SPLINES = {
-    "bs": ("df", "knots", "degree", "include_intercept", "lower_bound", "upper_bound", "extrapolation"),
+    "bs": (
+        "df",
+        "knots",
+        "degree",
+        "include_intercept",
+        "lower_bound",
+        "upper_bound",
+        "extrapolation",
+    ),
     "cs": ("df", "knots", "lower_bound", "upper_bound", "constraints", "cyclic", "extrapolation"),
     "poly": ("degree", "raw"),
     "spline": (),
@@ -33,24 +43,35 @@ _SPLINES = {
 _WORDS = {"constraints": ("center",), "extrapolation": ("clip", "zero", "extend")}
 _FUNCTIONS = ("C", "log", "log1p", "sqrt", "exp", *_SPLINES)
 _CALLS = ", ".join(f"{name}()" for name in _FUNCTIONS)
-ALLOWED = f"column names (`quoted` where they are no plain words), numbers, {_CALLS}, + - * / ** : ( )"
+ALLOWED = (
+    f"column names (`quoted` where they are no plain words), numbers, {_CALLS}, + - * / ** : ( )"
+)
 # Words of Python are names of columns here: class, from, in.
 _KEYWORDS = sorted(set(keyword.kwlist) - {"True", "False", "None"})
-# Names of columns that are quoted, words of Python, and functions that are not called; a text in quotation marks has none.
-_NAMES = re.compile(rf"'[^']*'|\"[^\"]*\"|`([^`]+)`|\b({'|'.join(_KEYWORDS)}|(?:{'|'.join(_FUNCTIONS)}|Intercept)(?!\s*\())\b")
+# Names of columns that are quoted, words of Python, and functions that are not called; a text in
+# quotation marks has none.
+_NAMES = re.compile(
+    rf"'[^']*'|\"[^\"]*\"|`([^`]+)`|\b({'|'.join(_KEYWORDS)}|(?:{'|'.join(_FUNCTIONS)}|Intercept)(?!\s*\())\b"
+)
 _TILDE = re.compile(r"~(?=(?:[^`]*`[^`]*`)*[^`]*$)")  # that no name in backquotes holds
 _MARK = "\N{INVISIBLE SEPARATOR}"  # no name of a column that anybody writes ends in it
-_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.MatMult)  # ":" is read as "@", which a formula cannot hold
+# ":" is read as "@", which a formula cannot hold
+_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.MatMult)
 _LONGEST = 5_000  # characters
 _LARGEST_EXPONENT = 10
-_ALONE = "crosses a term with itself, which is that term alone; write poly(x, 2, raw=True) for x and its square"
+_ALONE = (
+    "crosses a term with itself, which is that term alone; write poly(x, 2, raw=True) for x and "
+    "its square"
+)
 _MOST_TERMS = 10_000
 _MOST_BASIS = 100  # columns, or knots, of a spline
 _ON_GRID = re.compile(r"\bspline\s*\(\s*(`[^`]+`|[^\W\d]\w*)\s*\)")
 
 
 class Parts(NamedTuple):
-    """A formula taken apart: the response's column, the text of the right-hand side, and the columns it needs, in order."""
+    """A formula taken apart: the response's column, the text of the right-hand side, and the
+    columns it needs, in order.
+    """
 
     response: str
     right: str
@@ -59,7 +80,12 @@ class Parts(NamedTuple):
     @property
     def evaluated(self) -> str:
         """The right-hand side as formulaic is given it."""
-        return _NAMES.sub(lambda match: f"`{as_formulaic(match[1] or match[2])}`" if match[1] or match[2] else match[0], self.right)
+        return _NAMES.sub(
+            lambda match: (
+                f"`{as_formulaic(match[1] or match[2])}`" if match[1] or match[2] else match[0]
+            ),
+            self.right,
+        )
 
 
 class _NotAllowedError(Exception):
@@ -84,24 +110,36 @@ def sides(formula: str) -> tuple[str, str]:
 
 
 def as_formulaic(name: str) -> str:
-    """What a column is called before formulaic, which takes `1` for the number and cannot call a function of `class`."""
-    plain = re.fullmatch(r"[^\W\d]\w*", name) and not keyword.iskeyword(name) and name not in (*_FUNCTIONS, "Intercept")
+    """What a column is called before formulaic, which takes `1` for the number and cannot call a
+    function of `class`.
+    """
+    plain = (
+        re.fullmatch(r"[^\W\d]\w*", name)
+        and not keyword.iskeyword(name)
+        and name not in (*_FUNCTIONS, "Intercept")
+    )
     return name if plain else name + _MARK
 
 
 def shown_name(name: object) -> str:
-    """A name of formulaic's, of a column, term or column of the design, as people read it; a predictor called Intercept is quoted."""
+    """A name of formulaic's, of a column, term or column of the design, as people read it; a
+    predictor called Intercept is quoted.
+    """
     shown = str(name).replace(_MARK, "")
     return "`Intercept`" if shown == "Intercept" and name != shown else shown
 
 
 def uses_all_records(formula: str) -> bool:
-    """Whether the columns of a formula depend on how many records have a value, as the knots of a spline do."""
+    """Whether the columns of a formula depend on how many records have a value, as the knots of a
+    spline do.
+    """
     return bool(_of_all_records(formula))
 
 
 def uncounted(formula: str) -> tuple[str, ...]:
-    """The functions of a formula that look at all records and cannot be told how many records a row stands for."""
+    """The functions of a formula that look at all records and cannot be told how many records a row
+    stands for.
+    """
     return tuple(name for name in _of_all_records(formula) if name != "spline")
 
 
@@ -110,7 +148,9 @@ def _of_all_records(formula: str) -> list[str]:
 
 
 def on_grid(formula: str) -> bool:
-    """Whether a formula rounds a column to a grid, so that more records are alike in its columns than in those of the file."""
+    """Whether a formula rounds a column to a grid, so that more records are alike in its columns
+    than in those of the file.
+    """
     return _ON_GRID.search(split_formula(formula).right) is not None
 
 
@@ -120,7 +160,9 @@ def straightened(formula: str) -> str:
 
 
 def split_formula(formula: str) -> Parts:
-    """A formula taken apart, once every part of it is known to be harmless; InputError says what it may hold."""
+    """A formula taken apart, once every part of it is known to be harmless; InputError says what it
+    may hold.
+    """
     if not isinstance(formula, str) or len(_TILDE.findall(formula)) != 1:
         odd = isinstance(formula, str) and formula.count("`") % 2
         why = "; a name that holds a backquote cannot be quoted: rename the column" if odd else ""
@@ -133,9 +175,14 @@ def _taken_apart(formula: str) -> Parts:
     left, right = sides(formula)
     quoted = re.fullmatch(r"`([^`]+)`", left)
     if not right:
-        raise InputError(f"formula {formula!r} has no predictor; write '{left} ~ 1' for none on purpose")
+        raise InputError(
+            f"formula {formula!r} has no predictor; write '{left} ~ 1' for none on purpose"
+        )
     if not quoted and not re.fullmatch(r"[^\W\d]\w*", left):
-        raise InputError(f"formula {formula!r} must have one column name on the left; a log or other scale is set with transform=")
+        raise InputError(
+            f"formula {formula!r} must have one column name on the left; a log or other scale is "
+            "set with transform="
+        )
     try:
         names = _names(right)
     except _NotAllowedError as error:
@@ -183,8 +230,13 @@ def _columns(node: ast.expr) -> Iterator[str]:
         case ast.UnaryOp(ast.UAdd() | ast.USub(), operand):
             yield from _columns(operand)
         case ast.BinOp(base, ast.Pow(), exponent):
-            if not isinstance(exponent, ast.Constant) or not 0 <= _number(exponent.value) <= _LARGEST_EXPONENT:
-                raise _NotAllowedError(f"has an exponent that is no number from 0 to {_LARGEST_EXPONENT}")
+            if (
+                not isinstance(exponent, ast.Constant)
+                or not 0 <= _number(exponent.value) <= _LARGEST_EXPONENT
+            ):
+                raise _NotAllowedError(
+                    f"has an exponent that is no number from 0 to {_LARGEST_EXPONENT}"
+                )
             names = list(_columns(base))
             if not names:  # numbers alone grow without end: ((9**9)**9)**9
                 raise _NotAllowedError("has a power of a number")
@@ -199,7 +251,9 @@ def _columns(node: ast.expr) -> Iterator[str]:
             yield from names
             _settings(name, others, keywords)
         case ast.Call(ast.Name(name)):
-            raise _NotAllowedError(f"calls {name}()" if name not in _FUNCTIONS else f"calls {name}() without a column")
+            raise _NotAllowedError(
+                f"calls {name}()" if name not in _FUNCTIONS else f"calls {name}() without a column"
+            )
         case _:
             raise _NotAllowedError(f"has what no formula needs ({type(node).__name__.lower()})")
 
@@ -209,7 +263,9 @@ def _settings(function: str, others: list[ast.expr], keywords: list[ast.keyword]
     if (others or keywords) and function not in _SPLINES:
         raise _NotAllowedError(f"has {function}() of more than one column")
     for place, value in enumerate(others):
-        _setting(_SPLINES[function][place] if place < len(_SPLINES[function]) else None, value, function)
+        _setting(
+            _SPLINES[function][place] if place < len(_SPLINES[function]) else None, value, function
+        )
     for given in keywords:
         _setting(given.arg if given.arg in _SPLINES[function] else None, given.value, function)
 
@@ -220,13 +276,19 @@ def _setting(name: str | None, value: ast.expr, function: str) -> None:
     except (ValueError, TypeError):
         raise _NotAllowedError(f"sets something else than numbers in {function}()") from None
     if name is None:
-        raise _NotAllowedError(f"sets what {function}() does not have; it has {', '.join(_SPLINES[function])}")
+        raise _NotAllowedError(
+            f"sets what {function}() does not have; it has {', '.join(_SPLINES[function])}"
+        )
     if isinstance(given, bool) or given is None or given in _WORDS.get(name, ()):
         return
     if isinstance(given, str) and name in _WORDS:
-        raise _NotAllowedError(f"sets {name} in {function}() to something else than {listing(_WORDS[name])}")
+        raise _NotAllowedError(
+            f"sets {name} in {function}() to something else than {listing(_WORDS[name])}"
+        )
     numbers = [_number(number) for number in (given if isinstance(given, list) else [given])]
-    if len(numbers) > _MOST_BASIS or (name in ("df", "degree") and max(numbers, default=0) > _MOST_BASIS):
+    if len(numbers) > _MOST_BASIS or (
+        name in ("df", "degree") and max(numbers, default=0) > _MOST_BASIS
+    ):
         raise _NotAllowedError(f"has more than {_MOST_BASIS} columns or knots in {function}()")
 
 
@@ -243,7 +305,9 @@ _COUNTS: dict[type[ast.operator], Callable[[int, int], int]] = {
 
 
 def _terms_under(node: ast.expr) -> Iterator[ast.expr]:
-    """A node and what it is made of, but for what a function is given: there operators are those of numbers."""
+    """A node and what it is made of, but for what a function is given: there operators are those of
+    numbers.
+    """
     yield node
     for part in (getattr(node, name, None) for name in ("left", "right", "operand")):
         if part is not None:
@@ -261,11 +325,15 @@ def _crosses_itself(node: ast.expr) -> bool:
 
 
 def _terms(node: ast.expr) -> int:
-    """No fewer terms than the node makes: a*b is a + b + a:b, and a power crosses its base with itself."""
+    """No fewer terms than the node makes: a*b is a + b + a:b, and a power crosses its base with
+    itself.
+    """
     match node:
         case ast.BinOp(base, ast.Pow(), ast.Constant(int(exponent))) if exponent >= 0:
             n = _terms(base)
-            return sum(math.comb(n, size) for size in range(1, min(exponent, _LARGEST_EXPONENT) + 1))
+            return sum(
+                math.comb(n, size) for size in range(1, min(exponent, _LARGEST_EXPONENT) + 1)
+            )
         case ast.BinOp(left, operator, right):
             return _COUNTS.get(type(operator), int.__add__)(_terms(left), _terms(right))
         case ast.UnaryOp(_, operand):

@@ -1,4 +1,6 @@
-"""How finely a column is recorded, so that released numbers are no finer: digits beyond it would tell draws from data."""
+"""How finely a column is recorded, so that released numbers are no finer: digits beyond it would
+tell draws from data.
+"""
 
 import math
 from collections.abc import Mapping
@@ -7,9 +9,20 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-__all__ = ["LEVELS", "SIGNIFICANT_DIGITS", "Precision", "find_precision", "in_words", "precision_of", "round_to", "round_within", "unit_of"]
+__all__ = [
+    "LEVELS",
+    "SIGNIFICANT_DIGITS",
+    "Precision",
+    "find_precision",
+    "in_words",
+    "precision_of",
+    "round_to",
+    "round_within",
+    "unit_of",
+]
 
-Precision: TypeAlias = float | Mapping[str, float] | None  # of one variable, of all alike, or by variable
+# of one variable, of all alike, or by variable
+Precision: TypeAlias = float | Mapping[str, float] | None
 LEVELS = "levels"  # in place of a precision, where what is released are no numbers
 SIGNIFICANT_DIGITS = 7  # of numbers that lie on no grid of powers of ten
 _EXACT_POWER = 22  # of ten, the largest that a double holds
@@ -22,7 +35,8 @@ _LEAST_STEP = 100  # times how far a number may lie from a multiple
 _RATE_DIGITS = 8  # of a currency's rate, at most
 _DIGITS_KEPT = 1e-14  # of the largest number: what multiplying takes off it
 _FEW_DIGITS = 6  # to which no person rounds
-_RARE, _FULL = 0.05, 0.7  # of the values, in a decade; and of those of a decade, that use all digits
+# of the values, in a decade; and of those of a decade, that use all digits
+_RARE, _FULL = 0.05, 0.7
 _LOOKED_AT = 2_000  # values, at first
 
 
@@ -32,14 +46,16 @@ def precision_of(precision: Precision, variable: str) -> float | None:
 
 
 def find_precision(column: pd.Series, counts: np.ndarray | None = None) -> float | None:
-    """The largest power of ten, from 1e-8 to 1e6, of which every value of a column is a multiple; or else 95 % of them are; or None.
+    """The largest power of ten, from 1e-8 to 1e6, of which every value of a column is a multiple;
+    or else 95 % of them are; or None.
 
-    Where all are multiples of another constant that is ten times as large and more, as amounts of another currency or fortieths are, it is
-    that constant.
+    Where all are multiples of another constant that is ten times as large and more, as amounts of
+    another currency or fortieths are, it is that constant.
 
-    Missing values are left out. Numbers of less than double precision are read as their shortest decimals, whether the column's dtype says
-    so or its numbers do (27.280001), and lie on no grid that is finer than they are. Numbers that were rounded to 6 significant digits or
-    more lie on none either. `counts` (n,): how many records each value stands for; 1 where there are none.
+    Missing values are left out. Numbers of less than double precision are read as their shortest
+    decimals, whether the column's dtype says so or its numbers do (27.280001), and lie on no grid
+    that is finer than they are. Numbers that were rounded to 6 significant digits or more lie on
+    none either. `counts` (n,): how many records each value stands for; 1 where there are none.
     """
     there, times = column.dropna(), None if counts is None else counts[column.notna().to_numpy()]
     values, plain = there.to_numpy(dtype=float), getattr(there.dtype, "numpy_dtype", there.dtype)
@@ -58,14 +74,20 @@ def find_precision(column: pd.Series, counts: np.ndarray | None = None) -> float
         return precision
     single = _are_single(values[some], records[some])
     if single and (_shortest(values[some], np.float32) != values[some]).any():
-        return _precision(_shortest(values, np.float32), records, np.float32) if _are_single(values, records) else precision
+        return (
+            _precision(_shortest(values, np.float32), records, np.float32)
+            if _are_single(values, records)
+            else precision
+        )
     if _in_significant_digits(values[some], records[some]):
         return None
     return _precision(values, records, np.float32) if single else precision
 
 
 def _shortest(values: np.ndarray, dtype: Any) -> np.ndarray:
-    """Numbers of less than double precision, as the decimals with the fewest digits that tell them from others of that dtype."""
+    """Numbers of less than double precision, as the decimals with the fewest digits that tell them
+    from others of that dtype.
+    """
     return np.array([float(str(value)) for value in _held(values, dtype)])
 
 
@@ -76,18 +98,37 @@ def _held(values: np.ndarray, dtype: Any) -> np.ndarray:
 
 
 def _are_single(values: np.ndarray, records: np.ndarray) -> bool:
-    """Whether 95 % of the records hold numbers of single precision, exactly or as they are written with 8 or 9 digits."""
+    """Whether 95 % of the records hold numbers of single precision, exactly or as they are written
+    with 8 or 9 digits.
+    """
     held = _held(values, np.float32)
-    written = np.array([(float(f"{value:.8g}"), float(f"{value:.9g}")) for value in held.tolist()]).reshape(-1, 2)
+    written = np.array(
+        [(float(f"{value:.8g}"), float(f"{value:.9g}")) for value in held.tolist()]
+    ).reshape(-1, 2)
     return _are_most((values == held) | (values[:, None] == written).any(axis=1), records)
 
 
 def _in_significant_digits(values: np.ndarray, records: np.ndarray) -> bool:
-    """Whether numbers have equally many digits, 6 or more, in every decade, of which there are several; on a grid large ones have more."""
-    digits = np.array([len(f"{abs(value):.12e}".split("e")[0].replace(".", "").rstrip("0")) for value in values.tolist()])
+    """Whether numbers have equally many digits, 6 or more, in every decade, of which there are
+    several; on a grid large ones have more.
+    """
+    digits = np.array(
+        [
+            len(f"{abs(value):.12e}".split("e")[0].replace(".", "").rstrip("0"))
+            for value in values.tolist()
+        ]
+    )
     decade, full = np.floor(np.log10(np.abs(values))), digits == digits.max()
-    used = [here for here in (decade == number for number in np.unique(decade)) if records[here].sum() >= _RARE * records.sum()]
-    return digits.max() >= _FEW_DIGITS and len(used) > 1 and all(records[here & full].sum() >= _FULL * records[here].sum() for here in used)
+    used = [
+        here
+        for here in (decade == number for number in np.unique(decade))
+        if records[here].sum() >= _RARE * records.sum()
+    ]
+    return (
+        digits.max() >= _FEW_DIGITS
+        and len(used) > 1
+        and all(records[here & full].sum() >= _FULL * records[here].sum() for here in used)
+    )
 
 
 def _are_most(which: np.ndarray, records: np.ndarray) -> bool:
@@ -99,7 +140,9 @@ def _precision(values: np.ndarray, records: np.ndarray, dtype: Any = float) -> f
     with np.errstate(invalid="ignore"):
         finest = np.spacing(_held(np.abs(values), dtype))
     grids = (_grid(values, records, share) for share in (1.0, _MOST))
-    return next((grid for grid in grids if grid is not None and _are_most(finest <= grid, records)), None)
+    return next(
+        (grid for grid in grids if grid is not None and _are_most(finest <= grid, records)), None
+    )
 
 
 def _grid(values: np.ndarray, counts: np.ndarray, share: float) -> float | None:
@@ -108,17 +151,23 @@ def _grid(values: np.ndarray, counts: np.ndarray, share: float) -> float | None:
     for power in range(_COARSEST, _FINEST - 1, -1):
         scaled = values / 10.0**power if power >= 0 else values * 10.0**-power
         whole = np.rint(scaled)
-        multiple = (whole != 0) & (finest <= power) & (np.abs(scaled - whole) <= _EXACT + 8 * np.finfo(float).eps * np.abs(scaled))
+        multiple = (
+            (whole != 0)
+            & (finest <= power)
+            & (np.abs(scaled - whole) <= _EXACT + 8 * np.finfo(float).eps * np.abs(scaled))
+        )
         if counts[multiple].sum() >= share * counts.sum():
             return 10.0**power if power >= 0 else 1 / 10.0**-power
     return None
 
 
 def _constant(sizes: np.ndarray) -> float | None:
-    """The largest constant of which all positive numbers are multiples up to rounding, where their number says that this is no chance.
+    """The largest constant of which all positive numbers are multiples up to rounding, where their
+    number says that this is no chance.
 
-    Their common divisor, by Euclid's steps on floats, which are off by what rounding leaves; it is then the mean ratio of the numbers to
-    the multiples that they are, or the shortest decimal, or one over a decimal, by which they are the same multiples.
+    Their common divisor, by Euclid's steps on floats, which are off by what rounding leaves; it is
+    then the mean ratio of the numbers to the multiples that they are, or the shortest decimal, or
+    one over a decimal, by which they are the same multiples.
     """
     sizes = np.unique(sizes)
     if len(sizes) < _FEWEST_MULTIPLES or not np.isfinite(sizes).all():
@@ -134,16 +183,30 @@ def _constant(sizes: np.ndarray) -> float | None:
     step = float(sizes @ multiples / (multiples @ multiples))
     if np.abs(sizes - step * np.rint(sizes / step)).max() > slack:
         return None
-    rates = (turn(float(f"{turn(step):.{digits}g}")) for digits in range(1, _RATE_DIGITS + 1) for turn in (float, _one_over))
-    return next((rate for rate in rates if np.abs(sizes - rate * multiples).max() <= _DIGITS_KEPT * float(sizes[-1])), step)
+    rates = (
+        turn(float(f"{turn(step):.{digits}g}"))
+        for digits in range(1, _RATE_DIGITS + 1)
+        for turn in (float, _one_over)
+    )
+    return next(
+        (
+            rate
+            for rate in rates
+            if np.abs(sizes - rate * multiples).max() <= _DIGITS_KEPT * float(sizes[-1])
+        ),
+        step,
+    )
 
 
 def _one_over(rate: float) -> float:
     return 1 / rate
 
 
-def round_within(values: np.ndarray, precision: float | None, support: tuple[float, float] | None) -> np.ndarray:
-    """`round_to`, where a value (n,) that rounding takes beyond the bounds steps back to the next number within.
+def round_within(
+    values: np.ndarray, precision: float | None, support: tuple[float, float] | None
+) -> np.ndarray:
+    """`round_to`, where a value (n,) that rounding takes beyond the bounds steps back to the next
+    number within.
 
     Where there is none, it stays as it is.
     """
@@ -169,7 +232,8 @@ def round_to(values: np.ndarray, precision: float | None) -> np.ndarray:
     if math.isclose(precision, 10.0**power, rel_tol=1e-12):
         return np.round(values, -power) + 0.0  # no negative zero
     multiples, rate = np.rint(values / precision), float(f"{1 / precision:.{_RATE_DIGITS}g}")
-    if precision < 1 and math.isclose(rate * precision, 1, rel_tol=1e-15):  # a fortieth: dividing is exact where multiplying is not
+    # a fortieth: dividing is exact where multiplying is not
+    if precision < 1 and math.isclose(rate * precision, 1, rel_tol=1e-15):
         return multiples / rate + 0.0
     short = float(f"{precision:.{_RATE_DIGITS}g}") == precision
     decimals = _RATE_DIGITS - 1 - math.floor(math.log10(precision)) if short else 13
@@ -177,7 +241,9 @@ def round_to(values: np.ndarray, precision: float | None) -> np.ndarray:
 
 
 def unit_of(values: np.ndarray, precision: float | None) -> np.ndarray:
-    """Between neighbouring multiples of the precision at values (n,); without one between numbers of 7 digits, beyond them from zero."""
+    """Between neighbouring multiples of the precision at values (n,); without one between numbers
+    of 7 digits, beyond them from zero.
+    """
     if precision is not None:
         return np.full(len(values), precision)
     sizes = np.abs(values)
@@ -187,16 +253,28 @@ def unit_of(values: np.ndarray, precision: float | None) -> np.ndarray:
 
 
 def _to_digits(values: np.ndarray) -> np.ndarray:
-    """Values (n,) rounded to 7 significant digits: whole numbers over, or times, a power of ten that a double holds exactly."""
+    """Values (n,) rounded to 7 significant digits: whole numbers over, or times, a power of ten
+    that a double holds exactly.
+    """
     rounded, sizes = values.copy(), np.abs(values)
-    plain = np.isfinite(values) & (sizes < 10.0**_EXACT_POWER) & (sizes > 10.0 ** (SIGNIFICANT_DIGITS - _EXACT_POWER))
+    plain = (
+        np.isfinite(values)
+        & (sizes < 10.0**_EXACT_POWER)
+        & (sizes > 10.0 ** (SIGNIFICANT_DIGITS - _EXACT_POWER))
+    )
     power = SIGNIFICANT_DIGITS - 1 - np.floor(np.log10(sizes[plain]))
     up, down = 10.0 ** np.maximum(power, 0), 10.0 ** np.maximum(-power, 0)
     rounded[plain] = np.rint(values[plain] * up / down) / up * down
-    rounded[~plain] = [float(f"{value:.{SIGNIFICANT_DIGITS - 1}e}") for value in values[~plain].tolist()]
+    rounded[~plain] = [
+        float(f"{value:.{SIGNIFICANT_DIGITS - 1}e}") for value in values[~plain].tolist()
+    ]
     return rounded
 
 
 def in_words(precision: float | None) -> str:
     """For a codebook."""
-    return f"{SIGNIFICANT_DIGITS} significant digits" if precision is None else f"multiples of {precision:g}"
+    return (
+        f"{SIGNIFICANT_DIGITS} significant digits"
+        if precision is None
+        else f"multiples of {precision:g}"
+    )

@@ -22,7 +22,8 @@ cs: Callable[..., Any] = stateful_transform(partial(cubic_spline, constraints="c
 def _spline(x: Any, state: dict[str, Any], counts: np.ndarray | None) -> FactorValues[np.ndarray]:
     """Numbers (n,) on a grid, bent, and whether they are zero where zero is a status, (n, k).
 
-    What is found in the confidential data, the columns that are no combination of others among it, stands in the state.
+    What is found in the confidential data, the columns that are no combination of others among it,
+    stands in the state.
     """
     values = np.asarray(x, dtype=float)
     if not state:
@@ -30,7 +31,9 @@ def _spline(x: Any, state: dict[str, Any], counts: np.ndarray | None) -> FactorV
         state["keep"] = independent(state["bends"].columns(values), counts)
         state["keep"][0] = True
     columns = state["bends"].columns(values)[:, state["keep"]]
-    return FactorValues(columns, column_names=tuple(str(place) for place in range(1, columns.shape[1] + 1)))
+    return FactorValues(
+        columns, column_names=tuple(str(place) for place in range(1, columns.shape[1] + 1))
+    )
 
 
 @stateful_transform  # type: ignore[untyped-decorator]

@@ -1,4 +1,6 @@
-"""Predictors that are read from tables: a level, or an age, gives its columns and their effect, however many records have it."""
+"""Predictors that are read from tables: a level, or an age, gives its columns and their effect,
+however many records have it.
+"""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -14,10 +16,11 @@ _MOST = 0.75  # of the records, as in `riskweighted.design.distinct`
 
 
 class Tables:
-    """A matrix (n, p) whose columns stand beside each other in parts of n records, each with few different rows; not to be changed.
+    """A matrix (n, p) whose columns stand beside each other in parts of n records, each with few
+    different rows; not to be changed.
 
-    It is multiplied from the right, shifted and scaled by column without being made; NumPy makes it where it needs it. A product costs n
-    times the number of parts, not n times p.
+    It is multiplied from the right, shifted and scaled by column without being made; NumPy makes it
+    where it needs it. A product costs n times the number of parts, not n times p.
     """
 
     __array_ufunc__ = None  # so that arrays leave operations with it alone
@@ -37,9 +40,11 @@ class Tables:
         return Tables(parts, len(parts[0].which) if parts else len(np.empty(self.n)[records]))
 
     def grouped(self) -> Distinct:
-        """The different combinations of the parts' rows, as `Tables`, and which of them each record has.
+        """The different combinations of the parts' rows, as `Tables`, and which of them each record
+        has.
 
-        All n records where the parts could be combined in many more ways than that, or more than three quarters differ.
+        All n records where the parts could be combined in many more ways than that, or more than
+        three quarters differ.
         """
         code, ways = np.zeros(self.n, dtype=np.int64), 1
         for part in self.parts:
@@ -70,15 +75,21 @@ class Tables:
         return product
 
     def __sub__(self, shift: np.ndarray) -> "Tables":
-        return Tables((part._replace(rows=part.rows - shift[places]) for part, places in self._each()), self.n)
+        return Tables(
+            (part._replace(rows=part.rows - shift[places]) for part, places in self._each()), self.n
+        )
 
     def __truediv__(self, unit: np.ndarray) -> "Tables":
-        return Tables((part._replace(rows=part.rows / unit[places]) for part, places in self._each()), self.n)
+        return Tables(
+            (part._replace(rows=part.rows / unit[places]) for part, places in self._each()), self.n
+        )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if not self.parts:
             return np.empty((self.n, 0), dtype=dtype)
-        return np.hstack([np.take(part.rows, part.which, axis=0) for part in self.parts]).astype(dtype or float, copy=False)
+        return np.hstack([np.take(part.rows, part.which, axis=0) for part in self.parts]).astype(
+            dtype or float, copy=False
+        )
 
     def _each(self) -> Iterator[tuple[Distinct, slice]]:
         """Every part and the places of its columns."""

@@ -1,4 +1,6 @@
-"""Records that nothing shuffles: alone in their pattern of released columns, and which columns make them so (METHODS section 13.1)."""
+"""Records that nothing shuffles: alone in their pattern of released columns, and which columns make
+them so (METHODS section 13.1).
+"""
 
 import warnings
 from collections.abc import Sequence
@@ -19,11 +21,14 @@ def share_alone(patterns: np.ndarray) -> float:
     return float((np.bincount(patterns)[patterns] == 1).mean()) if len(patterns) else 0.0
 
 
-def columns_that_part(confidential: pd.DataFrame, released: Sequence[str]) -> tuple[tuple[str, ...], float, float]:
-    """Return the columns that leave most records alone in their released pattern, and the share that is alone with and without them.
+def columns_that_part(
+    confidential: pd.DataFrame, released: Sequence[str]
+) -> tuple[tuple[str, ...], float, float]:
+    """Return the columns that leave most records alone in their released pattern, and the share
+    that is alone with and without them.
 
-    Columns of the most distinct values are taken away one by one, until fewer than half of the records are alone. No column is named
-    where fewer are alone anyway.
+    Columns of the most distinct values are taken away one by one, until fewer than half of the
+    records are alone. No column is named where fewer are alone anyway.
     """
     left, taken = list(dict.fromkeys(released)), list[str]()
     with_all = share = share_alone(released_patterns(confidential, left))
@@ -36,12 +41,16 @@ def columns_that_part(confidential: pd.DataFrame, released: Sequence[str]) -> tu
 
 
 def warn_of_columns_that_part(confidential: pd.DataFrame, released: Sequence[str]) -> None:
-    """Warn (`SingletonWarning`) of released columns, such as a survey weight or an id, that leave most records alone."""
+    """Warn (`SingletonWarning`) of released columns, such as a survey weight or an id, that leave
+    most records alone.
+    """
     names, share, without = columns_that_part(confidential, released)
     if names:
         warnings.warn(
-            f"released {listing(names)} leaves {share:.0%} of the records alone in their released pattern ({without:.0%} without): "
-            "shuffling does nothing for them, whose L datasets are joined by row; leave it out, round or group it, or release replicate "
+            f"released {listing(names)} leaves {share:.0%} of the records alone in their "
+            f"released pattern ({without:.0%} without): "
+            "shuffling does nothing for them, whose L datasets are joined by row; leave it out, "
+            "round or group it, or release replicate "
             "weights by group",
             SingletonWarning,
             stacklevel=4,

@@ -1,7 +1,9 @@
-"""Weights made anew without a record: how much less the others' likelihood would weigh, had its value not been there (METHODS 13.1).
+"""Weights made anew without a record: how much less the others' likelihood would weigh, had its
+value not been there (METHODS 13.1).
 
-Risk weights read everybody's values: leave record i out, and the weights of the others of its known pattern change. Of a pattern of M
-records all M changes of M weights are a matrix, so that what they do to a draw's log posterior is a product of matrices.
+Risk weights read everybody's values: leave record i out, and the weights of the others of its known
+pattern change. Of a pattern of M records all M changes of M weights are a matrix, so that what they
+do to a draw's log posterior is a product of matrices.
 """
 
 import math
@@ -17,14 +19,17 @@ from riskweighted.weights.names import UNWEIGHTED, parse_scheme
 
 __all__ = ["MOST", "Weighting", "change_of_weights", "depends_on_values", "is_made_anew"]
 
-MOST = 20_000  # records of a pattern whose weights are made anew where sorted ends do not do, for marginal weights; for k-way ones a fifth
+# records of a pattern whose weights are made anew where sorted ends do not do, for marginal
+# weights; for k-way ones a fifth
+MOST = 20_000
 _SORTED = 4_000  # records of a pattern from which on sorted ends are summed over, where they do
 _COLUMNS = 2_000  # records that are left out in one product
 
 
 class Weighting(NamedTuple):
-    """How the weights of a fit were made: a scheme, `match` of several variables, the adjustment clip(scale a + shift, 0, 1), and the world
-    in which risk was measured for them, if it is not the one that attribution is asked in (another radius).
+    """How the weights of a fit were made: a scheme, `match` of several variables, the adjustment
+    clip(scale a + shift, 0, 1), and the world in which risk was measured for them, if it is not the
+    one that attribution is asked in (another radius).
     """
 
     scheme: str
@@ -46,7 +51,9 @@ _ANEW = ("uniform", "mix", "power", "delete")  # families
 
 
 def is_made_anew(weighting: Weighting) -> bool:
-    """Whether weights of this kind can be made anew here; others are held as they are, which is said."""
+    """Whether weights of this kind can be made anew here; others are held as they are, which is
+    said.
+    """
     named = parse_scheme(weighting.scheme)
     if weighting.cluster is not None or named.centred:
         return False
@@ -59,14 +66,19 @@ def depends_on_values(weighting: Weighting) -> bool:
 
 
 class _Pattern(NamedTuple):
-    """Of a pattern of M records: ``inside`` (M, M), whether the value of column h lies in the ball of row j."""
+    """Of a pattern of M records: ``inside`` (M, M), whether the value of column h lies in the ball
+    of row j.
+    """
 
     rows: np.ndarray
     inside: np.ndarray
 
 
-def change_of_weights(world: World, weighting: Weighting, alpha: np.ndarray, terms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return sum_{j != i} (a_j^-i - a_j) l_js - a_i l_is of every record i, (n, S), and of which records it is known, (n,).
+def change_of_weights(
+    world: World, weighting: Weighting, alpha: np.ndarray, terms: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return sum_{j != i} (a_j^-i - a_j) l_js - a_i l_is of every record i, (n, S), and of which
+    records it is known, (n,).
 
     Parameters
     ----------
@@ -98,7 +110,11 @@ def change_of_weights(world: World, weighting: Weighting, alpha: np.ndarray, ter
         for start in range(0, len(rows), _COLUMNS):
             left = np.arange(start, min(start + _COLUMNS, len(rows)))
             risks = _risks_without(world, pattern, k, left)
-            cuts = None if cut is None else _cuts_without(cut, alpha[rows], _risks(world, pattern, k), risks, left)
+            cuts = (
+                None
+                if cut is None
+                else _cuts_without(cut, alpha[rows], _risks(world, pattern, k), risks, left)
+            )
             made = _alpha(weighting, risks, cut if cuts is None else cuts)
             made[left, np.arange(len(left))] = 0.0  # the record's own, which goes altogether
             changes[rows[left]] = (made - alpha[rows][:, None]).T @ terms[rows]
@@ -109,19 +125,28 @@ def change_of_weights(world: World, weighting: Weighting, alpha: np.ndarray, ter
 
 def _require_same(weighting: Weighting, made: np.ndarray, alpha: np.ndarray) -> None:
     if not np.allclose(made, alpha, atol=1e-9):
-        raise InputError(f"the weights of the fit are not those of scheme {weighting.scheme!r} under this scenario")
+        raise InputError(
+            f"the weights of the fit are not those of scheme {weighting.scheme!r} under this "
+            "scenario"
+        )
 
 
-def _change_by_ends(coding: Coding, weighting: Weighting, alpha: np.ndarray, rows: np.ndarray, terms: np.ndarray) -> np.ndarray:
-    """`change_of_weights` of a pattern's M records, (M, S), for weights that are a function of a record's own risk, of one variable.
+def _change_by_ends(
+    coding: Coding, weighting: Weighting, alpha: np.ndarray, rows: np.ndarray, terms: np.ndarray
+) -> np.ndarray:
+    """`change_of_weights` of a pattern's M records, (M, S), for weights that are a function of a
+    record's own risk, of one variable.
 
-    Without record i, record j has one of two weights: that where i's value lay in its ball, or that where it lay outside. Who has i's
-    value in its ball are those whose lower end is at most that value, less those whose upper end lies below it.
+    Without record i, record j has one of two weights: that where i's value lay in its ball, or that
+    where it lay outside. Who has i's value in its ball are those whose lower end is at most that
+    value, less those whose upper end lies below it.
     """
     y, size = coding.truth[0, rows], len(rows)
     lower, upper = (ends[0, rows] for ends in coding.reach)
     ordered = np.sort(y)
-    outside = size - (np.searchsorted(ordered, upper, "right") - np.searchsorted(ordered, lower, "left"))
+    outside = size - (
+        np.searchsorted(ordered, upper, "right") - np.searchsorted(ordered, lower, "left")
+    )
     _require_same(weighting, _alpha(weighting, outside / size, None), alpha)
     was_near = _alpha(weighting, outside / (size - 1), None)
     was_far = _alpha(weighting, np.maximum(outside - 1, 0) / (size - 1), None)
@@ -130,8 +155,12 @@ def _change_by_ends(coding: Coding, weighting: Weighting, alpha: np.ndarray, row
     return np.asarray((was_far - alpha) @ terms + near - was_near[:, None] * terms)
 
 
-def _sum_below(ends: np.ndarray, values: np.ndarray, y: np.ndarray, side: Literal["left", "right"]) -> np.ndarray:
-    """Sums of values (M, S) over the ends (M,) that lie below each y (M,), (M, S); "right" counts those at y too."""
+def _sum_below(
+    ends: np.ndarray, values: np.ndarray, y: np.ndarray, side: Literal["left", "right"]
+) -> np.ndarray:
+    """Sums of values (M, S) over the ends (M,) that lie below each y (M,), (M, S); "right" counts
+    those at y too.
+    """
     order = np.argsort(ends, kind="stable")
     sums = np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(values[order], axis=0)])
     return np.asarray(sums[np.searchsorted(ends[order], y, side)])
@@ -147,12 +176,17 @@ def _inside(coding: Coding, rows: np.ndarray) -> np.ndarray:
     """Whether the value of column h lies in the box of row j, (M, M)."""
     lower, upper = (ends[:, rows] for ends in coding.reach)
     truth = coding.truth[:, rows]
-    by_variable = [(low[:, None] <= y) & (y <= up[:, None]) for low, up, y in zip(lower, upper, truth, strict=True)]
+    by_variable = [
+        (low[:, None] <= y) & (y <= up[:, None])
+        for low, up, y in zip(lower, upper, truth, strict=True)
+    ]
     return np.asarray(np.logical_and.reduce(by_variable))
 
 
 def _joint(outside: np.ndarray, missing: np.ndarray, size: int, k: int) -> np.ndarray:
-    """The mean k-way risk from who lies outside whose box (M, M) and how many boxes miss each candidate (M, m), in a pattern of `size`."""
+    """The mean k-way risk from who lies outside whose box (M, M) and how many boxes miss each
+    candidate (M, m), in a pattern of `size`.
+    """
     k = min(k, size)
     value = np.ones_like(missing, dtype=float)
     tuples = 1.0
@@ -195,7 +229,9 @@ def _risks_without(world: World, pattern: _Pattern, k: int, left: np.ndarray) ->
     return _policy(world, np.asarray(outside @ value / (size * tuples)), size)
 
 
-def _alpha(weighting: Weighting, risks: np.ndarray, cut: _Cut | float | np.ndarray | None) -> np.ndarray:
+def _alpha(
+    weighting: Weighting, risks: np.ndarray, cut: _Cut | float | np.ndarray | None
+) -> np.ndarray:
     """Weights from risks."""
     named = parse_scheme(weighting.scheme)
     settings = family_settings(named.name, named.settings) if named.name in FAMILIES else {}
@@ -225,10 +261,16 @@ def _cut_of(world: World, weighting: Weighting) -> _Cut | None:
     return _Cut(np.sort(_all_risks(world)), 1 - family_settings("delete", named.settings)["q"])
 
 
-def _cuts_without(cut: _Cut, alpha: np.ndarray, risks: np.ndarray, without: np.ndarray, left: np.ndarray) -> np.ndarray:
-    """The quantile of the risks without each of some records of a pattern, (m,): those of other patterns stay what they are."""
+def _cuts_without(
+    cut: _Cut, alpha: np.ndarray, risks: np.ndarray, without: np.ndarray, left: np.ndarray
+) -> np.ndarray:
+    """The quantile of the risks without each of some records of a pattern, (m,): those of other
+    patterns stay what they are.
+    """
     ordered = cut.ordered
-    others = np.delete(ordered, np.searchsorted(ordered, np.sort(risks)) + _among_equals(np.sort(risks)))
+    others = np.delete(
+        ordered, np.searchsorted(ordered, np.sort(risks)) + _among_equals(np.sort(risks))
+    )
     cuts = np.empty(len(left))
     for at, record in enumerate(left):
         cuts[at] = np.quantile(np.append(others, np.delete(without[:, at], record)), cut.share)
@@ -251,7 +293,9 @@ class _Kept:
         self._cut = math.nan if not (alpha > 0).any() else float(risks[alpha > 0].max())
 
     def beyond(self, rows: np.ndarray, risks: np.ndarray, cuts: np.ndarray) -> np.ndarray:
-        """Sum over records outside a pattern of the change of their weight times their terms, (m, S)."""
+        """Sum over records outside a pattern of the change of their weight times their terms, (m,
+        S).
+        """
         made = np.zeros((len(cuts), self._terms.shape[1]))
         here = np.zeros(len(self._order), dtype=bool)
         here[rows] = True

@@ -1,7 +1,9 @@
-"""Guesses of an intruder who holds a whole pack: L copies of every row, and all rows of its released pattern (METHODS section 13.1).
+"""Guesses of an intruder who holds a whole pack: L copies of every row, and all rows of its
+released pattern (METHODS section 13.1).
 
-No guess is made of a confidential value: rows, patterns and drawn values are all that is read. The true values decide which attack is
-taken: in another tool's datasets on a random half of the records, to score it on the other half; in an own fit's on all packs.
+No guess is made of a confidential value: rows, patterns and drawn values are all that is read. The
+true values decide which attack is taken: in another tool's datasets on a random half of the
+records, to score it on the other half; in an own fit's on all packs.
 """
 
 from collections.abc import Iterator
@@ -14,19 +16,29 @@ from riskweighted.disclosure.coding import Coding, coverings
 __all__ = ["ATTACKS", "SHARES", "best_scores", "guesses", "hits", "middles"]
 
 SHARES = np.array([0.0, 0.2, 0.5, 0.8, 1.0])
-_MIDDLES = np.array([0.4, 0.5, 0.6])  # quantiles: a model draws a value that it learned from one record towards those of others
-ATTACKS = (*(f"own share {share:g}" for share in SHARES), *(f"quantile {share:g}" for share in _MIDDLES), "mean")
+# quantiles: a model draws a value that it learned from one record towards those of others
+_MIDDLES = np.array([0.4, 0.5, 0.6])
+ATTACKS = (
+    *(f"own share {share:g}" for share in SHARES),
+    *(f"quantile {share:g}" for share in _MIDDLES),
+    "mean",
+)
 _BLOCK = 4_000_000  # numbers that are looked at together
 
 
-def guesses(coding: Coding, values: np.ndarray, patterns: np.ndarray, asked: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Return what each attack guesses of each row, (attacks, V, n), from the copies `values` (V, n, L) and released patterns (n,).
+def guesses(
+    coding: Coding, values: np.ndarray, patterns: np.ndarray, asked: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return what each attack guesses of each row, (attacks, V, n), from the copies `values` (V, n,
+    L) and released patterns (n,).
 
-    NaN where `asked` (n,) is given and false. With it how many boxes of a pattern's copies hold each copy of its rows, (n, L).
+    NaN where `asked` (n,) is given and false. With it how many boxes of a pattern's copies hold
+    each copy of its rows, (n, L).
 
-    A guess g of a row is the best of the lower corners of its own copies' boxes and of the pattern's mode by
-    share * own(g) + (1 - share) * pattern(g): own(g) is the share of the row's copies whose box (ball, level) holds g, and pattern(g)
-    the same over all copies of all rows of its pattern. Quantiles and mean are those of the row's amounts, where most copies are amounts.
+    A guess g of a row is the best of the lower corners of its own copies' boxes and of the
+    pattern's mode by share * own(g) + (1 - share) * pattern(g): own(g) is the share of the row's
+    copies whose box (ball, level) holds g, and pattern(g) the same over all copies of all rows of
+    its pattern. Quantiles and mean are those of the row's amounts, where most copies are amounts.
     """
     made = np.full((len(ATTACKS), len(values), values.shape[1]), np.nan)
     asked = np.ones(values.shape[1], dtype=bool) if asked is None else asked
@@ -38,13 +50,20 @@ def guesses(coding: Coding, values: np.ndarray, patterns: np.ndarray, asked: np.
         cell = np.repeat(np.arange(len(sizes)), sizes * drawn.shape[2])
         held = coverings(lower.reshape(len(lower), -1), upper.reshape(len(lower), -1), cell)
         counted[rows] = held.reshape(drawn.shape[1:])
-        share = (held / np.repeat(sizes * drawn.shape[2], sizes * drawn.shape[2])).reshape(drawn.shape[1:])
-        by_row = np.ascontiguousarray(lower.swapaxes(0, 1)), np.ascontiguousarray(upper.swapaxes(0, 1))
+        share = (held / np.repeat(sizes * drawn.shape[2], sizes * drawn.shape[2])).reshape(
+            drawn.shape[1:]
+        )
+        by_row = (
+            np.ascontiguousarray(lower.swapaxes(0, 1)),
+            np.ascontiguousarray(upper.swapaxes(0, 1)),
+        )
         some = asked[rows]
         chosen = _chosen(by_row[0], by_row[1], share, starts, SHARES, some)[:, some]
         flat, rows = lower.reshape(len(lower), -1), rows[some]
         made[: len(SHARES), :, rows] = flat[:, chosen].swapaxes(0, 1)
-        made[len(SHARES) :, :, rows] = middles(coding, drawn[:, some], made[len(SHARES) - 1][:, rows])
+        made[len(SHARES) :, :, rows] = middles(
+            coding, drawn[:, some], made[len(SHARES) - 1][:, rows]
+        )
     return made, counted
 
 
@@ -54,13 +73,17 @@ def _blocks(patterns: np.ndarray, copies: int) -> Iterator[tuple[np.ndarray, np.
     starts = np.append(np.flatnonzero(np.diff(patterns[order], prepend=-1)), len(order))
     first = 0
     while first < len(starts) - 1:
-        last = max(first + 1, int(np.searchsorted(starts, starts[first] + _BLOCK // copies, "right")) - 1)
+        last = max(
+            first + 1, int(np.searchsorted(starts, starts[first] + _BLOCK // copies, "right")) - 1
+        )
         yield order[starts[first] : starts[last]], starts[first : last + 1] - starts[first]
         first = last
 
 
 def middles(coding: Coding, drawn: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
-    """Middle quantiles and mean of the amounts of each row, (4, V, m); where most copies are none, and of levels, `otherwise` (V, m)."""
+    """Middle quantiles and mean of the amounts of each row, (4, V, m); where most copies are none,
+    and of levels, `otherwise` (V, m).
+    """
     made = np.repeat(otherwise[None], len(_MIDDLES) + 1, axis=0)
     amounts = coding.is_amount(drawn)
     for v in np.flatnonzero(coding.is_numeric):
@@ -70,21 +93,33 @@ def middles(coding: Coding, drawn: np.ndarray, otherwise: np.ndarray) -> np.ndar
         there.sort(axis=1)  # what is no amount comes last
         made[-1, v, most] = np.nansum(there, axis=1) / counts[:, 0]
         place = _MIDDLES * (counts - 1)
-        lower, upper = (np.take_along_axis(there, at.astype(int), axis=1) for at in (np.floor(place), np.ceil(place)))
+        lower, upper = (
+            np.take_along_axis(there, at.astype(int), axis=1)
+            for at in (np.floor(place), np.ceil(place))
+        )
         made[:-1, v, most] = (lower + place % 1 * (upper - lower)).T
     return made
 
 
 @kernel
 def _own_guess(
-    lower: np.ndarray, upper: np.ndarray, share: np.ndarray, mode: np.ndarray, height: float, shares: np.ndarray, chosen: np.ndarray
+    lower: np.ndarray,
+    upper: np.ndarray,
+    share: np.ndarray,
+    mode: np.ndarray,
+    height: float,
+    shares: np.ndarray,
+    chosen: np.ndarray,
 ) -> None:
-    """Fill in which candidate of one row each attack takes: its number among the L of `lower` (V, L), or -1 for the pattern's mode (V,).
+    """Fill in which candidate of one row each attack takes: its number among the L of `lower` (V,
+    L), or -1 for the pattern's mode (V,).
 
-    `share` (L,): of the pattern's boxes, those that hold each candidate; `height`: that of the mode.
+    `share` (L,): of the pattern's boxes, those that hold each candidate; `height`: that of the
+    mode.
     """
     count = len(share)
-    held = np.zeros(count + 1)  # share of the row's own boxes that hold each candidate, and the mode
+    # share of the row's own boxes that hold each candidate, and the mode
+    held = np.zeros(count + 1)
     inside = np.empty(count, dtype=np.bool_)
     for candidate in range(count + 1):
         inside[:] = True
@@ -108,9 +143,16 @@ def _own_guess(
 
 @kernel
 def _chosen(
-    lower: np.ndarray, upper: np.ndarray, share: np.ndarray, starts: np.ndarray, shares: np.ndarray, asked: np.ndarray
+    lower: np.ndarray,
+    upper: np.ndarray,
+    share: np.ndarray,
+    starts: np.ndarray,
+    shares: np.ndarray,
+    asked: np.ndarray,
 ) -> np.ndarray:
-    """Which number of the flat (m, L) each attack guesses of each row that is asked, (shares, m)."""
+    """Which number of the flat (m, L) each attack guesses of each row that is asked, (shares,
+    m).
+    """
     copies = lower.shape[2]
     made = np.empty((len(shares), len(lower)), dtype=np.int64)
     chosen = np.empty(len(shares), dtype=np.int64)
@@ -130,11 +172,17 @@ def _chosen(
 
 
 def hits(
-    coding: Coding, values: np.ndarray, patterns: np.ndarray, rows: np.ndarray | None = None, asked: np.ndarray | None = None
+    coding: Coding,
+    values: np.ndarray,
+    patterns: np.ndarray,
+    rows: np.ndarray | None = None,
+    asked: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return which records each attack names, (attacks, n): whose true values lie within reach of its guess.
+    """Return which records each attack names, (attacks, n): whose true values lie within reach of
+    its guess.
 
-    `rows`: the records whose copies these are, all in turn if they are not named; `asked` (n,): which of them alone are told of.
+    `rows`: the records whose copies these are, all in turn if they are not named; `asked` (n,):
+    which of them alone are told of.
     """
     made = guesses(coding, values, patterns, asked)[0]
     rows = np.arange(values.shape[1]) if rows is None else rows
@@ -143,15 +191,19 @@ def hits(
     return np.stack([coding.near(guess, rows) for guess in made])
 
 
-def best_scores(named: np.ndarray, halves: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-    """Return how often records are named, (n,), by the attack that names most of the other half of the records, over several halvings.
+def best_scores(
+    named: np.ndarray, halves: np.ndarray, weights: np.ndarray | None = None
+) -> np.ndarray:
+    """Return how often records are named, (n,), by the attack that names most of the other half of
+    the records, over several halvings.
 
     Parameters
     ----------
     named : array of bool (attacks, n)
         What each attack names.
     halves : array of bool (n,) or (H, n)
-        Random halves of the records. By one alone chance would decide between attacks that are about as good.
+        Random halves of the records. By one alone chance would decide between attacks that are
+        about as good.
     weights : array (n,), optional
         Survey weights.
     """
@@ -162,10 +214,14 @@ def best_scores(named: np.ndarray, halves: np.ndarray, weights: np.ndarray | Non
     of_outside = np.array([_best(of_half) for of_half in inside.T])
     taken = np.zeros(named.shape[1])
     for attack in np.union1d(of_inside, of_outside):
-        taken += named[attack] * (halves[of_inside == attack].sum(axis=0) + (~halves[of_outside == attack]).sum(axis=0))
+        taken += named[attack] * (
+            halves[of_inside == attack].sum(axis=0) + (~halves[of_outside == attack]).sum(axis=0)
+        )
     return taken / len(halves)
 
 
 def _best(counts: np.ndarray) -> int:
-    """The first attack that names most, of (attacks,); sums that differ by rounding are the same."""
+    """The first attack that names most, of (attacks,); sums that differ by rounding are the
+    same.
+    """
     return int((counts >= counts.max() * (1 - 1e-12)).argmax())

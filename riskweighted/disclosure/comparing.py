@@ -1,4 +1,6 @@
-"""From both sides of a release to the table of what it gives away beyond inference (METHODS section 13.1)."""
+"""From both sides of a release to the table of what it gives away beyond inference (METHODS section
+13.1).
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -22,8 +24,9 @@ _FEWEST_PACKS = 5  # of which the error is that between packs alone
 class Sides(NamedTuple):
     """R packs, with the values of the records used and without each of them.
 
-    ``single`` (N,): D of one copy of all records, NaN where it is not known; ``seen``: packs on which named records and own values are
-    counted, where they are not the first ones. No pack is on the other side where nobody knows it.
+    ``single`` (N,): D of one copy of all records, NaN where it is not known; ``seen``: packs on
+    which named records and own values are counted, where they are not the first ones. No pack is on
+    the other side where nobody knows it.
     """
 
     using: tuple[Side, ...]
@@ -41,13 +44,14 @@ class Sides(NamedTuple):
 class Records:
     """Of n records what is the same for all packs. Confidential.
 
-    ``halves`` (H, n): by which halves attacks are chosen; ``none``: whom the best guess without a release names,
-    ``constant``: and one value for all; ``judged``: of whom both sides are
-    known; ``groups``: records by the group's name, "all" among them; ``everyone``: the same of all N records of the file, of which these
-    n are looked at; ``weights``: survey weights, times how many records of the file each stands for; ``units``: codes of households, which
-    count as one; ``folds``: codes of the folds that the other side was made by; ``drawn``: codes of the patterns by which they were drawn,
-    where not all are looked at; ``repeated``: whether every pack has another side of its own, made by folds; ``level``: one-sided, of
-    the limits of D.
+    ``halves`` (H, n): by which halves attacks are chosen; ``none``: whom the best guess without a
+    release names, ``constant``: and one value for all; ``judged``: of whom both sides are known;
+    ``groups``: records by the group's name, "all" among them; ``everyone``: the same of all N
+    records of the file, of which these n are looked at; ``weights``: survey weights, times how many
+    records of the file each stands for; ``units``: codes of households, which count as one;
+    ``folds``: codes of the folds that the other side was made by; ``drawn``: codes of the patterns
+    by which they were drawn, where not all are looked at; ``repeated``: whether every pack has
+    another side of its own, made by folds; ``level``: one-sided, of the limits of D.
     """
 
     halves: np.ndarray = field(repr=False)
@@ -67,15 +71,25 @@ class Records:
         """Over some records, by their survey weights."""
         if not rows.any():
             return math.nan
-        return float(np.average(values[rows], weights=None if self.weights is None else self.weights[rows]))
+        return float(
+            np.average(values[rows], weights=None if self.weights is None else self.weights[rows])
+        )
 
 
-def compare(sides: Sides, records: Records, release: str, variables: str) -> tuple[pd.DataFrame, np.ndarray]:
+def compare(
+    sides: Sides, records: Records, release: str, variables: str
+) -> tuple[pd.DataFrame, np.ndarray]:
     """Return a row for each group of records, and D of every record and pack (R, n)."""
     n, copies = records.halves.shape[1], sides.using[0].copies
-    using, without = (np.array([best_scores(side.named, records.halves, records.weights) for side in of]) for of in sides[:2])
+    using, without = (
+        np.array([best_scores(side.named, records.halves, records.weights) for side in of])
+        for of in sides[:2]
+    )
     attributed = using - without if len(without) else np.empty((0, n))
-    named = [name_records(a.near, b.near, copies) for a, b in zip(sides.counted, sides.without, strict=False)]
+    named = [
+        name_records(a.near, b.near, copies)
+        for a, b in zip(sides.counted, sides.without, strict=False)
+    ]
     both = {
         "with": using.mean(axis=0),
         "out": without.mean(axis=0) if len(without) else np.full(n, np.nan),
@@ -90,16 +104,30 @@ def compare(sides: Sides, records: Records, release: str, variables: str) -> tup
     for group, members in records.groups.items():
         there = members & records.judged
         figures = {name: records.mean(values, there) for name, values in both.items()}
-        by_packs = records.repeated and records.folds is not None and len(attributed) >= _FEWEST_PACKS
+        by_packs = (
+            records.repeated and records.folds is not None and len(attributed) >= _FEWEST_PACKS
+        )
         off = figures["with"] - figures["out"]
         se, beyond = math.nan, float(norm.isf(records.level))
         if by_packs:
-            se, beyond = error_of_packs(using, without, there, records), float(student.isf(records.level, len(attributed) - 1))
+            se, beyond = (
+                error_of_packs(using, without, there, records),
+                float(student.isf(records.level, len(attributed) - 1)),
+            )
         elif len(attributed):
             se = error(attributed, there, records)
-        upper = off + beyond * se if se else max(off, _least_upper(off, there, records, len(attributed) if by_packs else 1))
+        upper = (
+            off + beyond * se
+            if se
+            else max(off, _least_upper(off, there, records, len(attributed) if by_packs else 1))
+        )
         rows.append(
-            {"variables": variables, "release": release, "group": group, "records": int(there.sum())}
+            {
+                "variables": variables,
+                "release": release,
+                "group": group,
+                "records": int(there.sum()),
+            }
             | {name: figures.pop(name) for name in ("with", "out", "none", "constant")}
             | {
                 "D": off,
@@ -125,12 +153,20 @@ def _counts(named: Sequence[tuple[np.ndarray, np.ndarray]], there: np.ndarray) -
     """Records named in the two directions among some, mean over the packs."""
     if not named:
         return dict.fromkeys(("named", "reversed", "false_share"), math.nan)
-    forward, reverse = (float(np.mean([found[there].sum() for found in way])) for way in zip(*named, strict=True))
-    return {"named": forward, "reversed": reverse, "false_share": min((1 + reverse) / max(forward, 1.0), 1.0)}
+    forward, reverse = (
+        float(np.mean([found[there].sum() for found in way])) for way in zip(*named, strict=True)
+    )
+    return {
+        "named": forward,
+        "reversed": reverse,
+        "false_share": min((1 + reverse) / max(forward, 1.0), 1.0),
+    }
 
 
 def largest(single: np.ndarray) -> dict[str, float]:
-    """Of the attributable disclosure of one copy the mean, the largest and how many lie above .01 and .05."""
+    """Of the attributable disclosure of one copy the mean, the largest and how many lie above .01
+    and .05.
+    """
     known = single[np.isfinite(single)]
     if not len(known):
         return dict.fromkeys(("copy_D", "largest_D", "above_.01", "above_.05"), math.nan)
@@ -143,7 +179,9 @@ def largest(single: np.ndarray) -> dict[str, float]:
 
 
 def error(attributed: np.ndarray, there: np.ndarray, records: Records) -> float:
-    """The standard error of mean D of some records, over units, over packs, and over folds, or drawn patterns, where these vary more."""
+    """The standard error of mean D of some records, over units, over packs, and over folds, or
+    drawn patterns, where these vary more.
+    """
     of_record = attributed[:, there].mean(axis=0)
     if len(of_record) < 2:
         return math.nan
@@ -160,31 +198,46 @@ def error(attributed: np.ndarray, there: np.ndarray, records: Records) -> float:
     return math.sqrt(variance)
 
 
-def error_of_packs(using: np.ndarray, without: np.ndarray, there: np.ndarray, records: Records) -> float:
-    """The standard error of mean D of some records over R packs of the whole file and of every fold, the file being the population.
+def error_of_packs(
+    using: np.ndarray, without: np.ndarray, there: np.ndarray, records: Records
+) -> float:
+    """The standard error of mean D of some records over R packs of the whole file and of every
+    fold, the file being the population.
 
-    ``using``, ``without`` (R, n): who is named. The packs of one fold vary apart from those of another, so that their variances are added
-    by the square of their share.
+    ``using``, ``without`` (R, n): who is named. The packs of one fold vary apart from those of
+    another, so that their variances are added by the square of their share.
     """
     folds = np.zeros(len(there), dtype=int) if records.folds is None else records.folds
     weights = np.where(there, 1.0 if records.weights is None else records.weights, 0.0)
-    shares = [(using, weights), *((without, np.where(folds == number, weights, 0.0)) for number in np.unique(folds[there]))]
-    return math.sqrt(sum(float((named @ share).var(ddof=1)) for named, share in shares) / len(using)) / float(weights.sum())
+    shares = [
+        (using, weights),
+        *((without, np.where(folds == number, weights, 0.0)) for number in np.unique(folds[there])),
+    ]
+    return math.sqrt(
+        sum(float((named @ share).var(ddof=1)) for named, share in shares) / len(using)
+    ) / float(weights.sum())
 
 
 def _least_upper(mean: float, there: np.ndarray, records: Records, packs: int = 1) -> float:
-    """What the upper limit of mean D of some records is at least: the exact binomial one of that share (Clopper and Pearson 1934), of as
-    many guesses as there are records in `packs` that share no dataset.
+    """What the upper limit of mean D of some records is at least: the exact binomial one of that
+    share (Clopper and Pearson 1934), of as many guesses as there are records in `packs` that share
+    no dataset.
 
-    Where both sides agree on everybody the error is 0, and n records still do not show that D is below 1 - .05^(1 / n). Units count as
-    one, and survey weights by their effective number.
+    Where both sides agree on everybody the error is 0, and n records still do not show that D is
+    below 1 - .05^(1 / n). Units count as one, and survey weights by their effective number.
     """
     if not there.any():
         return math.nan
     weights = np.ones(int(there.sum())) if records.weights is None else records.weights[there]
-    sums = weights if records.units is None else np.bincount(np.unique(records.units[there], return_inverse=True)[1], weights)
+    sums = (
+        weights
+        if records.units is None
+        else np.bincount(np.unique(records.units[there], return_inverse=True)[1], weights)
+    )
     count, share = packs * float(sums.sum() ** 2 / (sums**2).sum()), max(mean, 0.0)
-    return float(beta.isf(records.level, share * count + 1, count * (1 - share))) if share < 1 else 1.0
+    return (
+        float(beta.isf(records.level, share * count + 1, count * (1 - share))) if share < 1 else 1.0
+    )
 
 
 def between(off: np.ndarray, codes: np.ndarray | None) -> float:
@@ -194,11 +247,15 @@ def between(off: np.ndarray, codes: np.ndarray | None) -> float:
     return float((sums**2).sum() * count / max(count - 1, 1))
 
 
-def worst_group(attributed: np.ndarray, codes: np.ndarray, records: Records) -> tuple[float, float, int]:
-    """Return the largest lower bound of D over groups, corrected for their number, D of that group, and the number of groups judged.
+def worst_group(
+    attributed: np.ndarray, codes: np.ndarray, records: Records
+) -> tuple[float, float, int]:
+    """Return the largest lower bound of D over groups, corrected for their number, D of that group,
+    and the number of groups judged.
 
-    `codes` (n,): the group of every record. Groups of fewer than five records are not judged by themselves; a group's error is at least
-    what the spread of all records gives for its size, since a few records that are all named vary by nothing.
+    `codes` (n,): the group of every record. Groups of fewer than five records are not judged by
+    themselves; a group's error is at least what the spread of all records gives for its size, since
+    a few records that are all named vary by nothing.
     """
     of_record, codes = attributed.mean(axis=0)[records.judged], codes[records.judged]
     sizes = np.bincount(codes)

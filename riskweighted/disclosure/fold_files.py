@@ -1,4 +1,6 @@
-"""The folder of `riskweighted folds`: every file as it was written, or refused by its name; and what a tool put beside them."""
+"""The folder of `riskweighted folds`: every file as it was written, or refused by its name; and
+what a tool put beside them.
+"""
 
 import hashlib
 import json
@@ -16,7 +18,16 @@ from riskweighted.common.fingerprints import file_hash
 from riskweighted.common.frames import as_floats, holds_numbers, require_columns
 from riskweighted.data.io import DatasetWriter, read_table
 
-__all__ = ["ASSIGNMENT", "DECOYS", "MANIFEST", "check_written", "read_manifest", "read_pack", "write_guide", "write_manifest"]
+__all__ = [
+    "ASSIGNMENT",
+    "DECOYS",
+    "MANIFEST",
+    "check_written",
+    "read_manifest",
+    "read_pack",
+    "write_guide",
+    "write_manifest",
+]
 
 MANIFEST, ASSIGNMENT, DECOYS, GUIDE = "folds.json", "assignment.csv", "decoys.csv", "README.txt"
 _PRIVATE = "confidential: keep this folder where the data are kept"
@@ -50,9 +61,18 @@ Change no other file: each is held to what was written. In the end delete the fo
 
 
 def write_guide(folder: Path, count: int, names: Sequence[str], name: str, packs: int = 1) -> None:
-    """Write what a person has to do with a folder that will have a name, of one release or of several packs."""
+    """Write what a person has to do with a folder that will have a name, of one release or of
+    several packs.
+    """
     guide = _GUIDE if packs == 1 else _GUIDE_OF_PACKS
-    told = guide.format(private=_PRIVATE, K=count, R=packs, columns=listing(names), synthesized=",".join(names), folder=name)
+    told = guide.format(
+        private=_PRIVATE,
+        K=count,
+        R=packs,
+        columns=listing(names),
+        synthesized=",".join(names),
+        folder=name,
+    )
     write_file(folder / GUIDE, told, private=True)
 
 
@@ -61,7 +81,9 @@ def write_manifest(folder: Path, about: Mapping[str, Any]) -> None:
     paths = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != MANIFEST)
     hashes = {path.relative_to(folder).as_posix(): file_hash(path) for path in paths}
     whole = {"note": _PRIVATE, **about, "files": hashes}
-    write_file(folder / MANIFEST, json.dumps(whole | {"seal": _seal(whole)}, indent=1), private=True)
+    write_file(
+        folder / MANIFEST, json.dumps(whole | {"seal": _seal(whole)}, indent=1), private=True
+    )
 
 
 def _seal(about: Mapping[str, Any]) -> str:
@@ -74,7 +96,9 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         about: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         seal, hashes = about.pop("seal", None), dict(about["files"])
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        raise InputError(f"{str(folder)!r} is no folder of riskweighted folds: {MANIFEST} cannot be read") from error
+        raise InputError(
+            f"{str(folder)!r} is no folder of riskweighted folds: {MANIFEST} cannot be read"
+        ) from error
     if seal != _seal(about):
         raise _changed(folder / MANIFEST)
     for name, known in hashes.items():
@@ -84,9 +108,14 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def check_written(path: Path, frame: pd.DataFrame) -> None:
-    """Refuse a file that is not, byte for byte, what is written of a table: rows that must be absent from it are."""
+    """Refuse a file that is not, byte for byte, what is written of a table: rows that must be
+    absent from it are.
+    """
     if not DatasetWriter(Datasets(frame, [{}])).is_in(path, 0):
-        raise InputError(f"{str(path)!r} does not hold the rows of the other folds, with their decoys, and no others: {_ANEW}")
+        raise InputError(
+            f"{str(path)!r} does not hold the rows of the other folds, with their decoys, and no "
+            f"others: {_ANEW}"
+        )
 
 
 def _changed(path: Path) -> InputError:
@@ -97,20 +126,31 @@ def read_pack(folder: Path, confidential: pd.DataFrame, names: Sequence[str]) ->
     """The datasets that the tool made of one fold, on the index of the data."""
     paths = sorted(folder.glob("synthetic_*.csv"), key=lambda path: (len(path.name), path.name))
     if not paths:
-        raise InputError(f"{str(folder)!r} holds no synthetic_1.csv: run the tool on the train.csv, for the rows of rows.csv")
+        raise InputError(
+            f"{str(folder)!r} holds no synthetic_1.csv: run the tool on the train.csv, for the "
+            "rows of rows.csv"
+        )
     rows = confidential.drop(columns=list(names))
     return Datasets(rows, [_values(path, confidential, rows, names) for path in paths])
 
 
-def _values(path: Path, confidential: pd.DataFrame, rows: pd.DataFrame, names: Sequence[str]) -> dict[str, pd.Series]:
+def _values(
+    path: Path, confidential: pd.DataFrame, rows: pd.DataFrame, names: Sequence[str]
+) -> dict[str, pd.Series]:
     """The synthesized values of one dataset, by variable."""
     frame = read_table(path)
     require_columns(frame, list(names), str(path))
     if len(frame) != len(rows):
-        raise InputError(f"{str(path)!r} has {len(frame)} rows and rows.csv {len(rows)}: the tool makes a row for each, in their order")
+        raise InputError(
+            f"{str(path)!r} has {len(frame)} rows and rows.csv {len(rows)}: the tool makes a row "
+            "for each, in their order"
+        )
     for name in rows.columns:
         if name in frame.columns and not _alike(frame[name], rows[name]):
-            raise InputError(f"{str(path)!r}: {name!r} is not what rows.csv says: the tool keeps its rows and their order")
+            raise InputError(
+                f"{str(path)!r}: {name!r} is not what rows.csv says: the tool keeps its rows and "
+                "their order"
+            )
     for name in names:
         if holds_numbers(confidential[name]):
             _check_numbers(path, frame[name])
@@ -120,16 +160,26 @@ def _values(path: Path, confidential: pd.DataFrame, rows: pd.DataFrame, names: S
 def _check_numbers(path: Path, column: pd.Series) -> None:
     """Refuse text and infinite numbers where the data hold numbers."""
     if not holds_numbers(column) and column.notna().any():
-        raise InputError(f"{str(path)!r}: {str(column.name)!r} holds text where the data hold numbers")
+        raise InputError(
+            f"{str(path)!r}: {str(column.name)!r} holds text where the data hold numbers"
+        )
     if holds_numbers(column) and np.isinf(as_floats(column)).any():
-        raise InputError(f"{str(path)!r}: {str(column.name)!r} holds infinite numbers; a missing value is an empty cell")
+        raise InputError(
+            f"{str(path)!r}: {str(column.name)!r} holds infinite numbers; a missing value is an "
+            "empty cell"
+        )
 
 
 def _alike(column: pd.Series, like: pd.Series) -> bool:
     """Whether two columns hold the same values row by row, however they were written."""
     both = [pd.to_numeric(one.astype(object), errors="coerce") for one in (column, like)]
-    if all(one.notna().sum() == other.notna().sum() for one, other in zip(both, (column, like), strict=True)):
+    if all(
+        one.notna().sum() == other.notna().sum()
+        for one, other in zip(both, (column, like), strict=True)
+    ):
         mine, theirs = (one.to_numpy(dtype=float) for one in both)
         return bool(np.allclose(mine, theirs, rtol=1e-9, atol=0, equal_nan=True))
-    texts = [one.astype(object).where(one.notna(), "").astype(str).to_numpy() for one in (column, like)]
+    texts = [
+        one.astype(object).where(one.notna(), "").astype(str).to_numpy() for one in (column, like)
+    ]
     return bool((texts[0] == texts[1]).all())

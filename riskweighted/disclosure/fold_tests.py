@@ -1,13 +1,17 @@
-"""Whether persons' values stand in a release of any tool that do not stand in what the tool makes without these persons.
+"""Whether persons' values stand in a release of any tool that do not stand in what the tool makes
+without these persons.
 
-Of a person and a share rho of the reach of its true value, k is the number of the L released files in which some row of the person's
-released pattern holds an amount so near, and m the same of the L files that were made without the person's fold; the very values at the
-ends of the file are looked for in any row. It does not matter whether rows were shuffled. Were nothing used of the person but what the
-others tell as well, k and m would be alike: four tests ask that of everybody, of the ends of the file person by person, of groups, and
-of single files. An honest tool that is trained once gives L files of one fit, whose error all persons share: it is taken from the fits of
-the folds, each of the persons whom it was trained on.
+Of a person and a share rho of the reach of its true value, k is the number of the L released files
+in which some row of the person's released pattern holds an amount so near, and m the same of the L
+files that were made without the person's fold; the very values at the ends of the file are looked
+for in any row. It does not matter whether rows were shuffled. Were nothing used of the person but
+what the others tell as well, k and m would be alike: four tests ask that of everybody, of the ends
+of the file person by person, of groups, and of single files. An honest tool that is trained once
+gives L files of one fit, whose error all persons share: it is taken from the fits of the folds,
+each of the persons whom it was trained on.
 
-Amounts only: of levels, and of missing values and codes, that some row of a pattern holds them is no copy.
+Amounts only: of levels, and of missing values and codes, that some row of a pattern holds them is
+no copy.
 """
 
 import math
@@ -29,18 +33,24 @@ COPIED, WARN_COPIED = "copied", "warn_copied"  # rules
 _REFUSED, _WARNED = 1e-3, 1e-2
 _SHARES = (0.0, 0.05, 0.25, 1.0)  # rho: of the reach of a true value
 _NEAREST = 2  # of these shares: those at which everybody is asked
-_FAR_TAIL, _TAIL_POINTS = 1e-4, 10  # up to which p-values of everybody are counted, and at how many points at most
+# up to which p-values of everybody are counted, and at how many points at most
+_FAR_TAIL, _TAIL_POINTS = 1e-4, 10
 _AT_AN_END = 5  # persons, and as many at the other
-_FEWEST_FILES = 3  # more files with the persons of a group than without them, below which nothing is said
-_PACKS, _FEW_RECORDS = 20, 600  # twenty packs show of a clean file of 900 records that it gives little away, and forty of one of 300
+# more files with the persons of a group than without them, below which nothing is said
+_FEWEST_FILES = 3
+# twenty packs show of a clean file of 900 records that it gives little away, and forty of one of
+# 300
+_PACKS, _FEW_RECORDS = 20, 600
 _FEWEST_PACKS, _MOST_PACKS = 5, 200  # whose error is that between packs; more than anybody makes
 _BEYOND_ANY_FILE = 2  # records by which one file must exceed every file of the folds
 
 
 class StandingOut(NamedTuple):
-    """A record whose value stands in more released files than in those made without it, Fisher's p < .001. Confidential.
+    """A record whose value stands in more released files than in those made without it, Fisher's p
+    < .001. Confidential.
 
-    ``record``: its place in the file, from 0; ``share``: of the reach, within which values count; ``files``, ``without``: in how many.
+    ``record``: its place in the file, from 0; ``share``: of the reach, within which values count;
+    ``files``, ``without``: in how many.
     """
 
     record: int
@@ -52,10 +62,12 @@ class StandingOut(NamedTuple):
 
 
 class Present(NamedTuple):
-    """In which files some row of a person's released pattern is near the person's amount, of n persons.
+    """In which files some row of a person's released pattern is near the person's amount, of n
+    persons.
 
-    ``released`` (n, L): in the released ones; ``without`` (n, L): in those made without the person's fold; ``fits`` (K, n): in what share
-    of the files of each other fold, less the mean of these shares; NaN for the person's own fold.
+    ``released`` (n, L): in the released ones; ``without`` (n, L): in those made without the
+    person's fold; ``fits`` (K, n): in what share of the files of each other fold, less the mean of
+    these shares; NaN for the person's own fold.
     """
 
     released: np.ndarray
@@ -87,7 +99,8 @@ def fold_tests(
     groups: Mapping[str, np.ndarray],
     settings: DisclosureSettings | None = None,
 ) -> tuple[tuple[Broken, ...], tuple[StandingOut, ...]]:
-    """Return what one release breaks of the four tests, refused at p < .001 and warned of at p < .01; and the records that stand out most.
+    """Return what one release breaks of the four tests, refused at p < .001 and warned of at p <
+    .01; and the records that stand out most.
 
     Parameters
     ----------
@@ -114,24 +127,40 @@ def fold_tests(
         amounts = np.flatnonzero(coding.is_amount(coding.truth[v]) & (coding.truth[v] != 0))
         if len(amounts):
             by_share = _by_share(coding, v, amounts, released, folds, of_row, patterns)
-            (anywhere,) = _by_share(coding, v, amounts, released, folds, of_row, np.zeros_like(patterns), _SHARES[:1])
-            named = _groups(coding.truth[v, amounts], {name: members[amounts] for name, members in groups.items()})
+            (anywhere,) = _by_share(
+                coding, v, amounts, released, folds, of_row, np.zeros_like(patterns), _SHARES[:1]
+            )
+            named = _groups(
+                coding.truth[v, amounts],
+                {name: members[amounts] for name, members in groups.items()},
+            )
             for p, text in _p_values(by_share, anywhere, named, of_row[amounts], limits):
                 found.append((p * len(asked), f"{text} ({coding.names[v]})"))
             records += _standing_out(by_share, amounts, coding.names[v])
     broken = tuple(
-        Broken(COPIED if p < _REFUSED else WARN_COPIED, f"{text}: p = {p:.1g}", p >= _REFUSED) for p, text in sorted(found) if p < _WARNED
+        Broken(COPIED if p < _REFUSED else WARN_COPIED, f"{text}: p = {p:.1g}", p >= _REFUSED)
+        for p, text in sorted(found)
+        if p < _WARNED
     )
     return broken, tuple(sorted(records, key=lambda each: each.p)) if broken else ()
 
 
-def _standing_out(by_share: Sequence[Present], amounts: np.ndarray, name: str) -> Iterator[StandingOut]:
+def _standing_out(
+    by_share: Sequence[Present], amounts: np.ndarray, name: str
+) -> Iterator[StandingOut]:
     """Of every record that stands out, by the share of the reach at which it does most."""
     values = np.stack([fisher(at.k, at.m, at.copies) for at in by_share])
     best = values.argmin(axis=0)
     for place in np.flatnonzero(values.min(axis=0) < _REFUSED):
         at, share = by_share[best[place]], _SHARES[best[place]]
-        yield StandingOut(int(amounts[place]), name, share, int(at.k[place]), int(at.m[place]), float(values[best[place], place]))
+        yield StandingOut(
+            int(amounts[place]),
+            name,
+            share,
+            int(at.k[place]),
+            int(at.m[place]),
+            float(values[best[place], place]),
+        )
 
 
 def _by_share(
@@ -144,7 +173,9 @@ def _by_share(
     patterns: np.ndarray,
     shares: Sequence[float] = _SHARES,
 ) -> list[Present]:
-    """Who is present in which files of one variable, by share of the reach; at a share of 0 within half of the column's precision."""
+    """Who is present in which files of one variable, by share of the reach; at a share of 0 within
+    half of the column's precision.
+    """
     unit = find_precision(coding.world.confidential[coding.names[v]]) or 0.0
     truth, (lower, upper) = coding.truth[v, amounts], (ends[v, amounts] for ends in coding.reach)
     made = []
@@ -152,7 +183,12 @@ def _by_share(
         low = np.minimum(truth - share * (truth - lower), truth - 0.499 * unit)
         high = np.maximum(truth + share * (upper - truth), truth + 0.499 * unit)
         of_files = [
-            np.column_stack([present(values[v, :, copy], low, high, patterns, patterns[amounts]) for copy in range(values.shape[2])])
+            np.column_stack(
+                [
+                    present(values[v, :, copy], low, high, patterns, patterns[amounts])
+                    for copy in range(values.shape[2])
+                ]
+            )
             for values in (released, *folds)
         ]
         made.append(_present(of_files[0], np.stack(of_files[1:]), of_row[amounts]))
@@ -163,20 +199,37 @@ def _present(released: np.ndarray, folds: np.ndarray, of_row: np.ndarray) -> Pre
     """Of persons (m,) in the files of the release (m, L) and of the folds (K, m, L)."""
     own = np.arange(len(folds))[:, None] == of_row
     shares = np.where(own, np.nan, folds.mean(axis=2))
-    return Present(released, folds[of_row, np.arange(len(of_row))], shares - np.nansum(shares, axis=0) / max(len(folds) - 1, 1))
+    return Present(
+        released,
+        folds[of_row, np.arange(len(of_row))],
+        shares - np.nansum(shares, axis=0) / max(len(folds) - 1, 1),
+    )
 
 
-def present(values: np.ndarray, lower: np.ndarray, upper: np.ndarray, patterns: np.ndarray, asked: np.ndarray) -> np.ndarray:
-    """Return whether some value (n,) of a pattern (n,) lies between two ends (m,) of who is asked for, of patterns ``asked`` (m,)."""
+def present(
+    values: np.ndarray,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    patterns: np.ndarray,
+    asked: np.ndarray,
+) -> np.ndarray:
+    """Return whether some value (n,) of a pattern (n,) lies between two ends (m,) of who is asked
+    for, of patterns ``asked`` (m,).
+    """
     order = np.argsort(values, kind="stable")
     ordered, width = values[order], len(values) + 1
     keys = np.sort(patterns[order] * width + np.arange(len(values)))
-    first, last = (asked * width + at for at in (np.searchsorted(ordered, lower), np.searchsorted(ordered, upper, "right")))
+    first, last = (
+        asked * width + at
+        for at in (np.searchsorted(ordered, lower), np.searchsorted(ordered, upper, "right"))
+    )
     return np.asarray(np.searchsorted(keys, last) > np.searchsorted(keys, first))
 
 
 def _groups(truth: np.ndarray, given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The records of each group, by number: the ten at the ends, the largest hundredth but at least three, and those given."""
+    """The records of each group, by number: the ten at the ends, the largest hundredth but at least
+    three, and those given.
+    """
     order = np.argsort(truth, kind="stable")
     largest = order[-max(3, int(np.ceil(len(truth) / 100))) :]
     return {
@@ -188,16 +241,22 @@ def _groups(truth: np.ndarray, given: Mapping[str, np.ndarray]) -> dict[str, np.
 
 
 def _p_values(
-    by_share: Sequence[Present], anywhere: Present, groups: Mapping[str, np.ndarray], of_row: np.ndarray, limits: DisclosureSettings
+    by_share: Sequence[Present],
+    anywhere: Present,
+    groups: Mapping[str, np.ndarray],
+    of_row: np.ndarray,
+    limits: DisclosureSettings,
 ) -> Iterator[tuple[float, str]]:
-    """The p-value of each test, corrected for what it looks at, and what it says. `anywhere`: who is present in any row, with the very
-    value: few of those at the ends of the file would be by chance."""
+    """The p-value of each test, corrected for what it looks at, and what it says. `anywhere`: who
+    is present in any row, with the very value: few of those at the ends of the file would be by
+    chance."""
     said = "values stand in the datasets that do not stand there without the persons"
     yield _of_everybody(by_share), f"of single persons {said}"
     ends = groups["the ends of the file"]
     yield (
         _of_one_person(by_share, anywhere, ends),
-        "the value of one person at an end of the file stands in the datasets, and not without the person",
+        "the value of one person at an end of the file stands in the datasets, and not without "
+        "the person",
     )
     for name, members in groups.items():
         if len(members):
@@ -220,10 +279,11 @@ def _of_everybody(by_share: Sequence[Present]) -> float:
 def _of_one_person(by_share: Sequence[Present], anywhere: Present, ends: np.ndarray) -> float:
     """The least p-value of one of the persons at the ends of the file.
 
-    Fisher's test takes the L files as drawn apart. Near a value no honest fit holds it in most files, and that is so; at wider shares
-    of the reach it is not of a tool that is trained once, whose files all hold it or none: there the difference is also held to how much
-    the other folds' fits, which were trained on the person, differ (Student's t). A value that stands anywhere in a file counts where it
-    stands in none without the person.
+    Fisher's test takes the L files as drawn apart. Near a value no honest fit holds it in most
+    files, and that is so; at wider shares of the reach it is not of a tool that is trained once,
+    whose files all hold it or none: there the difference is also held to how much the other folds'
+    fits, which were trained on the person, differ (Student's t). A value that stands anywhere in a
+    file counts where it stands in none without the person.
     """
     values = np.stack([fisher(at.k[ends], at.m[ends], at.copies) for at in by_share])
     for number, at in enumerate(by_share):
@@ -231,13 +291,21 @@ def _of_one_person(by_share: Sequence[Present], anywhere: Present, ends: np.ndar
         if number >= _NEAREST and free > 0:
             spread = np.sqrt(2 * np.nansum(at.fits[:, ends] ** 2, axis=0) / free)
             more = (at.k[ends] - at.m[ends]) / at.copies
-            values[number] = np.maximum(values[number], student.sf(more / np.maximum(spread, 1e-12), free))
-    anew = np.where(anywhere.m[ends] == 0, fisher(anywhere.k[ends], anywhere.m[ends], anywhere.copies), 1.0)
+            values[number] = np.maximum(
+                values[number], student.sf(more / np.maximum(spread, 1e-12), free)
+            )
+    anew = np.where(
+        anywhere.m[ends] == 0, fisher(anywhere.k[ends], anywhere.m[ends], anywhere.copies), 1.0
+    )
     return float(min(min(values.min(), anew.min()) * (values.size + anew.size), 1.0))
 
 
-def _of_group(by_share: Sequence[Present], members: np.ndarray, of_row: np.ndarray, limit: float) -> float:
-    """The least p-value of a group: the value itself against none that is used, values near it against the limit of disclosure."""
+def _of_group(
+    by_share: Sequence[Present], members: np.ndarray, of_row: np.ndarray, limit: float
+) -> float:
+    """The least p-value of a group: the value itself against none that is used, values near it
+    against the limit of disclosure.
+    """
     values: list[float] = []
     for share, at in zip(_SHARES, by_share, strict=True):
         k, m, copies = at.k[members], at.m[members], at.copies
@@ -249,9 +317,16 @@ def _of_group(by_share: Sequence[Present], members: np.ndarray, of_row: np.ndarr
         if more < _FEWEST_FILES:
             values.append(1.0)
         elif share == 0:
-            values.append(max(float(norm.sf(more / alone)), float(student.sf(more / max(together, 1e-12), count - 1))))
+            values.append(
+                max(
+                    float(norm.sf(more / alone)),
+                    float(student.sf(more / max(together, 1e-12), count - 1)),
+                )
+            )
         else:
-            folds = np.bincount(of_row[members], k - m, minlength=count) / np.maximum(np.bincount(of_row[members], minlength=count), 1)
+            folds = np.bincount(of_row[members], k - m, minlength=count) / np.maximum(
+                np.bincount(of_row[members], minlength=count), 1
+            )
             between = folds.std(ddof=1) / np.sqrt(count) * len(members)
             beyond = more - limit * copies * len(members)
             values.append(float(student.sf(beyond / max(alone, between, together), count - 1)))
@@ -261,8 +336,9 @@ def _of_group(by_share: Sequence[Present], members: np.ndarray, of_row: np.ndarr
 def _spread_of_fits(at: Present, members: np.ndarray) -> float:
     """The variance over fits of the number of a group's records that a file holds.
 
-    Each fold's fit is asked of the K - 1 in K of the records that it was trained on, and each record's share of files is taken less its
-    mean over the K - 1 fits that were trained on it: so a sum over a group's records has 1 - 1 / (K - 1) of the deviation of its fit.
+    Each fold's fit is asked of the K - 1 in K of the records that it was trained on, and each
+    record's share of files is taken less its mean over the K - 1 fits that were trained on it: so a
+    sum over a group's records has 1 - 1 / (K - 1) of the deviation of its fit.
     """
     count = len(at.fits)
     if count < 3:
@@ -272,41 +348,66 @@ def _spread_of_fits(at: Present, members: np.ndarray) -> float:
 
 
 def _of_one_file(by_share: Sequence[Present], members: np.ndarray) -> float:
-    """The least p-value of a file that holds more records of a group than the files made without them would."""
+    """The least p-value of a file that holds more records of a group than the files made without
+    them would.
+    """
     values: list[float] = []
     for at in by_share:
         copies = at.copies
         held, without = at.released[members].sum(axis=0), at.without[members].sum(axis=0)
         mean = float(((at.without[members].sum(axis=1) + 0.5) / (copies + 1)).sum())
-        variance = max(float(without.var(ddof=1)) if copies > 1 else 0.0, mean) + _spread_of_fits(at, members)
+        variance = max(float(without.var(ddof=1)) if copies > 1 else 0.0, mean) + _spread_of_fits(
+            at, members
+        )
         for count in held[held >= without.max() + _BEYOND_ANY_FILE]:
             values.append(_tail(int(count), mean, variance))
     return min(min(values, default=1.0) * by_share[0].copies * len(by_share), 1.0)
 
 
 def _tail(count: int, mean: float, variance: float) -> float:
-    """The chance of so many, of a negative binomial number, or of a Poisson one where the variance is no larger than the mean."""
+    """The chance of so many, of a negative binomial number, or of a Poisson one where the variance
+    is no larger than the mean.
+    """
     if variance <= mean * (1 + 1e-9):
         return float(poisson.sf(count - 1, mean))
     size = mean**2 / (variance - mean)
     return float(nbinom.sf(count - 1, size, mean / variance))
 
 
-def in_words(table: pd.DataFrame, packs: int, settings: DisclosureSettings | None = None) -> pd.DataFrame:
-    """Return a judged table of folds, "not shown" where it was refused for mean D alone, which is not above its limits at p < .001.
+def in_words(
+    table: pd.DataFrame, packs: int, settings: DisclosureSettings | None = None
+) -> pd.DataFrame:
+    """Return a judged table of folds, "not shown" where it was refused for mean D alone, which is
+    not above its limits at p < .001.
 
-    One release of a small file, of one fit that all its records share, says little of mean D. `packs`: of each training. Then
-    ``attrs["packs_needed"]`` is how many would show that it is small, 0 where more would hardly do.
+    One release of a small file, of one fit that all its records share, says little of mean D.
+    `packs`: of each training. Then ``attrs["packs_needed"]`` is how many would show that it is
+    small, 0 where more would hardly do.
     """
     limits = settings or DisclosureSettings()
     said, needed, within = list[str](), list[int](), _unless_sure(table, limits)
-    if table.attrs["verdict"] not in (REFUSE, NOT_SHOWN) or judge(within, settings).verdict == REFUSE:
+    if (
+        table.attrs["verdict"] not in (REFUSE, NOT_SHOWN)
+        or judge(within, settings).verdict == REFUSE
+    ):
         return table
-    for group, limit, of in (("all", limits.mean, "mean D"), ("isolated", limits.isolated, "D of isolated records")):
-        rows = table[(table["release"] == table.attrs["leaves"]) & (table["group"] == group) & (table["upper"] > limit)]
+    for group, limit, of in (
+        ("all", limits.mean, "mean D"),
+        ("isolated", limits.isolated, "D of isolated records"),
+    ):
+        rows = table[
+            (table["release"] == table.attrs["leaves"])
+            & (table["group"] == group)
+            & (table["upper"] > limit)
+        ]
         if len(rows):
-            said.append(f"{of} may be as large as {rows['upper'].max():.3f}, and the limit is {limit:g}")
-            needed += [_packs_needed(row["D"], row["upper"], limit, packs, int(table["records"].max())) for _, row in rows.iterrows()]
+            said.append(
+                f"{of} may be as large as {rows['upper'].max():.3f}, and the limit is {limit:g}"
+            )
+            needed += [
+                _packs_needed(row["D"], row["upper"], limit, packs, int(table["records"].max()))
+                for _, row in rows.iterrows()
+            ]
     most = 0 if 0 in needed else max(needed, default=0)
     cure = (
         f"give {most} packs (riskweighted folds --packs {most})"
@@ -316,7 +417,8 @@ def in_words(table: pd.DataFrame, packs: int, settings: DisclosureSettings | Non
     none = (
         ""
         if table.attrs.get("broken")
-        else "no leak was found, no person's value stands in the files beyond what it would without the person; "
+        else "no leak was found, no person's value stands in the files beyond what it would "
+        "without the person; "
     )
     reasons = (f"{none}{'; '.join(said)}: {cure}",) if said else table.attrs["reasons"]
     table.attrs |= {"verdict": NOT_SHOWN, "reasons": reasons, "packs_needed": most}
@@ -329,21 +431,35 @@ def _unless_sure(table: pd.DataFrame, limits: DisclosureSettings) -> pd.DataFram
     for group, limit in (("all", limits.mean), ("isolated", limits.isolated)):
         rows = (table["group"] == group) & (table["D"] - sure * table["se"] <= limit)
         leaving = rows & (table["release"] == table.attrs["leaves"])
-        within.loc[leaving, ["lower", "upper"]] = table.loc[leaving, ["lower", "upper"]].clip(upper=limit)
+        within.loc[leaving, ["lower", "upper"]] = table.loc[leaving, ["lower", "upper"]].clip(
+            upper=limit
+        )
         others = rows & ~leaving  # of which only that they are large is judged
         within.loc[others, "lower"] = -1.0
-    within.attrs = table.attrs | {"worst_groups": tuple(each for each in table.attrs["worst_groups"] if _is_sure(each, limits.group))}
+    within.attrs = table.attrs | {
+        "worst_groups": tuple(
+            each for each in table.attrs["worst_groups"] if _is_sure(each, limits.group)
+        )
+    }
     return within
 
 
 def _is_sure(worst: Mapping[str, float], limit: float) -> bool:
-    """Whether D of the worst of some groups is above a limit at p < .001, corrected for their number as `worst_group` does."""
+    """Whether D of the worst of some groups is above a limit at p < .001, corrected for their
+    number as `worst_group` does.
+    """
     count = max(int(worst["groups"]), 1)
-    return bool(worst["D"] - (worst["D"] - worst["lower"]) * norm.isf(_REFUSED / count) / norm.isf(0.05 / count) > limit)
+    return bool(
+        worst["D"]
+        - (worst["D"] - worst["lower"]) * norm.isf(_REFUSED / count) / norm.isf(0.05 / count)
+        > limit
+    )
 
 
 def _packs_needed(mean: float, upper: float, limit: float, packs: int, records: int) -> int:
-    """How many packs bring the upper limit of mean D down to a limit, in tens; of one release a number that is known from simulation."""
+    """How many packs bring the upper limit of mean D down to a limit, in tens; of one release a
+    number that is known from simulation.
+    """
     if packs < _FEWEST_PACKS:
         return _PACKS if records >= _FEW_RECORDS else 2 * _PACKS
     most = packs * ((upper - mean) / (limit - mean)) ** 2 if mean < limit else math.inf

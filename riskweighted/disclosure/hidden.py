@@ -1,8 +1,10 @@
-"""What L datasets tell of a predictor that is not released: joined by row, and after their rows are shuffled (METHODS section 13.5).
+"""What L datasets tell of a predictor that is not released: joined by row, and after their rows are
+shuffled (METHODS section 13.5).
 
-The copies of a record are draws given its predictors, released or not, so their likelihood under each level of a hidden one is a test of
-that level. With J the symmetrised Kullback-Leibler divergence of one copy between two levels, the rest given, the best rule on L aligned
-copies has an area under the curve of Phi(sqrt(L J / 2)).
+The copies of a record are draws given its predictors, released or not, so their likelihood under
+each level of a hidden one is a test of that level. With J the symmetrised Kullback-Leibler
+divergence of one copy between two levels, the rest given, the best rule on L aligned copies has an
+area under the curve of Phi(sqrt(L J / 2)).
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,7 +26,8 @@ _MOST_ROWS = 5_000
 _PULLED = 20  # records of the whole that a pattern's frequencies are pulled by
 _SURE = 0.95  # posterior probability at which a level is named
 _TIMES = 4  # that the odds must have risen by
-_LARGEST = 100  # records of a pattern beyond which its copies, shuffled, name nobody for what is his alone
+# records of a pattern beyond which its copies, shuffled, name nobody for what is his alone
+_LARGEST = 100
 _SMALL = 5
 _IMPOSSIBLE = -1e3
 
@@ -37,31 +40,58 @@ class _Levels(NamedTuple):
 
 
 def hidden_predictors(
-    fit: Fit, datasets: Sequence[pd.DataFrame], hidden: Sequence[str], released: Sequence[str], random_seed: int
+    fit: Fit,
+    datasets: Sequence[pd.DataFrame],
+    hidden: Sequence[str],
+    released: Sequence[str],
+    random_seed: int,
 ) -> pd.DataFrame:
-    """What a pack of L datasets (n rows each, in those of the data) tells of each hidden predictor, where those released are others.
+    """What a pack of L datasets (n rows each, in those of the data) tells of each hidden predictor,
+    where those released are others.
 
-    ``J``: mean symmetrised divergence of one copy; ``AUC (formula)``: Phi(sqrt(L J / 2)); ``AUC (aligned)``: of the likelihood ratio of the
-    L copies of a record among pairs of one released pattern; ``named``: share of the records whose level has, from their pattern's
-    copies as they leave, a posterior probability of at least .95, at odds of at least 4 times those before; ``named (aligned)``: that of
-    datasets joined by row; ``small``: share of the records in released patterns of under 5. A number of more than 10 values counts by
-    its tenths; in patterns of more than 100 records nobody is named. Of more than 5,000 records, patterns are taken at random.
+    ``J``: mean symmetrised divergence of one copy; ``AUC (formula)``: Phi(sqrt(L J / 2)); ``AUC
+    (aligned)``: of the likelihood ratio of the L copies of a record among pairs of one released
+    pattern; ``named``: share of the records whose level has, from their pattern's copies as they
+    leave, a posterior probability of at least .95, at odds of at least 4 times those before;
+    ``named (aligned)``: that of datasets joined by row; ``small``: share of the records in released
+    patterns of under 5. A number of more than 10 values counts by its tenths; in patterns of more
+    than 100 records nobody is named. Of more than 5,000 records, patterns are taken at random.
     Confidential.
     """
     confidential, rng = fit.confidential, np.random.default_rng(random_seed)
     codes = released_patterns(confidential, released)
     rows = _sample(codes, rng)
     codes = np.unique(codes[rows], return_inverse=True)[1]
-    theta = fit.thetas(*(int(rng.integers(fit.sizes[name])) for name in ("chain", "draw")))  # the posterior is all that is known of theirs
+    # the posterior is all that is known of theirs
+    theta = fit.thetas(*(int(rng.integers(fit.sizes[name])) for name in ("chain", "draw")))
     copies = pd.concat([frame.iloc[rows] for frame in datasets], ignore_index=True)
     small = float((np.bincount(codes)[codes] < _SMALL).mean())
     table = []
     for name in hidden:
         levels = _levels(confidential[name].iloc[rows])
         if len(levels.values) > 1:
-            terms = _terms(fit, copies, name, levels, theta).reshape(len(levels.values), len(datasets), len(rows))
-            table.append({"column": name, **_told(terms.transpose(1, 0, 2), levels.codes, codes), "small": small})
-    return pd.DataFrame(table, columns=["column", "J", "AUC (formula)", "AUC (aligned)", "named", "named (aligned)", "small"])
+            terms = _terms(fit, copies, name, levels, theta).reshape(
+                len(levels.values), len(datasets), len(rows)
+            )
+            table.append(
+                {
+                    "column": name,
+                    **_told(terms.transpose(1, 0, 2), levels.codes, codes),
+                    "small": small,
+                }
+            )
+    return pd.DataFrame(
+        table,
+        columns=[
+            "column",
+            "J",
+            "AUC (formula)",
+            "AUC (aligned)",
+            "named",
+            "named (aligned)",
+            "small",
+        ],
+    )
 
 
 def _sample(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -76,14 +106,23 @@ def _sample(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def _levels(column: pd.Series) -> _Levels:
-    """The levels of a column, the rarest ones together beyond the tenth; tenths of a number of many values."""
-    numeric = pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype)
+    """The levels of a column, the rarest ones together beyond the tenth; tenths of a number of many
+    values.
+    """
+    numeric = pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(
+        column.dtype
+    )
     codes, values = pd.factorize(column, use_na_sentinel=False)
     if len(values) <= _MOST_LEVELS:
         return _Levels(codes, list(values))
     if numeric:
-        tenth = pd.qcut(column.rank(method="first", na_option="top"), _MOST_LEVELS, labels=False).to_numpy()
-        middles = [column.iloc[np.flatnonzero(tenth == part)].sort_values(ignore_index=True) for part in range(_MOST_LEVELS)]
+        tenth = pd.qcut(
+            column.rank(method="first", na_option="top"), _MOST_LEVELS, labels=False
+        ).to_numpy()
+        middles = [
+            column.iloc[np.flatnonzero(tenth == part)].sort_values(ignore_index=True)
+            for part in range(_MOST_LEVELS)
+        ]
         return _Levels(tenth, [part.iloc[len(part) // 2] for part in middles])
     common = np.argsort(-np.bincount(codes), kind="stable")
     place = np.minimum(np.argsort(common), _MOST_LEVELS - 1)
@@ -91,18 +130,28 @@ def _levels(column: pd.Series) -> _Levels:
 
 
 def _terms(fit: Fit, frame: pd.DataFrame, name: str, levels: _Levels, theta: object) -> np.ndarray:
-    """log p(copy | level, other predictors, theta) of every level and copy, (levels, L m), of L datasets of m records below each other."""
-    made, codes = np.empty((len(levels.values), len(frame))), np.tile(levels.codes, len(frame) // len(levels.codes))
+    """log p(copy | level, other predictors, theta) of every level and copy, (levels, L m), of L
+    datasets of m records below each other.
+    """
+    made, codes = (
+        np.empty((len(levels.values), len(frame))),
+        np.tile(levels.codes, len(frame) // len(levels.codes)),
+    )
     for number, value in enumerate(levels.values):
         other = pd.Series([value] * len(frame), frame.index, dtype=frame[name].dtype)
-        own = frame[name].where(codes == number, other).astype(frame[name].dtype)  # a record's own value where it has the level
-        densities = fit.drawing.log_densities(with_columns(frame, {name: own}), elsewhere=True)(theta)  # type: ignore[arg-type]
+        # a record's own value where it has the level
+        own = frame[name].where(codes == number, other).astype(frame[name].dtype)
+        densities = fit.drawing.log_densities(with_columns(frame, {name: own}), elsewhere=True)(
+            theta
+        )  # type: ignore[arg-type]
         made[number] = np.maximum(sum(densities.values()), _IMPOSSIBLE)
     return made
 
 
 def _told(terms: np.ndarray, level: np.ndarray, codes: np.ndarray) -> dict[str, float]:
-    """What copies with log likelihoods (L, levels, m) tell of the level (m,) of records of released patterns (m,)."""
+    """What copies with log likelihoods (L, levels, m) tell of the level (m,) of records of released
+    patterns (m,).
+    """
     L, count, m = terms.shape  # noqa: N806
     prior = _prior(level, codes, count)
     divergence, areas, sizes = [], [], []
@@ -132,7 +181,9 @@ def _told(terms: np.ndarray, level: np.ndarray, codes: np.ndarray) -> dict[str, 
 
 
 def _prior(level: np.ndarray, codes: np.ndarray, count: int) -> np.ndarray:
-    """Probability of every level of each record, (levels, m), from the others of its released pattern, pulled to the whole."""
+    """Probability of every level of each record, (levels, m), from the others of its released
+    pattern, pulled to the whole.
+    """
     overall = np.bincount(level, minlength=count) / len(level)
     counts = np.zeros((count, codes.max() + 1))
     np.add.at(counts, (level, codes), 1)
@@ -142,7 +193,9 @@ def _prior(level: np.ndarray, codes: np.ndarray, count: int) -> np.ndarray:
 
 
 def _rest(terms: np.ndarray, prior: np.ndarray, one: int) -> np.ndarray:
-    """log likelihood of any other level than one, weighted by their probabilities, (L, m), of those of all (L, levels, m)."""
+    """log likelihood of any other level than one, weighted by their probabilities, (L, m), of those
+    of all (L, levels, m).
+    """
     others = np.delete(np.arange(terms.shape[1]), one)
     share = np.log(prior[others]) - np.log(prior[others].sum(axis=0))
     return np.asarray(logsumexp(terms[:, others] + share, axis=1))
@@ -154,7 +207,9 @@ def _is_named(before: np.ndarray, after: np.ndarray) -> np.ndarray:
 
 
 def separation(score: np.ndarray, has: np.ndarray, codes: np.ndarray) -> tuple[float, int]:
-    """The area under the curve of a score (m,) for records that have a level, among pairs of one pattern, and how many pairs there are."""
+    """The area under the curve of a score (m,) for records that have a level, among pairs of one
+    pattern, and how many pairs there are.
+    """
     won, pairs = 0.0, 0
     for rows in _patterns(codes):
         with_it = int(has[rows].sum())
@@ -171,34 +226,46 @@ def _patterns(codes: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def _shuffled(ratio: np.ndarray, codes: np.ndarray, before: np.ndarray) -> np.ndarray:
-    """Log odds that a record of a pattern has a level, (m,), from log likelihood ratios (L, m) whose rows are exchanged within patterns.
+    """Log odds that a record of a pattern has a level, (m,), from log likelihood ratios (L, m)
+    whose rows are exchanged within patterns.
 
-    Every record of a pattern has the same chance: the expected number of its records with the level, over their number. A dataset's
-    likelihood of c such records is the mean over all choices of c of its rows of the product of their ratios.
+    Every record of a pattern has the same chance: the expected number of its records with the
+    level, over their number. A dataset's likelihood of c such records is the mean over all choices
+    of c of its rows of the product of their ratios.
     """
     after = before.copy()
     sizes = np.bincount(codes)
     order = np.argsort(codes, kind="stable")
     starts = np.append(0, np.cumsum(sizes))
     for size in np.unique(sizes[sizes <= _LARGEST]):
-        rows = order[starts[np.flatnonzero(sizes == size)][:, None] + np.arange(size)]  # (patterns, size)
+        # (patterns, size)
+        rows = order[starts[np.flatnonzero(sizes == size)][:, None] + np.arange(size)]
         likelihood = _of_counts(ratio[:, rows])
         mean = before[rows].mean(axis=1)
         c = np.arange(size + 1)
         choices = gammaln(size + 1) - gammaln(c + 1) - gammaln(size - c + 1)
-        posterior = likelihood + choices + c * log_expit(mean)[:, None] + (size - c) * log_expit(-mean)[:, None]
+        posterior = (
+            likelihood
+            + choices
+            + c * log_expit(mean)[:, None]
+            + (size - c) * log_expit(-mean)[:, None]
+        )
         share = np.exp(posterior - logsumexp(posterior, axis=1, keepdims=True)) @ (c / size)
         after[rows] = logit(np.clip(share, 1e-12, 1 - 1e-12))[:, None]
     return after
 
 
 def _of_counts(ratio: np.ndarray) -> np.ndarray:
-    """Log likelihood of every number of records with the level, (patterns, size + 1), from log ratios (L, patterns, size)."""
+    """Log likelihood of every number of records with the level, (patterns, size + 1), from log
+    ratios (L, patterns, size).
+    """
     copies, patterns, size = ratio.shape
     sums = np.full((copies, patterns, size + 1), -np.inf)  # log of the elementary symmetric sums
     sums[..., 0] = 0.0
     for row in range(size):
-        sums[..., 1 : row + 2] = np.logaddexp(sums[..., 1 : row + 2], sums[..., : row + 1] + ratio[..., row : row + 1])
+        sums[..., 1 : row + 2] = np.logaddexp(
+            sums[..., 1 : row + 2], sums[..., : row + 1] + ratio[..., row : row + 1]
+        )
     c = np.arange(size + 1)
     choices = gammaln(size + 1) - gammaln(c + 1) - gammaln(size - c + 1)
     return np.asarray((sums - choices).sum(axis=0))

@@ -1,4 +1,6 @@
-"""Records whose copies lie near the truth beyond chance, counted so that the count can be believed (METHODS section 13.1)."""
+"""Records whose copies lie near the truth beyond chance, counted so that the count can be believed
+(METHODS section 13.1).
+"""
 
 import numpy as np
 from scipy.stats import false_discovery_control, hypergeom
@@ -13,16 +15,21 @@ def fisher(near: np.ndarray, near_without: np.ndarray, copies: int) -> np.ndarra
     return np.asarray(values[near, near_without])
 
 
-def name_records(near: np.ndarray, near_without: np.ndarray, copies: int, level: float = 0.05) -> tuple[np.ndarray, np.ndarray]:
-    """Return which records have more copies near the truth than without their value, and which fewer, (n,) each.
+def name_records(
+    near: np.ndarray, near_without: np.ndarray, copies: int, level: float = 0.05
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return which records have more copies near the truth than without their value, and which
+    fewer, (n,) each.
 
-    By Benjamini and Hochberg (1995), of Fisher's exact test, at a false discovery rate in each direction. Had their values not been used,
-    fewer would be as likely as more: the second number estimates how many of the first are false.
+    By Benjamini and Hochberg (1995), of Fisher's exact test, at a false discovery rate in each
+    direction. Had their values not been used, fewer would be as likely as more: the second number
+    estimates how many of the first are false.
 
     Parameters
     ----------
     near, near_without : array of int (n,)
-        How many of the L copies lie within reach of the true value, with the record's value used and without.
+        How many of the L copies lie within reach of the true value, with the record's value used
+        and without.
     copies : int
         L.
     level : float

@@ -1,4 +1,6 @@
-"""A fit's datasets as they would be without each record: how probable each of them is (METHODS section 13.1)."""
+"""A fit's datasets as they would be without each record: how probable each of them is (METHODS
+section 13.1).
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -21,11 +23,23 @@ from riskweighted.sequence.drawing import Thetas
 from riskweighted.sequence.fit import Fit
 from riskweighted.weights.subsets import match_subsets
 
-__all__ = ["COPIES", "FAILING", "Drawn", "Without", "draw_copies", "how_many", "leave_out", "weighing_of", "what_is_held"]
+__all__ = [
+    "COPIES",
+    "FAILING",
+    "Drawn",
+    "Without",
+    "draw_copies",
+    "how_many",
+    "leave_out",
+    "weighing_of",
+    "what_is_held",
+]
 
 COPIES = 400
 FAILING = 1.0  # Pareto shape beyond which a record's weights tell nothing: their mean is infinite
-_UNSEEING = "draws of a class that is not the package's, taken not to see the values: folds judge them"
+_UNSEEING = (
+    "draws of a class that is not the package's, taken not to see the values: folds judge them"
+)
 _ROOM = 75_000_000  # numbers of copies that are held, at 90 bytes each while both sides are made
 
 
@@ -33,9 +47,10 @@ _ROOM = 75_000_000  # numbers of copies that are held, at 90 bytes each while bo
 class Drawn:
     """M datasets of a fit, each of its own posterior draw. Confidential.
 
-    ``values`` (V, m, M): the scenario's variables as numbers, of the m records that are looked at; of all n ``terms``: of each variable of
-    the fit log p(y_i | theta_s), times the survey weight, (n, M); ``masses`` (n, M): the probability that the record's value lands in its
-    ball, where the fit tells.
+    ``values`` (V, m, M): the scenario's variables as numbers, of the m records that are looked at;
+    of all n ``terms``: of each variable of the fit log p(y_i | theta_s), times the survey weight,
+    (n, M); ``masses`` (n, M): the probability that the record's value lands in its ball, where the
+    fit tells.
     """
 
     values: np.ndarray = field(repr=False)
@@ -45,7 +60,11 @@ class Drawn:
     def joined(self, other: "Drawn") -> "Drawn":
         """With further datasets behind these."""
         terms = {name: np.hstack([of, other.terms[name]]) for name, of in self.terms.items()}
-        masses = None if self.masses is None or other.masses is None else np.hstack([self.masses, other.masses])
+        masses = (
+            None
+            if self.masses is None or other.masses is None
+            else np.hstack([self.masses, other.masses])
+        )
         return Drawn(np.concatenate([self.values, other.values], axis=2), terms, masses)
 
 
@@ -53,9 +72,10 @@ class Drawn:
 class Without:
     """How probable each of M datasets is without each record. Confidential.
 
-    ``weights`` (n, M) of sum 1; ``pareto_k`` (n,): the shape of their tail; ``single`` (n,): attributable disclosure of one copy, NaN where
-    it is not known; ``bounded`` (n,): the same, of records whose weights fail what it is at most, the probability that a copy lands in
-    the ball; ``held``: what reads the records' values and is not made anew.
+    ``weights`` (n, M) of sum 1; ``pareto_k`` (n,): the shape of their tail; ``single`` (n,):
+    attributable disclosure of one copy, NaN where it is not known; ``bounded`` (n,): the same, of
+    records whose weights fail what it is at most, the probability that a copy lands in the ball;
+    ``held``: what reads the records' values and is not made anew.
     """
 
     weights: np.ndarray = field(repr=False)
@@ -77,13 +97,18 @@ def draw_copies(
     values_alone: bool = False,
     see: Callable[[pd.DataFrame, Thetas], None] | None = None,
 ) -> Drawn:
-    """Datasets of draws spread evenly over the chains, at most as many as the fit has and as there is room for; or of given draws; with
-    `values_alone` without what weights are made of. `see`: is shown every dataset and its parameters.
+    """Datasets of draws spread evenly over the chains, at most as many as the fit has and as there
+    is room for; or of given draws; with `values_alone` without what weights are made of. `see`: is
+    shown every dataset and its parameters.
     """
     available, n = fit.sizes["chain"] * fit.sizes["draw"], len(fit.confidential)
     if places is None:
         count = how_many(copies, available, n) if fit.estimates else copies
-        places = spread_draws(fit.sizes["chain"], fit.sizes["draw"], count) if fit.estimates else [(0, 0)] * count
+        places = (
+            spread_draws(fit.sizes["chain"], fit.sizes["draw"], count)
+            if fit.estimates
+            else [(0, 0)] * count
+        )
     count = len(places)
     values = np.empty((count, len(coding.names), n if coding.rows is None else len(coding.rows)))
     told_of = fit.estimates and not values_alone
@@ -103,7 +128,11 @@ def draw_copies(
         if told is not None:
             told()
     by_record = {name: np.ascontiguousarray(terms.pop(name).T) for name in list(terms)}
-    return Drawn(np.ascontiguousarray(values.transpose(1, 2, 0)), by_record, None if masses is None else np.ascontiguousarray(masses.T))
+    return Drawn(
+        np.ascontiguousarray(values.transpose(1, 2, 0)),
+        by_record,
+        None if masses is None else np.ascontiguousarray(masses.T),
+    )
 
 
 def how_many(copies: int, available: int, records: int) -> int:
@@ -112,7 +141,9 @@ def how_many(copies: int, available: int, records: int) -> int:
 
 
 def _terms(fit: Fit, theta: Any, variable: str) -> np.ndarray:
-    """log p(y_i | theta) of a variable, times the survey weight; the whole contribution under a guarantee or centred weights, (n,)."""
+    """log p(y_i | theta) of a variable, times the survey weight; the whole contribution under a
+    guarantee or centred weights, (n,).
+    """
     if _adds_more(fit):
         return fit.contributions(theta, variable)
     total = np.zeros(len(fit.confidential))
@@ -120,20 +151,31 @@ def _terms(fit: Fit, theta: Any, variable: str) -> np.ndarray:
         if block.variable == variable:
             fitted = fit.blocks[block.name]
             terms = fitted.terms(theta[block.name])
-            total[block.member] += terms if fitted.survey is None else terms * fitted.survey.to_numpy()
+            total[block.member] += (
+                terms if fitted.survey is None else terms * fitted.survey.to_numpy()
+            )
     return total
 
 
 def _adds_more(fit: Fit) -> bool:
     """Whether what a record adds is no multiple of its log density: it is clipped, or centred."""
-    return any(block.censoring is not None or block.centring is not None for block in fit.blocks.values())
+    return any(
+        block.censoring is not None or block.centring is not None for block in fit.blocks.values()
+    )
 
 
-def leave_out(fit: Fit, world: World, drawn: Drawn, weighting: Weighting | None = None, units: np.ndarray | None = None) -> Without:
+def leave_out(
+    fit: Fit,
+    world: World,
+    drawn: Drawn,
+    weighting: Weighting | None = None,
+    units: np.ndarray | None = None,
+) -> Without:
     """Return the weights of the datasets without each record, others' risk weights made anew.
 
-    `weighting`: how the fit's risk weights were made; None holds them as they are, which is said where they differ between records.
-    `units` (n,), codes: records of one unit are left out together; what each does to the others' risk weights adds up.
+    `weighting`: how the fit's risk weights were made; None holds them as they are, which is said
+    where they differ between records. `units` (n,), codes: records of one unit are left out
+    together; what each does to the others' risk weights adds up.
     """
     n = len(fit.confidential)
     changes, known = np.zeros((1, drawn.values.shape[2])), np.ones(n, dtype=bool)
@@ -148,15 +190,29 @@ def leave_out(fit: Fit, world: World, drawn: Drawn, weighting: Weighting | None 
         np.add.at(together, units, changes)
         changes = together[units]
     weights, pareto_k = smoothed_weights(changes)
-    single = np.full(n, np.nan) if drawn.masses is None else drawn.masses.mean(axis=1) - (weights * drawn.masses).sum(axis=1)
+    single = (
+        np.full(n, np.nan)
+        if drawn.masses is None
+        else drawn.masses.mean(axis=1) - (weights * drawn.masses).sum(axis=1)
+    )
     if not drawn.terms:
         single = np.zeros(n)
-    bounded = single if drawn.masses is None else np.where(pareto_k > FAILING, drawn.masses.mean(axis=1), single)
-    return Without(weights, pareto_k, single, bounded, what_is_held(fit, weighting, bool(known.all())))
+    bounded = (
+        single
+        if drawn.masses is None
+        else np.where(pareto_k > FAILING, drawn.masses.mean(axis=1), single)
+    )
+    return Without(
+        weights, pareto_k, single, bounded, what_is_held(fit, weighting, bool(known.all()))
+    )
 
 
-def _change(fit: Fit, world: World, variable: str, terms: np.ndarray, weighting: Weighting | None) -> tuple[np.ndarray, np.ndarray]:
-    """By how much the log posterior of every draw changes without each record, (n, M), and where the weights were made anew, (n,)."""
+def _change(
+    fit: Fit, world: World, variable: str, terms: np.ndarray, weighting: Weighting | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """By how much the log posterior of every draw changes without each record, (n, M), and where
+    the weights were made anew, (n,).
+    """
     everywhere = np.ones(len(terms), dtype=bool)
     if _adds_more(fit):
         return -terms, everywhere
@@ -169,12 +225,20 @@ def _change(fit: Fit, world: World, variable: str, terms: np.ndarray, weighting:
 def weighing_of(world: World, fit: Fit, variable: str, weighting: Weighting) -> World:
     """The world in which the weights of a variable are made."""
     world = weighting.world or world
-    subset = next(names for names in match_subsets(weighting.match, world.scenario.synthetic) if variable in names)  # type: ignore[arg-type]
+    subset = next(
+        names
+        for names in match_subsets(weighting.match, world.scenario.synthetic)
+        if variable in names
+    )  # type: ignore[arg-type]
     return world.only(subset)
 
 
-def what_is_held(fit: Fit, weighting: Weighting | None, anew: bool = True, *, refitted: bool = False) -> tuple[str, ...]:
-    """What reads the records' values, by name, and stays as it is when one is left out; less where that is done by fits of their own."""
+def what_is_held(
+    fit: Fit, weighting: Weighting | None, anew: bool = True, *, refitted: bool = False
+) -> tuple[str, ...]:
+    """What reads the records' values, by name, and stays as it is when one is left out; less where
+    that is done by fits of their own.
+    """
     held = []
     differ = any(fit.alphas[name].nunique() > 1 for name in fit.variables)
     if differ and (weighting is None or not is_made_anew(weighting)):
@@ -183,7 +247,10 @@ def what_is_held(fit: Fit, weighting: Weighting | None, anew: bool = True, *, re
         held.append("risk weights in known patterns of too many records")
     for name, block in fit.blocks.items():
         told = () if refitted else data_dependent(block.synthesizer)
-        held += [fit.prepared.label_of(name, what) for what in (("whatever its preparation reads",) if told is None else told)]
+        held += [
+            fit.prepared.label_of(name, what)
+            for what in (("whatever its preparation reads",) if told is None else told)
+        ]
         if is_strange(block.synthesizer):
             held.append(fit.prepared.label_of(name, _UNSEEING))
     if fit.prepared.scores and not refitted:

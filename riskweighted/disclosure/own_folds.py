@@ -1,4 +1,6 @@
-"""Folds of an own fit, for what importance weights cannot tell: all is fitted anew without the values of a fold (METHODS section 13.1)."""
+"""Folds of an own fit, for what importance weights cannot tell: all is fitted anew without the
+values of a fold (METHODS section 13.1).
+"""
 
 import math
 
@@ -22,24 +24,37 @@ __all__ = ["K", "own_folds", "why_folds"]
 
 K = 5
 _PACKS = 10  # at least, of the whole and of each fold
-RECORDS = 16_000  # of all packs of one fit: the error of mean D over them is then about .003, however small the file
+# of all packs of one fit: the error of mean D over them is then about .003, however small the file
+RECORDS = 16_000
 _DRAWS = 2  # of a fit without a fold, for each dataset: chains need not be longer
 _ROOM = 20_000_000  # numbers of copies of one fit that are held
 
 
 def why_folds(fit: Fit) -> tuple[str, ...]:
-    """Why importance weights would not see what a fit gives away, () where they would: what is made of the records' values and is no
-    parameter is held by them. Such are learned scores, predictors that are means of the target by level, and whatever a class that is not
-    the package's keeps of single values (`keeps_values`). Copies of a model that gives no masses are compared with no chance."""
+    """Why importance weights would not see what a fit gives away, () where they would: what is made
+    of the records' values and is no parameter is held by them. Such are learned scores, predictors
+    that are means of the target by level, and whatever a class that is not the package's keeps of
+    single values (`keeps_values`). Copies of a model that gives no masses are compared with no
+    chance."""
     why = []
     if fit.prepared.scores:
         why.append("scores that were learned of others' values")
     why += [f"{name!r}, the means of {of!r} by level" for name, of in means_of_targets(fit).items()]
     silent = [name for name, block in fit.blocks.items() if not gives_mass(block)]
-    strange = [name for name, block in fit.blocks.items() if name not in silent and is_strange(block.synthesizer)]
-    why += [fit.prepared.label_of(name, "what its class takes from the data") for name in strange if keeps_values(fit.blocks[name])]
+    strange = [
+        name
+        for name, block in fit.blocks.items()
+        if name not in silent and is_strange(block.synthesizer)
+    ]
+    why += [
+        fit.prepared.label_of(name, "what its class takes from the data")
+        for name in strange
+        if keeps_values(fit.blocks[name])
+    ]
     why += [fit.prepared.label_of(name, "draws of a model that gives no masses") for name in silent]
-    return tuple(f"{each} must be made again without a record, and no fold can be fitted" for each in why)
+    return tuple(
+        f"{each} must be made again without a record, and no fold can be fitted" for each in why
+    )
 
 
 def own_folds(
@@ -52,18 +67,35 @@ def own_folds(
     progress: Advance | None = None,
     precision: Precision = None,
 ) -> tuple[np.ndarray, list[list[np.ndarray]]]:
-    """Return the fold of every record (n,), and of the fit and of K fits without the values of one fold of units R packs each (V, n, L).
+    """Return the fold of every record (n,), and of the fit and of K fits without the values of one
+    fold of units R packs each (V, n, L).
 
-    Of those without, weights are 0, and scores, bounds, knots and the risk weights of the others are made anew. The file is the population,
-    so that a mean over its packs has no error over records.
+    Of those without, weights are 0, and scores, bounds, knots and the risk weights of the others
+    are made anew. The file is the population, so that a mean over its packs has no error over
+    records.
     """
-    of_row, made, told = assigned(world.confidential, unit, K, rng), list[list[np.ndarray]](), Steps(progress, K + 1)
-    packs = min(max(_PACKS, RECORDS // len(of_row)), max(_ROOM // (len(of_row) * copies), 1), math.prod(fit.sizes.values()) // copies)
+    of_row, made, told = (
+        assigned(world.confidential, unit, K, rng),
+        list[list[np.ndarray]](),
+        Steps(progress, K + 1),
+    )
+    packs = min(
+        max(_PACKS, RECORDS // len(of_row)),
+        max(_ROOM // (len(of_row) * copies), 1),
+        math.prod(fit.sizes.values()) // copies,
+    )
     for number in range(-1, K):
         gone, most = np.flatnonzero(of_row == number), _DRAWS * packs * copies
         one = fit if number < 0 else refit_without(fit, world, gone, weighting, rng, most)
         places = spread_draws(one.sizes["chain"], one.sizes["draw"], packs * copies)
-        values = draw_copies(one, Coding(world), rng, precision, places=rng.permutation(places).tolist(), values_alone=True).values
+        values = draw_copies(
+            one,
+            Coding(world),
+            rng,
+            precision,
+            places=rng.permutation(places).tolist(),
+            values_alone=True,
+        ).values
         made.append(np.split(values, packs, axis=2))
         told()
     return of_row, made

@@ -18,8 +18,25 @@ from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.comparing import Records
 from riskweighted.disclosure.copying import CopyTests
 from riskweighted.disclosure.own_fit import Drawn, Without, draw_copies, how_many, leave_out
-from riskweighted.disclosure.own_packs import FEWEST, LOOKS, PACKS, Attacked, Estimate, OwnPacks, copies_for, named_in, own_rows
-from riskweighted.disclosure.persons import FEW, MOST_FAILING, Apart, Persons, apart_of, may_stand_alone
+from riskweighted.disclosure.own_packs import (
+    FEWEST,
+    LOOKS,
+    PACKS,
+    Attacked,
+    Estimate,
+    OwnPacks,
+    copies_for,
+    named_in,
+    own_rows,
+)
+from riskweighted.disclosure.persons import (
+    FEW,
+    MOST_FAILING,
+    Apart,
+    Persons,
+    apart_of,
+    may_stand_alone,
+)
 from riskweighted.disclosure.policy import (
     NOT_SHOWN,
     PASS,
@@ -44,7 +61,8 @@ _OF_PERSONS = 400  # parameters that the rows of persons are drawn by
 _SURE = 1.6448536269514722  # the 95 % point of a normal distribution
 _LEVEL = 0.05  # of all groups of one kind together
 _SERVE = 0.7  # Pareto shape up to which a record's weights tell what one dataset is without it
-_ROOM = 0.8  # of the limit of a person, up to which D of fewer datasets is taken to pass by any draws
+# of the limit of a person, up to which D of fewer datasets is taken to pass by any draws
+_ROOM = 0.8
 _FEWEST_LISTED = 10  # records of largest D
 
 
@@ -61,8 +79,9 @@ def judged_by_packs(
 ) -> pd.DataFrame | None:
     """The table of a fit by packs of its datasets, drawn until they decide; None where folds must.
 
-    Where what failing records may add is all that lies above a limit, packs of their own patterns are taken for it; folds must where
-    that tells nothing of more records than `refits`, which are left out by fits of their own. `copied` is shown the datasets.
+    Where what failing records may add is all that lies above a limit, packs of their own patterns
+    are taken for it; folds must where that tells nothing of more records than `refits`, which are
+    left out by fits of their own. `copied` is shown the datasets.
     """
     setting = Setting(world, asked, rng, most=_MOST)
     looks = _Looks(fit, setting, copies, weighting, progress, copied)
@@ -95,22 +114,40 @@ class _Looks:
     table: pd.DataFrame
     without: Without
     estimate: Estimate  # of all variables, as they leave
-    in_doubt: np.ndarray  # records (n,) of groups that the packs of all neither refuse nor show to be small
+    # records (n,) of groups that the packs of all neither refuse nor show to be small
+    in_doubt: np.ndarray
     most_packs: int | None  # that share no dataset and are attacked
     persons: list[Concerned]
     in_groups: list[Concerned]
 
     def __init__(
-        self, fit: Fit, setting: Setting, copies: int, weighting: Weighting | None, progress: Advance | None, copied: CopyTests
+        self,
+        fit: Fit,
+        setting: Setting,
+        copies: int,
+        weighting: Weighting | None,
+        progress: Advance | None,
+        copied: CopyTests,
     ) -> None:
-        self.fit, self.setting, self.copies, self.weighting, self.copied = fit, setting, copies, weighting, copied
+        self.fit, self.setting, self.copies, self.weighting, self.copied = (
+            fit,
+            setting,
+            copies,
+            weighting,
+            copied,
+        )
         self.coding, self.told = Coding(setting.world, setting.rows), Steps(progress, 0)
         first, ess = copies_for(copies), _effective_draws(fit)
-        most = how_many(min(first * 2 ** (LOOKS - 1), max(first, ess)), math.prod(fit.sizes.values()), len(fit.confidential))
+        most = how_many(
+            min(first * 2 ** (LOOKS - 1), max(first, ess)),
+            math.prod(fit.sizes.values()),
+            len(fit.confidential),
+        )
         places = spread_draws(fit.sizes["chain"], fit.sizes["draw"], most)
         self.places = [places[number] for number in setting.rng.permutation(most)]
         self.count, self.looks, self.most_packs = 0, 0, None
-        self.apart: list[Apart] | None = None  # of each part what packs of their own tell, where these were asked
+        # of each part what packs of their own tell, where these were asked
+        self.apart: list[Apart] | None = None
 
     @property
     def more(self) -> bool:
@@ -121,26 +158,52 @@ class _Looks:
         """Draw as many datasets again as there are, and attack packs of all of them."""
         count = min(2 * self.count or copies_for(self.copies), len(self.places))
         self.told.total += count - self.count + 1
-        rng, precision, places = self.setting.rng, self.setting.asked.precision, self.places[self.count : count]
-        further = draw_copies(self.fit, self.coding, rng, precision, places=places, told=self.told, see=self.copied.see)
+        rng, precision, places = (
+            self.setting.rng,
+            self.setting.asked.precision,
+            self.places[self.count : count],
+        )
+        further = draw_copies(
+            self.fit,
+            self.coding,
+            rng,
+            precision,
+            places=places,
+            told=self.told,
+            see=self.copied.see,
+        )
         self.datasets = self.datasets.joined(further) if self.looks else further
         self.looks, self.count = self.looks + 1, count
-        self.without = leave_out(self.fit, self.setting.world, self.datasets, self.weighting, self.setting.units)
+        self.without = leave_out(
+            self.fit, self.setting.world, self.datasets, self.weighting, self.setting.units
+        )
         self.told()
         self.deal()
 
     def deal(self) -> None:
         """Deal the datasets into packs and attack these."""
-        setting, everybody, leaves = self.setting, np.ones(len(self.fit.confidential), dtype=bool), self.setting.releases[0]
-        copies, inefficiency = min(self.copies, self.count), max(self.count / _effective_draws(self.fit), 1.0)
-        self.packs = OwnPacks.dealt(self.datasets, self.without, setting, copies, inefficiency, self.most_packs)
+        setting, everybody, leaves = (
+            self.setting,
+            np.ones(len(self.fit.confidential), dtype=bool),
+            self.setting.releases[0],
+        )
+        copies, inefficiency = (
+            min(self.copies, self.count),
+            max(self.count / _effective_draws(self.fit), 1.0),
+        )
+        self.packs = OwnPacks.dealt(
+            self.datasets, self.without, setting, copies, inefficiency, self.most_packs
+        )
         self.parts, self.apart, setting.narrow = [], None, []
         self.in_doubt = np.zeros(len(setting.patterns), dtype=bool)
         parts = setting.parts(self.coding)
         self.told.total += len(parts) * (len(self.packs.drawn) + 2 * len(self.packs.apart))
         for variables, coding, which in parts:
             packs, records = self.packs.of(which), setting.records(coding, everybody)
-            attacked = {release: packs.attacked(coding, release, setting, self.told) for release in setting.releases}
+            attacked = {
+                release: packs.attacked(coding, release, setting, self.told)
+                for release in setting.releases
+            }
             self.parts.append(_Part(variables, coding, which, packs, records, attacked))
         self.table = self.told_by()
         for part in self.parts:
@@ -151,11 +214,24 @@ class _Looks:
         """The rows of a part at another radius."""
         self.told.total += len(self.packs.drawn) + len(self.packs.apart)
         attacked = part.packs.attacked(narrow, release, self.setting, self.told)
-        return own_rows(part.packs, attacked, narrow, self.setting.at(narrow, part.records), release, part.variables)[0]
+        return own_rows(
+            part.packs,
+            attacked,
+            narrow,
+            self.setting.at(narrow, part.records),
+            release,
+            part.variables,
+        )[0]
 
     def undecided(self) -> bool:
-        """Whether more draws could decide. Groups in doubt are asked of packs of their own patterns before."""
-        groups, leaves, settings = self.setting.worst, self.setting.releases[0], self.setting.asked.settings
+        """Whether more draws could decide. Groups in doubt are asked of packs of their own patterns
+        before.
+        """
+        groups, leaves, settings = (
+            self.setting.worst,
+            self.setting.releases[0],
+            self.setting.asked.settings,
+        )
         if not undecided(self.table, groups, leaves, settings):
             return False
         if not undecided(self.table, (), leaves, settings):
@@ -163,13 +239,16 @@ class _Looks:
         return undecided(self.table, self.setting.worst, leaves, settings)
 
     def fewer(self, table: pd.DataFrame) -> int | None:
-        """The most datasets that would pass of half as many as asked for, a quarter and so on, by the same draws and with room for
-        others; None where none would, as where one copy gives too much away."""
+        """The most datasets that would pass of half as many as asked for, a quarter and so on, by
+        the same draws and with room for others; None where none would, as where one copy gives too
+        much away."""
         other, limits = copy(self), self.setting.asked.settings or DisclosureSettings()
         if table["largest_D"].max() > limits.largest:
             return None
         other.setting, other.most_packs = copy(self.setting), PACKS
-        other.setting.asked = self.setting.asked._replace(settings=replace(limits, largest=_ROOM * limits.largest))
+        other.setting.asked = self.setting.asked._replace(
+            settings=replace(limits, largest=_ROOM * limits.largest)
+        )
         while (copies := other.copies // 2) > 1:
             other.copies = copies
             other.deal()
@@ -179,9 +258,13 @@ class _Looks:
         return None
 
     def decided(self, refits: int = 0) -> pd.DataFrame | None:
-        """The judged table, with packs of their own in the place of what failing records may add, where that matters; None where folds
-        must tell."""
-        groups, leaves, settings = self.setting.worst, self.setting.releases[0], self.setting.asked.settings
+        """The judged table, with packs of their own in the place of what failing records may add,
+        where that matters; None where folds must tell."""
+        groups, leaves, settings = (
+            self.setting.worst,
+            self.setting.releases[0],
+            self.setting.asked.settings,
+        )
         if refits and self.may_refit and self.left_to_folds(refits):
             return None
         alone = self.alone()
@@ -202,9 +285,19 @@ class _Looks:
     def _finished(self, alone: Sequence[Apart]) -> pd.DataFrame:
         """The judged table."""
         self.persons = []
-        broken, packs, gain = list(self.of_persons(alone)), self.count // self.copies, self.packs.gain
+        broken, packs, gain = (
+            list(self.of_persons(alone)),
+            self.count // self.copies,
+            self.packs.gain,
+        )
         if self.count < _FEWEST_DRAWS or packs < FEWEST:
-            broken.append(Broken("not_shown", f"{self.count} datasets are {packs} packs, and {FEWEST} tell an error: draw more"))
+            broken.append(
+                Broken(
+                    "not_shown",
+                    f"{self.count} datasets are {packs} packs, and {FEWEST} tell an error: draw "
+                    "more",
+                )
+            )
         told = {
             "own": True,
             "broken": tuple(broken),
@@ -214,22 +307,38 @@ class _Looks:
             "records_per_parameter": len(self.fit.confidential) / max(_parameters(self.fit), 1),
             "gain": (float(gain.mean()), float(gain.max())),
         }
-        return self.setting.finished(self.table, (), self.without.held, len(self.packs.drawn), **told)
+        return self.setting.finished(
+            self.table, (), self.without.held, len(self.packs.drawn), **told
+        )
 
     def concerned(self) -> list[Concerned]:
-        """The records that what is broken concerns: persons who may stand alone, large ones of one copy, those of refused groups, and the
-        hundredth of largest D over the packs."""
+        """The records that what is broken concerns: persons who may stand alone, large ones of one
+        copy, those of refused groups, and the hundredth of largest D over the packs."""
         limits, rows = self.setting.asked.settings or DisclosureSettings(), self.setting.rows
-        single, (_, over_packs) = self.without.bounded, self.estimate.figures(np.zeros(self.packs.values.shape[1], dtype=np.int64))
+        single, (_, over_packs) = (
+            self.without.bounded,
+            self.estimate.figures(np.zeros(self.packs.values.shape[1], dtype=np.int64)),
+        )
         most = np.argsort(-over_packs, kind="stable")[: max(len(over_packs) // 100, _FEWEST_LISTED)]
-        looked_at = [*self.persons, *self.in_groups, *(Concerned(int(row), "mean", float(over_packs[row])) for row in most)]
-        found = looked_at if rows is None else [each._replace(row=int(rows[each.row])) for each in looked_at]
+        looked_at = [
+            *self.persons,
+            *self.in_groups,
+            *(Concerned(int(row), "mean", float(over_packs[row])) for row in most),
+        ]
+        found = (
+            looked_at
+            if rows is None
+            else [each._replace(row=int(rows[each.row])) for each in looked_at]
+        )
         large = np.flatnonzero(single > limits.warn_largest)
-        return [*(Concerned(int(row), "largest D of one copy", float(single[row])) for row in large), *found]
+        return [
+            *(Concerned(int(row), "largest D of one copy", float(single[row])) for row in large),
+            *found,
+        ]
 
     def told_by(self, alone: Sequence[Apart] = ()) -> pd.DataFrame:
-        """All rows; where `alone` tells of failing records and of groups in doubt whose weights serve for one dataset, or that were
-        left out, by that."""
+        """All rows; where `alone` tells of failing records and of groups in doubt whose weights
+        serve for one dataset, or that were left out, by that."""
         setting, rows, leaves = self.setting, list[pd.DataFrame](), self.setting.releases[0]
         if alone:
             serve = (self.packs.fails | self.in_doubt) & (self.packs.shape <= _SERVE)
@@ -238,15 +347,27 @@ class _Looks:
         for number, part in enumerate(self.parts):
             for release, attacked in part.attacked.items():
                 of_part = alone[number] if alone and release == leaves else None
-                row, estimate = own_rows(part.packs, attacked, part.coding, part.records, release, part.variables, of_part)
+                row, estimate = own_rows(
+                    part.packs,
+                    attacked,
+                    part.coding,
+                    part.records,
+                    release,
+                    part.variables,
+                    of_part,
+                )
                 rows.append(row)
                 self._note_groups(estimate, release, part.variables, part.records.weights)
                 if number == 0 and release == leaves:
                     self.estimate = estimate
         return pd.concat(rows, ignore_index=True)
 
-    def _note_groups(self, estimate: Estimate, release: str, variables: str, weights: np.ndarray | None) -> None:
-        """The worst of the groups that are judged one by one, and how many of them are not shown to be small."""
+    def _note_groups(
+        self, estimate: Estimate, release: str, variables: str, weights: np.ndarray | None
+    ) -> None:
+        """The worst of the groups that are judged one by one, and how many of them are not shown to
+        be small.
+        """
         limit = (self.setting.asked.settings or DisclosureSettings()).group
         for of, codes in self.setting.codes.items():
             figures, _ = estimate.figures(codes, weights)
@@ -258,18 +379,35 @@ class _Looks:
             upper = figures.D + _SURE * figures.se + figures.bound
             unshown = large & (upper > 2 * limit)
             by_bound = unshown & (upper - figures.bound <= 2 * limit)
-            told = {"of": of, "release": release, "variables": variables, "groups": int(large.sum()), "unshown": int(unshown.sum())}
-            told |= {"by_bound": int(by_bound.sum()), "above": int((large & (limit < figures.D) & ~unshown).sum())}
+            told = {
+                "of": of,
+                "release": release,
+                "variables": variables,
+                "groups": int(large.sum()),
+                "unshown": int(unshown.sum()),
+            }
+            told |= {
+                "by_bound": int(by_bound.sum()),
+                "above": int((large & (limit < figures.D) & ~unshown).sum()),
+            }
             if release == self.setting.releases[0]:
                 self.in_doubt |= unshown[codes]
-            self.setting.worst.append(told | {"lower": float(lower.max()), "D": float(figures.D[lower.argmax()])})
+            self.setting.worst.append(
+                told | {"lower": float(lower.max()), "D": float(figures.D[lower.argmax()])}
+            )
             there = np.flatnonzero((lower > limit)[codes])
-            self.in_groups += [Concerned(int(row), f"D of its {of}, {release}", float(figures.D[codes[row]])) for row in there]
+            self.in_groups += [
+                Concerned(int(row), f"D of its {of}, {release}", float(figures.D[codes[row]]))
+                for row in there
+            ]
 
     def left_to_folds(self, refits: int) -> bool:
-        """Whether so many records fail that a bound stays above the limit of the mean whatever packs of their own patterns tell of as many
-        as are looked at, and more than `refits` are left: then these packs need not be made."""
-        may_add = np.sort(np.where(self.estimate.fails, self.estimate.attacked.using.max(axis=0), 0.0))
+        """Whether so many records fail that a bound stays above the limit of the mean whatever
+        packs of their own patterns tell of as many as are looked at, and more than `refits` are
+        left: then these packs need not be made."""
+        may_add = np.sort(
+            np.where(self.estimate.fails, self.estimate.attacked.using.max(axis=0), 0.0)
+        )
         left = may_add[:-MOST_FAILING]
         if (left > 0).sum() <= refits:
             return False
@@ -280,54 +418,115 @@ class _Looks:
 
     @property
     def may_refit(self) -> bool:
-        """Whether records can be left out by fits of their own: of a large file that takes minutes."""
-        return can_refit(self.weighting) and not self.fit.of_part and len(self.fit.confidential) <= REFITTED and self.setting.rows is None
+        """Whether records can be left out by fits of their own: of a large file that takes
+        minutes.
+        """
+        return (
+            can_refit(self.weighting)
+            and not self.fit.of_part
+            and len(self.fit.confidential) <= REFITTED
+            and self.setting.rows is None
+        )
 
     @property
     def failing(self) -> np.ndarray:
-        """The records whose weights fail, of whom no packs of their own tell, and whom some attack names."""
+        """The records whose weights fail, of whom no packs of their own tell, and whom some attack
+        names.
+        """
         return np.flatnonzero(self.estimate.fails & (self.estimate.attacked.using.max(axis=0) > 0))
 
     def alone(self, *, thoroughly: bool = False) -> list[Apart]:
-        """What packs of their own patterns tell of persons who may stand alone, of records whose weights fail, and of groups in doubt, for
-        each part; they are drawn once a look, or once more, many of everybody."""
+        """What packs of their own patterns tell of persons who may stand alone, of records whose
+        weights fail, and of groups in doubt, for each part; they are drawn once a look, or once
+        more, many of everybody."""
         if self.apart is not None and not thoroughly:
             return self.apart
         setting, single = self.setting, self.setting.cut(self.without.bounded)
-        asked = may_stand_alone(setting.patterns, single, self.packs.fails | self.in_doubt, self.estimate.attacked.using, setting.rng)
-        every, some = setting.cut(self.without.weights), slice(None, None, max(self.count // _OF_PERSONS, 1))
+        asked = may_stand_alone(
+            setting.patterns,
+            single,
+            self.packs.fails | self.in_doubt,
+            self.estimate.attacked.using,
+            setting.rng,
+        )
+        every, some = (
+            setting.cut(self.without.weights),
+            slice(None, None, max(self.count // _OF_PERSONS, 1)),
+        )
         weights = every[:, some] / every[:, some].sum(axis=1, keepdims=True)
         parts = [(Coding(part.coding.world), part.which) for part in self.parts]
-        persons = Persons(self.fit, setting, weights, self.places[: self.count][some], parts, self.copies, self.told)
-        limit = -math.inf if thoroughly else (setting.asked.settings or DisclosureSettings()).warn_largest
+        persons = Persons(
+            self.fit,
+            setting,
+            weights,
+            self.places[: self.count][some],
+            parts,
+            self.copies,
+            self.told,
+        )
+        limit = (
+            -math.inf
+            if thoroughly
+            else (setting.asked.settings or DisclosureSettings()).warn_largest
+        )
         self.apart = persons.disclosed(asked, limit) if len(asked) else []
         return self.apart
 
     def refitted(self, records: np.ndarray, alone: Sequence[Apart]) -> list[Apart]:
-        """With packs of fits without a record each, in the place of what weights tell of these records."""
+        """With packs of fits without a record each, in the place of what weights tell of these
+        records.
+        """
         rng, units, copies = self.setting.rng, self.setting.units, self.packs.apart.shape[1]
         self.told.total += len(records)
         drawn = []
         for record in records.tolist():
             gone = np.array([record]) if units is None else np.flatnonzero(units == units[record])
             fit = refit_without(self.fit, self.setting.world, gone, self.weighting, rng)
-            drawn.append(draw_copies(fit, self.coding, rng, self.setting.asked.precision, copies=self.packs.apart.size).values)
+            drawn.append(
+                draw_copies(
+                    fit,
+                    self.coding,
+                    rng,
+                    self.setting.asked.precision,
+                    copies=self.packs.apart.size,
+                ).values
+            )
             self.told()
         made = []
         for number, part in enumerate(self.parts):
             named, which = {}, part.which
             for record, values in zip(records.tolist(), drawn, strict=True):
-                both = (self.packs.values[which][:, :, self.packs.apart.T], values[which][:, :, : self.packs.apart.size])
-                named[record] = np.stack(
-                    [self._named(part.coding, side.reshape(len(which), -1, copies, self.packs.apart.shape[0]), record) for side in both]
+                both = (
+                    self.packs.values[which][:, :, self.packs.apart.T],
+                    values[which][:, :, : self.packs.apart.size],
                 )
-            made.append(apart_of(records, named, refitted=True).joined(alone[number] if alone else None))
+                named[record] = np.stack(
+                    [
+                        self._named(
+                            part.coding,
+                            side.reshape(len(which), -1, copies, self.packs.apart.shape[0]),
+                            record,
+                        )
+                        for side in both
+                    ]
+                )
+            made.append(
+                apart_of(records, named, refitted=True).joined(alone[number] if alone else None)
+            )
         return made
 
     def _named(self, coding: Coding, values: np.ndarray, record: int) -> np.ndarray:
-        """Whether each attack names a record in packs (V, n, L, packs) as they leave, (attacks, packs)."""
+        """Whether each attack names a record in packs (V, n, L, packs) as they leave, (attacks,
+        packs).
+        """
         leaves, packs = self.setting.releases[0], range(values.shape[3])
-        return np.stack([named_in(values[..., pack], coding, leaves, self.setting)[:, record] for pack in packs], axis=1)
+        return np.stack(
+            [
+                named_in(values[..., pack], coding, leaves, self.setting)[:, record]
+                for pack in packs
+            ],
+            axis=1,
+        )
 
     def of_persons(self, alone: Sequence[Apart]) -> Iterator[Broken]:
         """What the packs of their patterns tell of persons who may stand alone."""
@@ -337,18 +536,29 @@ class _Looks:
         largest, of = float(of_all.D.max()), f"over the pack ({self.setting.releases[0]})"
         above = settings.warn_largest < of_all.D
         alone_with = zip(of_all.records[above], of_all.D[above], strict=True)
-        self.persons += [Concerned(int(row), "D of a record that may stand alone", float(D)) for row, D in alone_with]
+        self.persons += [
+            Concerned(int(row), "D of a record that may stand alone", float(D))
+            for row, D in alone_with
+        ]
         if largest > settings.largest:
             count = int((settings.largest < of_all.D).sum())
             who = f"{count} record{'s' * (count != 1)} that may stand alone"
-            yield Broken("largest", f"D of {who} is above {settings.largest:g} {of}, at most {largest:.3f}")
-        elif (of_all.D - _SURE * of_all.se).max() > settings.warn_largest:  # of so many persons the largest lies above by chance
-            text = f"the largest D of a record that may stand alone is {largest:.3f} {of}, above {settings.warn_largest:g}"
+            yield Broken(
+                "largest", f"D of {who} is above {settings.largest:g} {of}, at most {largest:.3f}"
+            )
+        # of so many persons the largest lies above by chance
+        elif (of_all.D - _SURE * of_all.se).max() > settings.warn_largest:
+            text = (
+                f"the largest D of a record that may stand alone is {largest:.3f} {of}, above "
+                f"{settings.warn_largest:g}"
+            )
             yield Broken("warn_largest", text, warning=True)
 
 
 def _effective_draws(fit: Fit) -> int:
-    """As many draws that do not depend on one another would tell as much of the log density; all of them where that is not known."""
+    """As many draws that do not depend on one another would tell as much of the log density; all of
+    them where that is not known.
+    """
     sizes, draws = fit.diagnostics["ess_bulk"], math.prod(fit.sizes.values())
     least = float(sizes["lp"].min()) if "lp" in sizes.index else float(sizes.min())
     return max(int(least), 1) if np.isfinite(least) else draws
@@ -356,4 +566,8 @@ def _effective_draws(fit: Fit) -> int:
 
 def _parameters(fit: Fit) -> int:
     """The parameters of all blocks."""
-    return sum(int(values[0, 0].size) for block in fit.blocks.values() for values in block.posterior.data_vars.values())
+    return sum(
+        int(values[0, 0].size)
+        for block in fit.blocks.values()
+        for values in block.posterior.data_vars.values()
+    )

@@ -1,4 +1,6 @@
-"""A fit made anew without some records: for what importance weights cannot tell (METHODS section 13.1)."""
+"""A fit made anew without some records: for what importance weights cannot tell (METHODS section
+13.1).
+"""
 
 import warnings
 from collections.abc import Callable, Iterator
@@ -26,15 +28,20 @@ from riskweighted.weights.schemes import scheme_source
 
 __all__ = ["REFITTED", "can_refit", "means_of_targets", "refit_without"]
 
-REFITTED = 200_000  # records at most of a file whose fit is made anew without some: of more a fit takes minutes
-_FUNCTIONS: tuple[Callable[[pd.Series], pd.Series], ...] = (lambda values: values, np.log)  # of a target, whose means a column may be
+# records at most of a file whose fit is made anew without some: of more a fit takes minutes
+REFITTED = 200_000
+# of a target, whose means a column may be
+_FUNCTIONS: tuple[Callable[[pd.Series], pd.Series], ...] = (lambda values: values, np.log)
 _OVER = ("mean", "sum")  # the records of a level
-_MOST, _NEAR, _ROUGH = 0.9, 1e-4, 0.1  # of the records, twice; of the column's spread, and at most where it is rounded
+# of the records, twice; of the column's spread, and at most where it is rounded
+_MOST, _NEAR, _ROUGH = 0.9, 1e-4, 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class _WithoutSome:
-    """Weights as functions of own values, which are 0 of the records that are gone, whatever the value."""
+    """Weights as functions of own values, which are 0 of the records that are gone, whatever the
+    value.
+    """
 
     function: OwnFunction
     gone: np.ndarray
@@ -52,20 +59,32 @@ class _WithoutSome:
         return f"{self.function.label} without {self.gone.tolist()}"
 
     def at(self, records: np.ndarray, values: pd.Series) -> np.ndarray:
-        return np.where(np.isin(records, self.gone)[:, None], 0.0, self.function.at(records, values))
+        return np.where(
+            np.isin(records, self.gone)[:, None], 0.0, self.function.at(records, values)
+        )
 
 
 def means_of_targets(fit: Fit) -> dict[str, str]:
-    """Predictors that are means or totals of a target, or of its log, over the records that share the predictor's value, also rounded: by
-    name, of what. Of a class that is not the package's any column may be a predictor.
+    """Predictors that are means or totals of a target, or of its log, over the records that share
+    the predictor's value, also rounded: by name, of what. Of a class that is not the package's any
+    column may be a predictor.
 
-    Such a column holds the values of few records each, and is as much a thing made of the target as a learned score.
+    Such a column holds the values of few records each, and is as much a thing made of the target as
+    a learned score.
     """
     made = {}
-    sources = {source for block in fit.prepared.blocks for source in block.sources or _read_by(fit.blocks[block.name].synthesizer, fit)}
+    sources = {
+        source
+        for block in fit.prepared.blocks
+        for source in block.sources or _read_by(fit.blocks[block.name].synthesizer, fit)
+    }
     for name in fit.confidential.columns.intersection(list(sources), sort=False):
         column = fit.confidential[name]
-        if name in fit.variables or not pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
+        if (
+            name in fit.variables
+            or not pd.api.types.is_numeric_dtype(column.dtype)
+            or pd.api.types.is_bool_dtype(column.dtype)
+        ):
             continue
         for target in fit.variables:
             if next(_means(fit.confidential, name, target), None) is not None:
@@ -74,17 +93,26 @@ def means_of_targets(fit: Fit) -> dict[str, str]:
 
 
 def _read_by(synthesizer: Synthesizer, fit: Fit) -> set[str]:
-    """The columns that a model may read of the file: of the package's models those that its settings name."""
+    """The columns that a model may read of the file: of the package's models those that its
+    settings name.
+    """
     columns = {str(name) for name in fit.confidential.columns}
     if is_strange(synthesizer):
         return columns
     settings = vars(synthesizer)
     named = [value if isinstance(value, tuple) else (value,) for value in settings.values()]
-    return columns & {*split_formula(settings["formula"]).names, *(name for names in named for name in names if isinstance(name, str))}
+    return columns & {
+        *split_formula(settings["formula"]).names,
+        *(name for names in named for name in names if isinstance(name, str)),
+    }
 
 
-def _means(data: pd.DataFrame, name: str, target: str) -> Iterator[tuple[Callable[[pd.Series], pd.Series], str]]:
-    """Of which functions of the target a column is the mean or the total by its own levels, and which of both."""
+def _means(
+    data: pd.DataFrame, name: str, target: str
+) -> Iterator[tuple[Callable[[pd.Series], pd.Series], str]]:
+    """Of which functions of the target a column is the mean or the total by its own levels, and
+    which of both.
+    """
     if not pd.api.types.is_numeric_dtype(data[target].dtype):
         return
     held = data[name].to_numpy(dtype=float, na_value=np.nan)
@@ -97,20 +125,29 @@ def _means(data: pd.DataFrame, name: str, target: str) -> Iterator[tuple[Callabl
             there = np.isfinite(made) & np.isfinite(held)
             spread = np.std(held[there]) if there.any() else 0.0
             near = max(_NEAR * spread, min(rounded / 2 * (1 + _NEAR), _ROUGH * spread))
-            if there.mean() > _MOST and spread > 0 and (np.abs(made - held)[there] <= near).mean() > _MOST:
+            if (
+                there.mean() > _MOST
+                and spread > 0
+                and (np.abs(made - held)[there] <= near).mean() > _MOST
+            ):
                 yield function, over
 
 
 def _rounding(held: np.ndarray) -> float:
-    """The power of ten of which all numbers are multiples, 0 where there is none down to a millionth."""
+    """The power of ten of which all numbers are multiples, 0 where there is none down to a
+    millionth.
+    """
     there = held[np.isfinite(held)]
     units = (10.0**power for power in range(6, -7, -1))
-    return next((unit for unit in units if (np.abs(there / unit - np.rint(there / unit)) < _NEAR).all()), 0.0)
+    return next(
+        (unit for unit in units if (np.abs(there / unit - np.rint(there / unit)) < _NEAR).all()),
+        0.0,
+    )
 
 
 def _with_means(fit: Fit, confidential: pd.DataFrame, gone: np.ndarray) -> None:
-    """Make the predictors that are means or totals of a target again, in place, of the records that are not gone; of whole levels those of
-    the average record."""
+    """Make the predictors that are means or totals of a target again, in place, of the records that
+    are not gone; of whole levels those of the average record."""
     there = np.ones(len(confidential), dtype=bool)
     there[gone] = False
     for name, target in means_of_targets(fit).items():
@@ -118,22 +155,36 @@ def _with_means(fit: Fit, confidential: pd.DataFrame, gone: np.ndarray) -> None:
         values, held = function(fit.confidential[target].astype(float)), fit.confidential[name]
         made = values[there].groupby(held[there].to_numpy()).agg(over)
         again = held.map(made).fillna(values[there].mean())
-        unit = _rounding(held.to_numpy(dtype=float, na_value=np.nan)) if pd.api.types.is_integer_dtype(held.dtype) else 0.0
+        unit = (
+            _rounding(held.to_numpy(dtype=float, na_value=np.nan))
+            if pd.api.types.is_integer_dtype(held.dtype)
+            else 0.0
+        )
         confidential[name] = (np.rint(again / unit) * unit if unit else again).astype(held.dtype)
 
 
 def can_refit(weighting: Weighting | None) -> bool:
-    """Whether a fit can be made anew without a record: not where its centred weights are made of another fit."""
-    return weighting is None or not is_centred(weighting.scheme) or scheme_source(weighting.scheme) is None
+    """Whether a fit can be made anew without a record: not where its centred weights are made of
+    another fit.
+    """
+    return (
+        weighting is None
+        or not is_centred(weighting.scheme)
+        or scheme_source(weighting.scheme) is None
+    )
 
 
 def _that_fit(fit: Fit, record: int, mates: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Of the records whose values may stand in another's row those that break no rule there, as long as a decided variable asks for it."""
+    """Of the records whose values may stand in another's row those that break no rule there, as
+    long as a decided variable asks for it.
+    """
     if all(link.decider is None for link in fit.prepared.links):
         return mates
     for some in (mates, others):
         row = fit.confidential.iloc[np.full(len(some), record)]
-        placed = with_columns(row, {name: fit.confidential[name].array[some] for name in fit.variables})
+        placed = with_columns(
+            row, {name: fit.confidential[name].array[some] for name in fit.variables}
+        )
         fitting = some[~any_broken(fit.prepared.rules.rules, placed)]
         if len(fitting):
             return np.asarray(fitting)
@@ -146,17 +197,26 @@ def _weights_of_rest(world: World, others: np.ndarray, weighting: Weighting) -> 
     part = make_world(world.confidential.iloc[others], world.scenario)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # said when the weights of all were made
-        return world_weights(part, weighting.scheme, weighting.match, scale=weighting.scale, shift=weighting.shift)  # type: ignore[arg-type]
+        return world_weights(
+            part, weighting.scheme, weighting.match, scale=weighting.scale, shift=weighting.shift
+        )  # type: ignore[arg-type]
 
 
 def refit_without(
-    fit: Fit, world: World, gone: np.ndarray, weighting: Weighting | None, rng: np.random.Generator, most: int | None = None
+    fit: Fit,
+    world: World,
+    gone: np.ndarray,
+    weighting: Weighting | None,
+    rng: np.random.Generator,
+    most: int | None = None,
 ) -> Fit:
-    """Return the fit without a record, or those of a unit: weights are 0, and rows hold values of other records of their known pattern.
+    """Return the fit without a record, or those of a unit: weights are 0, and rows hold values of
+    other records of their known pattern.
 
-    So all that reads the data, bounds and knots and scales, is made of the other records' values, and a row is still made at its place.
-    Risk weights are those of the other records alone. It is sampled as the fit was, chains as long as the fit's, or where
-    not so many draws are needed with `most` in all after the warm-up.
+    So all that reads the data, bounds and knots and scales, is made of the other records' values,
+    and a row is still made at its place. Risk weights are those of the other records alone. It is
+    sampled as the fit was, chains as long as the fit's, or where not so many draws are needed with
+    `most` in all after the warm-up.
     """
     confidential, names = fit.confidential.copy(), list(fit.variables)
     codes, others = world.patterns.codes, np.setdiff1d(np.arange(len(confidential)), gone)
@@ -182,7 +242,9 @@ def refit_without(
             shift=weighting.shift,
             cluster=weighting.cluster,
         )
-        made = CentredWeights(alphas, {name: _WithoutSome(function, gone) for name, function in by_value.items()})
+        made = CentredWeights(
+            alphas, {name: _WithoutSome(function, gone) for name, function in by_value.items()}
+        )
     elif fit.prepared.of_one:
         made = alphas[names[0]]
     engine = NUTS if (fit.diagnostics["engine"] == NUTS).all() else IMPORTANCE

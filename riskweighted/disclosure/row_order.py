@@ -1,4 +1,6 @@
-"""Whether an order of records tells a variable: the test that rows and numbers are held to before they leave (METHODS section 13.4)."""
+"""Whether an order of records tells a variable: the test that rows and numbers are held to before
+they leave (METHODS section 13.4).
+"""
 
 import numpy as np
 import pandas as pd
@@ -12,13 +14,17 @@ __all__ = ["UNLIKELY", "in_order", "order_chance"]
 UNLIKELY = 1e-4
 
 
-def order_chance(values: pd.Series, carrier: np.ndarray, patterns: np.ndarray, units: np.ndarray | None = None) -> float:
-    """Three times the least of three chances that an order which knows nothing of ``values`` (n,) would be as near to theirs as that of
-    ``carrier`` (n,), numbers such as those of rows.
+def order_chance(
+    values: pd.Series, carrier: np.ndarray, patterns: np.ndarray, units: np.ndarray | None = None
+) -> float:
+    """Three times the least of three chances that an order which knows nothing of ``values`` (n,)
+    would be as near to theirs as that of ``carrier`` (n,), numbers such as those of rows.
 
-    The three are of the rank correlation, and of how alike the values of neighbours are, among all and within ``patterns`` (n,), codes. Of
-    ``units`` (n,), codes, whose rows stand together, it is the mean rank of each unit's rows that is looked at. Equal values are put in a
-    random order, so that the chances are those of permutations; missing ones come first, and levels stand in the order of their names.
+    The three are of the rank correlation, and of how alike the values of neighbours are, among all
+    and within ``patterns`` (n,), codes. Of ``units`` (n,), codes, whose rows stand together, it is
+    the mean rank of each unit's rows that is looked at. Equal values are put in a random order, so
+    that the chances are those of permutations; missing ones come first, and levels stand in the
+    order of their names.
     """
     rng = np.random.default_rng(0)
     ranks = _ranks(in_order(values), rng)
@@ -35,17 +41,26 @@ def order_chance(values: pd.Series, carrier: np.ndarray, patterns: np.ndarray, u
     correlation = np.corrcoef(ranks, places)[0, 1]
     alike = 2 * stats.norm.sf(abs(correlation) * np.sqrt(count - 1))
     everywhere = np.zeros(count, dtype=np.int64)
-    return float(3 * min(alike, *(_neighbours_chance(ranks, places, groups) for groups in (everywhere, patterns))))
+    return float(
+        3
+        * min(
+            alike, *(_neighbours_chance(ranks, places, groups) for groups in (everywhere, patterns))
+        )
+    )
 
 
 def in_order(column: pd.Series) -> np.ndarray:
-    """A column (n,) as numbers in the order of its values: amounts, or levels by name; missing values lie below all others."""
+    """A column (n,) as numbers in the order of its values: amounts, or levels by name; missing
+    values lie below all others.
+    """
     if holds_numbers(column):
         numbers = as_floats(column)
         return np.where(np.isnan(numbers), -np.inf, numbers)
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.astype(object)
-    return np.asarray(pd.factorize(column.astype(str).where(column.notna()), sort=True)[0], dtype=float)
+    return np.asarray(
+        pd.factorize(column.astype(str).where(column.notna()), sort=True)[0], dtype=float
+    )
 
 
 def _ranks(numbers: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -60,8 +75,14 @@ def _neighbours_chance(ranks: np.ndarray, places: np.ndarray, groups: np.ndarray
     sizes = np.bincount(groups)
     sizes = sizes[sizes > 0]
     within = np.empty(len(ranks))
-    within[np.lexsort((ranks, groups))] = np.arange(len(ranks)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    within[np.lexsort((ranks, groups))] = np.arange(len(ranks)) - np.repeat(
+        np.cumsum(sizes) - sizes, sizes
+    )
     order = np.lexsort((places, groups))
     apart = neighbours_apart(within[order], groups[order])
     variance = float(apart.variance.sum())
-    return float(stats.norm.sf(float((apart.expected - apart.moved).sum()) / np.sqrt(variance))) if variance else 1.0
+    return (
+        float(stats.norm.sf(float((apart.expected - apart.moved).sum()) / np.sqrt(variance)))
+        if variance
+        else 1.0
+    )

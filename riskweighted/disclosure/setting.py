@@ -1,4 +1,6 @@
-"""What a question of attribution is asked of: records, groups and released patterns; and the table of its answers."""
+"""What a question of attribution is asked of: records, groups and released patterns; and the table
+of its answers.
+"""
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -24,11 +26,21 @@ from riskweighted.intruder.world import World
 from riskweighted.risk.expected import isolated_records, top_values
 from riskweighted.risk.identification import confidential_risk
 
-__all__ = ["LOOKED_AT", "Asked", "MakeSides", "Setting", "some_rows", "tells_nothing", "with_verdict"]
+__all__ = [
+    "LOOKED_AT",
+    "Asked",
+    "MakeSides",
+    "Setting",
+    "some_rows",
+    "tells_nothing",
+    "with_verdict",
+]
 
-MakeSides = Callable[[Coding, Sequence[int]], Iterator[tuple[str, Sides]]]  # of some variables and their places among all, by release
+# of some variables and their places among all, by release
+MakeSides = Callable[[Coding, Sequence[int]], Iterator[tuple[str, Sides]]]
 
-LOOKED_AT = 100_000  # records of a fit's file whose packs are made, of one of more than twice as many
+# records of a fit's file whose packs are made, of one of more than twice as many
+LOOKED_AT = 100_000
 _HALVINGS = 50  # by which attacks are chosen
 _NEARLY_ALL, _TOLD = 0.9, 0.5  # T_out at which D tells nothing, and at which it does
 _NARROWER, _NARROWINGS = 1.5, 24
@@ -36,9 +48,10 @@ _BESIDE = 20  # records of a pattern of which others must be looked at
 
 
 class Asked(NamedTuple):
-    """Of what attribution is asked besides a scenario: released unaltered columns, groups, units, survey weights, a board's limits, and
-    whether rows leave shuffled within released patterns. ``of``: records of the file, where those of the question are known
-    patterns of it that were taken at random. ``precision``: as in `Fit.synthesize`.
+    """Of what attribution is asked besides a scenario: released unaltered columns, groups, units,
+    survey weights, a board's limits, and whether rows leave shuffled within released patterns.
+    ``of``: records of the file, where those of the question are known patterns of it that were
+    taken at random. ``precision``: as in `Fit.synthesize`.
     """
 
     released: Sequence[str] = ()
@@ -54,13 +67,20 @@ class Asked(NamedTuple):
 class Setting:
     """What is the same for both releases and all variables of one question. Confidential.
 
-    `most`: of a file of more than twice as many records so many are looked at, since the packs of all would say no more of a mean: ``rows``
-    (`some_rows`), None for all; isolated records and the top 1 % among them. Of a large pattern a part is, among whose rows alone it is
-    shuffled, which hides less than the release does.
+    `most`: of a file of more than twice as many records so many are looked at, since the packs of
+    all would say no more of a mean: ``rows`` (`some_rows`), None for all; isolated records and the
+    top 1 % among them. Of a large pattern a part is, among whose rows alone it is shuffled, which
+    hides less than the release does.
     """
 
     def __init__(
-        self, world: World, asked: Asked, rng: np.random.Generator, folds: np.ndarray | None = None, *, most: int | None = None
+        self,
+        world: World,
+        asked: Asked,
+        rng: np.random.Generator,
+        folds: np.ndarray | None = None,
+        *,
+        most: int | None = None,
     ) -> None:
         confidential = world.confidential
         needed = [*asked.released, *asked.groups, *([] if asked.unit is None else [asked.unit])]
@@ -68,15 +88,25 @@ class Setting:
         self.world, self.asked, self.rng, self.folds = world, asked, rng, folds
         entropy: Any = rng.bit_generator.seed_seq
         self._yardstick = entropy.spawn(1)[0]  # the same for all schemes, whatever was drawn before
-        patterns = released_patterns(confidential, list(dict.fromkeys([*world.scenario.known, *asked.released])))
+        patterns = released_patterns(
+            confidential, list(dict.fromkeys([*world.scenario.known, *asked.released]))
+        )
         self.alone = share_alone(patterns)
         self.rows, stands_for = None, None
         if most is not None and asked.unit is None and len(patterns) > 2 * most:
             groups = _groups(Coding(world), ())
             wanted = groups["isolated"] | groups.get("top 1 %", groups["isolated"])
             self.rows, stands_for = some_rows(patterns, most, rng, wanted)
-        self.patterns = patterns if self.rows is None else np.unique(patterns[self.rows], return_inverse=True)[1]
-        self.units = None if asked.unit is None else pd.factorize(confidential[asked.unit], use_na_sentinel=False)[0]
+        self.patterns = (
+            patterns
+            if self.rows is None
+            else np.unique(patterns[self.rows], return_inverse=True)[1]
+        )
+        self.units = (
+            None
+            if asked.unit is None
+            else pd.factorize(confidential[asked.unit], use_na_sentinel=False)[0]
+        )
         survey = checked_survey(asked.survey, confidential)
         self.weights = None if survey is None else self.cut(survey.to_numpy())
         if stands_for is not None:
@@ -102,30 +132,49 @@ class Setting:
     @cached_property
     def halves(self) -> np.ndarray:
         """By which the attacks on other tools' datasets are chosen, (H, n)."""
-        return np.array([self.rng.permutation(len(self.patterns)) % 2 == 0 for _ in range(_HALVINGS)])
+        return np.array(
+            [self.rng.permutation(len(self.patterns)) % 2 == 0 for _ in range(_HALVINGS)]
+        )
 
     @property
     def codes(self) -> dict[str, np.ndarray]:
-        """Groups that are judged one by one, (n,) each: released patterns, and the levels of declared columns."""
-        columns = {f"level of {name!r}": self.world.confidential[name] for name in self.asked.groups}
-        levels = {of: self.cut(pd.factorize(column, use_na_sentinel=False)[0]) for of, column in columns.items()}
+        """Groups that are judged one by one, (n,) each: released patterns, and the levels of
+        declared columns.
+        """
+        columns = {
+            f"level of {name!r}": self.world.confidential[name] for name in self.asked.groups
+        }
+        levels = {
+            of: self.cut(pd.factorize(column, use_na_sentinel=False)[0])
+            for of, column in columns.items()
+        }
         return {"released pattern": self.patterns} | levels
 
     def parts(self, coding: Coding) -> list[tuple[str, Coding, list[int]]]:
-        """The box of all variables, and each of several: what it is called, its numbers, and the places of its variables."""
+        """The box of all variables, and each of several: what it is called, its numbers, and the
+        places of its variables.
+        """
         parts = [(" and ".join(coding.names), coding, list(range(len(coding.names))))]
         if len(coding.names) > 1:
-            parts += [(name, Coding(self.world.only(name), self.rows), [v]) for v, name in enumerate(coding.names)]
+            parts += [
+                (name, Coding(self.world.only(name), self.rows), [v])
+                for v, name in enumerate(coding.names)
+            ]
         return parts
 
     def look_narrower(self, coding: Coding, told: Callable[[Coding], pd.DataFrame]) -> None:
-        """Take in the rows that are told at the largest radius, each two thirds of the one before, at which at most half are named without
-        their values; nothing where no number is matched."""
+        """Take in the rows that are told at the largest radius, each two thirds of the one before,
+        at which at most half are named without their values; nothing where no number is matched."""
         scenario = coding.world.scenario
-        numbers = [name for name, numeric in zip(coding.names, coding.is_numeric, strict=True) if numeric]
+        numbers = [
+            name for name, numeric in zip(coding.names, coding.is_numeric, strict=True) if numeric
+        ]
         for k in range(1, _NARROWINGS + 1) if numbers else ():
             share = _NARROWER**k
-            radius, least = ({name: float(of(name)) / share for name in numbers} for of in (scenario.radius_of, scenario.min_radius_of))
+            radius, least = (
+                {name: float(of(name)) / share for name in numbers}
+                for of in (scenario.radius_of, scenario.min_radius_of)
+            )
             smaller = replace(scenario, radius=radius, min_radius=least)
             rows = told(Coding(coding.world.under(smaller), coding.rows))
             if rows.loc[rows["group"] == "all", "out"].iloc[0] <= _TOLD:
@@ -142,7 +191,8 @@ class Setting:
         everyone = self.everyone(coding)
         groups = {name: self.cut(members) for name, members in everyone.items()}
         drawn = None if self.rows is None else self.patterns
-        drawn = drawn if self.asked.of is None else self.cut(self.world.patterns.codes)  # which were taken at random
+        # which were taken at random
+        drawn = drawn if self.asked.of is None else self.cut(self.world.patterns.codes)
         level = (self.asked.settings or DisclosureSettings()).level
         of_all = (self.halves, none, named_by_constant(coding), self.cut(judged), groups, everyone)
         return Records(*of_all, self.weights, self.units, self.folds, drawn, self.repeated, level)
@@ -160,22 +210,42 @@ class Setting:
                 self.look_narrower(part, partial(self._compared, sides, which, records, variables))
         return pd.concat(rows, ignore_index=True)
 
-    def _compared(self, sides: MakeSides, which: Sequence[int], records: Records, variables: str, narrow: Coding) -> pd.DataFrame:
+    def _compared(
+        self,
+        sides: MakeSides,
+        which: Sequence[int],
+        records: Records,
+        variables: str,
+        narrow: Coding,
+    ) -> pd.DataFrame:
         """The rows of some variables at another radius, as datasets leave."""
         release = self.releases[0]
-        return compare(dict(sides(narrow, which))[release], self.at(narrow, records), release, variables)[0]
+        return compare(
+            dict(sides(narrow, which))[release], self.at(narrow, records), release, variables
+        )[0]
 
     def at(self, coding: Coding, records: Records) -> Records:
         """The same records and groups at another radius."""
         none = named_without_release(coding, self.patterns, np.random.default_rng(self._yardstick))
         return replace(records, none=none, constant=named_by_constant(coding))
 
-    def _note_worst(self, attributed: np.ndarray, records: Records, release: str, variables: str) -> None:
+    def _note_worst(
+        self, attributed: np.ndarray, records: Records, release: str, variables: str
+    ) -> None:
         if not len(attributed):
             return
         for of, code in self.codes.items():
             lower, mean, count = worst_group(attributed, code, records)
-            self.worst.append({"of": of, "release": release, "variables": variables, "lower": lower, "D": mean, "groups": count})
+            self.worst.append(
+                {
+                    "of": of,
+                    "release": release,
+                    "variables": variables,
+                    "lower": lower,
+                    "D": mean,
+                    "groups": count,
+                }
+            )
 
     def side(self, coding: Coding, values: np.ndarray, release: str) -> Side:
         """What copies (V, n, L) tell, aligned or with rows exchanged within released patterns."""
@@ -185,45 +255,76 @@ class Setting:
         """Copies (V, n, L) as a release shows them."""
         return exchanged(values, self.exchange, self.rng) if release == SHUFFLED else values
 
-    def finished(self, table: pd.DataFrame, untold: Sequence[str], held: Sequence[str], packs: int, **further: object) -> pd.DataFrame:
+    def finished(
+        self,
+        table: pd.DataFrame,
+        untold: Sequence[str],
+        held: Sequence[str],
+        packs: int,
+        **further: object,
+    ) -> pd.DataFrame:
         """With what is said beside the table."""
-        table.attrs |= {"not_judged": tuple(untold), "worst_groups": tuple(self.worst), "held": tuple(held), "packs": packs}
-        table.attrs |= {"narrow": tuple(self.narrow), "leaves": self.releases[0], "alone": self.alone}
+        table.attrs |= {
+            "not_judged": tuple(untold),
+            "worst_groups": tuple(self.worst),
+            "held": tuple(held),
+            "packs": packs,
+        }
+        table.attrs |= {
+            "narrow": tuple(self.narrow),
+            "leaves": self.releases[0],
+            "alone": self.alone,
+        }
         table.attrs |= further
         with_verdict(table, self.asked.settings)
         first = table.iloc[0]
         units = first["records"] if self.units is None else len(np.unique(self.units))
         persons = max(units * max(first["upper"], 0.0), first["named"] - first["reversed"], 0.0)
-        table.attrs["persons"] = float(persons * (self.asked.of or len(self.world.confidential)) / len(self.patterns))
+        table.attrs["persons"] = float(
+            persons * (self.asked.of or len(self.world.confidential)) / len(self.patterns)
+        )
         return table
 
 
 def with_verdict(table: pd.DataFrame, settings: DisclosureSettings | None) -> pd.DataFrame:
     """The table with the verdict on it among its ``attrs``."""
     verdict = judge(table, settings)
-    table.attrs |= {"verdict": verdict.verdict, "reasons": verdict.reasons, "accepted": verdict.accepted, "outside": verdict.outside}
+    table.attrs |= {
+        "verdict": verdict.verdict,
+        "reasons": verdict.reasons,
+        "accepted": verdict.accepted,
+        "outside": verdict.outside,
+    }
     return table
 
 
 def tells_nothing(rows: Sequence[pd.DataFrame], release: str, variables: str) -> bool:
-    """Whether nearly everybody is named without the own value, so that D cannot be large whatever leaks."""
+    """Whether nearly everybody is named without the own value, so that D cannot be large whatever
+    leaks.
+    """
     for row in rows:
-        of_all = row[(row["release"] == release) & (row["variables"] == variables) & (row["group"] == "all")]
+        of_all = row[
+            (row["release"] == release) & (row["variables"] == variables) & (row["group"] == "all")
+        ]
         if len(of_all):
             return bool(of_all["out"].iloc[0] >= _NEARLY_ALL)
     return False
 
 
-def some_rows(patterns: np.ndarray, most: int, rng: np.random.Generator, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def some_rows(
+    patterns: np.ndarray, most: int, rng: np.random.Generator, wanted: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Which rows are looked at, in order, about `most`, and how many of the file each stands for.
 
-    Whole released patterns are taken at random. Half of the rows, or fewer where that is all of them, are of patterns that hold `wanted`
-    records (n,): all of these, and twenty others of each pattern. Of another pattern a fifth of `most` is taken at most.
+    Whole released patterns are taken at random. Half of the rows, or fewer where that is all of
+    them, are of patterns that hold `wanted` records (n,): all of these, and twenty others of each
+    pattern. Of another pattern a fifth of `most` is taken at most.
     """
     size, of_wanted = np.bincount(patterns), np.bincount(patterns, wanted, int(patterns.max()) + 1)
     order = np.lexsort((rng.random(len(patterns)), ~wanted, rng.permutation(len(size))[patterns]))
     starts = np.flatnonzero(np.diff(patterns[order], prepend=-1))
-    place = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))  # of each row within its pattern
+    # of each row within its pattern
+    place = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
     taken, stands_for = list[np.ndarray](), np.zeros(len(patterns))
     for holds in (True, False):
         here = (of_wanted[patterns[order]] > 0) == holds
@@ -235,7 +336,10 @@ def some_rows(patterns: np.ndarray, most: int, rng: np.random.Generator, wanted:
         ends = np.flatnonzero(np.diff(patterns[rows], append=-1)) + 1
         rows = rows[: ends[min(int(np.searchsorted(ends, most_here)), len(ends) - 1)]]
         strata = 2 * patterns + wanted
-        counted, of_file = np.bincount(strata[rows], minlength=2 * len(size)), np.bincount(strata, minlength=2 * len(size))
+        counted, of_file = (
+            np.bincount(strata[rows], minlength=2 * len(size)),
+            np.bincount(strata, minlength=2 * len(size)),
+        )
         stands_for[rows] = (of_file / np.maximum(counted, 1))[strata[rows]]
         stands_for[rows] *= here.sum() / stands_for[rows].sum()
         taken.append(rows)
@@ -244,7 +348,9 @@ def some_rows(patterns: np.ndarray, most: int, rng: np.random.Generator, wanted:
 
 
 def _groups(coding: Coding, columns: Sequence[str]) -> dict[str, np.ndarray]:
-    """Records by the group's name, (n,) each: all, isolated, with the largest hundredth of a number, and the levels of columns."""
+    """Records by the group's name, (n,) each: all, isolated, with the largest hundredth of a
+    number, and the levels of columns.
+    """
     world = coding.world
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SingletonWarning)

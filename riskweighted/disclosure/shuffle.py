@@ -1,5 +1,5 @@
-"""Rows in an order that says nothing: whole ones in a random one, their values shuffled within released patterns besides, so that nobody
-joins datasets by row.
+"""Rows in an order that says nothing: whole ones in a random one, their values shuffled within
+released patterns besides, so that nobody joins datasets by row.
 """
 
 from collections.abc import Sequence
@@ -20,11 +20,13 @@ def released_patterns(confidential: pd.DataFrame, released: Sequence[str]) -> np
     return np.asarray(known_patterns(confidential, released).codes)
 
 
-def leaving_rows(count: int, rng: np.random.Generator, units: np.ndarray | None = None, *, keep: bool = False) -> np.ndarray:
+def leaving_rows(
+    count: int, rng: np.random.Generator, units: np.ndarray | None = None, *, keep: bool = False
+) -> np.ndarray:
     """Which record stands in each of ``count`` rows as they leave, (n,): a random permutation.
 
-    ``units`` (n,), codes: rows of one unit stand together, and the units in a random order. ``keep``: rows of a unit stay in their own
-    order, which a released column states.
+    ``units`` (n,), codes: rows of one unit stand together, and the units in a random order.
+    ``keep``: rows of a unit stay in their own order, which a released column states.
     """
     if units is None:
         return rng.permutation(count)
@@ -36,8 +38,9 @@ def leaving_rows(count: int, rng: np.random.Generator, units: np.ndarray | None 
 class Exchange:
     """Which rows may stand in each other's place, found once for all datasets.
 
-    ``patterns`` (n,): codes of released patterns. ``units`` (n,), codes: rows of one unit, such as a household, move together, to the rows
-    of a unit whose rows have the same patterns; None where each row moves alone.
+    ``patterns`` (n,): codes of released patterns. ``units`` (n,), codes: rows of one unit, such as
+    a household, move together, to the rows of a unit whose rows have the same patterns; None where
+    each row moves alone.
     """
 
     patterns: np.ndarray = field(repr=False)
@@ -45,7 +48,9 @@ class Exchange:
 
     @cached_property
     def _alike(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """The units of each size, (m, size) rows in the order of their patterns, and codes (m,) of the same patterns, which rise."""
+        """The units of each size, (m, size) rows in the order of their patterns, and codes (m,) of
+        the same patterns, which rise.
+        """
         if self.units is None:
             return [_sorted(np.arange(len(self.patterns))[:, None], self.patterns)]
         order = np.lexsort((self.patterns, self.units))
@@ -53,11 +58,17 @@ class Exchange:
         sizes, made = np.diff(np.append(starts, len(order))), []
         for size in np.unique(sizes):
             alike = order[starts[sizes == size][:, None] + np.arange(size)]
-            made.append(_sorted(alike, np.unique(self.patterns[alike], axis=0, return_inverse=True)[1].ravel()))
+            made.append(
+                _sorted(
+                    alike, np.unique(self.patterns[alike], axis=0, return_inverse=True)[1].ravel()
+                )
+            )
         return made
 
     def rows(self, rng: np.random.Generator) -> np.ndarray:
-        """Which row's synthesized values stand in each row of one dataset, (n,): a permutation that keeps every row's pattern."""
+        """Which row's synthesized values stand in each row of one dataset, (n,): a permutation that
+        keeps every row's pattern.
+        """
         rows = np.empty(len(self.patterns), dtype=np.int64)
         for alike, codes in self._alike:
             rows[alike] = alike[_within(codes, rng.random(len(codes)))]
@@ -65,8 +76,8 @@ class Exchange:
 
     @cached_property
     def cells(self) -> np.ndarray:
-        """Codes (n,) of rows that may stand in each other's place: those of one pattern, or of one place in units whose patterns are
-        alike."""
+        """Codes (n,) of rows that may stand in each other's place: those of one pattern, or of one
+        place in units whose patterns are alike."""
         if self.units is None:
             return self.patterns
         cells, first = np.empty(len(self.units), dtype=np.int64), 0
@@ -76,7 +87,9 @@ class Exchange:
         return cells
 
 
-def shuffled_rows(patterns: np.ndarray, rng: np.random.Generator, units: np.ndarray | None = None) -> np.ndarray:
+def shuffled_rows(
+    patterns: np.ndarray, rng: np.random.Generator, units: np.ndarray | None = None
+) -> np.ndarray:
     """`Exchange.rows` of one dataset."""
     return Exchange(patterns, units).rows(rng)
 
@@ -88,7 +101,9 @@ def _sorted(alike: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 @kernel
 def _within(codes: np.ndarray, chances: np.ndarray) -> np.ndarray:
-    """A permutation (m,) within runs of equal codes, by Fisher and Yates, from uniform numbers (m,)."""
+    """A permutation (m,) within runs of equal codes, by Fisher and Yates, from uniform numbers
+    (m,).
+    """
     rows, first = np.arange(len(codes)), 0
     for row in range(1, len(codes)):
         if codes[row] != codes[row - 1]:

@@ -1,4 +1,6 @@
-"""One pack as attacks see it: with the values of its records used, or as it would be without each of them."""
+"""One pack as attacks see it: with the values of its records used, or as it would be without each
+of them.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -15,8 +17,9 @@ __all__ = ["Side", "copies_near", "exchanged", "of_own_fold", "side_of"]
 class Side(NamedTuple):
     """What a pack of L copies tells of n records.
 
-    ``named`` (attacks, n): which attack names whom; ``near`` (n,): how many of a row's copies lie within reach of the true value; ``same``
-    (n,): whether the true value itself is among them; ``held`` (L, n): how many boxes of the pattern's copies hold each copy.
+    ``named`` (attacks, n): which attack names whom; ``near`` (n,): how many of a row's copies lie
+    within reach of the true value; ``same`` (n,): whether the true value itself is among them;
+    ``held`` (L, n): how many boxes of the pattern's copies hold each copy.
     """
 
     named: np.ndarray
@@ -34,18 +37,24 @@ def side_of(coding: Coding, values: np.ndarray, patterns: np.ndarray) -> Side:
     """Of copies (V, n, L) in released patterns (n,)."""
     near, same = copies_near(coding, values)
     made, held = guesses(coding, values, patterns)
-    return Side(np.stack([coding.near(guess) for guess in made]), near, same, np.ascontiguousarray(held.T))
+    return Side(
+        np.stack([coding.near(guess) for guess in made]), near, same, np.ascontiguousarray(held.T)
+    )
 
 
 def copies_near(coding: Coding, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How many of the copies (V, n, L) lie within reach of the true value, and whether it is one of them; (n,) each."""
+    """How many of the copies (V, n, L) lie within reach of the true value, and whether it is one of
+    them; (n,) each.
+    """
     near = coding.near(values.transpose(0, 2, 1)).sum(axis=0)
     same = (values == coding.truth[:, :, None]).all(axis=0).any(axis=1)
     return near, same
 
 
 def of_own_fold(fold_of: np.ndarray, sides: Sequence[Side]) -> Side:
-    """Of every record that which its own fold's release tells, and no other, by the records' folds (n,)."""
+    """Of every record that which its own fold's release tells, and no other, by the records' folds
+    (n,).
+    """
     made = Side(*(part.copy() for part in sides[0]))
     for number, side in enumerate(sides):
         rows = fold_of == number
@@ -55,7 +64,9 @@ def of_own_fold(fold_of: np.ndarray, sides: Sequence[Side]) -> Side:
 
 
 def exchanged(values: np.ndarray, exchange: Exchange, rng: np.random.Generator) -> np.ndarray:
-    """Copies (V, n, L) whose rows are shuffled within released patterns, anew for each of the L datasets."""
+    """Copies (V, n, L) whose rows are shuffled within released patterns, anew for each of the L
+    datasets.
+    """
     made = np.empty_like(values)
     for copy in range(values.shape[2]):
         made[:, :, copy] = values[:, exchange.rows(rng), copy]

@@ -1,1 +1,3 @@
-"""What a release costs: every measure of risk and utility, registered, measured and set side by side."""
+"""What a release costs: every measure of risk and utility, registered, measured and set side by
+side.
+"""

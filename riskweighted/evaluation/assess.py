@@ -1,7 +1,8 @@
 """Disclosure risk and utility of synthetic versions of a confidential file, whoever made them.
 
-Each measure also stands beside yardsticks: the confidential data released as it is; a release whose synthetic values are drawn
-independently of the known variables; and, where a holdout file is given, those other records of the same population.
+Each measure also stands beside yardsticks: the confidential data released as it is; a release whose
+synthetic values are drawn independently of the known variables; and, where a holdout file is given,
+those other records of the same population.
 """
 
 import warnings
@@ -12,7 +13,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.checks import check_count, check_names, check_seed, check_sequence, check_share, check_text
+from riskweighted.common.checks import (
+    check_count,
+    check_names,
+    check_seed,
+    check_sequence,
+    check_share,
+    check_text,
+)
 from riskweighted.common.errors import RiskWeightedWarning
 from riskweighted.common.frames import require_columns
 from riskweighted.common.native import Frame, GivenFrames, as_pandas
@@ -47,18 +55,21 @@ class Assessment:
     Attributes
     ----------
     measures : DataFrame
-        One row per (label, measure) of risk, in the columns of `riskweighted.evaluation.tables.COLUMNS` (as the tables of `Evaluation`):
-        value, interval and the rule that made it, whether higher is riskier or safer, the definition in one line; besides
-        ``release``, which is the label, and ``boundary``, the boundary rule of the balls.
+        One row per (label, measure) of risk, in the columns of
+        `riskweighted.evaluation.tables.COLUMNS` (as the tables of `Evaluation`): value, interval
+        and the rule that made it, whether higher is riskier or safer, the definition in one line;
+        besides ``release``, which is the label, and ``boundary``, the boundary rule of the balls.
     utility : DataFrame
         The same of utility, with the overlap of an interval and the confidential one.
     contributions : DataFrame
-        One row per tool whose rows pair and known variable: mean identification risk and expected match risk ("matches") if the intruder
-        did not know it, and the changes. For the internal reader.
+        One row per tool whose rows pair and known variable: mean identification risk and expected
+        match risk ("matches") if the intruder did not know it, and the changes. For the internal
+        reader.
     riskiest : DataFrame
         The records of highest identification risk of each tool whose rows pair. Confidential.
     unpaired : dict of label to str
-        Tools whose rows do not pair with the confidential ones, and why; they have no measure that needs pairs.
+        Tools whose rows do not pair with the confidential ones, and why; they have no measure that
+        needs pairs.
 
     Examples
     --------
@@ -75,11 +86,20 @@ class Assessment:
 
     def __repr__(self) -> str:
         labels = list(dict.fromkeys(map(str, self.measures["label"])))
-        return f"Assessment({', '.join(labels)}; {len(self.measures)} rows of risk, {len(self.utility)} of utility)"
+        return (
+            f"Assessment({', '.join(labels)}; {len(self.measures)} rows of risk, "
+            f"{len(self.utility)} of utility)"
+        )
 
     def _repr_html_(self) -> str:
-        answers = [f"{label}: rows do not pair with the confidential ones, {why}" for label, why in self.unpaired.items()]
-        note = "measures and utility say by which definition each figure was made; what it discloses needs folds. Confidential."
+        answers = [
+            f"{label}: rows do not pair with the confidential ones, {why}"
+            for label, why in self.unpaired.items()
+        ]
+        note = (
+            "measures and utility say by which definition each figure was made; what it "
+            "discloses needs folds. Confidential."
+        )
         return card("Assessment", answers, table=self.summary().T, note=note)
 
     @property
@@ -88,19 +108,34 @@ class Assessment:
         return [label for label in self.measures["label"].unique() if label in YARDSTICKS]
 
     def summary(self) -> pd.DataFrame:
-        """One row per label, a column for each measure of risk and utility, but not for single tables and coefficients."""
+        """One row per label, a column for each measure of risk and utility, but not for single
+        tables and coefficients.
+        """
         both = pd.concat([self.measures[self.utility.columns], self.utility], ignore_index=True)
         statistics = statistics_of(both)
-        shown = both.assign(name=[statistic.name for statistic in statistics])[[not statistic.measure.many for statistic in statistics]]
+        shown = both.assign(name=[statistic.name for statistic in statistics])[
+            [not statistic.measure.many for statistic in statistics]
+        ]
         wide = shown.pivot(index="label", columns="name", values="value")
-        return wide.reindex(index=both["label"].unique(), columns=shown["name"].unique()).rename_axis(columns="measure")
+        return wide.reindex(
+            index=both["label"].unique(), columns=shown["name"].unique()
+        ).rename_axis(columns="measure")
 
     def map_measures(self) -> tuple[str, str]:
-        """A measure of risk and one of utility that all tools have: the columns of `summary` for a risk-utility map."""
+        """A measure of risk and one of utility that all tools have: the columns of `summary` for a
+        risk-utility map.
+        """
         table = self.summary().drop(index=self.yardsticks)
-        risk = next(name for name in (Statistic(measure.key).name for measure in _FOR_MAPS) if name in table and table[name].notna().all())
+        risk = next(
+            name
+            for name in (Statistic(measure.key).name for measure in _FOR_MAPS)
+            if name in table and table[name].notna().all()
+        )
         starts = tuple(f"{measure.label} of " for measure in (U_M, TOTAL_VARIATION))
-        losses = [Statistic(DISTANCE.key).name, *(name for name in table if str(name).startswith(starts))]
+        losses = [
+            Statistic(DISTANCE.key).name,
+            *(name for name in table if str(name).startswith(starts)),
+        ]
         return risk, next(name for name in losses if name in table)
 
 
@@ -120,28 +155,35 @@ def assess(
     random_seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> Assessment:
-    """Return disclosure risk and utility of synthetic versions of a confidential file, of one tool or side by side of several.
+    """Return disclosure risk and utility of synthetic versions of a confidential file, of one tool
+    or side by side of several.
 
-    Rows need not pair: fully synthetic data, of any number of records, have every measure but those that ask which synthetic record stands
-    for which confidential one (``Measure.pairs``), and the combining rule of fully synthetic data.
+    Rows need not pair: fully synthetic data, of any number of records, have every measure but those
+    that ask which synthetic record stands for which confidential one (``Measure.pairs``), and the
+    combining rule of fully synthetic data.
 
     Parameters
     ----------
     confidential : DataFrame, n rows
     synthetic : DataFrame, sequence of L DataFrames, or mapping of a tool's name to one of them
-        Rows pair by `identifier`, else by equal index, else by position (`riskweighted.intruder.pairing.pair`); where numbers of rows or
-        known variables differ they do not, which is said.
+        Rows pair by `identifier`, else by equal index, else by position
+        (`riskweighted.intruder.pairing.pair`); where numbers of rows or known variables differ they
+        do not, which is said.
     scenario : Scenario
     holdout : DataFrame, optional
-        Records of the same population that no synthesizer saw: another yardstick, and what distances are compared with.
+        Records of the same population that no synthesizer saw: another yardstick, and what
+        distances are compared with.
     unpaired : sequence of str, optional
-        Tools whose rows pair with none although their number is the same; "synthetic" where `synthetic` is no mapping.
+        Tools whose rows pair with none although their number is the same; "synthetic" where
+        `synthetic` is no mapping.
     columns : sequence of str, optional
-        Further columns whose tables utility compares, beside the known and the synthesized variables.
+        Further columns whose tables utility compares, beside the known and the synthesized
+        variables.
     regressions : sequence of str, optional
         Formulas of which every coefficient is compared, as in `EvaluationSettings`.
     analyses : sequence of str or callable, optional
-        Functions whose estimates are compared, as in `EvaluationSettings`. They are given the known, the synthesized and the `columns`.
+        Functions whose estimates are compared, as in `EvaluationSettings`. They are given the
+        known, the synthesized and the `columns`.
     identifier : str, optional
         Column of every file that pairs rows; then rows that do not pair are refused.
     top : int
@@ -149,14 +191,16 @@ def assess(
     level : float
         Probability of the intervals.
     random_seed : int
-        For the independent release, and for the records that distances look at where there are very many.
+        For the independent release, and for the records that distances look at where there are very
+        many.
     progress : callable, optional
         Called with (labels done, labels in all).
 
     Raises
     ------
     InputError
-        If a column is absent or not comparable, or synthetic values are missing where the confidential data has none missing.
+        If a column is absent or not comparable, or synthetic values are missing where the
+        confidential data has none missing.
 
     Examples
     --------
@@ -168,36 +212,63 @@ def assess(
     1  share at identification risk over 0.5  0.080
     2                     singleton patterns  0.000
     """
-    confidential, synthetic, holdout = as_pandas(confidential), as_pandas(synthetic), as_pandas(holdout)
+    confidential, synthetic, holdout = (
+        as_pandas(confidential),
+        as_pandas(synthetic),
+        as_pandas(holdout),
+    )
     check_count(top, "top")
     check_share(level, "level")
     check_seed(random_seed)
     world = make_world(confidential, scenario)
     further = check_names(columns, "columns")
     require_columns(confidential, further, "confidential data (columns)")
-    asked, settings = _analyses(world, regressions), EvaluationSettings(level=level, analyses=analyses)
-    looked_at = list(dict.fromkeys([*further, *(name for analysis in asked for name in analysis.columns)]))
-    tools = find_tools(world, synthetic, looked_at, identifier, [unpaired] if isinstance(unpaired, str) else unpaired)
+    asked, settings = (
+        _analyses(world, regressions),
+        EvaluationSettings(level=level, analyses=analyses),
+    )
+    looked_at = list(
+        dict.fromkeys([*further, *(name for analysis in asked for name in analysis.columns)])
+    )
+    tools = find_tools(
+        world,
+        synthetic,
+        looked_at,
+        identifier,
+        [unpaired] if isinstance(unpaired, str) else unpaired,
+    )
     _say_unpaired(tools)
-    crossed = table_columns(world, [*scenario.known, *(name for name in further if name not in scenario.known)])
+    crossed = table_columns(
+        world, [*scenario.known, *(name for name in further if name not in scenario.known)]
+    )
     releases = [*tools, *yardsticks(world, tools, looked_at, holdout, random_seed)]
     seen = confidential[list(dict.fromkeys([*scenario.known, *scenario.synthetic, *looked_at]))]
     own = checked_own_analyses(seen, settings.analyses)
-    subject = Subject(world, settings, None, asked, own=own, crossed=crossed, holdout=holdout, seed=random_seed)
+    subject = Subject(
+        world, settings, None, asked, own=own, crossed=crossed, holdout=holdout, seed=random_seed
+    )
     risk: list[dict[str, Any]] = []
     utility: list[dict[str, Any]] = []
     for done, tool in enumerate(releases):
         context = _context(subject, tool)
         named = replace(context, label=tool.label)
-        risk += [*measured_rows(named, "risk", scenario.synthetic, "assess"), *added_rows(named, "risk", "assess")]
-        utility += [*measured_rows(context, "utility", scenario.synthetic, "assess"), *added_rows(context, "utility", "assess")]
+        risk += [
+            *measured_rows(named, "risk", scenario.synthetic, "assess"),
+            *added_rows(named, "risk", "assess"),
+        ]
+        utility += [
+            *measured_rows(context, "utility", scenario.synthetic, "assess"),
+            *added_rows(context, "utility", "assess"),
+        ]
         if progress is not None:
             progress(done + 1, len(releases))
     return _assessment(scenario, tools, risk, utility, top)
 
 
 def _context(subject: Subject, tool: Tool) -> Context:
-    """What measures of one label are computed from; the confidential data's under their own name, until overlaps are found."""
+    """What measures of one label are computed from; the confidential data's under their own name,
+    until overlaps are found.
+    """
     of_holdout = tool.label == HOLDOUT
     fully = tool.paired is None and not of_holdout
     return Context(
@@ -206,7 +277,10 @@ def _context(subject: Subject, tool: Tool) -> Context:
         tool.frames,
         np.random.default_rng(subject.seed),
         paired=tool.paired,
-        size_ratio=float(np.mean([len(frame) for frame in tool.frames])) / len(subject.world.confidential) if fully else None,
+        size_ratio=float(np.mean([len(frame) for frame in tool.frames]))
+        / len(subject.world.confidential)
+        if fully
+        else None,
         sampled=of_holdout,
     )
 
@@ -215,21 +289,30 @@ def _analyses(world: World, regressions: Sequence[str]) -> tuple[Analysis, ...]:
     """The regressions, checked on the confidential data."""
     for formula in check_sequence(regressions, "regressions"):
         check_text(formula, "each of regressions")
-    return checked_analyses(world.confidential, regressions, {name: world.scenario.codes_of(name) for name in world.scenario.codes})
+    return checked_analyses(
+        world.confidential,
+        regressions,
+        {name: world.scenario.codes_of(name) for name in world.scenario.codes},
+    )
 
 
 def _say_unpaired(tools: Sequence[Tool]) -> None:
     for tool in tools:
         if tool.paired is None:
             warnings.warn(
-                f"rows of {tool.label!r} do not pair with the confidential ones ({tool.reason}): measures that need pairs are left out",
+                f"rows of {tool.label!r} do not pair with the confidential ones ({tool.reason}): "
+                "measures that need pairs are left out",
                 RiskWeightedWarning,
                 stacklevel=3,
             )
 
 
 def _assessment(
-    scenario: Scenario, tools: Sequence[Tool], risk: list[dict[str, Any]], utility: list[dict[str, Any]], top: int
+    scenario: Scenario,
+    tools: Sequence[Tool],
+    risk: list[dict[str, Any]],
+    utility: list[dict[str, Any]],
+    top: int,
 ) -> Assessment:
     """The tables, with overlaps and under the labels that are shown."""
     table = as_table(risk)
@@ -259,7 +342,9 @@ def _contributions(paired: Paired) -> pd.DataFrame:
     risk, matches = figures(paired)
     rows = []
     for name in scenario.known:
-        fewer = world.under(replace(scenario, known=tuple(other for other in scenario.known if other != name)))
+        fewer = world.under(
+            replace(scenario, known=tuple(other for other in scenario.known if other != name))
+        )
         without = figures(Paired(fewer, paired.frames))
         rows.append((name, without[0], risk - without[0], without[1], matches - without[1]))
     columns = ["known_variable", "risk_without", "risk_added", "matches_without", "matches_added"]
@@ -267,9 +352,13 @@ def _contributions(paired: Paired) -> pd.DataFrame:
 
 
 def _riskiest(paired: Paired, top: int) -> pd.DataFrame:
-    """The `top` records by identification risk (ties: by expected match), with what makes them so."""
+    """The `top` records by identification risk (ties: by expected match), with what makes them
+    so.
+    """
     risk, matches = identification_risks(paired).mean(axis=0), match(paired)
-    c, true = (matches.records[name].to_numpy(dtype=float).reshape(len(paired), -1) for name in ("c", "T"))
+    c, true = (
+        matches.records[name].to_numpy(dtype=float).reshape(len(paired), -1) for name in ("c", "T")
+    )
     table = pd.DataFrame(
         {
             "identification_risk": risk,
@@ -280,4 +369,6 @@ def _riskiest(paired: Paired, top: int) -> pd.DataFrame:
         },
         index=paired.world.confidential.index.rename("record"),
     )
-    return table.sort_values(["identification_risk", "expected_match"], ascending=False, kind="stable").head(top)
+    return table.sort_values(
+        ["identification_risk", "expected_match"], ascending=False, kind="stable"
+    ).head(top)

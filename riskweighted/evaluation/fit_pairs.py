@@ -1,4 +1,6 @@
-"""Does a variable follow the others as it does in the data? Two-way tables and group means, pair by pair (METHODS section 5.10)."""
+"""Does a variable follow the others as it does in the data? Two-way tables and group means, pair by
+pair (METHODS section 5.10).
+"""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -22,7 +24,9 @@ _SCORE = 12.0  # over which a score that is uniform has the variance 1
 
 
 class PairRow(NamedTuple):
-    """A pair: its check and name, the distance that chance gives and that was found, their difference over z, its size, and where most."""
+    """A pair: its check and name, the distance that chance gives and that was found, their
+    difference over z, its size, and where most.
+    """
 
     check: str
     name: str
@@ -35,7 +39,9 @@ class PairRow(NamedTuple):
 
 
 class _Pair(NamedTuple):
-    """``groups`` of the records, -1 where a record is in none; ``names`` of the groups; ``tabled``: whether bands count beside means."""
+    """``groups`` of the records, -1 where a record is in none; ``names`` of the groups; ``tabled``:
+    whether bands count beside means.
+    """
 
     check: str
     name: str
@@ -48,8 +54,9 @@ class _Pair(NamedTuple):
 class Pairs:
     """What is counted of values (n,) for every pair. Confidential.
 
-    ``rows``: the records that are looked at; ``edges``: between the bands of the values; ``ordered``: the confidential values in order, by
-    which a value is scored, None of the codes of levels.
+    ``rows``: the records that are looked at; ``edges``: between the bands of the values;
+    ``ordered``: the confidential values in order, by which a value is scored, None of the codes of
+    levels.
     """
 
     pairs: tuple[_Pair, ...]
@@ -58,13 +65,17 @@ class Pairs:
     ordered: np.ndarray | None = field(repr=False)
 
     def counted(self, values: np.ndarray) -> list[np.ndarray]:
-        """Of values (n,) for every pair the counts of its groups and bands, and as a last column the sums of scores, (G, K)."""
+        """Of values (n,) for every pair the counts of its groups and bands, and as a last column
+        the sums of scores, (G, K).
+        """
         some = values[self.rows]
         bands, width = np.searchsorted(self.edges, some, side="left"), len(self.edges) + 1
         scores = None if self.ordered is None else _scores(some, self.ordered)
         return [self._table(pair, bands, width, scores) for pair in self.pairs]
 
-    def _table(self, pair: _Pair, bands: np.ndarray, width: int, scores: np.ndarray | None) -> np.ndarray:
+    def _table(
+        self, pair: _Pair, bands: np.ndarray, width: int, scores: np.ndarray | None
+    ) -> np.ndarray:
         inside, size = pair.groups >= 0, len(pair.names)
         groups, columns = pair.groups[inside], []
         if pair.tabled or scores is None:
@@ -74,14 +85,20 @@ class Pairs:
             columns.append(np.bincount(groups, scores[inside], minlength=size)[:, None])
         return np.concatenate(columns, axis=1)
 
-    def rows_of(self, confidential: Sequence[np.ndarray], drawn: Sequence[np.ndarray]) -> Iterator[PairRow]:
-        """A row for every pair, from `counted` of the confidential values and of predictive datasets, (S, G, K) each.
+    def rows_of(
+        self, confidential: Sequence[np.ndarray], drawn: Sequence[np.ndarray]
+    ) -> Iterator[PairRow]:
+        """A row for every pair, from `counted` of the confidential values and of predictive
+        datasets, (S, G, K) each.
 
-        Distances of a table from the mean of the predictive ones are chi-square sums, whose scale and degrees of freedom are those that the
-        predictive tables have. A z is the normal quantile of their tail probability (Wilson & Hilferty 1931), as of S draws.
+        Distances of a table from the mean of the predictive ones are chi-square sums, whose scale
+        and degrees of freedom are those that the predictive tables have. A z is the normal quantile
+        of their tail probability (Wilson & Hilferty 1931), as of S draws.
         """
         for pair, true, tables in zip(self.pairs, confidential, drawn, strict=True):
-            sizes = np.bincount(pair.groups[pair.groups >= 0], minlength=len(pair.names)).astype(float)
+            sizes = np.bincount(pair.groups[pair.groups >= 0], minlength=len(pair.names)).astype(
+                float
+            )
             expected, draws, records = tables.mean(axis=0), len(tables), sizes.sum()
             scored = 0 if self.ordered is None else 1
             weights = np.ones_like(expected)
@@ -90,19 +107,30 @@ class Pairs:
             if scored:
                 weights[:, -1] = _SCORE / sizes
             each = (weights * (true - expected) ** 2).sum(axis=1)
-            of_draws = (weights * (tables - expected) ** 2).sum(axis=(1, 2)) * (draws + 1) / (draws - 1)
+            of_draws = (
+                (weights * (tables - expected) ** 2).sum(axis=(1, 2)) * (draws + 1) / (draws - 1)
+            )
             mean, variance, distance = of_draws.mean(), of_draws.var(ddof=1), each.sum()
             z = _tail(distance, mean, variance, draws)
             low, high = np.sqrt(mean / records), np.sqrt(distance / records)
             error = (high - low) / z if z * (high - low) > 0 else np.inf
             effect = float(np.sqrt(max(distance - mean, 0.0) / records))
             yield PairRow(
-                pair.check, pair.name, float(low), float(high), float(error), effect, int(records), pair.names[int(each.argmax())]
+                pair.check,
+                pair.name,
+                float(low),
+                float(high),
+                float(error),
+                effect,
+                int(records),
+                pair.names[int(each.argmax())],
             )
 
 
 def _tail(distance: float, mean: float, variance: float, draws: int) -> float:
-    """How unusual a distance is in the units of a standard normal number, where mean and variance are known of so many draws."""
+    """How unusual a distance is in the units of a standard normal number, where mean and variance
+    are known of so many draws.
+    """
     if not (mean > 0 and variance > 0):
         return 0.0
     spread = variance / (9 * mean**2)  # 2 / 9 over the degrees of freedom
@@ -111,9 +139,17 @@ def _tail(distance: float, mean: float, variance: float, draws: int) -> float:
     return float(np.clip(z, -30, 30))
 
 
-def pairs_of(values: np.ndarray, levels: int | None, data: pd.DataFrame, columns: Sequence[str]) -> Pairs:
-    """The pairs of confidential values (n,), codes of so many levels or numbers, with columns of the file, and these crossed."""
-    rows = np.arange(len(values)) if len(values) <= _RECORDS else np.linspace(0, len(values) - 1, _RECORDS).astype(int)
+def pairs_of(
+    values: np.ndarray, levels: int | None, data: pd.DataFrame, columns: Sequence[str]
+) -> Pairs:
+    """The pairs of confidential values (n,), codes of so many levels or numbers, with columns of
+    the file, and these crossed.
+    """
+    rows = (
+        np.arange(len(values))
+        if len(values) <= _RECORDS
+        else np.linspace(0, len(values) - 1, _RECORDS).astype(int)
+    )
     some, frame = values[rows], data[list(columns)].iloc[rows]
     if levels is not None:
         edges, ordered = np.arange(levels - 1) + 0.5, None
@@ -123,7 +159,9 @@ def pairs_of(values: np.ndarray, levels: int | None, data: pd.DataFrame, columns
     pairs = [_pair(checks.TWO_WAY.key, str(name), groups, tabled=True) for name, groups in single]
     coarse = [(name, _grouped(frame[name], name, _COARSE)) for name in list(frame)[:_CROSSED]]
     for (first, one), (second, other) in itertools.combinations(coarse, 2):
-        pairs.append(_pair(checks.CROSSED.key, f"{first} by {second}", _crossed(one, other), tabled=False))
+        pairs.append(
+            _pair(checks.CROSSED.key, f"{first} by {second}", _crossed(one, other), tabled=False)
+        )
     return Pairs(tuple(pair for pair in pairs if len(pair.names) > 1), rows, edges, ordered)
 
 
@@ -134,7 +172,9 @@ def _scores(values: np.ndarray, ordered: np.ndarray) -> np.ndarray:
 
 
 def _edges(values: np.ndarray, bands: int) -> np.ndarray:
-    """The upper ends of the bands but the last, of about equally many values each; a value that many have is in one band."""
+    """The upper ends of the bands but the last, of about equally many values each; a value that
+    many have is in one band.
+    """
     edges = np.unique(np.quantile(values, np.arange(1, bands) / bands, method="inverted_cdf"))
     return np.asarray(edges[edges < values.max()])
 
@@ -146,9 +186,15 @@ def _grouped(column: pd.Series, name: object, bands: int) -> Grouping:
         held = np.isfinite(numbers)
         edges = _edges(numbers[held], bands)
         names = [f"{name}, part {place + 1} of {len(edges) + 1}" for place in range(len(edges) + 1)]
-        return Grouping(np.where(held, np.searchsorted(edges, numbers, side="left"), len(names)), (*names, f"{name} missing"))
+        return Grouping(
+            np.where(held, np.searchsorted(edges, numbers, side="left"), len(names)),
+            (*names, f"{name} missing"),
+        )
     codes, levels = pd.factorize(column, use_na_sentinel=True)
-    return Grouping(np.where(codes < 0, len(levels), codes), (*(f"{name}={level}" for level in levels), f"{name} missing"))
+    return Grouping(
+        np.where(codes < 0, len(levels), codes),
+        (*(f"{name}={level}" for level in levels), f"{name} missing"),
+    )
 
 
 def _crossed(one: Grouping, other: Grouping) -> Grouping:
@@ -158,7 +204,9 @@ def _crossed(one: Grouping, other: Grouping) -> Grouping:
 
 
 def _pair(check: str, name: str, groups: Grouping, *, tabled: bool) -> _Pair:
-    """A pair whose groups hold enough records; the others together are a group, where they are enough, else in none."""
+    """A pair whose groups hold enough records; the others together are a group, where they are
+    enough, else in none.
+    """
     sizes = np.bincount(groups.codes, minlength=len(groups.names))
     large = np.flatnonzero(sizes >= LEAST_GROUP)
     to = np.full(len(sizes), -1)

@@ -1,4 +1,6 @@
-"""The randomized probability integral transform of a fit: where each confidential value lies in its own predictive distribution."""
+"""The randomized probability integral transform of a fit: where each confidential value lies in its
+own predictive distribution.
+"""
 
 import math
 from collections.abc import Sequence
@@ -19,19 +21,33 @@ Row = tuple[str, str, float, float, float, float]
 
 
 def pit_rows(pit: np.ndarray) -> list[Row]:
-    """Kolmogorov distance of a PIT (n,) from uniform, and the shares in its outer bins: check, parameter, expected, found, error, effect.
+    """Kolmogorov distance of a PIT (n,) from uniform, and the shares in its outer bins: check,
+    parameter, expected, found, error, effect.
 
     Expectation and standard error are those of n independent uniform numbers.
     """
     u, n = np.sort(pit), len(pit)
     steps = np.arange(n + 1) / n
     distance = float(np.maximum(steps[1:] - u, u - steps[:-1]).max())
-    # Mean and standard deviation of Kolmogorov's distribution: sqrt(pi / 2) log 2 and sqrt(pi^2 / 12 - mean^2).
+    # Mean and standard deviation of Kolmogorov's distribution: sqrt(pi / 2) log 2 and sqrt(pi^2 /
+    # 12 - mean^2).
     mean = math.sqrt(math.pi / 2) * math.log(2)
     spread = math.sqrt(math.pi**2 / 12 - mean**2)
-    rows = [(checks.PIT_DISTANCE.key, "", mean / math.sqrt(n), distance, spread / math.sqrt(n), distance)]
+    rows = [
+        (
+            checks.PIT_DISTANCE.key,
+            "",
+            mean / math.sqrt(n),
+            distance,
+            spread / math.sqrt(n),
+            distance,
+        )
+    ]
     error = math.sqrt(OUTER * (1 - OUTER) / n)
-    for name, share in ((f"below {OUTER:g}", float((u < OUTER).mean())), (f"above {1 - OUTER:g}", float((u > 1 - OUTER).mean()))):
+    for name, share in (
+        (f"below {OUTER:g}", float((u < OUTER).mean())),
+        (f"above {1 - OUTER:g}", float((u > 1 - OUTER).mean())),
+    ):
         rows.append((checks.PIT_OUTER.key, name, OUTER, share, error, abs(share - OUTER)))
     return rows
 
@@ -44,10 +60,12 @@ def randomized_pit(
     ranks: tuple[np.ndarray, np.ndarray, int],
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """u_i = P(Y_i < y_i) + v_i P(Y_i = y_i), v_i uniform, averaged over posterior draws, (n,) in [0, 1]; uniform if the model is right.
+    """u_i = P(Y_i < y_i) + v_i P(Y_i = y_i), v_i uniform, averaged over posterior draws, (n,) in
+    [0, 1]; uniform if the model is right.
 
-    `places`: (chain, draw) pairs; `unit`: to which drawn values are rounded, None of 7 digits: y_i stands for the interval of that length;
-    `ranks`: how many of how many predictive datasets lie below, and at, each value, used where the synthesizer has no ``mass``.
+    `places`: (chain, draw) pairs; `unit`: to which drawn values are rounded, None of 7 digits: y_i
+    stands for the interval of that length; `ranks`: how many of how many predictive datasets lie
+    below, and at, each value, used where the synthesizer has no ``mass``.
     """
     random = rng.random(len(values))
     if not has_mass(fit.synthesizer, fit.draw(0, 0), fit.prepared):
@@ -55,7 +73,9 @@ def randomized_pit(
         return np.asarray((below + random * (equal + 1)) / (count + 1))
     half = unit_of(values, unit) / 2
     total, used = np.zeros(len(values)), places[:: math.ceil(len(places) / _MOST_DRAWS)]
-    up_to = interval_masses(fit.synthesizer, fit.prepared, np.full(len(values), -np.inf), values + half)
+    up_to = interval_masses(
+        fit.synthesizer, fit.prepared, np.full(len(values), -np.inf), values + half
+    )
     around = interval_masses(fit.synthesizer, fit.prepared, values - half, values + half)
     for draw in used:
         theta = fit.draw(*draw)

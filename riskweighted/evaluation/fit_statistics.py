@@ -1,4 +1,6 @@
-"""What a fit is compared with its data by: statistics of one variable, as functions of its n values (METHODS section 5.10)."""
+"""What a fit is compared with its data by: statistics of one variable, as functions of its n values
+(METHODS section 5.10).
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -32,9 +34,10 @@ _NEAR = 1e-6  # units: how far from a multiple a value may lie
 class Comparison(NamedTuple):
     """Statistics of one kind.
 
-    ``check``: key of the registry; ``parameters`` (k,): what tells them apart; ``statistic``: values (n,) to (k,); ``effect``:
-    confidential and synthetic statistics, (k,) each, to the sizes of their differences (k,), as the registry defines them; ``records``
-    (k,): how many confidential records each tells of, of a share those that have it or those that lack it, whichever are fewer.
+    ``check``: key of the registry; ``parameters`` (k,): what tells them apart; ``statistic``:
+    values (n,) to (k,); ``effect``: confidential and synthetic statistics, (k,) each, to the sizes
+    of their differences (k,), as the registry defines them; ``records`` (k,): how many confidential
+    records each tells of, of a share those that have it or those that lack it, whichever are fewer.
     """
 
     check: str
@@ -56,23 +59,40 @@ def groupings(data: pd.DataFrame, by: Sequence[Sequence[str]]) -> Iterator[Group
     for columns in by:
         codes = cells((data[name] for name in columns), np.zeros(len(data), dtype=np.int64))
         _, first = np.unique(codes, return_index=True)
-        names = (", ".join(f"{name}={data[name].iloc[record]}" for name in columns) for record in first)
+        names = (
+            ", ".join(f"{name}={data[name].iloc[record]}" for name in columns) for record in first
+        )
         yield Grouping(codes, tuple(names))
 
 
 def comparisons(
-    values: np.ndarray, precision: float | None, groups: Sequence[Grouping], others: Mapping[str, np.ndarray]
+    values: np.ndarray,
+    precision: float | None,
+    groups: Sequence[Grouping],
+    others: Mapping[str, np.ndarray],
 ) -> list[Comparison]:
-    """Every comparison that confidential values (n,) allow, multiples of `precision`; `others`: numbers (n,) to correlate with."""
-    made = [_statuses(values), _spikes(values), _quantiles(values), _spread(len(values)), _largest(values)]
+    """Every comparison that confidential values (n,) allow, multiples of `precision`; `others`:
+    numbers (n,) to correlate with.
+    """
+    made = [
+        _statuses(values),
+        _spikes(values),
+        _quantiles(values),
+        _spread(len(values)),
+        _largest(values),
+    ]
     made += [] if precision is None else [_multiples(values, precision)]
     made += [_means(values, groups)] if groups else []
     made.append(_correlations(values, others))
     return [comparison for comparison in made if comparison.parameters]
 
 
-def level_comparisons(codes: np.ndarray, levels: Sequence[object], groups: Sequence[Grouping]) -> list[Comparison]:
-    """Every comparison that codes (n,) of levels allow: shares of those that 10 records hold, in all and by group."""
+def level_comparisons(
+    codes: np.ndarray, levels: Sequence[object], groups: Sequence[Grouping]
+) -> list[Comparison]:
+    """Every comparison that codes (n,) of levels allow: shares of those that 10 records hold, in
+    all and by group.
+    """
     count = np.bincount(codes.astype(int), minlength=len(levels))
     held = np.flatnonzero(count >= LEAST_TAIL).tolist()
     names = tuple(str(levels[code]) for code in held)
@@ -80,25 +100,34 @@ def level_comparisons(codes: np.ndarray, levels: Sequence[object], groups: Seque
     def shares(y: np.ndarray) -> np.ndarray:
         return np.array([(y == code).mean() for code in held])
 
-    overall = Comparison(checks.LEVEL.key, names, shares, _difference, _fewer(count[held], len(codes)))
+    overall = Comparison(
+        checks.LEVEL.key, names, shares, _difference, _fewer(count[held], len(codes))
+    )
     made = [overall, *(_level_shares(codes, group, held, names) for group in groups)]
     return [comparison for comparison in made if comparison.parameters]
 
 
-def _level_shares(codes: np.ndarray, group: Grouping, held: Sequence[int], names: Sequence[str]) -> Comparison:
+def _level_shares(
+    codes: np.ndarray, group: Grouping, held: Sequence[int], names: Sequence[str]
+) -> Comparison:
     """Shares of the held levels in the groups that have enough records."""
     sizes = np.bincount(group.codes)
     large = sizes >= LEAST_GROUP
 
     def shares(y: np.ndarray) -> np.ndarray:
-        each = [np.bincount(group.codes, y == code, minlength=len(sizes))[large] / sizes[large] for code in held]
+        each = [
+            np.bincount(group.codes, y == code, minlength=len(sizes))[large] / sizes[large]
+            for code in held
+        ]
         return np.array(each).T.ravel()
 
     of_groups = [name for name, enough in zip(group.names, large, strict=True) if enough]
     of_levels = tuple(f"{name}: {level}" for name in of_groups for level in names)
     whole = np.repeat(sizes[large], len(held))
     having = np.rint(shares(codes) * whole).astype(int)
-    return Comparison(checks.LEVEL_OF_GROUP.key, of_levels, shares, _difference, _fewer(having, whole))
+    return Comparison(
+        checks.LEVEL_OF_GROUP.key, of_levels, shares, _difference, _fewer(having, whole)
+    )
 
 
 def _fewer(having: np.ndarray, all_records: np.ndarray | int) -> tuple[int, ...]:
@@ -111,19 +140,33 @@ def _difference(confidential: np.ndarray, synthetic: np.ndarray) -> np.ndarray:
 
 
 def _statuses(values: np.ndarray) -> Comparison:
-    """Shares of negative, zero and positive values; none where all have one sign and none could have another."""
+    """Shares of negative, zero and positive values; none where all have one sign and none could
+    have another.
+    """
 
     def shares(y: np.ndarray) -> np.ndarray:
         return np.array([(y < 0).mean(), (y == 0).mean(), (y > 0).mean()])
 
     having = np.array([(values < 0).sum(), (values == 0).sum(), (values > 0).sum()])
-    return Comparison(checks.STATUS.key, ("negative", "zero", "positive"), shares, _difference, _fewer(having, len(values)))
+    return Comparison(
+        checks.STATUS.key,
+        ("negative", "zero", "positive"),
+        shares,
+        _difference,
+        _fewer(having, len(values)),
+    )
 
 
 def status_comparison(what: str, hit: np.ndarray) -> Comparison:
     """The share of the records that have a status, of which a model draws who has it: 1 of (m,)."""
     having = np.array([int(hit.sum())])
-    return Comparison(checks.STATUS.key, (what,), lambda y: np.array([(y == 1).mean()]), _difference, _fewer(having, len(hit)))
+    return Comparison(
+        checks.STATUS.key,
+        (what,),
+        lambda y: np.array([(y == 1).mean()]),
+        _difference,
+        _fewer(having, len(hit)),
+    )
 
 
 def _spikes(values: np.ndarray) -> Comparison:
@@ -134,26 +177,50 @@ def _spikes(values: np.ndarray) -> Comparison:
     near = 1e-9 * np.abs(spikes)
 
     def shares(y: np.ndarray) -> np.ndarray:
-        return np.array([(np.abs(y - spike) <= width).mean() for spike, width in zip(spikes, near, strict=True)])
+        return np.array(
+            [(np.abs(y - spike) <= width).mean() for spike, width in zip(spikes, near, strict=True)]
+        )
 
-    return Comparison(checks.SPIKE.key, tuple(f"{spike:.10g}" for spike in spikes), shares, _difference, _fewer(having, len(values)))
+    return Comparison(
+        checks.SPIKE.key,
+        tuple(f"{spike:.10g}" for spike in spikes),
+        shares,
+        _difference,
+        _fewer(having, len(values)),
+    )
 
 
 def _quantiles(values: np.ndarray) -> Comparison:
-    """Quantiles; an effect is a share of the larger of the quantile's magnitude and the interquartile range."""
+    """Quantiles; an effect is a share of the larger of the quantile's magnitude and the
+    interquartile range.
+    """
     asked = [q for q in QUANTILES if min(q, 1 - q) * len(values) >= LEAST_TAIL]
     beyond = tuple(int(min(q, 1 - q) * len(values)) for q in asked)
     floor = np.subtract(*np.quantile(values, [0.75, 0.25])) or values.std()
 
     def effect(confidential: np.ndarray, synthetic: np.ndarray) -> np.ndarray:
-        size: np.ndarray = np.abs(synthetic - confidential) / np.maximum(np.abs(confidential), floor)
+        size: np.ndarray = np.abs(synthetic - confidential) / np.maximum(
+            np.abs(confidential), floor
+        )
         return size
 
-    return Comparison(checks.QUANTILE.key, tuple(map(str, asked)), lambda y: np.asarray(np.quantile(y, asked)), effect, beyond)
+    return Comparison(
+        checks.QUANTILE.key,
+        tuple(map(str, asked)),
+        lambda y: np.asarray(np.quantile(y, asked)),
+        effect,
+        beyond,
+    )
 
 
 def _spread(records: int) -> Comparison:
-    return Comparison(checks.SD.key, ("",), lambda y: np.array([y.std()]), lambda true, drawn: np.abs(drawn / true - 1), (records,))
+    return Comparison(
+        checks.SD.key,
+        ("",),
+        lambda y: np.array([y.std()]),
+        lambda true, drawn: np.abs(drawn / true - 1),
+        (records,),
+    )
 
 
 def _largest(values: np.ndarray) -> Comparison:
@@ -164,11 +231,15 @@ def _largest(values: np.ndarray) -> Comparison:
         with np.errstate(divide="ignore"):
             return np.asarray(np.maximum(ratio, 1 / ratio))
 
-    return Comparison(checks.LARGEST.key, ("",), lambda y: np.array([np.abs(y).max() / largest]), factor, (1,))
+    return Comparison(
+        checks.LARGEST.key, ("",), lambda y: np.array([np.abs(y).max() / largest]), factor, (1,)
+    )
 
 
 def _multiples(values: np.ndarray, precision: float) -> Comparison:
-    """Shares, among values that are not zero, of multiples of 10, 100 and 1000 units of the column's precision."""
+    """Shares, among values that are not zero, of multiples of 10, 100 and 1000 units of the
+    column's precision.
+    """
     asked = [times for times in _MULTIPLES if times * precision <= np.abs(values).max()]
 
     nonzero = int((values != 0).sum())
@@ -177,37 +248,61 @@ def _multiples(values: np.ndarray, precision: float) -> Comparison:
         units = y[y != 0] / precision
         if not len(units):
             return np.zeros(len(asked))
-        return np.array([(np.abs(units / m - np.rint(units / m)) * m <= _NEAR + 1e-12 * np.abs(units)).mean() for m in asked])
+        return np.array(
+            [
+                (np.abs(units / m - np.rint(units / m)) * m <= _NEAR + 1e-12 * np.abs(units)).mean()
+                for m in asked
+            ]
+        )
 
     having = np.rint(shares(values) * nonzero).astype(int)
     return Comparison(
-        checks.MULTIPLE.key, tuple(f"{times * precision:.10g}" for times in asked), shares, _difference, _fewer(having, nonzero)
+        checks.MULTIPLE.key,
+        tuple(f"{times * precision:.10g}" for times in asked),
+        shares,
+        _difference,
+        _fewer(having, nonzero),
     )
 
 
 def _means(values: np.ndarray, groups: Sequence[Grouping]) -> Comparison:
-    """Means of the groups that hold enough records; an effect is in standard deviations of the confidential values.
+    """Means of the groups that hold enough records; an effect is in standard deviations of the
+    confidential values.
 
-    Sums are taken over the records once, by the combinations of all groupings, and over these by each.
+    Sums are taken over the records once, by the combinations of all groupings, and over these by
+    each.
     """
-    combination = cells((pd.Series(group.codes) for group in groups), np.zeros(len(values), dtype=np.int64))
+    combination = cells(
+        (pd.Series(group.codes) for group in groups), np.zeros(len(values), dtype=np.int64)
+    )
     first = np.unique(combination, return_index=True)[1]
     sizes = [np.bincount(group.codes) for group in groups]
     large, spread = [of_group >= LEAST_GROUP for of_group in sizes], values.std()
-    parts = [(group.codes[first], enough, of_group[enough]) for group, of_group, enough in zip(groups, sizes, large, strict=True)]
+    parts = [
+        (group.codes[first], enough, of_group[enough])
+        for group, of_group, enough in zip(groups, sizes, large, strict=True)
+    ]
 
     def means(y: np.ndarray) -> np.ndarray:
         sums = np.bincount(combination, y)
-        return np.concatenate([np.bincount(codes, sums)[enough] / counts for codes, enough, counts in parts])
+        return np.concatenate(
+            [np.bincount(codes, sums)[enough] / counts for codes, enough, counts in parts]
+        )
 
-    named = (zip(group.names, enough, strict=True) for group, enough in zip(groups, large, strict=True))
+    named = (
+        zip(group.names, enough, strict=True) for group, enough in zip(groups, large, strict=True)
+    )
     names = tuple(name for pairs in named for name, enough in pairs if enough)
     records = tuple(int(count) for *_, counts in parts for count in counts)
-    return Comparison(checks.MEAN.key, names, means, lambda true, drawn: np.abs(drawn - true) / spread, records)
+    return Comparison(
+        checks.MEAN.key, names, means, lambda true, drawn: np.abs(drawn - true) / spread, records
+    )
 
 
 def _correlations(values: np.ndarray, others: Mapping[str, np.ndarray]) -> Comparison:
-    """Pearson correlations of arcsinh((v - median) / scale), median and scale those of the confidential values of either variable."""
+    """Pearson correlations of arcsinh((v - median) / scale), median and scale those of the
+    confidential values of either variable.
+    """
     centre, scale = _robust(values)
     kept, columns = [], []
     for name, other in others.items():
@@ -220,12 +315,20 @@ def _correlations(values: np.ndarray, others: Mapping[str, np.ndarray]) -> Compa
     def correlations(y: np.ndarray) -> np.ndarray:
         column = np.arcsinh((y - centre) / scale)
         spread = column.std()
-        return np.asarray(table @ (column - column.mean()) / (len(y) * spread)) if spread > 0 else np.zeros(len(kept))
+        return (
+            np.asarray(table @ (column - column.mean()) / (len(y) * spread))
+            if spread > 0
+            else np.zeros(len(kept))
+        )
 
-    return Comparison(checks.CORRELATION.key, tuple(kept), correlations, _difference, (len(values),) * len(kept))
+    return Comparison(
+        checks.CORRELATION.key, tuple(kept), correlations, _difference, (len(values),) * len(kept)
+    )
 
 
 def _robust(values: np.ndarray) -> tuple[float, float]:
-    """Median, and interquartile range in units of a normal standard deviation; the standard deviation where that is zero."""
+    """Median, and interquartile range in units of a normal standard deviation; the standard
+    deviation where that is zero.
+    """
     low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
     return float(middle), float((high - low) / 1.349 or values.std() or 1.0)

@@ -10,16 +10,30 @@ from riskweighted.measures import checks
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["COST", "FITS", "JUDGED", "MISFITS", "MODEL", "UNJUDGED", "judged_rows", "missed_checks", "told_statuses", "worst_misfits"]
+__all__ = [
+    "COST",
+    "FITS",
+    "JUDGED",
+    "MISFITS",
+    "MODEL",
+    "UNJUDGED",
+    "judged_rows",
+    "missed_checks",
+    "told_statuses",
+    "worst_misfits",
+]
 
 FITS, MISFITS, COST, UNJUDGED = "fits", "misfits", "cost", "not judged"
 JUDGED = (FITS, MISFITS)
-_NAMED_BY_VALUES = (checks.SPIKE.key, checks.LEVEL.key, checks.LEVEL_OF_GROUP.key)  # which a terminal does not show
+# which a terminal does not show
+_NAMED_BY_VALUES = (checks.SPIKE.key, checks.LEVEL.key, checks.LEVEL_OF_GROUP.key)
 MODEL = checks.MODEL.key  # the row of the whole model
 
 
 def judged_rows(table: "pd.DataFrame") -> "pd.DataFrame":
-    """The single checks of a table of `check_fit` that judge the model, as those of weighted fits do not."""
+    """The single checks of a table of `check_fit` that judge the model, as those of weighted fits
+    do not.
+    """
     return table[(table["verdict"] != COST) & (table["check"] != MODEL)]
 
 
@@ -30,22 +44,41 @@ def missed_checks(checks: "pd.DataFrame") -> str:
 
 
 def worst_misfits(checks: "pd.DataFrame", most: int) -> list[str]:
-    """What the unweighted fit misses most, by its statistic, as the data and as the synthetic datasets have it."""
+    """What the unweighted fit misses most, by its statistic, as the data and as the synthetic
+    datasets have it.
+    """
     missed = judged_rows(checks).query("verdict == @MISFITS")
-    worst = missed.assign(ratio=missed["effect"] / missed["threshold"]).sort_values("ratio", ascending=False).head(most)
-    return [f"{_of_row(row)}: {_differing(row)}" for row in worst.astype(object).where(worst.notna(), "").to_dict("records")]
+    worst = (
+        missed.assign(ratio=missed["effect"] / missed["threshold"])
+        .sort_values("ratio", ascending=False)
+        .head(most)
+    )
+    return [
+        f"{_of_row(row)}: {_differing(row)}"
+        for row in worst.astype(object).where(worst.notna(), "").to_dict("records")
+    ]
 
 
 def told_statuses(table: "pd.DataFrame", least: int = 1) -> str:
-    """How often each fit draws the statuses (missing, zero, negative, a code), over how often the data have them, least and most; ""
-    where there are none. `least`: records that have a status, and that lack it, of which the ratio is told.
+    """How often each fit draws the statuses (missing, zero, negative, a code), over how often the
+    data have them, least and most; "" where there are none. `least`: records that have a status,
+    and that lack it, of which the ratio is told.
     """
-    rows = table[(table["check"] == checks.STATUS.key) & (table["confidential"] > 0) & (table["confidential"] < 1)]
+    rows = table[
+        (table["check"] == checks.STATUS.key)
+        & (table["confidential"] > 0)
+        & (table["confidential"] < 1)
+    ]
     rows = rows[(rows["records"] >= least) & (rows["parameter"] != "positive")]
     told = []
     for label, of_fit in rows.groupby("label", sort=False):
-        ratios = (of_fit["synthetic"] / of_fit["confidential"]).set_axis([_status_of(row) for row in of_fit.to_dict("records")])
-        ends = {f"{ratios.iloc[at]:.2f} ({ratios.index[at]})": None for at in (int(ratios.argmin()), int(ratios.argmax()))}
+        ratios = (of_fit["synthetic"] / of_fit["confidential"]).set_axis(
+            [_status_of(row) for row in of_fit.to_dict("records")]
+        )
+        ends = {
+            f"{ratios.iloc[at]:.2f} ({ratios.index[at]})": None
+            for at in (int(ratios.argmin()), int(ratios.argmax()))
+        }
         told.append(f"{label} {' to '.join(ends)}")
     return f"Statuses, drawn over true shares: {'; '.join(told)}." if told else ""
 
@@ -71,5 +104,7 @@ def _differing(row: Mapping[str, object]) -> str:
     """How far a statistic is off; of a pair, where its distance from the model is largest."""
     true, synthetic = together(row["confidential"], row["synthetic"])
     if row["where"]:
-        return f"distance {synthetic} where chance gives {true}, most by {_columns_of(row['where'])}"
+        return (
+            f"distance {synthetic} where chance gives {true}, most by {_columns_of(row['where'])}"
+        )
     return f"{true} in the data, {synthetic} synthetic"

@@ -1,4 +1,6 @@
-"""The main table: which statistics stand in it, and the names of its columns. Nothing else makes or reads these names."""
+"""The main table: which statistics stand in it, and the names of its columns. Nothing else makes or
+reads these names.
+"""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -24,12 +26,15 @@ __all__ = [
     "summary_columns",
 ]
 
-CONVERGED_WORDS = {"pass": "yes", "warn": "warn", "fail": "NO"}  # by verdict, in the main table and in the report
+# by verdict, in the main table and in the report
+CONVERGED_WORDS = {"pass": "yes", "warn": "warn", "fail": "NO"}
 _OVERLAP = ": overlap"
 
 
 class SummaryColumn(NamedTuple):
-    """A column of the main table: a statistic, or the overlap of its interval with the confidential one."""
+    """A column of the main table: a statistic, or the overlap of its interval with the confidential
+    one.
+    """
 
     statistic: Statistic
     overlap: bool = False
@@ -44,13 +49,18 @@ class SummaryColumn(NamedTuple):
 
 
 # What a run knows of its fits beside risk and utility.
-FITS, MEAN_WEIGHT, LARGEST_R_HAT, CONVERGED = (SummaryColumn(Statistic(measure.key)) for measure in fits.MEASURES)
+FITS, MEAN_WEIGHT, LARGEST_R_HAT, CONVERGED = (
+    SummaryColumn(Statistic(measure.key)) for measure in fits.MEASURES
+)
 FIT_COLUMNS = (FITS, MEAN_WEIGHT, LARGEST_R_HAT, CONVERGED)  # first in the main table
 
 
 def summary_columns(risk: pd.DataFrame, utility: pd.DataFrame) -> tuple[SummaryColumn, ...]:
     """The columns that tables of risk and utility give, in order."""
-    shown = sorted((each for each in distinct(risk) if each.measure.main and each.variable is None), key=lambda each: each.measure.main)
+    shown = sorted(
+        (each for each in distinct(risk) if each.measure.main and each.variable is None),
+        key=lambda each: each.measure.main,
+    )
     return (*map(SummaryColumn, shown), *_utility_columns(utility))
 
 
@@ -70,13 +80,24 @@ def build_summary(risk: pd.DataFrame, utility: pd.DataFrame) -> pd.DataFrame:
     table = pd.DataFrame(index=labels, columns=pd.Index([], name="measure", dtype=object))
     for column in summary_columns(risk, utility):
         source = utility if column.statistic.of_utility else risk
-        table[column.name] = by_label(source, column.statistic, "overlap" if column.overlap else "value").reindex(labels)
+        table[column.name] = by_label(
+            source, column.statistic, "overlap" if column.overlap else "value"
+        ).reindex(labels)
     return table
 
 
 def direction_of(name: str) -> str | None:
-    """What a higher value of a column is, from its name alone, for who has the table without what it was made from; None: unknown."""
+    """What a higher value of a column is, from its name alone, for who has the table without what
+    it was made from; None: unknown.
+    """
     if name.endswith(_OVERLAP):
         return OVERLAP.direction
     plain = (measure for measure in measures().values() if not measure.parameter)
-    return next((measure.direction for measure in plain if name == measure.label or name.startswith(f"{measure.label} of ")), None)
+    return next(
+        (
+            measure.direction
+            for measure in plain
+            if name == measure.label or name.startswith(f"{measure.label} of ")
+        ),
+        None,
+    )

@@ -1,6 +1,7 @@
 """The one schema of all tables of measures: what a row holds, and which statistic it is about.
 
-`evaluate` and `assess` make these tables and everything else reads them by `Statistic`, never by the texts in them.
+`evaluate` and `assess` make these tables and everything else reads them by `Statistic`, never by
+the texts in them.
 """
 
 from collections.abc import Iterable
@@ -47,12 +48,16 @@ COLUMNS = (
 _NUMBERS = ("parameter", "value", "error", "lower", "upper", "overlap")
 _MEDIAN, _QUANTILE = 0.5, "{parameter!r} quantile"
 IN_DATASETS = "IR in these L datasets, averaged over them (Hu et al. 2022, eq. 1)"
-EXPECTED = "E[IR], the expectation of IR (Hu et al. 2022, eq. 1) over {draws} posterior draws and all datasets that each could give"
+EXPECTED = (
+    "E[IR], the expectation of IR (Hu et al. 2022, eq. 1) over {draws} posterior draws and all "
+    "datasets that each could give"
+)
 IN_DATA = "IR^c (Hu et al. 2022, eq. 2)"
 
 
 class Statistic(NamedTuple):
-    """What a value is: a measure, of a variable, with its parameter or its term (of a regression, a level, another variable).
+    """What a value is: a measure, of a variable, with its parameter or its term (of a regression, a
+    level, another variable).
 
     ``unregistered`` is the text of a row that the registry does not know, None for all others.
     """
@@ -65,7 +70,9 @@ class Statistic(NamedTuple):
 
     @property
     def measure(self) -> Measure:
-        """That of the registry; of an unregistered row one without any rule. KeyError if a key of ours is wrong."""
+        """That of the registry; of an unregistered row one without any rule. KeyError if a key of
+        ours is wrong.
+        """
         if self.unregistered is not None:
             return Measure(self.key, "", "", source="", direction="neither", kind="unregistered")
         return measures()[self.key]
@@ -73,7 +80,11 @@ class Statistic(NamedTuple):
     @property
     def of_utility(self) -> bool:
         """Whether it stands in the table of utility; else in that of risk."""
-        return self.variable is not None if self.unregistered is not None else self.measure.table == "utility"
+        return (
+            self.variable is not None
+            if self.unregistered is not None
+            else self.measure.table == "utility"
+        )
 
     @property
     def label(self) -> str:
@@ -90,11 +101,22 @@ class Statistic(NamedTuple):
         return self.label if self.variable is None else f"{self.label} of {self.variable}"
 
     def define(self, label: str = "scheme", baseline: str | None = None, **told: str) -> str:
-        """The measure's definition under a label, of a rise that over the `baseline`; `told` fills what differs between labels."""
-        mark, risk = ("E[IR]", EXPECTED.format(draws=told.get("draws", "S"))) if self.measure.mechanism else ("IR", IN_DATASETS)
-        of_label = {"risk": IN_DATA if label == CONFIDENTIAL else risk, "rise": f"{mark}({label}) - {mark}({baseline})"}
+        """The measure's definition under a label, of a rise that over the `baseline`; `told` fills
+        what differs between labels.
+        """
+        mark, risk = (
+            ("E[IR]", EXPECTED.format(draws=told.get("draws", "S")))
+            if self.measure.mechanism
+            else ("IR", IN_DATASETS)
+        )
+        of_label = {
+            "risk": IN_DATA if label == CONFIDENTIAL else risk,
+            "rise": f"{mark}({label}) - {mark}({baseline})",
+        }
         counts = {"draws": "S", "datasets": "L", "cluster": "cluster"}
-        return self.measure.definition.format(**{"parameter": self.parameter, "term": self.term, **of_label, **counts, **told})
+        return self.measure.definition.format(
+            **{"parameter": self.parameter, "term": self.term, **of_label, **counts, **told}
+        )
 
 
 def as_row(label: str, value: Value, baseline: str | None = None, **told: str) -> dict[str, Any]:
@@ -111,7 +133,9 @@ def as_row(label: str, value: Value, baseline: str | None = None, **told: str) -
         "upper": upper,
         "rule": value.rule,
         "higher_is": value.measure.direction,
-        "definition": statistic.define(label, baseline, **told) if value.definition is None else value.definition,
+        "definition": statistic.define(label, baseline, **told)
+        if value.definition is None
+        else value.definition,
         "formula": told.get("formula"),
         **{name: getattr(statistic, name) for name in ("key", "variable", "parameter", "term")},
     }
@@ -125,20 +149,30 @@ def as_table(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
 def statistics_of(table: pd.DataFrame) -> list[Statistic]:
     """The statistic of every row of a table of the schema.
 
-    A row belongs to a measure of the registry only if its key, its parameter or term, and its text are those of the measure.
+    A row belongs to a measure of the registry only if its key, its parameter or term, and its text
+    are those of the measure.
     """
     parameters = pd.to_numeric(table["parameter"], errors="coerce").tolist()
-    texts = [[None if pd.isna(value) else value for value in table[name]] for name in ("key", "variable", "term", "measure")]
+    texts = [
+        [None if pd.isna(value) else value for value in table[name]]
+        for name in ("key", "variable", "term", "measure")
+    ]
     rows = zip(*texts, parameters, strict=True)
     return [
-        _statistic(str(key), variable, None if np.isnan(parameter) else parameter, term, str(measure))
+        _statistic(
+            str(key), variable, None if np.isnan(parameter) else parameter, term, str(measure)
+        )
         for key, variable, term, measure, parameter in rows
     ]
 
 
-def _statistic(key: str, variable: str | None, parameter: float | None, term: str | None, text: str) -> Statistic:
+def _statistic(
+    key: str, variable: str | None, parameter: float | None, term: str | None, text: str
+) -> Statistic:
     statistic = Statistic(key, variable, parameter, term)
-    registered = key in measures() and statistic.measure.takes(parameter, term) and statistic.label == text
+    registered = (
+        key in measures() and statistic.measure.takes(parameter, term) and statistic.label == text
+    )
     return statistic if registered else statistic._replace(unregistered=text)
 
 

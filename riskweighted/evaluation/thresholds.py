@@ -1,4 +1,6 @@
-"""What an agency asks of a release: limits of the registry's measures, from a study or from a policy that several studies share."""
+"""What an agency asks of a release: limits of the registry's measures, from a study or from a
+policy that several studies share.
+"""
 
 import re
 from collections.abc import Mapping
@@ -19,14 +21,16 @@ __all__ = ["EXAMPLE", "Limit", "Thresholds"]
 EXAMPLE = "example"  # the policy that comes with the package
 _SIDES = ("at_most", "at_least")
 _NAME = re.compile(r"(?P<key>[a-z0-9-]+)(\((?P<which>.+)\))?")
-_MOST, _LEAST = ("riskier", "less useful", "worse"), ("safer", "more useful", "better")  # by what a higher value is
+# by what a higher value is
+_MOST, _LEAST = ("riskier", "less useful", "worse"), ("safer", "more useful", "better")
 
 
 @dataclass(frozen=True)
 class Limit:
     """A limit of one measure, `at_most` or `at_least` or both; either end is allowed.
 
-    ``which``: the parameter (a threshold, quantile or rise), term or variable that is meant; all of the measure without it.
+    ``which``: the parameter (a threshold, quantile or rise), term or variable that is meant; all of
+    the measure without it.
     """
 
     key: str
@@ -47,11 +51,16 @@ class Limit:
         if not given:
             raise InputError(f"{self.name!r} needs at_most or at_least")
         if len(given) == 2 and self.at_least > self.at_most:  # type: ignore[operator]
-            raise InputError(f"at_least of {self.name!r} must not exceed at_most, got {self.at_least!r} and {self.at_most!r}")
+            raise InputError(
+                f"at_least of {self.name!r} must not exceed at_most, got {self.at_least!r} and "
+                f"{self.at_most!r}"
+            )
 
     @classmethod
     def read(cls, name: str, value: object) -> "Limit":
-        """From a file: ``measure = 0.05`` or ``"measure(which)" = {at_most = 0.05}``; a bare number is a limit on the harmful side."""
+        """From a file: ``measure = 0.05`` or ``"measure(which)" = {at_most = 0.05}``; a bare number
+        is a limit on the harmful side.
+        """
         match = _NAME.fullmatch(name)
         if match is None:
             raise InputError(f"{name!r} is no measure; valid are {listing(_limited())}")
@@ -63,7 +72,9 @@ class Limit:
             return cls(key, which, **value)
         side = _side(measures().get(key))
         if side is None:
-            raise InputError(f"{name!r} has no harmful side: give a table, such as {{at_least = 0, at_most = 1}}")
+            raise InputError(
+                f"{name!r} has no harmful side: give a table, such as {{at_least = 0, at_most = 1}}"
+            )
         return cls(key, which, **{side: value})  # type: ignore[arg-type]
 
     @property
@@ -73,7 +84,9 @@ class Limit:
 
     @property
     def of_cost(self) -> bool:
-        """Whether it limits what a release costs in utility; a check of a fit finds gross faults only."""
+        """Whether it limits what a release costs in utility; a check of a fit finds gross faults
+        only.
+        """
         return measures()[self.key].table == "utility"
 
     @property
@@ -89,7 +102,9 @@ class Limit:
 
     def passes(self, value: float) -> bool:
         """Whether a value keeps to it."""
-        return (self.at_most is None or value <= self.at_most) and (self.at_least is None or value >= self.at_least)
+        return (self.at_most is None or value <= self.at_most) and (
+            self.at_least is None or value >= self.at_least
+        )
 
     def to_table(self) -> dict[str, float]:
         return {name: getattr(self, name) for name in _SIDES if getattr(self, name) is not None}
@@ -98,7 +113,10 @@ class Limit:
 def _named(statistic: Statistic) -> list[str]:
     """What tells a statistic from others of its measure, as text."""
     parameter = [] if statistic.parameter is None else [f"{statistic.parameter:g}"]
-    return [*parameter, *(str(name) for name in (statistic.variable, statistic.term) if name is not None)]
+    return [
+        *parameter,
+        *(str(name) for name in (statistic.variable, statistic.term) if name is not None),
+    ]
 
 
 def _limited() -> list[str]:
@@ -107,7 +125,9 @@ def _limited() -> list[str]:
 
 
 def _side(measure: Measure | None) -> str | None:
-    """Which side of a measure harms: of a check of a fit its effect, whichever way the statistic runs."""
+    """Which side of a measure harms: of a check of a fit its effect, whichever way the statistic
+    runs.
+    """
     if measure is None or measure.of_check or measure.direction in _MOST:
         return "at_most"  # of no measure: that it is none is said when the limit is made
     return "at_least" if measure.direction in _LEAST else None
@@ -115,10 +135,12 @@ def _side(measure: Measure | None) -> str | None:
 
 @dataclass(frozen=True)
 class Thresholds:
-    """The section ``[thresholds]`` of a study: limits by measure, and in words who set them, or the name of the policy's file.
+    """The section ``[thresholds]`` of a study: limits by measure, and in words who set them, or the
+    name of the policy's file.
 
-    A file may name a ``policy`` (a file of the same form, relative to the study file, or "example", the one that comes with the package),
-    which is read by `with_policy`; a limit of the study's own stands instead of the policy's limit of the same name.
+    A file may name a ``policy`` (a file of the same form, relative to the study file, or "example",
+    the one that comes with the package), which is read by `with_policy`; a limit of the study's own
+    stands instead of the policy's limit of the same name.
     """
 
     limits: tuple[Limit, ...] = ()
@@ -143,7 +165,9 @@ class Thresholds:
         given = dict(as_table(table, place))
         source, policy = given.pop("source", None), given.pop("policy", None)
         try:
-            read = cls(tuple(Limit.read(name, value) for name, value in given.items()), source, policy)
+            read = cls(
+                tuple(Limit.read(name, value) for name, value in given.items()), source, policy
+            )
             return read.with_policy(None) if policy == EXAMPLE else read
         except InputError as error:
             raise InputError(f"setting '{place}': {error}") from None
@@ -165,6 +189,12 @@ class Thresholds:
         return Thresholds((*kept, *self.limits), self.source or theirs.source or path.name)
 
     def to_table(self) -> dict[str, Any]:
-        """As it stands in a file, every limit in full; a policy that was read is not named again."""
-        told = {name: value for name, value in (("source", self.source), ("policy", self.policy)) if value is not None}
+        """As it stands in a file, every limit in full; a policy that was read is not named
+        again.
+        """
+        told = {
+            name: value
+            for name, value in (("source", self.source), ("policy", self.policy))
+            if value is not None
+        }
         return {**told, **{limit.name: limit.to_table() for limit in self.limits}}

@@ -1,4 +1,6 @@
-"""Synthetic data as some tool left it: its datasets in comparable columns, and whether their rows pair with the confidential ones."""
+"""Synthetic data as some tool left it: its datasets in comparable columns, and whether their rows
+pair with the confidential ones.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,8 +25,9 @@ ONE = "synthetic"  # label of data given without a name
 class Tool:
     """What one tool made, or a yardstick.
 
-    ``frames``: L datasets of the scenario's columns, in the kinds of the confidential ones, and of further ones that utility looks at;
-    rows as they came. ``paired``: the same where rows pair with the confidential ones; None where they do not, for a ``reason``.
+    ``frames``: L datasets of the scenario's columns, in the kinds of the confidential ones, and of
+    further ones that utility looks at; rows as they came. ``paired``: the same where rows pair with
+    the confidential ones; None where they do not, for a ``reason``.
     """
 
     label: str
@@ -34,20 +37,39 @@ class Tool:
 
 
 def find_tools(
-    world: World, synthetic: Frames | Mapping[str, Frames], columns: Sequence[str], identifier: str | None, unpaired: Sequence[str]
+    world: World,
+    synthetic: Frames | Mapping[str, Frames],
+    columns: Sequence[str],
+    identifier: str | None,
+    unpaired: Sequence[str],
 ) -> list[Tool]:
     """Every tool's datasets, checked; with an `identifier` rows must pair."""
     given = synthetic if isinstance(synthetic, Mapping) else {ONE: synthetic}
-    taken = [label for label in given if label in YARDSTICKS or not isinstance(label, str) or not label]
+    taken = [
+        label for label in given if label in YARDSTICKS or not isinstance(label, str) or not label
+    ]
     if not given or taken:
-        raise InputError(f"synthetic must name at least one tool, and none {listing(YARDSTICKS)}; got {listing(given)}")
+        raise InputError(
+            f"synthetic must name at least one tool, and none {listing(YARDSTICKS)}; got "
+            f"{listing(given)}"
+        )
     stray = [label for label in check_names(unpaired, "unpaired") if label not in given]
     if stray:
         raise InputError(f"unpaired names {listing(stray)}; the tools are {listing(given)}")
-    return [_tool(world, label, as_frames(frames), columns, identifier, label in unpaired) for label, frames in given.items()]
+    return [
+        _tool(world, label, as_frames(frames), columns, identifier, label in unpaired)
+        for label, frames in given.items()
+    ]
 
 
-def _tool(world: World, label: str, frames: Sequence[pd.DataFrame], columns: Sequence[str], identifier: str | None, apart: bool) -> Tool:
+def _tool(
+    world: World,
+    label: str,
+    frames: Sequence[pd.DataFrame],
+    columns: Sequence[str],
+    identifier: str | None,
+    apart: bool,
+) -> Tool:
     paired, reason = None, "they are said not to"
     if not apart:
         try:
@@ -56,13 +78,17 @@ def _tool(world: World, label: str, frames: Sequence[pd.DataFrame], columns: Seq
             if identifier is not None:
                 raise
             reason = str(error)
-    kept = _kept(world, frames, columns, f"synthetic data of {label!r}" if label != ONE else "synthetic data")
+    kept = _kept(
+        world, frames, columns, f"synthetic data of {label!r}" if label != ONE else "synthetic data"
+    )
     if paired is None:
         as_comparable(world.confidential, kept, world.scenario)
     return Tool(label, kept, paired, reason if paired is None else "")
 
 
-def _kept(world: World, frames: Sequence[pd.DataFrame], columns: Sequence[str], what: str) -> tuple[pd.DataFrame, ...]:
+def _kept(
+    world: World, frames: Sequence[pd.DataFrame], columns: Sequence[str], what: str
+) -> tuple[pd.DataFrame, ...]:
     """The columns that are looked at, as numbers where the confidential ones are."""
     names = list(dict.fromkeys([*world.scenario.known, *world.scenario.synthetic, *columns]))
     for frame in frames:
@@ -70,18 +96,31 @@ def _kept(world: World, frames: Sequence[pd.DataFrame], columns: Sequence[str], 
     return tuple(in_kinds(world.confidential, frame, names) for frame in frames)
 
 
-def yardsticks(world: World, tools: Sequence[Tool], columns: Sequence[str], holdout: pd.DataFrame | None, random_seed: int) -> list[Tool]:
-    """The confidential data as they are; values that are independent of the known variables; and another sample, if there is one.
+def yardsticks(
+    world: World,
+    tools: Sequence[Tool],
+    columns: Sequence[str],
+    holdout: pd.DataFrame | None,
+    random_seed: int,
+) -> list[Tool]:
+    """The confidential data as they are; values that are independent of the known variables; and
+    another sample, if there is one.
 
-    Independent are the values of the one tool whose rows pair, jointly given to other records at random; of several tools, or one whose
-    rows do not pair, the confidential values.
+    Independent are the values of the one tool whose rows pair, jointly given to other records at
+    random; of several tools, or one whose rows do not pair, the confidential values.
     """
     confidential = _kept(world, [world.confidential], columns, "confidential data")
     itself = Tool(ITSELF, confidential, world.pair_rows(list(confidential)))
     alone = tools[0].paired if len(tools) == 1 else None
     shuffled = _independent(alone or Paired(world, confidential), random_seed)
-    further = [name for name in confidential[0].columns if name not in (*world.scenario.known, *world.scenario.synthetic)]
-    frames = tuple(pd.concat([frame, confidential[0][further]], axis=1) for frame in shuffled.frames)
+    further = [
+        name
+        for name in confidential[0].columns
+        if name not in (*world.scenario.known, *world.scenario.synthetic)
+    ]
+    frames = tuple(
+        pd.concat([frame, confidential[0][further]], axis=1) for frame in shuffled.frames
+    )
     made = [itself, Tool(INDEPENDENT, frames, shuffled)]
     if holdout is not None:
         kept = _kept(world, [holdout], columns, "holdout file")
@@ -91,10 +130,16 @@ def yardsticks(world: World, tools: Sequence[Tool], columns: Sequence[str], hold
 
 
 def _independent(paired: Paired, random_seed: int) -> Paired:
-    """Each synthetic dataset with its synthetic values, jointly, given to other records at random."""
+    """Each synthetic dataset with its synthetic values, jointly, given to other records at
+    random.
+    """
     scenario, shuffled = paired.world.scenario, []
-    for frame, seed in zip(paired.frames, np.random.SeedSequence(random_seed).spawn(len(paired)), strict=True):
+    for frame, seed in zip(
+        paired.frames, np.random.SeedSequence(random_seed).spawn(len(paired)), strict=True
+    ):
         order = np.random.default_rng(seed).permutation(len(frame))
         moved = frame[[*scenario.known, *scenario.synthetic]]
-        shuffled.append(with_columns(moved, {name: moved[name].array[order] for name in scenario.synthetic}))
+        shuffled.append(
+            with_columns(moved, {name: moved[name].array[order] for name in scenario.synthetic})
+        )
     return Paired(paired.world, tuple(shuffled))

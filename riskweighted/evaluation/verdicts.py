@@ -1,4 +1,6 @@
-"""Which schemes keep to the thresholds of a study, statistic by statistic: from the tables of a run alone."""
+"""Which schemes keep to the thresholds of a study, statistic by statistic: from the tables of a run
+alone.
+"""
 
 from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -6,7 +8,14 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from riskweighted.evaluation.judgement import MISFITS, MODEL
-from riskweighted.evaluation.summary import CONVERGED, CONVERGED_WORDS, FITS, LARGEST_R_HAT, MEAN_WEIGHT, SummaryColumn
+from riskweighted.evaluation.summary import (
+    CONVERGED,
+    CONVERGED_WORDS,
+    FITS,
+    LARGEST_R_HAT,
+    MEAN_WEIGHT,
+    SummaryColumn,
+)
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, statistics_of
 from riskweighted.evaluation.thresholds import Limit, Thresholds
 from riskweighted.measures import beyond
@@ -30,12 +39,21 @@ __all__ = [
     "verdict_table",
 ]
 
-REFUSE, FAIL, NOT_JUDGED, NOT_SHOWN, WARN, PASS = "refuse", "fail", "not judged", "not shown", "warn", "pass"
-WORDS = (REFUSE, FAIL, NOT_JUDGED, NOT_SHOWN, WARN, PASS)  # the worst first; not judged is whatever was not measured, which is no pass
+REFUSE, FAIL, NOT_JUDGED, NOT_SHOWN, WARN, PASS = (
+    "refuse",
+    "fail",
+    "not judged",
+    "not shown",
+    "warn",
+    "pass",
+)
+# the worst first; not judged is whatever was not measured, which is no pass
+WORDS = (REFUSE, FAIL, NOT_JUDGED, NOT_SHOWN, WARN, PASS)
 LEAVES = (WARN, PASS)  # what a release takes
 _RANKS = {REFUSE: 0, FAIL: 0, NOT_JUDGED: 1, NOT_SHOWN: 2, WARN: 3}  # of reasons
 _DISCLOSED = (beyond.MEAN.key, beyond.HIDDEN.key)
-_FIRST = (*_DISCLOSED, CONVERGED.statistic.key, FITS.statistic.key)  # of reasons: disclosure, then whether the fit can be trusted
+# of reasons: disclosure, then whether the fit can be trusted
+_FIRST = (*_DISCLOSED, CONVERGED.statistic.key, FITS.statistic.key)
 _TOLD = ["verdict", "reasons", "accepted", "outside", "cures"]
 _MOST_TOLD = 0.01  # of the records, of a predictor that is not released
 
@@ -43,9 +61,10 @@ _MOST_TOLD = 0.01  # of the records, of a predictor that is not released
 class Verdict(NamedTuple):
     """Whether a scheme keeps to one limit, as one of `WORDS`.
 
-    ``value`` and ``error`` (Monte Carlo, or NaN) are those of the ``statistic``; ``limit`` is None of what is judged of every run: whether
-    its fit converged, its model suits the data, and its datasets give away no more than the policy allows, of which ``why`` says more,
-    ``outside`` as much as may be said outside, and ``cure`` what mends it.
+    ``value`` and ``error`` (Monte Carlo, or NaN) are those of the ``statistic``; ``limit`` is None
+    of what is judged of every run: whether its fit converged, its model suits the data, and its
+    datasets give away no more than the policy allows, of which ``why`` says more, ``outside`` as
+    much as may be said outside, and ``cure`` what mends it.
     """
 
     label: str
@@ -70,35 +89,55 @@ class Verdict(NamedTuple):
         if self.limit is None or pd.isna(self.value):
             return 0.0
         most, least = self.limit.at_most, self.limit.at_least
-        over, under = (self.value, most) if most is not None and self.value > most else (least or 0.0, self.value)
+        over, under = (
+            (self.value, most)
+            if most is not None and self.value > most
+            else (least or 0.0, self.value)
+        )
         return float(over) / float(under) if under else float("inf")
 
 
-def find_verdicts(thresholds: Thresholds, tables: Mapping[str, pd.DataFrame], declared: Container[str] = ()) -> tuple[Verdict, ...]:
-    """Every verdict of every label but the confidential data, in the order of the labels and of the thresholds.
+def find_verdicts(
+    thresholds: Thresholds, tables: Mapping[str, pd.DataFrame], declared: Container[str] = ()
+) -> tuple[Verdict, ...]:
+    """Every verdict of every label but the confidential data, in the order of the labels and of the
+    thresholds.
 
-    `tables`: "summary", "risk", "utility", "fit_check", "disclosure_verdicts" of a run; `declared`: predictors that are not released and
-    may be told ([release] hidden).
+    `tables`: "summary", "risk", "utility", "fit_check", "disclosure_verdicts" of a run; `declared`:
+    predictors that are not released and may be told ([release] hidden).
 
-    A limit is held against every statistic of its measure; of the checks of a fit against the largest effect, of the overlap against
-    the least of mean, quantiles and coefficient. The model is judged on its unweighted fit, and that verdict is every scheme's.
+    A limit is held against every statistic of its measure; of the checks of a fit against the
+    largest effect, of the overlap against the least of mean, quantiles and coefficient. The model
+    is judged on its unweighted fit, and that verdict is every scheme's.
     """
     labels = [str(label) for label in tables["summary"]["label"] if label != CONFIDENTIAL]
     measured = list(_measured(tables))
     verdicts: list[Verdict] = []
     for label in labels:
         of_fit = list(_of_fit(label, tables))
-        verdicts += [*of_fit, *_of_disclosure(label, tables), *_of_hidden(label, tables["risk"], declared)]
+        verdicts += [
+            *of_fit,
+            *_of_disclosure(label, tables),
+            *_of_hidden(label, tables["risk"], declared),
+        ]
         for limit in thresholds.limits:
             if limit.of_check and not of_fit:
                 continue  # a baseline has no fit
-            verdicts += _held_against(limit, label, [figures for whose, *figures in measured if whose == label])
+            verdicts += _held_against(
+                limit, label, [figures for whose, *figures in measured if whose == label]
+            )
     return tuple(verdicts)
 
 
 def overall(verdicts: Iterable[Verdict], label: str) -> str:
-    """The word of a scheme: the worst one over all limits, its fit and what it discloses; not judged where there is none at all."""
-    return min((each.verdict for each in verdicts if each.label == label), key=WORDS.index, default=NOT_JUDGED)
+    """The word of a scheme: the worst one over all limits, its fit and what it discloses; not
+    judged where there is none at all.
+    """
+    return min(
+        (each.verdict for each in verdicts if each.label == label),
+        key=WORDS.index,
+        default=NOT_JUDGED,
+    )
 
 
 def of_disclosure(verdict: Verdict) -> bool:
@@ -107,18 +146,22 @@ def of_disclosure(verdict: Verdict) -> bool:
 
 
 def failed(verdicts: Iterable[Verdict], label: str) -> list[Verdict]:
-    """What a scheme does not pass, the largest reason first: what it discloses, its fit, limits by how far they are exceeded, then
-    whatever is not judged, and what is warned of."""
+    """What a scheme does not pass, the largest reason first: what it discloses, its fit, limits by
+    how far they are exceeded, then whatever is not judged, and what is warned of."""
 
     def place(verdict: Verdict) -> tuple[int, int, float]:
         first = _FIRST.index(verdict.statistic.key) if verdict.limit is None else len(_FIRST)
         return _RANKS[verdict.verdict], first, -verdict.excess
 
-    return sorted((each for each in verdicts if each.label == label and each.verdict != PASS), key=place)
+    return sorted(
+        (each for each in verdicts if each.label == label and each.verdict != PASS), key=place
+    )
 
 
 def verdict_table(verdicts: Iterable[Verdict]) -> pd.DataFrame:
-    """A row a verdict: label, key, measure, variable, parameter, term, value, error, at_most, at_least, verdict."""
+    """A row a verdict: label, key, measure, variable, parameter, term, value, error, at_most,
+    at_least, verdict.
+    """
     rows = [
         {
             "label": each.label,
@@ -132,8 +175,22 @@ def verdict_table(verdicts: Iterable[Verdict]) -> pd.DataFrame:
         }
         for each in verdicts
     ]
-    columns = ["label", "key", "measure", "variable", "parameter", "term", "value", "error", "at_most", "at_least", "verdict"]
-    return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(["parameter", "value", "error", "at_most", "at_least"], float))
+    columns = [
+        "label",
+        "key",
+        "measure",
+        "variable",
+        "parameter",
+        "term",
+        "value",
+        "error",
+        "at_most",
+        "at_least",
+        "verdict",
+    ]
+    return pd.DataFrame(rows, columns=columns).astype(
+        dict.fromkeys(["parameter", "value", "error", "at_most", "at_least"], float)
+    )
 
 
 Measured = tuple[str, Statistic, float, float]
@@ -143,11 +200,23 @@ def _measured(tables: Mapping[str, pd.DataFrame]) -> Iterator[Measured]:
     """What a limit can be held against: label, statistic, value, error."""
     for name in ("risk", "utility"):
         table = tables[name]
-        rows = zip(table["label"].astype(str), statistics_of(table), table["value"], table["error"], table["overlap"], strict=True)
+        rows = zip(
+            table["label"].astype(str),
+            statistics_of(table),
+            table["value"],
+            table["error"],
+            table["overlap"],
+            strict=True,
+        )
         for label, statistic, value, error, overlap in rows:
             yield label, statistic, float(value), float(error)
             if statistic.measure.compared and (pd.notna(overlap) or pd.isna(value)):
-                yield label, Statistic(OVERLAP.key, statistic.variable, term=statistic.label), float(overlap), float("nan")
+                yield (
+                    label,
+                    Statistic(OVERLAP.key, statistic.variable, term=statistic.label),
+                    float(overlap),
+                    float("nan"),
+                )
     for column in (MEAN_WEIGHT, LARGEST_R_HAT):
         for label, value in tables["summary"].set_index("label")[column.name].dropna().items():
             yield str(label), column.statistic, float(value), float("nan")
@@ -155,17 +224,36 @@ def _measured(tables: Mapping[str, pd.DataFrame]) -> Iterator[Measured]:
 
 
 def _effects(checks: pd.DataFrame) -> Iterator[Measured]:
-    """The largest effect of every check of a fit, of each variable; the row that has it is the term."""
+    """The largest effect of every check of a fit, of each variable; the row that has it is the
+    term.
+    """
     rows = checks[checks["check"].isin(list(measures())) & (checks["check"] != MODEL)]
     variables = rows["variable"].fillna("") if "variable" in rows else pd.Series("", rows.index)
-    for (label, check, variable), effects in rows.groupby(["label", "check", variables], sort=False):
-        worst = effects.loc[effects["effect"].idxmax()] if effects["effect"].notna().any() else effects.iloc[0]
-        term = None if pd.isna(worst["parameter"]) or worst["parameter"] == "" else str(worst["parameter"])
-        yield str(label), Statistic(str(check), str(variable) or None, term=term), float(worst["effect"]), float("nan")
+    for (label, check, variable), effects in rows.groupby(
+        ["label", "check", variables], sort=False
+    ):
+        worst = (
+            effects.loc[effects["effect"].idxmax()]
+            if effects["effect"].notna().any()
+            else effects.iloc[0]
+        )
+        term = (
+            None
+            if pd.isna(worst["parameter"]) or worst["parameter"] == ""
+            else str(worst["parameter"])
+        )
+        yield (
+            str(label),
+            Statistic(str(check), str(variable) or None, term=term),
+            float(worst["effect"]),
+            float("nan"),
+        )
 
 
 def _of_fit(label: str, tables: Mapping[str, pd.DataFrame]) -> Iterator[Verdict]:
-    """Whether its fit converged, and whether its model suits the data; nothing of a baseline, which has none."""
+    """Whether its fit converged, and whether its model suits the data; nothing of a baseline, which
+    has none.
+    """
     summary = tables["summary"].set_index("label")
     converged = summary.loc[label, CONVERGED.name]
     if not isinstance(converged, str):
@@ -186,38 +274,71 @@ def _of_fit(label: str, tables: Mapping[str, pd.DataFrame]) -> Iterator[Verdict]
 
 
 def _of_disclosure(label: str, tables: Mapping[str, pd.DataFrame]) -> Iterator[Verdict]:
-    """Whether a label's datasets give away no more beyond inference than the policy allows; "not judged" is no pass."""
+    """Whether a label's datasets give away no more beyond inference than the policy allows; "not
+    judged" is no pass.
+    """
     if "disclosure_verdicts" not in tables:
         return
     judged = tables["disclosure_verdicts"].set_index("label")
     if label in judged.index:
-        word, reasons, accepted, outside, cure = judged.loc[label].reindex(_TOLD).fillna("").astype(str)
-        rows = tables["risk"][(tables["risk"]["label"] == label) & (tables["risk"]["key"] == beyond.MEAN.key)]
-        value, error = (float(rows[name].iloc[0]) if len(rows) else float("nan") for name in ("value", "error"))
-        why = "; ".join(text for text in (reasons, f"accepted: {accepted}" if accepted else "") if text)
-        yield Verdict(label, Statistic(beyond.MEAN.key), value, error, None, word, why, outside, cure)
+        word, reasons, accepted, outside, cure = (
+            judged.loc[label].reindex(_TOLD).fillna("").astype(str)
+        )
+        rows = tables["risk"][
+            (tables["risk"]["label"] == label) & (tables["risk"]["key"] == beyond.MEAN.key)
+        ]
+        value, error = (
+            float(rows[name].iloc[0]) if len(rows) else float("nan") for name in ("value", "error")
+        )
+        why = "; ".join(
+            text for text in (reasons, f"accepted: {accepted}" if accepted else "") if text
+        )
+        yield Verdict(
+            label, Statistic(beyond.MEAN.key), value, error, None, word, why, outside, cure
+        )
 
 
 def _of_hidden(label: str, risk: pd.DataFrame, declared: Container[str]) -> Iterator[Verdict]:
-    """The refusal of datasets that tell a predictor, which is not released, of more than 1 % of the records, and was not declared."""
-    rows = risk[(risk["label"] == label) & (risk["key"] == beyond.HIDDEN.key) & (risk["value"] > _MOST_TOLD)]
+    """The refusal of datasets that tell a predictor, which is not released, of more than 1 % of the
+    records, and was not declared.
+    """
+    rows = risk[
+        (risk["label"] == label) & (risk["key"] == beyond.HIDDEN.key) & (risk["value"] > _MOST_TOLD)
+    ]
     mend = (
-        "release the column, leave it out of the formula, synthesize it first in a chain, or declare why it may be told ([release] hidden)"
+        "release the column, leave it out of the formula, synthesize it first in a chain, or "
+        "declare why it may be told ([release] hidden)"
     )
     for name, value in zip(rows["term"].astype(str), rows["value"], strict=True):
         if name not in declared:
             told = f"the datasets tell {name!r}, which is not released"
-            why = f"{told}, of {100 * value:.1f} % of the records (at most {100 * _MOST_TOLD:g} %): {mend}"
+            why = (
+                f"{told}, of {100 * value:.1f} % of the records (at most {100 * _MOST_TOLD:g} "
+                f"%): {mend}"
+            )
             outside = f"{told}, of more than {100 * _MOST_TOLD:g} % of the records"
-            yield Verdict(label, Statistic(beyond.HIDDEN.key, term=name), float(value), float("nan"), None, REFUSE, why, outside)
+            yield Verdict(
+                label,
+                Statistic(beyond.HIDDEN.key, term=name),
+                float(value),
+                float("nan"),
+                None,
+                REFUSE,
+                why,
+                outside,
+            )
 
 
 def _judged(label: str, column: SummaryColumn, passed: bool) -> Verdict:
-    return Verdict(label, column.statistic, float("nan"), float("nan"), None, PASS if passed else FAIL)
+    return Verdict(
+        label, column.statistic, float("nan"), float("nan"), None, PASS if passed else FAIL
+    )
 
 
 def _held_against(limit: Limit, label: str, measured: list[list[Any]]) -> Iterator[Verdict]:
-    """A limit against all that it limits; of the overlap against the least. What was not estimated is not judged."""
+    """A limit against all that it limits; of the overlap against the least. What was not estimated
+    is not judged.
+    """
     named = [figures for figures in measured if limit.takes(figures[0])]
     taken = [figures for figures in named if pd.notna(figures[1])]
     for statistic, value, error in named:
@@ -241,4 +362,8 @@ def _unmeasured(limit: Limit) -> Statistic:
             return Statistic(limit.key, parameter=float(limit.which))
         except ValueError:
             pass
-    return Statistic(limit.key, limit.which) if parameter == "" else Statistic(limit.key, term=limit.which)
+    return (
+        Statistic(limit.key, limit.which)
+        if parameter == ""
+        else Statistic(limit.key, term=limit.which)
+    )

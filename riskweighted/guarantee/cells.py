@@ -1,4 +1,6 @@
-"""The public cells over which a centred clip is summed, and what the reference gives each; none of it is confidential (METHODS 9.3)."""
+"""The public cells over which a centred clip is summed, and what the reference gives each; none of
+it is confidential (METHODS 9.3).
+"""
 
 import hashlib
 from typing import Any, NamedTuple
@@ -17,7 +19,9 @@ _CELLS = 128  # of equal reference probability; how exact that is stands in METH
 
 
 class Cells(NamedTuple):
-    """Disjoint intervals of a target, on the scale of a model's numbers, and what the ``reference`` gives each, > 0; (G,) each."""
+    """Disjoint intervals of a target, on the scale of a model's numbers, and what the ``reference``
+    gives each, > 0; (G,) each.
+    """
 
     lower: np.ndarray
     upper: np.ndarray
@@ -30,26 +34,39 @@ class Cells(NamedTuple):
 
 
 def cells_of(synthesizer: Synthesizer, prepared: Any, guarantee: Guarantee) -> Cells:
-    """The levels where a model has levels, else intervals that the reference cuts; they follow from public settings alone.
+    """The levels where a model has levels, else intervals that the reference cuts; they follow from
+    public settings alone.
 
-    InputError where there is no such rule: numbers without a `Reference`, or one of another kind than the model's.
+    InputError where there is no such rule: numbers without a `Reference`, or one of another kind
+    than the model's.
     """
     reference, name = guarantee.reference, type(synthesizer).__name__
     levels = _levels_of(synthesizer, prepared)
     if levels is not None and reference is None:
         return Cells(levels, levels, np.ones(len(levels)))
     if not isinstance(reference, Reference):
-        missing = "a reference" if reference is None else "a reference that is a distribution with its parameters, and no function"
+        missing = (
+            "a reference"
+            if reference is None
+            else "a reference that is a distribution with its parameters, and no function"
+        )
         raise InputError(
-            f"centred of {name} needs {missing}, whose cells the integral of the clip is summed over: give one, or leave centred out"
+            f"centred of {name} needs {missing}, whose cells the integral of the clip is summed "
+            "over: give one, or leave centred out"
         )
     if reference.discrete != (levels is not None or probability_mass(synthesizer)):
         kind = "has a probability mass" if reference.discrete else "has a density"
-        raise InputError(f"centred of {name} needs a reference of its own kind, and {reference.distribution!r} {kind}")
+        raise InputError(
+            f"centred of {name} needs a reference of its own kind, and "
+            f"{reference.distribution!r} {kind}"
+        )
     if levels is not None:
         shares = np.exp(reference(levels, pd.DataFrame(index=range(len(levels)))))
         if not (shares > 0).all():
-            raise InputError(f"centred needs a reference that gives every level some probability, and {reference.distribution!r} does not")
+            raise InputError(
+                "centred needs a reference that gives every level some probability, and "
+                f"{reference.distribution!r} does not"
+            )
         return Cells(levels, levels, shares)
     ends, shares = reference.cut(_CELLS)
     values = _values_at(synthesizer, prepared, ends)
@@ -71,10 +88,14 @@ def _values_at(synthesizer: Synthesizer, prepared: Any, responses: np.ndarray) -
     find = getattr(synthesizer, "from_response", None)
     if not callable(find):
         raise InputError(
-            f"{type(synthesizer).__name__} has no from_response(responses, prepared), the values of the target at these on the model's "
+            f"{type(synthesizer).__name__} has no from_response(responses, prepared), the values "
+            "of the target at these on the model's "
             "scale, and centred needs them; leave centred out"
         )
     values = np.asarray(find(responses, prepared), dtype=float)
     if values.shape != responses.shape or not (values[1:] >= values[:-1]).all():
-        raise ContractError(f"{type(synthesizer).__name__}: from_response must give {len(responses)} numbers in the order of the responses")
+        raise ContractError(
+            f"{type(synthesizer).__name__}: from_response must give {len(responses)} numbers in "
+            "the order of the responses"
+        )
     return values

@@ -1,4 +1,6 @@
-"""The ledger of a fit under a guarantee: entropy kept with its posterior, which alone decides its L datasets (METHODS section 9.3)."""
+"""The ledger of a fit under a guarantee: entropy kept with its posterior, which alone decides its L
+datasets (METHODS section 9.3).
+"""
 
 import hashlib
 import secrets
@@ -12,31 +14,37 @@ __all__ = ["CHANGED", "LEDGER", "entropy_of", "opened", "without_ledger"]
 
 LEDGER = "ledger"  # the attribute of a posterior
 CHANGED = (
-    "this fit was changed after it was made under a guarantee (its draws, data, model, clip, L or ledger are others), so nothing can be "
+    "this fit was changed after it was made under a guarantee (its draws, data, model, clip, L "
+    "or ledger are others), so nothing can be "
     "drawn from it; fit anew"
 )
 _BITS = 128
 _NOT_LEAVING = "of datasets that do not leave"
-_GUARANTEED: set[str] = set()  # digests of the draws of this process that a guarantee was seen of: to drop it drops no draw
+# digests of the draws of this process that a guarantee was seen of: to drop it drops no draw
+_GUARANTEED: set[str] = set()
 
 
 def opened(posterior: xr.Dataset, clip: str, random_seed: int | None, of: str) -> xr.Dataset:
-    """A posterior with its ledger: fresh secret entropy, or what follows from the seed that it was sampled with, and a seal.
+    """A posterior with its ledger: fresh secret entropy, or what follows from the seed that it was
+    sampled with, and a seal.
 
-    `clip`: the digest of the mechanism, L included (`Censoring.digest`); `of`: that of the model and its data, which the seal holds too.
+    `clip`: the digest of the mechanism, L included (`Censoring.digest`); `of`: that of the model
+    and its data, which the seal holds too.
     """
     if random_seed is None:
         entropy = f"{secrets.randbits(_BITS):032x}"
     else:
         entropy = hashlib.sha256(f"ledger {random_seed} {clip}".encode()).hexdigest()[: _BITS // 4]
-    return posterior.assign_attrs({LEDGER: f"{entropy} {_seal(posterior, f'{clip} {of}', entropy)}"})
+    return posterior.assign_attrs(
+        {LEDGER: f"{entropy} {_seal(posterior, f'{clip} {of}', entropy)}"}
+    )
 
 
 def entropy_of(posterior: xr.Dataset, clip: str | None, of: str) -> int | None:
     """The entropy of a posterior's ledger; None without guarantee and ledger.
 
-    InputError where one of the two is there without the other, the ledger is that of other draws, of another clip, model or data, or both
-    were dropped from draws that had them.
+    InputError where one of the two is there without the other, the ledger is that of other draws,
+    of another clip, model or data, or both were dropped from draws that had them.
     """
     held = str(posterior.attrs.get(LEDGER, ""))
     if clip is None and held in ("", _NOT_LEAVING):

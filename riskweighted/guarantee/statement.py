@@ -1,4 +1,6 @@
-"""What the censored pseudo posterior proves: the settings of a guarantee, and the statement that follows (METHODS section 9.3)."""
+"""What the censored pseudo posterior proves: the settings of a guarantee, and the statement that
+follows (METHODS section 9.3).
+"""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -8,7 +10,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.checks import check_choice, check_count, check_names, check_share, check_text, is_number
+from riskweighted.common.checks import (
+    check_choice,
+    check_count,
+    check_names,
+    check_share,
+    check_text,
+    is_number,
+)
 from riskweighted.common.errors import InputError
 from riskweighted.common.settings import UNSAID
 
@@ -17,24 +26,30 @@ __all__ = ["ADD_DROP", "NEIGHBOURS", "REPLACE", "Guarantee", "Reference", "State
 ADD_DROP, REPLACE = "add-drop", "replace"
 NEIGHBOURS = (REPLACE, ADD_DROP)
 _LEAST, _MOST = 1e-6, 1e6  # of epsilon and M: less is nothing learnt, more nothing proved
-_STEPS = {ADD_DROP: 1, REPLACE: 2}  # widths of the clip by which one record can move the log posterior
+# widths of the clip by which one record can move the log posterior
+_STEPS = {ADD_DROP: 1, REPLACE: 2}
 _TERMS = {ADD_DROP: 1, REPLACE: 0}  # the same of the centring term, in which no value stands
-_IN_WORDS = {ADD_DROP: "leaving out any one record's contribution", REPLACE: "replacing any one record's value by any other"}
+_IN_WORDS = {
+    ADD_DROP: "leaving out any one record's contribution",
+    REPLACE: "replacing any one record's value by any other",
+}
 
 LogDensity = Callable[[np.ndarray, pd.DataFrame], np.ndarray]
 
 
 @dataclass(frozen=True)
 class Reference:
-    """A reference is a public log density r(y), by which contributions to a censored posterior are centred so that less is clipped.
+    """A reference is a public log density r(y), by which contributions to a censored posterior are
+    centred so that less is clipped.
 
     Parameters
     ----------
     distribution : str
         Of scipy.stats, with a density or a probability mass: "norm", "t", "nbinom", ...
     parameters : mapping of name to number
-        Its parameters by scipy's names, on the model's scale: ``{"loc": 0, "scale": 1}``; counts of mean 80 and size 2 are "nbinom" with
-        ``{"n": 2, "p": 2 / 82}``. They must not be taken from the data.
+        Its parameters by scipy's names, on the model's scale: ``{"loc": 0, "scale": 1}``; counts of
+        mean 80 and size 2 are "nbinom" with ``{"n": 2, "p": 2 / 82}``. They must not be taken from
+        the data.
 
     Examples
     --------
@@ -48,25 +63,38 @@ class Reference:
 
     def __post_init__(self) -> None:
         check_text(self.distribution, "distribution")
-        if not isinstance(self.parameters, Mapping) or not all(is_number(value) for value in self.parameters.values()):
+        if not isinstance(self.parameters, Mapping) or not all(
+            is_number(value) for value in self.parameters.values()
+        ):
             raise InputError("parameters must be a table of finite numbers by name")
         with np.errstate(all="ignore"):
             valid = bool(np.isfinite(self._made().cdf(0.0)))
         if not valid:
-            raise InputError(f"parameters of distribution {self.distribution!r} are outside its range: {dict(self.parameters)!r}")
+            raise InputError(
+                f"parameters of distribution {self.distribution!r} are outside its range: "
+                f"{dict(self.parameters)!r}"
+            )
 
     def _made(self) -> Any:
         from scipy import stats
 
         kind = getattr(stats, self.distribution, None)
         if not isinstance(kind, (stats.rv_continuous, stats.rv_discrete)):
-            raise InputError(f"distribution must be one of scipy.stats, such as 'norm', 't' or 'nbinom', got {self.distribution!r}")
+            raise InputError(
+                "distribution must be one of scipy.stats, such as 'norm', 't' or 'nbinom', got "
+                f"{self.distribution!r}"
+            )
         try:
             return kind(**self.parameters)
         except TypeError:
-            names = [*(kind.shapes or "").replace(",", " ").split(), "loc", *(["scale"] if isinstance(kind, stats.rv_continuous) else [])]
+            names = [
+                *(kind.shapes or "").replace(",", " ").split(),
+                "loc",
+                *(["scale"] if isinstance(kind, stats.rv_continuous) else []),
+            ]
             raise InputError(
-                f"parameters of distribution {self.distribution!r} are {', '.join(names)} (loc and scale may be left out), "
+                f"parameters of distribution {self.distribution!r} are {', '.join(names)} (loc "
+                "and scale may be left out), "
                 f"got {', '.join(self.parameters) or 'none'}"
             ) from None
 
@@ -75,7 +103,12 @@ class Reference:
         from scipy import stats
 
         made = self._made()
-        return np.asarray(made.logpmf(values) if isinstance(made.dist, stats.rv_discrete) else made.logpdf(values), dtype=float)
+        return np.asarray(
+            made.logpmf(values)
+            if isinstance(made.dist, stats.rv_discrete)
+            else made.logpdf(values),
+            dtype=float,
+        )
 
     @property
     def discrete(self) -> bool:
@@ -85,8 +118,8 @@ class Reference:
         return isinstance(self._made().dist, stats.rv_discrete)
 
     def cut(self, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Ends (G - 1,) between at most so many cells of about equal probability, at halves of whole numbers, and the probability of each
-        of these cells, (G,)."""
+        """Ends (G - 1,) between at most so many cells of about equal probability, at halves of
+        whole numbers, and the probability of each of these cells, (G,)."""
         made = self._made()
         ends = np.unique(made.ppf(np.arange(1, count) / count))
         below = made.cdf(ends)
@@ -96,15 +129,18 @@ class Reference:
 
 @dataclass(frozen=True)
 class Guarantee:
-    """A guarantee states the censored pseudo posterior (METHODS section 9.3), by what it must prove or by its clip.
+    """A guarantee states the censored pseudo posterior (METHODS section 9.3), by what it must prove
+    or by its clip.
 
-    Every record contributes g_i = clip(alpha_i (l_i - r_i), a, b) to the log posterior, with l_i = log p(y_i | x_i, theta) and [a, b] =
-    [-M, M]; or [-M, 0] where l_i is the logarithm of a probability and r = 0. With w = b - a one released draw of the posterior is
-    w-differentially private where a contribution is left out, and 2w where a value is replaced.
+    Every record contributes g_i = clip(alpha_i (l_i - r_i), a, b) to the log posterior, with l_i =
+    log p(y_i | x_i, theta) and [a, b] = [-M, M]; or [-M, 0] where l_i is the logarithm of a
+    probability and r = 0. With w = b - a one released draw of the posterior is w-differentially
+    private where a contribution is left out, and 2w where a value is replaced.
 
-    The clip is a weight that bends the model. Where it is centred (METHODS section 9.3) each record's contribution is less
-    alpha E_i(theta), the integral of clip(p(y | x_i, theta) / r(y), exp(a / alpha), exp(b / alpha)) r(y) over y, in which its value does
-    not stand: 2w holds as before, and where a contribution is left out w + 1 - exp(-w).
+    The clip is a weight that bends the model. Where it is centred (METHODS section 9.3) each
+    record's contribution is less alpha E_i(theta), the integral of clip(p(y | x_i, theta) / r(y),
+    exp(a / alpha), exp(b / alpha)) r(y) over y, in which its value does not stand: 2w holds as
+    before, and where a contribution is left out w + 1 - exp(-w).
 
     Parameters
     ----------
@@ -113,16 +149,19 @@ class Guarantee:
     M : float, optional
         The clip, in units of log density, > 0. Give epsilon or M.
     neighbours : {"replace", "add-drop"}, default "replace"
-        Which change of one record epsilon is stated for. The number of records and their predictors are public under either.
+        Which change of one record epsilon is stated for. The number of records and their predictors
+        are public under either.
     reference : Reference or callable, optional
-        A public log density r; default 0. A callable takes the values on the model's scale (n,) and the frame of the public columns,
-        and gives r (n,); it must look at each record alone, and at nothing taken from the data.
+        A public log density r; default 0. A callable takes the values on the model's scale (n,) and
+        the frame of the public columns, and gives r (n,); it must look at each record alone, and at
+        nothing taken from the data.
     delta : float, default 1e-6
         At which epsilon(delta) is stated beside the pure epsilon.
     public : sequence of str
-        What may be known to anyone, so that nothing is proved of it: every column that the model reads but the synthesized ones, and the
-        name of every synthesized variable of levels, whose levels were known beforehand. What is not declared is refused, and so is a
-        declared column that gives the sensitive values away (`riskweighted.derived`), for which no reason helps.
+        What may be known to anyone, so that nothing is proved of it: every column that the model
+        reads but the synthesized ones, and the name of every synthesized variable of levels, whose
+        levels were known beforehand. What is not declared is refused, and so is a declared column
+        that gives the sensitive values away (`riskweighted.derived`), for which no reason helps.
     centred : bool, default False
         Whether the clip is centred. Of numbers it needs a `Reference`; of levels none.
 
@@ -145,33 +184,52 @@ class Guarantee:
     def __post_init__(self) -> None:
         object.__setattr__(self, "public", check_names(self.public, "public"))
         if (self.epsilon is None) == (self.M is None):
-            raise InputError("epsilon or M must be given, one of the two: the total epsilon over all datasets, or the clip")
+            raise InputError(
+                "epsilon or M must be given, one of the two: the total epsilon over all "
+                "datasets, or the clip"
+            )
         for name, value in (("epsilon", self.epsilon), ("M", self.M)):
             if value is not None and not (is_number(value) and _LEAST <= value <= _MOST):
-                raise InputError(f"{name} must be a finite number > 0, from {_LEAST:g} to {_MOST:g}, got {value!r}")
+                raise InputError(
+                    f"{name} must be a finite number > 0, from {_LEAST:g} to {_MOST:g}, got "
+                    f"{value!r}"
+                )
         check_choice(self.neighbours, NEIGHBOURS, "neighbours")
         check_share(self.delta, "delta")
         if not isinstance(self.centred, bool):
             raise InputError(f"centred must be true or false, got {self.centred!r}")
         if self.reference is not None and not callable(self.reference):
-            raise InputError("reference must be a distribution with its parameters, or a function of values and frame")
+            raise InputError(
+                "reference must be a distribution with its parameters, or a function of values "
+                "and frame"
+            )
 
     def shared(self, blocks: int) -> "Guarantee":
-        """What each of so many blocks of a sequence must prove, so that together they prove this: an equal share of epsilon, or of M."""
-        epsilon, bound = (None if whole is None else whole / blocks for whole in (self.epsilon, self.M))
+        """What each of so many blocks of a sequence must prove, so that together they prove this:
+        an equal share of epsilon, or of M.
+        """
+        epsilon, bound = (
+            None if whole is None else whole / blocks for whole in (self.epsilon, self.M)
+        )
         return replace(self, epsilon=epsilon, M=bound)
 
     def statement(self, L: int, probability_mass: bool = False) -> "Statement":  # noqa: N803
-        """What holds for L datasets; `probability_mass`: whether the model's likelihood is a probability, not a density."""
+        """What holds for L datasets; `probability_mass`: whether the model's likelihood is a
+        probability, not a density.
+        """
         check_count(L)
         below = probability_mass and self.reference is None
         sides = 1 if below else 2
-        bound = float(self.M) if self.M is not None else self._bound(float(self.epsilon or 0), L, sides)
+        bound = (
+            float(self.M) if self.M is not None else self._bound(float(self.epsilon or 0), L, sides)
+        )
         term = _widest_term(sides * bound) if self.centred else 0.0
         return Statement(-bound, 0.0 if below else bound, L, self.neighbours, self.delta, term)
 
     def _bound(self, epsilon: float, draws: int, sides: int) -> float:
-        """The clip, of which so many draws have this epsilon: 2w a draw; or w; or w + 1 - exp(-w), whose inverse is by Lambert's W."""
+        """The clip, of which so many draws have this epsilon: 2w a draw; or w; or w + 1 - exp(-w),
+        whose inverse is by Lambert's W.
+        """
         if self.centred and self.neighbours == ADD_DROP:
             from scipy.special import lambertw
 
@@ -181,7 +239,9 @@ class Guarantee:
 
 
 def _widest_term(width: float) -> float:
-    """1 - exp(-w): the range of the centring term of one record, of weights up to 1 (METHODS section 9.3)."""
+    """1 - exp(-w): the range of the centring term of one record, of weights up to 1 (METHODS
+    section 9.3).
+    """
     return -math.expm1(-width)
 
 
@@ -192,7 +252,8 @@ def epsilon_at(rho: float, delta: float) -> float:
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement says what is proved of L datasets, each drawn with parameters of its own from one censored posterior.
+    """A statement says what is proved of L datasets, each drawn with parameters of its own from one
+    censored posterior.
 
     Attributes
     ----------
@@ -221,10 +282,22 @@ class Statement:
 
     @classmethod
     def together(cls, statements: "Sequence[Statement]") -> "Statement":
-        """What holds of datasets drawn with the parameters of all blocks: a record adds no more than the sum of their clips."""
+        """What holds of datasets drawn with the parameters of all blocks: a record adds no more
+        than the sum of their clips.
+        """
         first = statements[0]
-        lower, upper = sum(statement.lower for statement in statements), sum(statement.upper for statement in statements)
-        return cls(lower, upper, first.L, first.neighbours, first.delta, sum(statement.term for statement in statements))
+        lower, upper = (
+            sum(statement.lower for statement in statements),
+            sum(statement.upper for statement in statements),
+        )
+        return cls(
+            lower,
+            upper,
+            first.L,
+            first.neighbours,
+            first.delta,
+            sum(statement.term for statement in statements),
+        )
 
     @property
     def centred(self) -> bool:
@@ -242,11 +315,15 @@ class Statement:
         return self.upper - self.lower
 
     def epsilon(self, neighbours: str | None = None, draws: int | None = None) -> float:
-        """Pure epsilon of that many released draws (default: all L) under a relation (default: the stated one)."""
+        """Pure epsilon of that many released draws (default: all L) under a relation (default: the
+        stated one).
+        """
         return self._draws(draws) * self._range(neighbours)
 
     def rho(self, neighbours: str | None = None, draws: int | None = None) -> float:
-        """The same in zero-concentrated differential privacy: a bounded range of s gives s^2 / 8 a draw."""
+        """The same in zero-concentrated differential privacy: a bounded range of s gives s^2 / 8 a
+        draw.
+        """
         return self._draws(draws) * self._range(neighbours) ** 2 / 8
 
     def _range(self, neighbours: str | None) -> float:
@@ -263,8 +340,9 @@ class Statement:
         Returns
         -------
         DataFrame
-            ``neighbours``; ``stated``: whether the study states this relation; ``datasets``; ``epsilon`` (pure); ``rho`` (zCDP); ``delta``;
-            ``epsilon_delta``: epsilon at that delta, from rho or pure, the smaller; ``lower``, ``upper``: the clip; where it is centred
+            ``neighbours``; ``stated``: whether the study states this relation; ``datasets``;
+            ``epsilon`` (pure); ``rho`` (zCDP); ``delta``; ``epsilon_delta``: epsilon at that delta,
+            from rho or pure, the smaller; ``lower``, ``upper``: the clip; where it is centred
             ``term``: the range of the centring term.
         """
         rows = []
@@ -273,8 +351,30 @@ class Statement:
                 epsilon, rho = self.epsilon(neighbours, draws), self.rho(neighbours, draws)
                 best = min(epsilon, epsilon_at(rho, self.delta))
                 stated = neighbours == self.neighbours
-                rows.append((neighbours, stated, draws, epsilon, rho, self.delta, best, self.lower, self.upper))
-        columns = ("neighbours", "stated", "datasets", "epsilon", "rho", "delta", "epsilon_delta", "lower", "upper")
+                rows.append(
+                    (
+                        neighbours,
+                        stated,
+                        draws,
+                        epsilon,
+                        rho,
+                        self.delta,
+                        best,
+                        self.lower,
+                        self.upper,
+                    )
+                )
+        columns = (
+            "neighbours",
+            "stated",
+            "datasets",
+            "epsilon",
+            "rho",
+            "delta",
+            "epsilon_delta",
+            "lower",
+            "upper",
+        )
         table = pd.DataFrame(rows, columns=list(columns))
         return table.assign(term=self.term) if self.centred else table
 
@@ -282,17 +382,27 @@ class Statement:
         """What holds, first, and on what conditions."""
         other = ADD_DROP if self.neighbours == REPLACE else REPLACE
         return (
-            f"Proved: {_IN_WORDS[self.neighbours]} of {target} changes the probability of any {self.L} synthetic datasets at most by the "
-            f"factor exp(epsilon), epsilon = {self.epsilon():.4g} ({self.epsilon(draws=1):.4g} a dataset); zCDP rho = {self.rho():.4g}, "
-            f"epsilon({self.delta:g}) = {min(self.epsilon(), epsilon_at(self.rho(), self.delta)):.4g}. "
-            f"Under {_IN_WORDS[other]} epsilon = {self.epsilon(other):.4g}, rho = {self.rho(other):.4g}.",
-            f"How: each record adds to the log posterior a number clipped to [{self.lower:.4g}, {self.upper:.4g}]; {self._centring()}.",
-            "It holds for exact, independent posterior draws, whose randomness stays secret: the error of MCMC is outside the proof. "
+            f"Proved: {_IN_WORDS[self.neighbours]} of {target} changes the probability of any "
+            f"{self.L} synthetic datasets at most by the "
+            f"factor exp(epsilon), epsilon = {self.epsilon():.4g} ({self.epsilon(draws=1):.4g} a "
+            f"dataset); zCDP rho = {self.rho():.4g}, "
+            f"epsilon({self.delta:g}) = "
+            f"{min(self.epsilon(), epsilon_at(self.rho(), self.delta)):.4g}. "
+            f"Under {_IN_WORDS[other]} epsilon = {self.epsilon(other):.4g}, rho = "
+            f"{self.rho(other):.4g}.",
+            f"How: each record adds to the log posterior a number clipped to [{self.lower:.4g}, "
+            f"{self.upper:.4g}]; {self._centring()}.",
+            "It holds for exact, independent posterior draws, whose randomness stays secret: the "
+            "error of MCMC is outside the proof. "
             "A person or household with m records has m times this epsilon.",
-            "It takes the number of records, what public declares, all unaltered columns and L as public, and formula, priors, weights, "
-            "clip, reference, transform, location, scale, bounds and precision as chosen without looking at the data.",
-            "Outside epsilon: tuning on the data, fits made again (after one that failed, too), and every table, figure or verdict made "
-            "of the confidential data. Epsilons of several schemes, variables or years of the same persons add up (accountant).",
+            "It takes the number of records, what public declares, all unaltered columns and L "
+            "as public, and formula, priors, weights, "
+            "clip, reference, transform, location, scale, bounds and precision as chosen without "
+            "looking at the data.",
+            "Outside epsilon: tuning on the data, fits made again (after one that failed, too), "
+            "and every table, figure or verdict made "
+            "of the confidential data. Epsilons of several schemes, variables or years of the "
+            "same persons add up (accountant).",
         )
 
     def _centring(self) -> str:
@@ -300,6 +410,7 @@ class Statement:
         if not self.centred:
             return "the clip is not centred, and bends the model"
         return (
-            "the clip is centred: less a term in which the record's value does not stand, and which spans at most "
+            "the clip is centred: less a term in which the record's value does not stand, and "
+            "which spans at most "
             f"{self.term:.4g}, counted where a contribution is left out"
         )

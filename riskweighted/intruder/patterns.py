@@ -10,7 +10,9 @@ __all__ = ["Patterns", "cells", "known_patterns", "level_codes", "numbered", "nu
 
 
 class Patterns(NamedTuple):
-    """``codes`` (n,): the pattern of each record, 0 .. P-1; ``sizes`` (P,): records in each pattern."""
+    """``codes`` (n,): the pattern of each record, 0 .. P-1; ``sizes`` (P,): records in each
+    pattern.
+    """
 
     codes: np.ndarray
     sizes: np.ndarray
@@ -33,7 +35,9 @@ class Patterns(NamedTuple):
 
 
 def level_codes(column: pd.Series) -> np.ndarray:
-    """Integer code of each value from 1, in order of appearance; every kind of missing value is 0."""
+    """Integer code of each value from 1, in order of appearance; every kind of missing value is
+    0.
+    """
     return np.asarray(pd.factorize(column)[0] + 1)
 
 
@@ -48,7 +52,9 @@ def numbered(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def numbered_as(codes: np.ndarray, distinct: np.ndarray) -> np.ndarray:
-    """The number of each code (m,) among the sorted ones of `numbered`, (m,); C where it is none of the C."""
+    """The number of each code (m,) among the sorted ones of `numbered`, (m,); C where it is none of
+    the C.
+    """
     count, highest = len(distinct), int(distinct[-1])
     if highest >= _table_length(len(codes)):
         places = np.minimum(np.searchsorted(distinct, codes), count - 1)
@@ -64,7 +70,9 @@ def _table_length(n: int) -> int:
 
 
 def cells(columns: Iterable[pd.Series], start: np.ndarray) -> np.ndarray:
-    """Refine the integer codes ``start`` (n,) by the values of further columns; returns codes 0 .. C-1, (n,)."""
+    """Refine the integer codes ``start`` (n,) by the values of further columns; returns codes 0 ..
+    C-1, (n,).
+    """
     codes = start
     for column in columns:
         levels = level_codes(column)
@@ -73,8 +81,8 @@ def cells(columns: Iterable[pd.Series], start: np.ndarray) -> np.ndarray:
 
 
 def known_patterns(data: pd.DataFrame, known: Iterable[str]) -> Patterns:
-    """The known pattern of every record (METHODS section 1), by columns of any dtype, a missing value being a level; of no column, one of
-    all.
+    """The known pattern of every record (METHODS section 1), by columns of any dtype, a missing
+    value being a level; of no column, one of all.
     """
     codes = cells((data[name] for name in known), np.zeros(len(data), dtype=np.int64))
     return Patterns(codes, np.bincount(codes))

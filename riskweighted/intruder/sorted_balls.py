@@ -1,7 +1,8 @@
 """Balls of one numeric variable: runs of neighbours ``[first, last)`` in the order of the values.
 
-Both sides are sorted within cells, the balls' ends once for all candidates; one walk through both lists finds every run. What is said
-of balls is found in their own order and brought into that of the records at the end, so that large files are read from front to back.
+Both sides are sorted within cells, the balls' ends once for all candidates; one walk through both
+lists finds every run. What is said of balls is found in their own order and brought into that of
+the records at the end, so that large files are read from front to back.
 """
 
 from dataclasses import dataclass, field
@@ -15,13 +16,18 @@ __all__ = ["Runs", "SortedBalls", "count_covering", "find_runs", "sort_balls"]
 
 
 def _sort(values: np.ndarray, cell: np.ndarray, cells: int, *, ordered: bool = True) -> Line:
-    """Values (n,) sorted within cells; without `ordered` in a fraction of the time, and the order then means nothing."""
+    """Values (n,) sorted within cells; without `ordered` in a fraction of the time, and the order
+    then means nothing.
+    """
     line = deal(values, cell, np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=cells))]))
     for long in np.flatnonzero(np.diff(line.begin) > SHORT).tolist():
         of_cell = slice(line.begin[long], line.begin[long + 1])
         if ordered:
             sort = np.argsort(line.values[of_cell])
-            line.values[of_cell], line.order[of_cell] = line.values[of_cell][sort], line.order[of_cell][sort]
+            line.values[of_cell], line.order[of_cell] = (
+                line.values[of_cell][sort],
+                line.order[of_cell][sort],
+            )
         else:
             line.values[of_cell].sort()
     return line
@@ -36,9 +42,11 @@ def _by_record(values: np.ndarray, line: Line) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class SortedBalls:
-    """n closed balls in cells, of which one is empty whose lower end is the number after its upper end; made by `sort_balls`.
+    """n closed balls in cells, of which one is empty whose lower end is the number after its upper
+    end; made by `sort_balls`.
 
-    ``cell``, ``centres``, ``lower``, ``upper`` (n,): by record what a ball is around, and its ends; the others are the same sorted.
+    ``cell``, ``centres``, ``lower``, ``upper`` (n,): by record what a ball is around, and its ends;
+    the others are the same sorted.
     """
 
     cell: np.ndarray = field(repr=False)
@@ -50,31 +58,44 @@ class SortedBalls:
     by_upper: Line = field(repr=False)
 
     def hold(self, cell: np.ndarray, values: np.ndarray) -> "Runs":
-        """Which of m candidates lie in which ball; their cells (m,) are numbered as the balls' are, higher ones hold no ball."""
+        """Which of m candidates lie in which ball; their cells (m,) are numbered as the balls' are,
+        higher ones hold no ball.
+        """
         cells = max(len(self.by_centre.begin) - 1, int(cell.max()) + 1)
         return self._runs(cell, values, _sort(values, cell, cells, ordered=False))
 
     def hold_centres(self) -> "Runs":
-        """Which centres lie in which ball; each in its own, which holds nothing else where it is empty."""
+        """Which centres lie in which ball; each in its own, which holds nothing else where it is
+        empty.
+        """
         runs = self._runs(self.cell, self.centres, self.by_centre)
         runs.__dict__["order"] = self.by_centre.order
         empty = self.upper < self.lower
         if empty.any():
-            for places, ends, after in ((runs.opening, self.by_lower, 0), (runs.closing, self.by_upper, 1)):
+            for places, ends, after in (
+                (runs.opening, self.by_lower, 0),
+                (runs.closing, self.by_upper, 1),
+            ):
                 of_empty = empty[ends.order]
                 places[of_empty] = runs.rank[ends.order[of_empty]] + after
         return runs
 
     def _runs(self, cell: np.ndarray, values: np.ndarray, candidates: Line) -> "Runs":
-        return Runs(self, cell, values, find_places(candidates, self.by_lower, False), find_places(candidates, self.by_upper, True))
+        return Runs(
+            self,
+            cell,
+            values,
+            find_places(candidates, self.by_lower, False),
+            find_places(candidates, self.by_upper, True),
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Runs:
     """Neighbours in one dimension, of n balls and m candidates.
 
-    ``cell``, ``values`` (m,): of the candidates. ``opening``, ``closing`` (n,): where the runs begin, in the order of the balls' lower
-    ends, and where they end, in that of the upper ones.
+    ``cell``, ``values`` (m,): of the candidates. ``opening``, ``closing`` (n,): where the runs
+    begin, in the order of the balls' lower ends, and where they end, in that of the upper ones.
     """
 
     balls: SortedBalls = field(repr=False)
@@ -85,7 +106,9 @@ class Runs:
 
     @cached_property
     def first(self) -> np.ndarray:
-        """The ball of record i holds the candidates at places first[i] .. last[i] - 1 in the order of cell and value; (n,)."""
+        """The ball of record i holds the candidates at places first[i] .. last[i] - 1 in the order
+        of cell and value; (n,).
+        """
         return _by_record(self.opening, self.balls.by_lower)
 
     @cached_property
@@ -100,7 +123,9 @@ class Runs:
 
     @cached_property
     def order(self) -> np.ndarray:
-        """Candidate at each sorted place, (m,); found where it is asked for, since counts need none."""
+        """Candidate at each sorted place, (m,); found where it is asked for, since counts need
+        none.
+        """
         return _sort(self.values, self.cell, int(self.cell.max()) + 1).order
 
     @cached_property
@@ -112,9 +137,13 @@ class Runs:
 
     @property
     def own_inside(self) -> np.ndarray:
-        """Whether the candidate paired with the record lies in its ball, (n,); there are n candidates."""
+        """Whether the candidate paired with the record lies in its ball, (n,); there are n
+        candidates.
+        """
         balls = self.balls
-        return np.asarray((balls.cell == self.cell) & (balls.lower <= self.values) & (self.values <= balls.upper))
+        return np.asarray(
+            (balls.cell == self.cell) & (balls.lower <= self.values) & (self.values <= balls.upper)
+        )
 
     def sums(self, weights: np.ndarray) -> np.ndarray:
         """Differences of prefix sums, (n,)."""
@@ -134,16 +163,28 @@ class Runs:
         """What stands at the end of each run less what stands at its beginning, by record, (n,)."""
         if self.balls.by_lower.order is self.balls.by_upper.order:
             return _by_record(closing - opening, self.balls.by_lower)
-        return np.asarray(_by_record(closing, self.balls.by_upper) - _by_record(opening, self.balls.by_lower))
+        return np.asarray(
+            _by_record(closing, self.balls.by_upper) - _by_record(opening, self.balls.by_lower)
+        )
 
 
-def sort_balls(cell: np.ndarray, centres: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> SortedBalls:
+def sort_balls(
+    cell: np.ndarray, centres: np.ndarray, lower: np.ndarray, upper: np.ndarray
+) -> SortedBalls:
     """Balls around centres (n,) sorted within their cells, once for all candidates.
 
     Ends mostly rise with the centres, and then all three share one order.
     """
     line = _sort(centres, cell, int(cell.max()) + 1)
-    return SortedBalls(cell, centres, lower, upper, line, _sorted_as(line, lower, cell), _sorted_as(line, upper, cell))
+    return SortedBalls(
+        cell,
+        centres,
+        lower,
+        upper,
+        line,
+        _sorted_as(line, lower, cell),
+        _sorted_as(line, upper, cell),
+    )
 
 
 def _sorted_as(line: Line, ends: np.ndarray, cell: np.ndarray) -> Line:
@@ -151,15 +192,27 @@ def _sorted_as(line: Line, ends: np.ndarray, cell: np.ndarray) -> Line:
     ordered = ends[line.order]
     falls = ordered[1:] < ordered[:-1]
     falls[line.begin[(line.begin > 0) & (line.begin < len(cell))] - 1] = False
-    return _sort(ends, cell, len(line.begin) - 1) if falls.any() else Line(ordered, line.order, line.begin)
+    return (
+        _sort(ends, cell, len(line.begin) - 1)
+        if falls.any()
+        else Line(ordered, line.order, line.begin)
+    )
 
 
 def count_covering(cell: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """Number of balls of each cell that hold the lower end of each of its balls, (n,); an empty one holds its own alone."""
+    """Number of balls of each cell that hold the lower end of each of its balls, (n,); an empty one
+    holds its own alone.
+    """
     line = _sort(lower, cell, int(cell.max()) + 1)
     return np.asarray(count_held(line, _sorted_as(line, upper, cell)) + (upper < lower))
 
 
-def find_runs(centre_cell: np.ndarray, cell: np.ndarray, values: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Runs:
+def find_runs(
+    centre_cell: np.ndarray,
+    cell: np.ndarray,
+    values: np.ndarray,
+    lower: np.ndarray,
+    upper: np.ndarray,
+) -> Runs:
     """The candidates (m,) in each of n balls that are compared once."""
     return sort_balls(centre_cell, lower, lower, upper).hold(cell, values)

@@ -1,7 +1,8 @@
-"""What a value of a numeric variable is: an amount, missing, or a special code such as -8 for "does not apply".
+"""What a value of a numeric variable is: an amount, missing, or a special code such as -8 for "does
+not apply".
 
-Amounts are near each other by their distance. A missing value is near a missing one and a code near the same code, and nothing else is:
-whether there is an amount is told by equality, like a category.
+Amounts are near each other by their distance. A missing value is near a missing one and a code near
+the same code, and nothing else is: whether there is an amount is told by equality, like a category.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +21,9 @@ AMOUNT, MISSING = 0, 1  # of a status; the special codes follow in their order
 
 
 class Statuses(NamedTuple):
-    """``status`` (n,): 0 an amount, 1 missing, 2, 3, ... the special codes in their order; ``values`` (n,): the amounts, 0 elsewhere."""
+    """``status`` (n,): 0 an amount, 1 missing, 2, 3, ... the special codes in their order;
+    ``values`` (n,): the amounts, 0 elsewhere.
+    """
 
     status: np.ndarray
     values: np.ndarray
@@ -38,15 +41,23 @@ class Statuses(NamedTuple):
     @property
     def present(self) -> list[int]:
         """The statuses that occur, amounts aside."""
-        return [status for status in np.flatnonzero(np.bincount(self.status)).tolist() if status != AMOUNT]
+        return [
+            status
+            for status in np.flatnonzero(np.bincount(self.status)).tolist()
+            if status != AMOUNT
+        ]
 
 
 def find_statuses(column: pd.Series, codes: Sequence[float] = ()) -> Statuses:
-    """The status of every value of a numeric column (n,) of any dtype; in one of half precision codes are compared as it stores them."""
+    """The status of every value of a numeric column (n,) of any dtype; in one of half precision
+    codes are compared as it stores them.
+    """
     values = column.to_numpy(dtype=float, na_value=np.nan, copy=True)
     status = np.isnan(values).astype(np.int16)  # MISSING is 1, AMOUNT 0
     for status_of_code, code in enumerate(codes, start=MISSING + 1):
-        status[values == (np.float32(code) if column.dtype == np.float32 else code)] = status_of_code
+        status[values == (np.float32(code) if column.dtype == np.float32 else code)] = (
+            status_of_code
+        )
     if status.any():
         values[status != AMOUNT] = 0.0
     return Statuses(status, values)
@@ -54,13 +65,22 @@ def find_statuses(column: pd.Series, codes: Sequence[float] = ()) -> Statuses:
 
 def status_name(status: int, codes: Sequence[float]) -> str:
     """A status in words: "amount", "missing", or the code."""
-    return ("amount", "missing")[status] if status <= MISSING else f"{codes[status - MISSING - 1]:.15g}"
+    return (
+        ("amount", "missing")[status]
+        if status <= MISSING
+        else f"{codes[status - MISSING - 1]:.15g}"
+    )
 
 
 def check_codes(given: object) -> dict[str, tuple[float, ...]]:
-    """The setting ``codes``, special codes by variable, one or several each; refuses what is no table, no finite number, or repeated."""
+    """The setting ``codes``, special codes by variable, one or several each; refuses what is no
+    table, no finite number, or repeated.
+    """
     if not isinstance(given, Mapping):
-        raise InputError(f"codes must be a table of special codes by variable, such as income = [-8], got {type(given).__name__}")
+        raise InputError(
+            "codes must be a table of special codes by variable, such as income = [-8], got "
+            f"{type(given).__name__}"
+        )
     checked: dict[str, tuple[float, ...]] = {}
     for name, codes in given.items():
         codes, found = found_numbers(codes)
@@ -69,5 +89,8 @@ def check_codes(given: object) -> dict[str, tuple[float, ...]]:
             check_number(code, f"codes of {name!r}")
         checked[name] = (FoundNumbers if found else tuple)(float(code) for code in several)
         if not several or len(set(checked[name])) < len(several):
-            raise InputError(f"codes of {name!r} must be one special code or several different ones, got {len(several)}")
+            raise InputError(
+                f"codes of {name!r} must be one special code or several different ones, got "
+                f"{len(several)}"
+            )
     return checked

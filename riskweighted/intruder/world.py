@@ -1,7 +1,8 @@
-"""The intruder's world: the confidential data under a scenario, checked once, with the patterns found once.
+"""The intruder's world: the confidential data under a scenario, checked once, with the patterns
+found once.
 
-Every measure and every weight starts from this frozen value and from synthetic data that were paired with it, so nothing is
-checked or coded twice.
+Every measure and every weight starts from this frozen value and from synthetic data that were
+paired with it, so nothing is checked or coded twice.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,8 +26,8 @@ __all__ = ["Paired", "World", "make_world"]
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """Checked confidential data, n records, and their known patterns, which hold for synthetic data too: known variables are not
-    synthesized.
+    """Checked confidential data, n records, and their known patterns, which hold for synthetic data
+    too: known variables are not synthesized.
 
     Confidential; made by `make_world`.
     """
@@ -48,31 +49,48 @@ class World:
     @property
     def numeric(self) -> tuple[str, ...]:
         """The synthetic variables that are matched in a ball."""
-        return tuple(name for name in self.scenario.synthetic if self.scenario.is_numeric(self.confidential[name]))
+        return tuple(
+            name
+            for name in self.scenario.synthetic
+            if self.scenario.is_numeric(self.confidential[name])
+        )
 
     def find(self, candidates: pd.DataFrame) -> Neighbours:
         """Which records of a paired synthetic dataset lie in whose ball (Hu et al. 2022, eq. 1)."""
         return self.centres.find(candidates)
 
     def under(self, scenario: Scenario) -> "World":
-        """The same records under another scenario, for example another radius; only what differs is checked and coded anew."""
+        """The same records under another scenario, for example another radius; only what differs is
+        checked and coded anew.
+        """
         if scenario == self.scenario:
             return self
-        same = (self.scenario.known, self.scenario.synthetic, self.scenario.categorical, self.scenario.codes)
+        same = (
+            self.scenario.known,
+            self.scenario.synthetic,
+            self.scenario.categorical,
+            self.scenario.codes,
+        )
         if (scenario.known, scenario.synthetic, scenario.categorical, scenario.codes) == same:
             return World(self.confidential, scenario, self.patterns)
         return make_world(self.confidential, scenario)
 
     def only(self, variables: str | Sequence[str]) -> "World":
-        """The same records where only these of the synthetic variables are matched; nothing is checked or coded anew."""
+        """The same records where only these of the synthetic variables are matched; nothing is
+        checked or coded anew.
+        """
         scenario = self.scenario.only(variables)
-        return self if scenario == self.scenario else World(self.confidential, scenario, self.patterns)
+        return (
+            self if scenario == self.scenario else World(self.confidential, scenario, self.patterns)
+        )
 
     def pair(self, synthetic: Frames, further: Iterable[str] = ()) -> "Paired":
-        """Synthetic data whose rows pair with the confidential ones by index; `check_synthetic` says what is refused.
+        """Synthetic data whose rows pair with the confidential ones by index; `check_synthetic`
+        says what is refused.
 
-        Each dataset is looked at once, and only the columns of the scenario and the `further` ones that it has are kept of it; those
-        that are as in the confidential data are held once. So a sequence may make its datasets when they are asked for.
+        Each dataset is looked at once, and only the columns of the scenario and the `further` ones
+        that it has are kept of it; those that are as in the confidential data are held once. So a
+        sequence may make its datasets when they are asked for.
         """
         further, frames = list(further), []
         for number, frame in enumerate(as_frames(synthetic), start=1):
@@ -85,23 +103,36 @@ class World:
         return Paired(self, tuple(frames))
 
     def _kept(self, frame: pd.DataFrame, further: Sequence[str]) -> pd.DataFrame:
-        """The needed columns of a checked dataset, as copies, so that nothing else of it stays in memory."""
+        """The needed columns of a checked dataset, as copies, so that nothing else of it stays in
+        memory.
+        """
         columns = {name: self.confidential[name] for name in self.scenario.known}
         for name in dict.fromkeys([*self.scenario.synthetic, *further]):
             if name not in frame.columns or name in columns:
                 continue
-            unaltered = name in self.confidential.columns and frame[name].equals(self.confidential[name])
+            unaltered = name in self.confidential.columns and frame[name].equals(
+                self.confidential[name]
+            )
             columns[name] = self.confidential[name] if unaltered else frame[name].copy()
         return pd.DataFrame(columns, copy=False)
 
     def pair_rows(self, synthetic: Frames, identifier: str | None = None) -> "Paired":
-        """The same for data made by any tool: rows pair by `identifier`, else by equal index, else by position."""
-        return self.pair([pair(self.confidential, frame, self.scenario, identifier=identifier) for frame in as_frames(synthetic)])
+        """The same for data made by any tool: rows pair by `identifier`, else by equal index, else
+        by position.
+        """
+        return self.pair(
+            [
+                pair(self.confidential, frame, self.scenario, identifier=identifier)
+                for frame in as_frames(synthetic)
+            ]
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Paired:
-    """L synthetic datasets, checked against the world whose rows theirs pair with, and of them what is needed; made by `World.pair`."""
+    """L synthetic datasets, checked against the world whose rows theirs pair with, and of them what
+    is needed; made by `World.pair`.
+    """
 
     world: World
     frames: tuple[pd.DataFrame, ...] = field(repr=False)
@@ -118,7 +149,9 @@ class Paired:
         return (self.world.find(frame) for frame in self.frames)
 
     def values(self, variable: str) -> list[np.ndarray]:
-        """A numeric variable of every dataset as it stands there, special codes among the amounts, NaN where missing; each (n,)."""
+        """A numeric variable of every dataset as it stands there, special codes among the amounts,
+        NaN where missing; each (n,).
+        """
         return [frame[variable].to_numpy(dtype=float, na_value=np.nan) for frame in self.frames]
 
     def statuses(self, variable: str) -> list[Statuses]:
@@ -127,7 +160,9 @@ class Paired:
 
 
 def make_world(confidential: pd.DataFrame, scenario: Scenario) -> World:
-    """The confidential data, checked against a scenario (`Scenario.check`), with their known patterns."""
+    """The confidential data, checked against a scenario (`Scenario.check`), with their known
+    patterns.
+    """
     if not isinstance(scenario, Scenario):
         raise InputError(f"scenario must be a Scenario, got {type(scenario).__name__}")
     scenario.check(confidential)

@@ -1,1 +1,3 @@
-"""A measure a file: its names, what it means, how it may be shown outside the agency, and how it is computed."""
+"""A measure a file: its names, what it means, how it may be shown outside the agency, and how it is
+computed.
+"""

@@ -1,4 +1,6 @@
-"""What functions of users' own estimate, and how far the intervals and the confidential ones overlap (Karr et al. 2006)."""
+"""What functions of users' own estimate, and how far the intervals and the confidential ones
+overlap (Karr et al. 2006).
+"""
 
 import warnings
 from collections.abc import Iterator
@@ -20,12 +22,24 @@ __all__ = ["ESTIMATE", "MEAN_OVERLAP", "MEASURES"]
 
 
 def estimates(context: Context) -> Iterator[Value]:
-    """Estimate by estimate of each analysis; of one that the confidential data do not give, that its overlap is not judged."""
+    """Estimate by estimate of each analysis; of one that the confidential data do not give, that
+    its overlap is not judged.
+    """
     for analysis in context.subject.own:
         if not context.of_data and not analysis.of_data:
-            yield Value(MEAN_OVERLAP, np.nan, term=analysis.name, rule=f"not judged: {analysis.why} on the confidential data")
+            yield Value(
+                MEAN_OVERLAP,
+                np.nan,
+                term=analysis.name,
+                rule=f"not judged: {analysis.why} on the confidential data",
+            )
         for name, interval in _intervals(context, analysis).items():
-            yield Value.of(ESTIMATE, interval, term=f"{name} in {analysis.name}", told={"formula": analysis.name})
+            yield Value.of(
+                ESTIMATE,
+                interval,
+                term=f"{name} in {analysis.name}",
+                told={"formula": analysis.name},
+            )
 
 
 def _intervals(context: Context, analysis: "OwnAnalysis") -> "dict[str, Interval]":
@@ -33,12 +47,24 @@ def _intervals(context: Context, analysis: "OwnAnalysis") -> "dict[str, Interval
 
     level = context.settings.level
     if context.of_data or not analysis.of_data:
-        return {name: one_interval(*pair, level, synthetic=False) for name, pair in analysis.of_data.items()}
+        return {
+            name: one_interval(*pair, level, synthetic=False)
+            for name, pair in analysis.of_data.items()
+        }
     intervals, why = analysis_intervals(
-        analysis, context.synthetic, design=context.subject.design, level=level, size_ratio=context.size_ratio, kappa=context.kappa
+        analysis,
+        context.synthetic,
+        design=context.subject.design,
+        level=level,
+        size_ratio=context.size_ratio,
+        kappa=context.kappa,
     )
     if why:
-        warnings.warn(f"the analysis {analysis.name!r} {why} of {context.label!r}: it is not judged", RiskWeightedWarning, stacklevel=2)
+        warnings.warn(
+            f"the analysis {analysis.name!r} {why} of {context.label!r}: it is not judged",
+            RiskWeightedWarning,
+            stacklevel=2,
+        )
     return intervals
 
 
@@ -58,7 +84,8 @@ ESTIMATE = _of_analysis(
 MEAN_OVERLAP = _of_analysis(
     "analysis-overlap",
     "mean overlap of {term}",
-    "mean over the estimates of {term} of the overlap of the scheme's interval and the confidential one; not judged where the function "
+    "mean over the estimates of {term} of the overlap of the scheme's interval and the "
+    "confidential one; not judged where the function "
     "fails on some dataset, or gives other names there",
     source="Karr et al. 2006",
     direction="more useful",

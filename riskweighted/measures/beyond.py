@@ -1,6 +1,8 @@
-"""What a whole release tells of persons beyond what it would tell had their values not been used (METHODS section 13.1).
+"""What a whole release tells of persons beyond what it would tell had their values not been used
+(METHODS section 13.1).
 
-The computation is that of the room `riskweighted.disclosure`, which needs the fit, or runs on folds; here are its numbers' names.
+The computation is that of the room `riskweighted.disclosure`, which needs the fit, or runs on
+folds; here are its numbers' names.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,15 +30,25 @@ def _largest(fit: Any, subject: Subject, draws: int, seed: int) -> Estimate:
 
 
 NAMING = (
-    "an attack on all L datasets as they leave, as a rule shuffled within released patterns, names the value: its ball, or level, by an "
+    "an attack on all L datasets as they leave, as a rule shuffled within released patterns, "
+    "names the value: its ball, or level, by an "
     "attack from a fixed list that is chosen on the other half of the records"
 )
-_beyond = partial(Measure, source="METHODS section 13.1", direction="riskier", disclosure=Disclosure.SHARE, unbounded=True)
-_mean = partial(_beyond, kind="distance", boundary="It may fall below 0 by chance: then nothing was found.")
+_beyond = partial(
+    Measure,
+    source="METHODS section 13.1",
+    direction="riskier",
+    disclosure=Disclosure.SHARE,
+    unbounded=True,
+)
+_mean = partial(
+    _beyond, kind="distance", boundary="It may fall below 0 by chance: then nothing was found."
+)
 MEAN = _mean(
     "disclosure",
     "disclosure beyond inference",
-    f"D: mean over records of T_with - T_out, the share of whom {NAMING}, less that share had the record's value not been used",
+    f"D: mean over records of T_with - T_out, the share of whom {NAMING}, less that share had "
+    "the record's value not been used",
     order=1,
     main=1,
 )
@@ -48,7 +60,13 @@ ISOLATED = _mean(
     main=2,
     share=0.05,
 )
-TOP = _mean("disclosure-top", "disclosure of the top 1 %", "D, mean over the records with the largest 1 % of a number", order=3, share=0.01)
+TOP = _mean(
+    "disclosure-top",
+    "disclosure of the top 1 %",
+    "D, mean over the records with the largest 1 % of a number",
+    order=3,
+    share=0.01,
+)
 LARGEST = _beyond(
     "disclosure-largest",
     "largest disclosure of a record",
@@ -62,7 +80,8 @@ LARGEST = _beyond(
 PERSONS = _beyond(
     "disclosure-number",
     "persons disclosed, at most",
-    "N: the larger of the number of records times the upper 95 % limit of D, and the records named less those named in reverse",
+    "N: the larger of the number of records times the upper 95 % limit of D, and the records "
+    "named less those named in reverse",
     kind="count",
     disclosure=Disclosure.COUNT,
     order=5,
@@ -70,21 +89,34 @@ PERSONS = _beyond(
     unbounded=False,
 )
 _share = partial(_beyond, kind="share", unbounded=False)
-WITH = _share("guessed", "guessed from the release", f"T_with: share of the records of whom {NAMING}", order=6, main=4)
+WITH = _share(
+    "guessed",
+    "guessed from the release",
+    f"T_with: share of the records of whom {NAMING}",
+    order=6,
+    main=4,
+)
 OUT = _share(
     "guessed-without-value",
     "guessed without the own value",
-    f"T_out: T_with had each record's value not been used, where T_with is the share of the records of whom {NAMING}; that is inference",
+    "T_out: T_with had each record's value not been used, where T_with is the share of the "
+    f"records of whom {NAMING}; that is inference",
     order=7,
 )
 NONE = _share(
     "guessed-without-release",
     "guessed without a release",
-    "T_none: share named by the best guess from public statistics of the other records, by ten folds; a yardstick of a perfect reference",
+    "T_none: share named by the best guess from public statistics of the other records, by ten "
+    "folds; a yardstick of a perfect reference",
     direction="neither",
     order=8,
 )
-OWN = _share("own-value", "own value among the copies", "share of the records whose own value is one of their L copies", order=9)
+OWN = _share(
+    "own-value",
+    "own value among the copies",
+    "share of the records whose own value is one of their L copies",
+    order=9,
+)
 OWN_OUT = _share(
     "own-value-without",
     "own value among the copies without it",
@@ -96,36 +128,44 @@ _count = partial(_beyond, kind="count", disclosure=Disclosure.COUNT, unbounded=F
 NAMED = _count(
     "named-records",
     "records named",
-    "records with more copies near their value than without it, by Fisher's one-sided test and Benjamini-Hochberg at 5 %",
+    "records with more copies near their value than without it, by Fisher's one-sided test and "
+    "Benjamini-Hochberg at 5 %",
     order=11,
 )
 REVERSED = _count(
     "named-in-reverse",
     "records named in reverse",
-    "records with fewer copies near their value than without it, by the test of the records named: what chance makes",
+    "records with fewer copies near their value than without it, by the test of the records "
+    "named: what chance makes",
     direction="neither",
     order=12,
 )
 ALIGNED = _mean(
-    "disclosure-aligned", "disclosure of aligned datasets", "D where somebody gets the datasets with their rows in one order", order=13
+    "disclosure-aligned",
+    "disclosure of aligned datasets",
+    "D where somebody gets the datasets with their rows in one order",
+    order=13,
 )
 ALONE = _share(
     "alone-in-released-pattern",
     "alone in the released pattern",
-    "share of the records whose pattern of released unaltered columns nobody shares: shuffling does nothing for them",
+    "share of the records whose pattern of released unaltered columns nobody shares: shuffling "
+    "does nothing for them",
     order=16,
 )
 CONSTANT = _share(
     "guessed-by-constant",
     "guessed by one value for all",
-    "share of the records named by the one value that names most, which needs no release and no column",
+    "share of the records named by the one value that names most, which needs no release and no "
+    "column",
     direction="neither",
     order=8,
 )
 RECORDS_PER_PARAMETER = _beyond(
     "records-per-parameter",
     "records per parameter",
-    "n / P: records over parameters of the fit; where it is about L / 2 or less, weights do not tell what the L datasets would be without "
+    "n / P: records over parameters of the fit; where it is about L / 2 or less, weights do not "
+    "tell what the L datasets would be without "
     "most records, whose disclosure is bounded, or judged by folds",
     kind="ratio",
     direction="neither",
@@ -141,7 +181,8 @@ _gain = partial(
 GAIN = _gain(
     "perfect-intruder",
     "gain of a perfect intruder",
-    "about what an intruder who knows everybody else's value could gain at most on a person by the L datasets, mean over records; no limit",
+    "about what an intruder who knows everybody else's value could gain at most on a person by "
+    "the L datasets, mean over records; no limit",
     kind="mean",
     order=18,
     main=6,
@@ -149,7 +190,8 @@ GAIN = _gain(
 LARGEST_GAIN = _gain(
     "perfect-intruder-largest",
     "largest gain of a perfect intruder",
-    "about what an intruder who knows everybody else's value could gain at most on the person of whom it is most, by the L datasets; no "
+    "about what an intruder who knows everybody else's value could gain at most on the person of "
+    "whom it is most, by the L datasets; no "
     "limit, and too low where it is near 1",
     kind="extreme",
     disclosure=Disclosure.LEFT_OUT,
@@ -161,14 +203,16 @@ _hidden = partial(_share, parameter="variable", many=True)
 HIDDEN = _hidden(
     "hidden-named",
     "{term} named",
-    "share of the records whose level of this predictor, not released, has a posterior probability of .95 given its pattern's copies, "
+    "share of the records whose level of this predictor, not released, has a posterior "
+    "probability of .95 given its pattern's copies, "
     "at odds of 4 times those before",
     order=14,
 )
 HIDDEN_AREA = _hidden(
     "hidden-aligned",
     "{term} told by aligned datasets",
-    "area under the curve by which the likelihood ratio of a record's L copies tells this predictor, not released, in pairs of a pattern",
+    "area under the curve by which the likelihood ratio of a record's L copies tells this "
+    "predictor, not released, in pairs of a pattern",
     order=15,
 )
 MEASURES = (
@@ -205,7 +249,9 @@ _COLUMNS = {
 
 
 def values_of_attribution(table: pd.DataFrame) -> Iterator[Value]:
-    """The figures of `riskweighted.attribution` that stand among risks: of the file, and of each variable where there are several."""
+    """The figures of `riskweighted.attribution` that stand among risks: of the file, and of each
+    variable where there are several.
+    """
     variables, leaves = list(dict.fromkeys(table["variables"])), table.attrs["leaves"]
     for name, rows in table.groupby("variables", sort=False):
         variable = None if name == variables[0] else str(name)  # the box of all stands first
@@ -224,8 +270,15 @@ def values_of_attribution(table: pd.DataFrame) -> Iterator[Value]:
             yield Value(measure, float(whole[column]), variable)
         if variable is None:
             yield Value(ALONE, float(table.attrs["alone"]))
-            of_fit = (table.attrs.get("records_per_parameter", np.nan), *table.attrs.get("gain", ()))
-            yield from (Value(measure, value) for measure, value in zip(_OF_FIT, of_fit, strict=False) if np.isfinite(value))
+            of_fit = (
+                table.attrs.get("records_per_parameter", np.nan),
+                *table.attrs.get("gain", ()),
+            )
+            yield from (
+                Value(measure, value)
+                for measure, value in zip(_OF_FIT, of_fit, strict=False)
+                if np.isfinite(value)
+            )
 
 
 def _persons(row: Mapping[str, Any]) -> float:

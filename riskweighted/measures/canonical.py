@@ -1,4 +1,6 @@
-"""Canonical-correlation measures of the numeric synthetic variables, in the first dataset of an assessment whose rows pair."""
+"""Canonical-correlation measures of the numeric synthetic variables, in the first dataset of an
+assessment whose rows pair.
+"""
 
 from collections.abc import Iterator
 from functools import partial
@@ -20,7 +22,11 @@ def correlated(context: Context) -> Iterator[Value]:
     from riskweighted.risk.canonical import canonical_disclosure
 
     first = context.paired.frames[0]
-    both = [world.scenario.statuses(frame[name]).is_amount for frame in (world.confidential, first) for name in names]
+    both = [
+        world.scenario.statuses(frame[name]).is_amount
+        for frame in (world.confidential, first)
+        for name in names
+    ]
     complete = np.logical_and.reduce(both)
     try:
         linked = canonical_disclosure(world.confidential[complete], first[complete], names)
@@ -28,10 +34,17 @@ def correlated(context: Context) -> Iterator[Value]:
         yield Value(_R2, np.nan, rule="none", definition=f"undefined: {error}")
         return
     count = len(linked.probability)
-    among = "" if complete.all() else f"; among the {count} of {len(complete)} records whose values are amounts in both files"
+    among = (
+        ""
+        if complete.all()
+        else f"; among the {count} of {len(complete)} records whose values are amounts in both "
+        "files"
+    )
     for value in (
         Value(_R2, linked.largest, rule="exact"),
-        mean_of_records(_PROBABILITY, linked.mean_probability, linked.probability.to_numpy(), level),
+        mean_of_records(
+            _PROBABILITY, linked.mean_probability, linked.probability.to_numpy(), level
+        ),
         share_of_records(_LINKED, linked.reidentified, count, level),
         Value(_BOUND, linked.midp_bound, rule="a bound"),
     ):
@@ -39,11 +52,19 @@ def correlated(context: Context) -> Iterator[Value]:
 
 
 _FIRST = "first dataset (Muralidhar & Sarathy)"
-_canonical = partial(Measure, source="Muralidhar & Sarathy", direction="riskier", order=110, assess=correlated, pairs=True)
+_canonical = partial(
+    Measure,
+    source="Muralidhar & Sarathy",
+    direction="riskier",
+    order=110,
+    assess=correlated,
+    pairs=True,
+)
 _R2 = _canonical(
     "canonical-r2",
     "largest canonical R^2",
-    f"lambda_1, the largest R^2 of a linear combination of confidential variables on the synthetic ones, {_FIRST}",
+    "lambda_1, the largest R^2 of a linear combination of confidential variables on the "
+    f"synthetic ones, {_FIRST}",
     kind="extreme",
 )
 _PROBABILITY = _canonical(
@@ -59,6 +80,9 @@ _LINKED = _canonical(
     kind="share",
 )
 _BOUND = _canonical(
-    "midp-bound", "MIDP bound", f"lower bound of the mean identification probability for normal data, {_FIRST}", kind="bound"
+    "midp-bound",
+    "MIDP bound",
+    f"lower bound of the mean identification probability for normal data, {_FIRST}",
+    kind="bound",
 )
 MEASURES = (_R2, _PROBABILITY, _LINKED, _BOUND)

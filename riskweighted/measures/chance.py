@@ -1,4 +1,6 @@
-"""The counts that L datasets would give by chance, from the expected risks of the records (METHODS section 2.5)."""
+"""The counts that L datasets would give by chance, from the expected risks of the records (METHODS
+section 2.5).
+"""
 
 from collections.abc import Iterator
 from functools import partial
@@ -20,7 +22,9 @@ def _tally(context: Context) -> Tally | None:
     risk, datasets, settings = context.mechanism.risk, len(context.synthetic), context.settings
     tally = Tally(over=ExactSum.of(chance_over(risk, datasets, settings.threshold)))
     if context.baseline is not None and context.baseline.mechanism is not None:
-        tally["whacked"] = ExactSum.of(chance_whacked(risk, context.baseline.mechanism.risk, datasets, settings.increase))
+        tally["whacked"] = ExactSum.of(
+            chance_whacked(risk, context.baseline.mechanism.risk, datasets, settings.increase)
+        )
     return tally
 
 
@@ -48,7 +52,8 @@ _count = partial(
 _OVER = _count(
     "chance-records-over",
     "by chance over {parameter:g}",
-    "records whose IR over {datasets} datasets exceeds {parameter:g} that the expected risks make likely: a binomial sum",
+    "records whose IR over {datasets} datasets exceeds {parameter:g} that the expected risks "
+    "make likely: a binomial sum",
     parameter="threshold",
     words="records over {parameter:g} that chance makes likely",
     main=150,
@@ -56,7 +61,8 @@ _OVER = _count(
 _WHACKED = _count(
     "chance-whack-a-mole",
     "by chance whack-a-mole",
-    "records whose IR over {datasets} datasets rises by {parameter:g} or more over as many of the unweighted fit that the expected "
+    "records whose IR over {datasets} datasets rises by {parameter:g} or more over as many of "
+    "the unweighted fit that the expected "
     "risks of both fits make likely: a double binomial sum",
     parameter="increase",
     words="rises of {parameter:g} that chance makes likely",

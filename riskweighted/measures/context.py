@@ -1,4 +1,6 @@
-"""What a measure is computed from: one label's datasets beside the confidential data, under a scenario. All of it is confidential."""
+"""What a measure is computed from: one label's datasets beside the confidential data, under a
+scenario. All of it is confidential.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,9 +27,11 @@ CONFIDENTIAL = "confidential"  # label of the confidential data's own rows
 
 @dataclass(frozen=True, eq=False)
 class Mechanism:
-    """Expected risk of a fit, and the influence of its records and of their clusters (`riskweighted.influence`), where it has any.
+    """Expected risk of a fit, and the influence of its records and of their clusters
+    (`riskweighted.influence`), where it has any.
 
-    ``compared``: whether its records' risk is held against that of the baseline, as that of protected true values never is.
+    ``compared``: whether its records' risk is held against that of the baseline, as that of
+    protected true values never is.
     """
 
     risk: "ExpectedRisk" = field(repr=False)
@@ -37,10 +41,12 @@ class Mechanism:
 
 
 class Cuts(NamedTuple):
-    """Where isolated records and the largest values begin in the whole file (`riskweighted.measures.cuts`).
+    """Where isolated records and the largest values begin in the whole file
+    (`riskweighted.measures.cuts`).
 
-    ``isolated``: the least IR^c of an isolated record, of all variables together by None, and of each alone by its name; ``top``: the least
-    of the top 1 % of values, None unless there is one numeric variable.
+    ``isolated``: the least IR^c of an isolated record, of all variables together by None, and of
+    each alone by its name; ``top``: the least of the top 1 % of values, None unless there is one
+    numeric variable.
     """
 
     isolated: Mapping[str | None, float]
@@ -51,10 +57,11 @@ class Cuts(NamedTuple):
 class Subject:
     """What all labels have in common: the world, the settings, and what was checked of them.
 
-    ``own``: analyses that are functions; ``crossed``: the unaltered columns whose tables are compared; ``holdout``: records of the same
-    population; ``seed``: of what draws records; ``expected``: whether fits were given; ``disclosed``: of a fit and a seed D of one copy of
-    each record, (n,), where it is known how the fit's weights were made; ``cuts``: those of the whole file, where the world is a part of
-    it.
+    ``own``: analyses that are functions; ``crossed``: the unaltered columns whose tables are
+    compared; ``holdout``: records of the same population; ``seed``: of what draws records;
+    ``expected``: whether fits were given; ``disclosed``: of a fit and a seed D of one copy of each
+    record, (n,), where it is known how the fit's weights were made; ``cuts``: those of the whole
+    file, where the world is a part of it.
     """
 
     world: "World" = field(repr=False)
@@ -93,7 +100,9 @@ class Subject:
 
     @cached_property
     def top(self) -> np.ndarray | None:
-        """Which records hold the top 1 % of values, booleans (n,); None unless there is one numeric variable."""
+        """Which records hold the top 1 % of values, booleans (n,); None unless there is one numeric
+        variable.
+        """
         if len(self.world.numeric) != 1:
             return None
         from riskweighted.risk.expected import top_values
@@ -114,7 +123,9 @@ class Subject:
 
 @dataclass(frozen=True, eq=False)
 class Rival:
-    """What a label is held against: the baseline's ``label``, the risk of its records (n,) and its mechanism, where they are known."""
+    """What a label is held against: the baseline's ``label``, the risk of its records (n,) and its
+    mechanism, where they are known.
+    """
 
     label: str
     risk: np.ndarray | None = field(default=None, repr=False)
@@ -123,16 +134,21 @@ class Rival:
 
 @dataclass(frozen=True, eq=False)
 class Ratios:
-    """By how much the centred weights of a fit enlarge the variance of estimates (`riskweighted.variance_ratios`), found when asked for."""
+    """By how much the centred weights of a fit enlarge the variance of estimates
+    (`riskweighted.variance_ratios`), found when asked for.
+    """
 
     fit: Any = field(repr=False)
     subject: "Subject | None" = field(repr=False)
-    found: pd.DataFrame | None = field(default=None, repr=False)  # the table, where it was found elsewhere
+    # the table, where it was found elsewhere
+    found: pd.DataFrame | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, fit: Any, subject: Subject) -> "Ratios | None":
         """Those of a fit; None where it is not centred."""
-        centred = fit is not None and any(block.centring is not None for block in fit.blocks.values())
+        centred = fit is not None and any(
+            block.centring is not None for block in fit.blocks.values()
+        )
         return cls(fit, subject) if centred else None
 
     @cached_property
@@ -145,7 +161,9 @@ class Ratios:
         subject, scenario = self.subject, self.subject.world.scenario
         analyses = [*([] if subject.analysis is None else [subject.analysis]), *subject.analyses]
         codes = {name: scenario.codes_of(name) for name in scenario.codes}
-        return ratios_of(self.fit, analyses, subject.settings.quantiles, codes).drop_duplicates(["variable", "estimand"])
+        return ratios_of(self.fit, analyses, subject.settings.quantiles, codes).drop_duplicates(
+            ["variable", "estimand"]
+        )
 
     @cached_property
     def stated(self) -> float:
@@ -157,7 +175,8 @@ class Ratios:
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """A context is what a measure is computed from: the datasets of one label beside the confidential data.
+    """A context is what a measure is computed from: the datasets of one label beside the
+    confidential data.
 
     Attributes
     ----------
@@ -166,7 +185,8 @@ class Context:
     subject : Subject
         What all labels have in common.
     synthetic : tuple of L DataFrames
-        The scenario's columns and those that the settings name; in an assessment rows need not pair.
+        The scenario's columns and those that the settings name; in an assessment rows need not
+        pair.
     rng : Generator
     variable : str, optional
         The synthesized variable that is meant, of a measure that is computed for each.
@@ -175,11 +195,13 @@ class Context:
     paired : Paired, optional
         The datasets whose rows pair with the confidential ones.
     risk : array (n,), optional
-        Identification risk of every record, mean over the datasets; ``matched``: its expected match T/c, likewise.
+        Identification risk of every record, mean over the datasets; ``matched``: its expected match
+        T/c, likewise.
     baseline : Rival, optional
         The unweighted synthesizer, of a label that is held against it.
     size_ratio : float, optional
-        Of fully synthetic data, n_syn / n; ``sampled``: whether the datasets are another sample of the population, and not synthetic.
+        Of fully synthetic data, n_syn / n; ``sampled``: whether the datasets are another sample of
+        the population, and not synthetic.
     ratios : Ratios, optional
         Of a fit under centred weights, what they cost the variance of estimates.
     kept : dict
@@ -209,7 +231,9 @@ class Context:
 
     @property
     def kappa(self) -> float:
-        """What vbar is multiplied by in combining rules: 1 but of centred weights whose cost is known."""
+        """What vbar is multiplied by in combining rules: 1 but of centred weights whose cost is
+        known.
+        """
         return 1.0 if self.ratios is None or np.isnan(self.ratios.stated) else self.ratios.stated
 
     @property
@@ -251,8 +275,12 @@ class Context:
 
     @cached_property
     def amounts(self) -> tuple[np.ndarray, list[np.ndarray]]:
-        """Of a numeric variable its amounts, without missing values and special codes: the confidential ones, and those of each dataset."""
-        true, *drawn = (self.scenario.statuses(column).amounts for column in (self.true_values, *self.columns))
+        """Of a numeric variable its amounts, without missing values and special codes: the
+        confidential ones, and those of each dataset.
+        """
+        true, *drawn = (
+            self.scenario.statuses(column).amounts for column in (self.true_values, *self.columns)
+        )
         return true, drawn
 
     @property

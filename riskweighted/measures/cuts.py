@@ -1,4 +1,6 @@
-"""Where isolated records and the largest values begin in a whole file, found over its parts before anything of them is measured."""
+"""Where isolated records and the largest values begin in a whole file, found over its parts before
+anything of them is measured.
+"""
 
 import warnings
 from collections.abc import Callable
@@ -18,12 +20,17 @@ def confidential_risk_alone(context: Context) -> np.ndarray:
     from riskweighted.risk.identification import confidential_risk
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SingletonWarning)  # the patterns are those of all variables, of which it was said
+        # the patterns are those of all variables, of which it was said
+        warnings.simplefilter("ignore", SingletonWarning)
         return np.asarray(confidential_risk(context.world.only(str(context.variable))))
 
 
 def _risk(context: Context, within: Bins | None = None) -> OrderCounts:
-    risk = context.subject.confidential_risk if context.variable is None else confidential_risk_alone(context)
+    risk = (
+        context.subject.confidential_risk
+        if context.variable is None
+        else confidential_risk_alone(context)
+    )
     return OrderCounts.of(risk, within)
 
 

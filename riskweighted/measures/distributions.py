@@ -1,4 +1,6 @@
-"""Distances of one variable's distribution: U_m and U_a of numbers (Woo et al. 2009), total variation of levels (METHODS section 6)."""
+"""Distances of one variable's distribution: U_m and U_a of numbers (Woo et al. 2009), total
+variation of levels (METHODS section 6).
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -36,8 +38,12 @@ def _values(total: Tally, context: Context) -> Iterator[Value]:
 distances = ByParts(counts_of_variable, _values)
 
 
-def _mean_of_largest(world: "World", analysis: object) -> tuple[str, Callable[[Sequence[pd.DataFrame]], Estimate]]:
-    """U_m as a loss, mean over the datasets, and over the numeric variables where there are several."""
+def _mean_of_largest(
+    world: "World", analysis: object
+) -> tuple[str, Callable[[Sequence[pd.DataFrame]], Estimate]]:
+    """U_m as a loss, mean over the datasets, and over the numeric variables where there are
+    several.
+    """
     from riskweighted.utility.ecdf import ecdf_distance
 
     names = world.numeric
@@ -45,7 +51,11 @@ def _mean_of_largest(world: "World", analysis: object) -> tuple[str, Callable[[S
 
     def measure(frames: Sequence[pd.DataFrame]) -> Estimate:
         distances = [
-            [ecdf_distance(true[name], world.scenario.statuses(frame[name]).amounts).maximum for name in names] for frame in frames
+            [
+                ecdf_distance(true[name], world.scenario.statuses(frame[name]).amounts).maximum
+                for name in names
+            ]
+            for frame in frames
         ]
         each = np.array(distances).mean(axis=1)
         return Estimate(float(each.mean()), float(each.std(ddof=1) / np.sqrt(len(each))))
@@ -55,7 +65,9 @@ def _mean_of_largest(world: "World", analysis: object) -> tuple[str, Callable[[S
 
 AMOUNTS = "Missing values and special codes are no amounts and do not count."
 ECDF_EDGE = f"Values up to and including x count in a distribution function. {AMOUNTS}"
-_ECDF = "of the difference of empirical distribution functions, mean over datasets (Woo et al. 2009)"
+_ECDF = (
+    "of the difference of empirical distribution functions, mean over datasets (Woo et al. 2009)"
+)
 _distance = partial(
     Measure,
     source="METHODS section 6",

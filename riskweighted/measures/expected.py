@@ -1,4 +1,6 @@
-"""The mechanism's risk, that of no datasets in particular: summaries of the records' expected risk (METHODS sections 2.4 to 2.6)."""
+"""The mechanism's risk, that of no datasets in particular: summaries of the records' expected risk
+(METHODS sections 2.4 to 2.6).
+"""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -21,12 +23,18 @@ ISOLATED_RECORDS = "isolated records, the 5 % of largest IR^c with all ties at t
 
 
 def _tally(context: Context) -> Tally | None:
-    """Of the expected risk under one label, from all blocks of draws and without each of them; of the confidential data of IR^c."""
+    """Of the expected risk under one label, from all blocks of draws and without each of them; of
+    the confidential data of IR^c.
+    """
     subject, top = context.subject, context.subject.top
     if not subject.expected or (context.mechanism is None and not context.of_data):
         return None
     threshold, isolated = float(context.settings.threshold), subject.isolated
-    rows = [subject.confidential_risk] if context.mechanism is None else _with_each_left_out(context.mechanism.risk)
+    rows = (
+        [subject.confidential_risk]
+        if context.mechanism is None
+        else _with_each_left_out(context.mechanism.risk)
+    )
     tallies = [
         Tally(
             mean=ExactSum.of(risk),
@@ -38,27 +46,35 @@ def _tally(context: Context) -> Tally | None:
         for risk in rows
     ]
     tally = Tally(rows=tuple(tallies))
-    if context.mechanism is not None and context.baseline is not None and context.baseline.mechanism is not None:
+    if (
+        context.mechanism is not None
+        and context.baseline is not None
+        and context.baseline.mechanism is not None
+    ):
         tally["rises"] = _rises(context.mechanism.risk, context.baseline.mechanism.risk)
     return tally
 
 
 def _with_each_left_out(risk: "ExpectedRisk") -> Iterator[np.ndarray]:
-    """The risk of the records (n,) from all blocks of draws, then, of several, without each of them."""
+    """The risk of the records (n,) from all blocks of draws, then, of several, without each of
+    them.
+    """
     yield risk.risk
     if len(risk.sizes) > 1:
         yield from (risk.without(block) for block in range(len(risk.sizes)))
 
 
 def _rises(risk: "ExpectedRisk", baseline: "ExpectedRisk") -> tuple[np.ndarray, np.ndarray]:
-    """How many records' expected risk rises or falls by each limit, without each block of the fit's draws, and of the baseline's;
-    (1 + B, limits, 2) each."""
+    """How many records' expected risk rises or falls by each limit, without each block of the fit's
+    draws, and of the baseline's; (1 + B, limits, 2) each."""
 
     def counts(rise: np.ndarray) -> list[list[int]]:
         return [[int((rise >= limit).sum()), int((rise <= -limit).sum())] for limit in RISES]
 
     weighted = np.array([counts(values - baseline.risk) for values in _with_each_left_out(risk)])
-    return weighted, np.array([counts(risk.risk - values) for values in _with_each_left_out(baseline)])
+    return weighted, np.array(
+        [counts(risk.risk - values) for values in _with_each_left_out(baseline)]
+    )
 
 
 def _values(total: Tally | None, context: Context) -> Iterator[Value]:
@@ -92,17 +108,23 @@ def _values_of_rises(weighted: np.ndarray, unweighted: np.ndarray) -> Iterator[V
 
 
 def _jackknife(values: np.ndarray) -> Estimate:
-    """A statistic from all blocks of draws, and its error from what it is without each of B blocks; (1 + B,), (1,) of a single block."""
+    """A statistic from all blocks of draws, and its error from what it is without each of B blocks;
+    (1 + B,), (1,) of a single block.
+    """
     value, without, blocks = float(values[0]), values[1:], len(values) - 1
     if blocks < 1:
         return Estimate(value, np.nan)
-    return Estimate(value, float(np.sqrt((blocks - 1) / blocks * ((without - without.mean()) ** 2).sum())))
+    return Estimate(
+        value, float(np.sqrt((blocks - 1) / blocks * ((without - without.mean()) ** 2).sum()))
+    )
 
 
 summaries = ByParts(_tally, _values)
 
 
-def _mean_of(records: Callable[[Subject], np.ndarray | None]) -> Callable[[Any, Subject, int, int], Estimate]:
+def _mean_of(
+    records: Callable[[Subject], np.ndarray | None],
+) -> Callable[[Any, Subject, int, int], Estimate]:
     """Mean expected IR of some records, with the error of means over blocks of draws."""
 
     def measure(fit: Any, subject: Subject, draws: int, seed: int) -> Estimate:
@@ -112,17 +134,27 @@ def _mean_of(records: Callable[[Subject], np.ndarray | None]) -> Callable[[Any, 
         means = risk.blocks[:, records(subject)].mean(axis=1)
         value = np.average(means, weights=risk.sizes)
         off = np.average((means - value) ** 2, weights=risk.sizes)
-        return Estimate(float(value), float(np.sqrt(off / (len(means) - 1))) if len(means) > 1 else np.nan)
+        return Estimate(
+            float(value), float(np.sqrt(off / (len(means) - 1))) if len(means) > 1 else np.nan
+        )
 
     return measure
 
 
 HARDLY_MOVES = (
-    "the mean of the expected risk hardly moves under any weights, and not in one direction: mass that leaves the tail raises the risk of "
+    "the mean of the expected risk hardly moves under any weights, and not in one direction: "
+    "mass that leaves the tail raises the risk of "
     "the bulk by about what it saves there"
 )
 _D = Disclosure
-_risk = partial(Measure, source="METHODS section 2.4", direction="riskier", order=10, compute=summaries, mechanism=True)
+_risk = partial(
+    Measure,
+    source="METHODS section 2.4",
+    direction="riskier",
+    order=10,
+    compute=summaries,
+    mechanism=True,
+)
 _mean = partial(_risk, kind="mean", disclosure=_D.THREE_DECIMALS, symbol="E[IR]")
 _count = partial(_risk, kind="count", disclosure=_D.COUNT)
 _ISOLATION = "METHODS section 2.6"
@@ -134,7 +166,12 @@ ISOLATED = _mean(
     share=0.05,
     words="expected risk of isolated records",
     main=10,
-    aim=Aim("isolated-risk", "mean expected risk of the isolated records", "risk", _mean_of(lambda subject: subject.isolated)),
+    aim=Aim(
+        "isolated-risk",
+        "mean expected risk of the isolated records",
+        "risk",
+        _mean_of(lambda subject: subject.isolated),
+    ),
 )
 _TOP = _mean(
     "expected-top-risk",
@@ -145,13 +182,18 @@ _TOP = _mean(
     words="expected risk of the top 1 % of values",
     main=20,
     aim=Aim(
-        "top-1-percent-risk", "mean expected risk of the largest 1 % of values", "risk", _mean_of(lambda subject: subject.top), numeric=True
+        "top-1-percent-risk",
+        "mean expected risk of the largest 1 % of values",
+        "risk",
+        _mean_of(lambda subject: subject.top),
+        numeric=True,
     ),
 )
 MEAN = _mean(
     "expected-mean-risk",
     "expected mean risk",
-    "mean over records of {risk}; of one dataset and an intruder who picks at random, so it is no disclosure: guesses without any release "
+    "mean over records of {risk}; of one dataset and an intruder who picks at random, so it is "
+    "no disclosure: guesses without any release "
     "may name more (guessed-by-constant, guessed-without-release)",
     words="expected risk, mean over all",
     main=30,
@@ -176,7 +218,13 @@ _OVER = _count(
     boundary="A record at the threshold itself is not counted.",
     words="records at an expected risk over {parameter:g}",
 )
-_COUNT = _count("isolated-records", "isolated records", f"number of {ISOLATED_RECORDS}", source=_ISOLATION, direction="neither")
+_COUNT = _count(
+    "isolated-records",
+    "isolated records",
+    f"number of {ISOLATED_RECORDS}",
+    source=_ISOLATION,
+    direction="neither",
+)
 _ROSE = _count(
     "expected-rises",
     "expected rises of {parameter:g}",

@@ -16,7 +16,9 @@ __all__ = ["MEASURES"]
 
 
 class Told(NamedTuple):
-    """What parts are told: ``bins`` in which sizes are counted; the ``line``; the bins that are guessed for patterns with few copies."""
+    """What parts are told: ``bins`` in which sizes are counted; the ``line``; the bins that are
+    guessed for patterns with few copies.
+    """
 
     bins: Any = None
     line: Any = None
@@ -24,8 +26,15 @@ class Told(NamedTuple):
 
 
 def _tally(context: Context) -> Tally | None:
-    """Nothing of the confidential data; else first what the line is made of on which all copies lie."""
-    if context.paired is None or context.variable is None or context.of_data or not context.is_numeric:
+    """Nothing of the confidential data; else first what the line is made of on which all copies
+    lie.
+    """
+    if (
+        context.paired is None
+        or context.variable is None
+        or context.of_data
+        or not context.is_numeric
+    ):
         return None
     from riskweighted.risk.holes import Extent
 
@@ -33,7 +42,9 @@ def _tally(context: Context) -> Tally | None:
 
 
 def _further(total: Tally | None, context: Context) -> Told | None:
-    """In turn the line's bend, what the line is, and where patterns with few copies are guessed at, of which all parts have some."""
+    """In turn the line's bend, what the line is, and where patterns with few copies are guessed at,
+    of which all parts have some.
+    """
     from riskweighted.risk.holes import Line, lowest_bins
 
     if total is None or "found" in total:
@@ -43,7 +54,10 @@ def _further(total: Tally | None, context: Context) -> Told | None:
     line = Line.of(context.scenario, str(context.variable), total["extent"])
     if "pooled" not in total and line.bins:
         return Told(line=line)
-    return Told(line=line, pooled=lowest_bins(total["pooled"][None], line.step)[:, 0] if line.bins else np.empty(0))
+    return Told(
+        line=line,
+        pooled=lowest_bins(total["pooled"][None], line.step)[:, 0] if line.bins else np.empty(0),
+    )
 
 
 def _again(context: Context, told: Told) -> Tally:
@@ -58,7 +72,9 @@ def _again(context: Context, told: Told) -> Tally:
     found = found_on(paired, variable, told.line, told.pooled)
     isolated = context.subject.isolated_alone(confidential_risk_alone(context), variable)
     records = np.array([found.shape[1], isolated.sum()])
-    return Tally(found=np.stack([found.sum(axis=1), found[:, isolated].sum(axis=1)]), records=records)
+    return Tally(
+        found=np.stack([found.sum(axis=1), found[:, isolated].sum(axis=1)]), records=records
+    )
 
 
 def _completed(total: Tally, more: Tally) -> Tally:
@@ -71,14 +87,18 @@ def _completed(total: Tally, more: Tally) -> Tally:
 def _values(total: Tally | None, context: Context) -> Iterator[Value]:
     """Shares of all records and of the isolated ones, of the width that finds most of them."""
     if total is not None:
-        for measure, found, records in zip((_ALL, _ISOLATED), total["found"], total["records"], strict=True):
+        for measure, found, records in zip(
+            (_ALL, _ISOLATED), total["found"], total["records"], strict=True
+        ):
             yield Value(measure, float((found / records).max()), context.variable)
 
 
 attacked = ByParts(_tally, _values, further=_further, again=_again, completed=_completed)
 _GUESS = (
-    "in whose ball lies the guess of an intruder who looks for holes: where all copies of a known pattern lie lowest under their own "
-    "smooth density, by the best of three widths; the true values say which is best, so it is an upper figure"
+    "in whose ball lies the guess of an intruder who looks for holes: where all copies of a "
+    "known pattern lie lowest under their own "
+    "smooth density, by the best of three widths; the true values say which is best, so it is an "
+    "upper figure"
 )
 _hole = partial(
     Measure,
@@ -93,5 +113,10 @@ _hole = partial(
     limited=False,
 )
 _ALL = _hole("hole-attack", "hole attack", f"share of the records {_GUESS}")
-_ISOLATED = _hole("hole-attack-isolated", "hole attack on isolated records", f"share of the {ISOLATED_RECORDS}, {_GUESS}", share=0.05)
+_ISOLATED = _hole(
+    "hole-attack-isolated",
+    "hole attack on isolated records",
+    f"share of the {ISOLATED_RECORDS}, {_GUESS}",
+    share=0.05,
+)
 MEASURES = (_ALL, _ISOLATED)

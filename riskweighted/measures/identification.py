@@ -1,4 +1,6 @@
-"""Identification risk of the records in the datasets at hand (Hu et al. 2022, eq. 1), and in the confidential data (eq. 2)."""
+"""Identification risk of the records in the datasets at hand (Hu et al. 2022, eq. 1), and in the
+confidential data (eq. 2).
+"""
 
 from collections.abc import Iterator
 from functools import partial
@@ -9,7 +11,13 @@ from riskweighted.common.exact import ExactSum
 from riskweighted.common.order import Bins, OrderCounts
 from riskweighted.measures.context import Context
 from riskweighted.measures.expected import HARDLY_MOVES
-from riskweighted.measures.measure import Disclosure, Measure, Value, mean_of_records, share_of_records
+from riskweighted.measures.measure import (
+    Disclosure,
+    Measure,
+    Value,
+    mean_of_records,
+    share_of_records,
+)
 from riskweighted.measures.parts import ByParts, Largest, Tally
 
 __all__ = ["MEASURES"]
@@ -65,20 +73,29 @@ def assessed(context: Context) -> Iterator[Value]:
 
     risk, level = identification_risks(context.paired).mean(axis=0), context.settings.level
     yield mean_of_records(IDENTIFICATION, risk.mean(), risk, level)
-    yield share_of_records(_SHARE, float((risk > _THRESHOLD).mean()), len(risk), level)._replace(parameter=_THRESHOLD)
+    yield share_of_records(_SHARE, float((risk > _THRESHOLD).mean()), len(risk), level)._replace(
+        parameter=_THRESHOLD
+    )
     alone = f"{_SINGLETONS.definition} (eq. 1 gives it 0)"
-    yield Value(_SINGLETONS, float(context.world.patterns.singletons), rule="a count", definition=alone)
+    yield Value(
+        _SINGLETONS, float(context.world.patterns.singletons), rule="a count", definition=alone
+    )
 
 
 _D = Disclosure
 _of_risk = partial(
-    Measure, source="Hu et al. 2022, eq. 1; of the confidential data eq. 2", direction="riskier", order=40, compute=summaries
+    Measure,
+    source="Hu et al. 2022, eq. 1; of the confidential data eq. 2",
+    direction="riskier",
+    order=40,
+    compute=summaries,
 )
 _of_pairs = partial(_of_risk, pairs=True)
 _quantile = partial(_of_pairs, kind="quantile", disclosure=_D.TWO_DECIMALS)
 _extreme = partial(_of_pairs, kind="extreme", disclosure=_D.LEFT_OUT)
 _CHANCE = (
-    "the maximum belongs to a record in the bulk, whose risk weights do not lower, and over the L datasets at hand it is mostly chance"
+    "the maximum belongs to a record in the bulk, whose risk weights do not lower, and over the "
+    "L datasets at hand it is mostly chance"
 )
 MEAN = _of_pairs(
     "mean-risk",
@@ -90,7 +107,12 @@ MEAN = _of_pairs(
     main=120,
     aim=HARDLY_MOVES,
 )
-_MEDIAN = _quantile("median-risk", "median risk", "median over records of {risk}", words="median risk in these datasets")
+_MEDIAN = _quantile(
+    "median-risk",
+    "median risk",
+    "median over records of {risk}",
+    words="median risk in these datasets",
+)
 _RANGE = _quantile(
     "risk-interquartile-range",
     "risk interquartile range",
@@ -98,10 +120,18 @@ _RANGE = _quantile(
     words="interquartile range of risk in these datasets",
 )
 _Q95 = _quantile(
-    "risk-quantile-95", "risk 95 % quantile", "95 % quantile over records of {risk}", words="95 % quantile of risk in these datasets"
+    "risk-quantile-95",
+    "risk 95 % quantile",
+    "95 % quantile over records of {risk}",
+    words="95 % quantile of risk in these datasets",
 )
 _MAXIMUM = _extreme(
-    "maximum-risk", "maximum risk", "maximum over records of {risk}", words="largest risk in these datasets", main=130, aim=_CHANCE
+    "maximum-risk",
+    "maximum risk",
+    "maximum over records of {risk}",
+    words="largest risk in these datasets",
+    main=130,
+    aim=_CHANCE,
 )
 _OVER = _of_pairs(
     "records-over",
@@ -123,9 +153,19 @@ _SINGLETONS = _of_risk(
     disclosure=_D.COUNT,
     assess=assessed,
 )
-_assessed = partial(Measure, source="Hu et al. 2022, eq. 1", direction="riskier", order=40, assess=assessed, pairs=True)
+_assessed = partial(
+    Measure,
+    source="Hu et al. 2022, eq. 1",
+    direction="riskier",
+    order=40,
+    assess=assessed,
+    pairs=True,
+)
 IDENTIFICATION = _assessed(
-    "identification-risk", "identification risk", "mean over records of IR, averaged over datasets (Hu et al. 2022, eq. 1)", kind="mean"
+    "identification-risk",
+    "identification risk",
+    "mean over records of IR, averaged over datasets (Hu et al. 2022, eq. 1)",
+    kind="mean",
 )
 _SHARE = _assessed(
     "share-over",

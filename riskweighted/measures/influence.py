@@ -1,4 +1,6 @@
-"""How far one record, or one cluster of records, can move the pseudo posterior: empirical, never a guarantee (METHODS section 9.1)."""
+"""How far one record, or one cluster of records, can move the pseudo posterior: empirical, never a
+guarantee (METHODS section 9.1).
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -22,13 +24,24 @@ def _tally(context: Context) -> Tally | None:
         return None
     from riskweighted.sampling.loo import K_LIMIT
 
-    records, isolated, top = context.mechanism.influence, context.subject.isolated, context.subject.top
+    records, isolated, top = (
+        context.mechanism.influence,
+        context.subject.isolated,
+        context.subject.top,
+    )
     information = records["information"].to_numpy()
     tally = Tally({name: Largest.of(records[name].to_numpy()) for name in ("lipschitz", "range")})
-    tally |= Tally(information=ExactSum.of(information), isolated=ExactSum.of(information[isolated]), largest=Largest.of(information))
+    tally |= Tally(
+        information=ExactSum.of(information),
+        isolated=ExactSum.of(information[isolated]),
+        largest=Largest.of(information),
+    )
     if "attributable" in records:
         attributable = records["attributable"].to_numpy()
-        tally["attributable"], tally["attributable largest"] = ExactSum.of(attributable), Largest.of(attributable)
+        tally["attributable"], tally["attributable largest"] = (
+            ExactSum.of(attributable),
+            Largest.of(attributable),
+        )
         tally["attributable isolated"] = ExactSum.of(attributable[isolated])
         if top is not None:
             tally["attributable top"] = ExactSum.of(attributable[top])
@@ -39,11 +52,22 @@ def _tally(context: Context) -> Tally | None:
 def _values(total: Tally | None, context: Context) -> Iterator[Value]:
     if total is None:
         return
-    values = {DELTA: total["lipschitz"].values, _RANGE: total["range"].values, _INFORMATION: total["information"].sum}
-    values |= {_INFORMATION_ISOLATED: total["isolated"].sum, ISOLATED: total["isolated"].mean, LARGEST: total["largest"].values}
+    values = {
+        DELTA: total["lipschitz"].values,
+        _RANGE: total["range"].values,
+        _INFORMATION: total["information"].sum,
+    }
+    values |= {
+        _INFORMATION_ISOLATED: total["isolated"].sum,
+        ISOLATED: total["isolated"].mean,
+        LARGEST: total["largest"].values,
+    }
     values[_P_EFF] = 2 * total["information"].sum  # half a variance each
     if "attributable" in total:
-        values |= {_ATTRIBUTABLE: total["attributable"].mean, ATTRIBUTABLE_ISOLATED: total["attributable isolated"].mean}
+        values |= {
+            _ATTRIBUTABLE: total["attributable"].mean,
+            ATTRIBUTABLE_ISOLATED: total["attributable isolated"].mean,
+        }
         values[_ATTRIBUTABLE_LARGEST] = total["attributable largest"].values
         if "attributable top" in total:
             values[_TOP] = total["attributable top"].mean
@@ -56,7 +80,9 @@ of_records = ByParts(_tally, _values)
 
 
 def of_clusters(context: Context) -> Iterator[Value]:
-    """Of one label's fit, where clusters are named; a cluster may have records in several parts of a file."""
+    """Of one label's fit, where clusters are named; a cluster may have records in several parts of
+    a file.
+    """
     clusters = None if context.mechanism is None else context.mechanism.clusters
     if clusters is None:
         return
@@ -69,29 +95,43 @@ def of_clusters(context: Context) -> Iterator[Value]:
 def _from_draws(
     column: str, over: Callable[[np.ndarray], float], *, isolated: bool = False
 ) -> Callable[[Any, Subject, int, int], Estimate]:
-    """A figure of the influence of all records, or of isolated ones, from all draws; its error from what each chain alone would give."""
+    """A figure of the influence of all records, or of isolated ones, from all draws; its error from
+    what each chain alone would give.
+    """
 
     def measure(fit: Any, subject: Subject, draws: int, seed: int) -> Estimate:
         every, each = by_chain(fit, subject.world.scenario.synthetic)
         rows = subject.isolated if isolated else slice(None)
         value = float(over(every[column].to_numpy()[rows]))
         alone = [over(chain[column].to_numpy()[rows]) for chain in each]
-        return Estimate(value, float(np.std(alone, ddof=1) / np.sqrt(len(alone))) if len(alone) > 1 else np.nan)
+        return Estimate(
+            value, float(np.std(alone, ddof=1) / np.sqrt(len(alone))) if len(alone) > 1 else np.nan
+        )
 
     return measure
 
 
-def _information(name: str, label: str, of: str, over: Callable[[np.ndarray], float], *, isolated: bool = False) -> Aim:
+def _information(
+    name: str, label: str, of: str, over: Callable[[np.ndarray], float], *, isolated: bool = False
+) -> Aim:
     """A figure of the information of all records, or of isolated ones, as a target."""
 
     def of_information(each: np.ndarray, subject: Subject) -> float:
         return float(over(each[subject.isolated] if isolated else each))
 
-    return Aim(name, label, of, _from_draws("information", over, isolated=isolated), of_information=of_information)
+    return Aim(
+        name,
+        label,
+        of,
+        _from_draws("information", over, isolated=isolated),
+        of_information=of_information,
+    )
 
 
 def by_chain(fit: Any, variables: Sequence[str]) -> tuple[pd.DataFrame, list[pd.DataFrame]]:
-    """The influence of the records on the posterior of these variables, from all draws, and from those of each chain."""
+    """The influence of the records on the posterior of these variables, from all draws, and from
+    those of each chain.
+    """
     from riskweighted.contract.drawing import spread_draws
     from riskweighted.risk.expected import variable_terms
     from riskweighted.risk.influence import InfluenceSums
@@ -101,17 +141,31 @@ def by_chain(fit: Any, variables: Sequence[str]) -> tuple[pd.DataFrame, list[pd.
     each = [InfluenceSums(index, draws, attributes=False) for _ in range(chains)]
     for chain, draw in spread_draws(chains, draws, chains * draws):
         terms = variable_terms(fit, fit.thetas(chain, draw))
-        summed = terms if len(terms) == len(variables) else terms[[list(fit.variables).index(name) for name in variables]]
+        summed = (
+            terms
+            if len(terms) == len(variables)
+            else terms[[list(fit.variables).index(name) for name in variables]]
+        )
         every.add(summed)
         each[chain].add(summed)
     return every.table(), [sums.table() for sums in each]
 
 
-TERM = "alpha_i log p(y_i | theta_s), less its own term if centred, s over {draws} posterior draws, log density on the scale of the model"
+TERM = (
+    "alpha_i log p(y_i | theta_s), less its own term if centred, s over {draws} posterior draws, "
+    "log density on the scale of the model"
+)
 _SUMMED = "of a cluster of records with the same {cluster}, whose contributions are summed,"
 _NO_GUARANTEE = "alpha held fixed; empirical, no guarantee"
 _D = Disclosure
-_influence = partial(Measure, source="METHODS section 9.1", direction="riskier", order=30, compute=of_records, unbounded=True)
+_influence = partial(
+    Measure,
+    source="METHODS section 9.1",
+    direction="riskier",
+    order=30,
+    compute=of_records,
+    unbounded=True,
+)
 _extreme = partial(_influence, kind="extreme", disclosure=_D.LEFT_OUT)
 _estimate = partial(_influence, kind="estimate", disclosure=_D.THREE_DIGITS)
 _sum = partial(_influence, kind="sum", disclosure=_D.THREE_DIGITS)
@@ -122,7 +176,12 @@ DELTA = _extreme(
     words="largest influence of a record",
     symbol="Delta",
     main=70,
-    aim=Aim("lipschitz", "largest alpha_i |log p_i| (Delta)", "influence", _from_draws("lipschitz", np.max)),
+    aim=Aim(
+        "lipschitz",
+        "largest alpha_i |log p_i| (Delta)",
+        "influence",
+        _from_draws("lipschitz", np.max),
+    ),
 )
 _RANGE = _extreme(
     "influence-range",
@@ -145,7 +204,13 @@ _INFORMATION_ISOLATED = _sum(
     f"sum over the {ISOLATED_RECORDS}, of half the variance over s of {TERM}",
     words="information that isolated records give",
     share=0.05,
-    aim=_information("isolated-information", "sum of the isolated records' information", "information", np.sum, isolated=True),
+    aim=_information(
+        "isolated-information",
+        "sum of the isolated records' information",
+        "information",
+        np.sum,
+        isolated=True,
+    ),
 )
 ISOLATED = _estimate(
     "influence-information-isolated-mean",
@@ -154,7 +219,13 @@ ISOLATED = _estimate(
     words="information that an isolated record gives, on average",
     share=0.05,
     main=62,
-    aim=_information("isolated-information-mean", "information of an isolated record", "information", np.mean, isolated=True),
+    aim=_information(
+        "isolated-information-mean",
+        "information of an isolated record",
+        "information",
+        np.mean,
+        isolated=True,
+    ),
 )
 LARGEST = _extreme(
     "influence-information-largest",
@@ -174,7 +245,8 @@ _P_EFF = _sum(
     main=90,
 )
 _BALL = (
-    "the probability that their synthetic value lies in their ball, less that without the record: importance weights of {draws} posterior "
+    "the probability that their synthetic value lies in their ball, less that without the "
+    "record: importance weights of {draws} posterior "
     "draws"
 )
 _attributable = partial(_estimate, unbounded=False)  # of probabilities
@@ -206,7 +278,8 @@ _ATTRIBUTABLE_LARGEST = _extreme(
 _UNRELIABLE = _influence(
     "attributable-unreliable",
     "unreliable attributions",
-    "records whose importance weights over {draws} posterior draws have a Pareto k above 0.7, so that they are not to be relied on",
+    "records whose importance weights over {draws} posterior draws have a Pareto k above 0.7, so "
+    "that they are not to be relied on",
     direction="worse",
     kind="count",
     disclosure=_D.COUNT,
@@ -232,7 +305,16 @@ _CLUSTER_INFORMATION = _sum(
     compute=of_clusters,
 )
 MEASURES = (
-    *(ISOLATED, LARGEST, ATTRIBUTABLE_ISOLATED, DELTA, _RANGE, _INFORMATION, _INFORMATION_ISOLATED, _P_EFF),
+    *(
+        ISOLATED,
+        LARGEST,
+        ATTRIBUTABLE_ISOLATED,
+        DELTA,
+        _RANGE,
+        _INFORMATION,
+        _INFORMATION_ISOLATED,
+        _P_EFF,
+    ),
     *(_ATTRIBUTABLE, _TOP, _ATTRIBUTABLE_LARGEST, _UNRELIABLE),
     *(_CLUSTER_DELTA, _CLUSTER_RANGE, _CLUSTER_INFORMATION),
 )

@@ -1,4 +1,6 @@
-"""Whether an intruder who looks for all synthesized variables finds the record (Reiter & Mitra 2009), and finds the isolated ones."""
+"""Whether an intruder who looks for all synthesized variables finds the record (Reiter & Mitra
+2009), and finds the isolated ones.
+"""
 
 from collections.abc import Iterator
 from functools import partial
@@ -16,7 +18,10 @@ def _tally(context: Context) -> Tally | None:
     """On all synthesized variables together; of several, as of one they say no more."""
     if context.risk is None or context.matched is None or len(context.scenario.synthetic) == 1:
         return None
-    return Tally(matched=ExactSum.of(context.matched), isolated=ExactSum.of(context.risk[context.subject.isolated]))
+    return Tally(
+        matched=ExactSum.of(context.matched),
+        isolated=ExactSum.of(context.risk[context.subject.isolated]),
+    )
 
 
 def _values(total: Tally | None, context: Context) -> Iterator[Value]:
@@ -38,13 +43,22 @@ def assessed(context: Context) -> Iterator[Value]:
 
     matches, n, level = match(context.paired), len(context.confidential), context.settings.level
     lower, upper = mean_interval(matches.expected_by_target, level=level)
-    yield Value(_EXPECTED, matches.expected_match_risk, interval=(n * lower, n * upper), rule="t interval over records")
+    yield Value(
+        _EXPECTED,
+        matches.expected_match_risk,
+        interval=(n * lower, n * upper),
+        rule="t interval over records",
+    )
     yield share_of_records(_TRUE, matches.true_match_rate, n, level)
-    yield share_of_records(_FALSE, matches.false_match_rate, matches.unique_matches, level, "unique matches")
+    yield share_of_records(
+        _FALSE, matches.false_match_rate, matches.unique_matches, level, "unique matches"
+    )
     yield Value(_UNIQUE, matches.unique_matches, rule="a count")
 
 
-_of_pairs = partial(Measure, source="Hu's lecture on matching-based risk", direction="riskier", order=60, pairs=True)
+_of_pairs = partial(
+    Measure, source="Hu's lecture on matching-based risk", direction="riskier", order=60, pairs=True
+)
 _EXPECTED = _of_pairs(
     "expected-match",
     "expected match risk",
@@ -68,15 +82,22 @@ _ISOLATED = _of_pairs(
 )
 _rate = partial(_of_pairs, kind="share", assess=assessed)
 _TRUE = _rate(
-    "true-match-rate", "true match rate", "share of records whose unique match is the true one, mean over datasets (Hu's lecture)"
+    "true-match-rate",
+    "true match rate",
+    "share of records whose unique match is the true one, mean over datasets (Hu's lecture)",
 )
 _FALSE = _rate(
     "false-match-rate",
     "false match rate",
-    "share of false ones among the unique matches, mean over datasets (Hu's lecture); undefined without a unique match",
+    "share of false ones among the unique matches, mean over datasets (Hu's lecture); undefined "
+    "without a unique match",
     direction="safer",
 )
 _UNIQUE = _of_pairs(
-    "unique-matches", "unique matches", "records with exactly one match, mean over datasets (Hu's lecture)", kind="count", assess=assessed
+    "unique-matches",
+    "unique matches",
+    "records with exactly one match, mean over datasets (Hu's lecture)",
+    kind="count",
+    assess=assessed,
 )
 MEASURES = (_EXPECTED, _ISOLATED, _TRUE, _FALSE, _UNIQUE)

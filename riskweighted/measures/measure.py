@@ -1,7 +1,8 @@
 """What a measure says of itself, and what its computation gives.
 
-A measure is found by its key. Label and definition are for people, and nothing is found by them. They are templates, filled with
-``{parameter}`` (the threshold, quantile or rise), ``{term}`` (the coefficient or level), ``{risk}``, ``{rise}``, ``{formula}``, ...
+A measure is found by its key. Label and definition are for people, and nothing is found by them.
+They are templates, filled with ``{parameter}`` (the threshold, quantile or rise), ``{term}`` (the
+coefficient or level), ``{risk}``, ``{rise}``, ``{formula}``, ...
 """
 
 from __future__ import annotations
@@ -34,16 +35,31 @@ __all__ = [
 
 Direction = Literal["riskier", "safer", "more useful", "less useful", "better", "worse", "neither"]
 Kind = (
-    Literal["mean", "quantile", "extreme", "count", "share", "sum", "estimate", "coefficient", "distance", "ratio", "overlap", "bound"]
+    Literal[
+        "mean",
+        "quantile",
+        "extreme",
+        "count",
+        "share",
+        "sum",
+        "estimate",
+        "coefficient",
+        "distance",
+        "ratio",
+        "overlap",
+        "bound",
+    ]
     | Literal["diagnostic", "unregistered"]
 )
 Parameter = Literal["", "threshold", "quantile", "increase", "coefficient", "level", "variable"]
 
-LEAST_TAIL = 10  # records on the smaller side of a share or a quantile, so that it shows no record's value
+# records on the smaller side of a share or a quantile, so that it shows no record's value
+LEAST_TAIL = 10
 
 
 class Disclosure(StrEnum):
-    """A disclosure rule says how a value may be shown outside the agency (`riskweighted.reports.disclosure` does it).
+    """A disclosure rule says how a value may be shown outside the agency
+    (`riskweighted.reports.disclosure` does it).
 
     Examples
     --------
@@ -52,14 +68,21 @@ class Disclosure(StrEnum):
     """
 
     LEFT_OUT = "not at all: it is the value of one record"
-    COUNT = "a count of records: rounded to multiples of the minimum count, small ones said to be small"
+    COUNT = (
+        "a count of records: rounded to multiples of the minimum count, small ones said to be small"
+    )
     TWO_DECIMALS = "2 decimals"
     THREE_DECIMALS = "3 decimals"
     THREE_DIGITS = "3 significant digits"
     FIVE_DIGITS = "5 significant digits"
-    SHARED_DIGITS = "as many significant digits, 3 at most, as the minimum count of confidential records share"
+    SHARED_DIGITS = (
+        "as many significant digits, 3 at most, as the minimum count of confidential records share"
+    )
     VERDICT = "as it is: yes or NO"
-    SHARE = "a share of records, 2 decimals; where fewer than the minimum count have it, or lack it, only that"
+    SHARE = (
+        "a share of records, 2 decimals; where fewer than the minimum count have it, or lack it, "
+        "only that"
+    )
     COMPARED = "not at all, but whether it fits"
 
 
@@ -80,7 +103,9 @@ class Value(NamedTuple):
 
     Examples
     --------
-    >>> count = rw.Measure("rows", "rows", "number of rows", source="ours", direction="neither", kind="count")
+    >>> count = rw.Measure(
+    ...     "rows", "rows", "number of rows", source="ours", direction="neither", kind="count"
+    ... )
     >>> rw.Value(count, 12.0, variable="income").variable
     'income'
     """
@@ -97,23 +122,41 @@ class Value(NamedTuple):
     definition: str | None = None
 
     @classmethod
-    def of(cls, measure: Measure, interval: Interval, variable: str | None = None, **others: Any) -> Value:
+    def of(
+        cls, measure: Measure, interval: Interval, variable: str | None = None, **others: Any
+    ) -> Value:
         """An estimate with its interval and the rule that made it."""
-        return cls(measure, interval.estimate, variable, interval=(interval.lower, interval.upper), rule=interval.rule, **others)
+        return cls(
+            measure,
+            interval.estimate,
+            variable,
+            interval=(interval.lower, interval.upper),
+            rule=interval.rule,
+            **others,
+        )
 
 
 def mean_of_records(measure: Measure, mean: float, values: np.ndarray, level: float) -> Value:
     """The mean of values of the records (n,), with its t interval."""
     from riskweighted.utility.intervals import mean_interval
 
-    return Value(measure, mean, interval=mean_interval(values, level=level), rule="t interval over records")
+    return Value(
+        measure, mean, interval=mean_interval(values, level=level), rule="t interval over records"
+    )
 
 
-def share_of_records(measure: Measure, share: float, count: float, level: float, over: str = "records") -> Value:
+def share_of_records(
+    measure: Measure, share: float, count: float, level: float, over: str = "records"
+) -> Value:
     """A share of so many records, or of what is `over` else, with its Wilson interval."""
     from riskweighted.utility.intervals import proportion_interval
 
-    return Value(measure, share, interval=proportion_interval(share, count, level=level), rule=f"Wilson interval over {over}")
+    return Value(
+        measure,
+        share,
+        interval=proportion_interval(share, count, level=level),
+        rule=f"Wilson interval over {over}",
+    )
 
 
 Computation: TypeAlias = "Callable[[Context], float | Iterable[Value]]"
@@ -129,11 +172,13 @@ class Estimate(NamedTuple):
 class Aim(NamedTuple):
     """How a measure is a target of `riskweighted.tune`, and a constraint beside another one.
 
-    ``name``: its short name in study files, where its key is understood too; ``of``: what it is a measure of, "risk", "influence" (the
-    largest one of a record) or "information", as it falls along the families of weights that lower that, or "disclosure", which no family
-    is sure to lower, so that it is a constraint alone; ``measure``: from a fit, the `Subject` whose risk it is, a number of draws and a
-    seed to its `Estimate`; ``numeric``: whether it is one of numbers alone; ``of_information``: from the information of each record (n,)
-    and the `Subject`, of a figure that needs no more of a fit.
+    ``name``: its short name in study files, where its key is understood too; ``of``: what it is a
+    measure of, "risk", "influence" (the largest one of a record) or "information", as it falls
+    along the families of weights that lower that, or "disclosure", which no family is sure to
+    lower, so that it is a constraint alone; ``measure``: from a fit, the `Subject` whose risk it
+    is, a number of draws and a seed to its `Estimate`; ``numeric``: whether it is one of numbers
+    alone; ``of_information``: from the information of each record (n,) and the `Subject`, of a
+    figure that needs no more of a fit.
     """
 
     name: str
@@ -152,8 +197,9 @@ class Aim(NamedTuple):
 class Loss(NamedTuple):
     """How a measure is a loss of `riskweighted.tune`.
 
-    ``name``: its short name in study files, where its key is understood too; ``make``: from the world and the regression of the settings,
-    or None, to a label and a function of L datasets to the `Estimate` of the loss, of which lower is better; ``numeric`` as of `Aim`.
+    ``name``: its short name in study files, where its key is understood too; ``make``: from the
+    world and the regression of the settings, or None, to a label and a function of L datasets to
+    the `Estimate` of the loss, of which lower is better; ``numeric`` as of `Aim`.
     """
 
     name: str
@@ -163,7 +209,8 @@ class Loss(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Measure:
-    """A measure says its names, its source and how it may be shown, and computes; packages add theirs (docs/own-measure.md).
+    """A measure says its names, its source and how it may be shown, and computes; packages add
+    theirs (docs/own-measure.md).
 
     They register it under the entry point group ``riskweighted.measures``.
 
@@ -181,36 +228,43 @@ class Measure:
     disclosure : Disclosure or None
         How it may be shown outside the agency; None: no rule, so not at all.
     compute, assess : callable, optional
-        From a `Context` to the value, or to `Value` after `Value`: in an evaluation, and in an assessment of any tool's data. Measures that
-        share a computation name the same function, which is called once. One that is a sum over parts of a file is a
+        From a `Context` to the value, or to `Value` after `Value`: in an evaluation, and in an
+        assessment of any tool's data. Measures that share a computation name the same function,
+        which is called once. One that is a sum over parts of a file is a
         `riskweighted.measures.parts.ByParts`.
     table : {"risk", "utility", "fit"}
         Where it stands.
     each : bool
-        Whether it is computed for each synthesized variable (``context.variable``), not once for the file.
+        Whether it is computed for each synthesized variable (``context.variable``), not once for
+        the file.
     order : int
         Lower ones stand first in their table.
     main : int
-        Its place among the risks of the main table; 0: not there. Of utility all stand there but those with ``many``.
+        Its place among the risks of the main table; 0: not there. Of utility all stand there but
+        those with ``many``.
     many : bool
         Whether it gives a row for each level, pair or coefficient.
     parameter : str
-        What distinguishes rows of this measure: a number in the column "parameter", or a coefficient, a level or another
-        variable in the column "term".
+        What distinguishes rows of this measure: a number in the column "parameter", or a
+        coefficient, a level or another variable in the column "term".
     boundary : str
         What counts at the edge, as a sentence.
     share : float
         The share of the records, at the least, that it is computed from.
     words, symbol : str
-        For a page: the label in words where it is a symbol or terse, a template too, and the symbol, shown small beside.
+        For a page: the label in words where it is a symbol or terse, a template too, and the
+        symbol, shown small beside.
     weighted : str
         What weights below 1 do to its interval, as a sentence; none where it has no interval.
     mechanism, pairs : bool
-        Whether it is of expected risk, that of no datasets in particular; whether it must be known which synthetic record stands for which.
+        Whether it is of expected risk, that of no datasets in particular; whether it must be known
+        which synthetic record stands for which.
     unbounded : bool
-        Whether it is of log densities, without a bound, where others of its kind lie between 0 and 1.
+        Whether it is of log densities, without a bound, where others of its kind lie between 0 and
+        1.
     limited, compared : bool
-        Whether a threshold may name it; whether the overlap of its intervals is held against thresholds.
+        Whether a threshold may name it; whether the overlap of its intervals is held against
+        thresholds.
     adequate : float, optional
         Of a check of a fit, the largest effect that is called adequate.
     aim, loss : Aim or str, Loss; optional
@@ -219,7 +273,9 @@ class Measure:
     Examples
     --------
     >>> told = {"source": "our handbook", "direction": "riskier", "kind": "share"}
-    >>> rw.Measure("alone", "alone", "share of the records that are alone in their pattern", **told).takes(None, None)
+    >>> rw.Measure(
+    ...     "alone", "alone", "share of the records that are alone in their pattern", **told
+    ... ).takes(None, None)
     True
     """
 
@@ -261,9 +317,13 @@ class Measure:
     def takes(self, parameter: float | None, term: str | None) -> bool:
         """Whether a row of this measure has just these."""
         named = self.parameter in ("coefficient", "level", "variable")
-        return (parameter is not None) == (self.parameter != "" and not named) and (term is not None) == named
+        return (parameter is not None) == (self.parameter != "" and not named) and (
+            term is not None
+        ) == named
 
 
 def values_of(measure: Measure, given: Any, variable: str | None) -> list[Value]:
-    """The values that a computation gave: those it made, or its one number of a variable, or of the file, as one."""
+    """The values that a computation gave: those it made, or its one number of a variable, or of the
+    file, as one.
+    """
     return [Value(measure, float(given), variable)] if isinstance(given, Real) else list(given)

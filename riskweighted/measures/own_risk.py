@@ -20,7 +20,11 @@ def _tally(context: Context) -> Tally | None:
     from riskweighted.risk.identification import mean_identification_risk
 
     confidential = confidential_risk_alone(context)
-    risk = confidential if context.of_data else mean_identification_risk(context.paired.only(context.variable))
+    risk = (
+        confidential
+        if context.of_data
+        else mean_identification_risk(context.paired.only(context.variable))
+    )
     isolated = context.subject.isolated_alone(confidential, context.variable)
     return Tally(risk=ExactSum.of(risk), isolated=ExactSum.of(risk[isolated]))
 
@@ -34,7 +38,14 @@ def _values(total: Tally | None, context: Context) -> Iterator[Value]:
 alone = ByParts(_tally, _values)
 _ALONE = "where the intruder looks for this variable alone"
 _alone = partial(
-    Measure, direction="riskier", kind="mean", disclosure=Disclosure.THREE_DECIMALS, order=70, each=True, compute=alone, pairs=True
+    Measure,
+    direction="riskier",
+    kind="mean",
+    disclosure=Disclosure.THREE_DECIMALS,
+    order=70,
+    each=True,
+    compute=alone,
+    pairs=True,
 )
 _MEAN = _alone(
     "own-mean-risk",

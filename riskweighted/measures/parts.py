@@ -1,7 +1,9 @@
-"""Measures as sums over parts of a file: what each part is asked for, how the answers are added, what is said of the total.
+"""Measures as sums over parts of a file: what each part is asked for, how the answers are added,
+what is said of the total.
 
-A tally is small, can be pickled, and is the same to the last bit whatever the order and the grouping in which parts are added. The whole
-file in memory is the case of one part, so that there is no other way to compute such a measure.
+A tally is small, can be pickled, and is the same to the last bit whatever the order and the
+grouping in which parts are added. The whole file in memory is the case of one part, so that there
+is no other way to compute such a measure.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -19,15 +21,21 @@ __all__ = ["ByParts", "Largest", "Tally", "by_parts", "found_over", "plus", "tot
 
 
 class Tally(dict[str, Any]):
-    """Numbers, arrays, sums and counts by name; two tallies are added name by name, and what one of them lacks is taken as it is."""
+    """Numbers, arrays, sums and counts by name; two tallies are added name by name, and what one of
+    them lacks is taken as it is.
+    """
 
     def __add__(self, other: "Tally") -> "Tally":
-        return Tally({name: plus(self.get(name), other.get(name)) for name in dict.fromkeys([*self, *other])})
+        return Tally(
+            {name: plus(self.get(name), other.get(name)) for name in dict.fromkeys([*self, *other])}
+        )
 
 
 @dataclass(frozen=True)
 class Largest:
-    """The largest of some numbers (n,), or of each row (K, n); the sum of two is the larger one. NaN where one of them is NaN."""
+    """The largest of some numbers (n,), or of each row (K, n); the sum of two is the larger one.
+    NaN where one of them is NaN.
+    """
 
     values: np.ndarray = field(repr=False)
 
@@ -40,7 +48,9 @@ class Largest:
 
 
 def plus(one: Any, other: Any) -> Any:
-    """The sum of two tallies; None says nothing, and tuples of one length are added place by place."""
+    """The sum of two tallies; None says nothing, and tuples of one length are added place by
+    place.
+    """
     if one is None or other is None:
         return other if one is None else one
     if type(one) is tuple:
@@ -50,20 +60,24 @@ def plus(one: Any, other: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class ByParts:
-    """A computation of a `Measure` that is a sum over parts of a file; called with a `Context` of the whole file, it gives the values.
+    """A computation of a `Measure` that is a sum over parts of a file; called with a `Context` of
+    the whole file, it gives the values.
 
     Attributes
     ----------
     tally : callable
-        From a part's `Context` to its tally, None where there is nothing to say of the label. It draws no random numbers. Computations that
-        name the same function share its tally.
+        From a part's `Context` to its tally, None where there is nothing to say of the label. It
+        draws no random numbers. Computations that name the same function share its tally.
     values : callable
-        From the total and a `Context` to the value, or to `Value` after `Value`. Of the context it reads only what is the same in every
-        part, such as label, settings, scenario, variable and random numbers; no frame, and no array of records.
+        From the total and a `Context` to the value, or to `Value` after `Value`. Of the context it
+        reads only what is the same in every part, such as label, settings, scenario, variable and
+        random numbers; no frame, and no array of records.
     further : callable, optional
-        From the total and such a context to what the parts must be told for another look, None where nothing is left to be found.
+        From the total and such a context to what the parts must be told for another look, None
+        where nothing is left to be found.
     again, completed : callable, optional
-        From a part's context and what it is told to another tally; from the total and the total of those to the completed one.
+        From a part's context and what it is told to another tally; from the total and the total of
+        those to the completed one.
     """
 
     tally: "Callable[[Context], Any]"
@@ -86,7 +100,10 @@ def total_of(computation: ByParts, contexts: "Sequence[Context]") -> Any:
     total = None
     for context in contexts:
         total = plus(total, computation.tally(context))
-    while computation.further is not None and (told := computation.further(total, contexts[0])) is not None:
+    while (
+        computation.further is not None
+        and (told := computation.further(total, contexts[0])) is not None
+    ):
         assert computation.again is not None
         assert computation.completed is not None
         more = None

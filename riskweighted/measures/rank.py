@@ -1,4 +1,6 @@
-"""The rank measure of an assessment: how many synthetic values lie between the true and the own synthetic one."""
+"""The rank measure of an assessment: how many synthetic values lie between the true and the own
+synthetic one.
+"""
 
 from collections.abc import Iterator
 
@@ -21,7 +23,8 @@ def between(context: Context) -> Iterator[Value]:
 _RANK = Measure(
     "rank",
     "rank measure",
-    "mean over records of the share of the pattern's synthetic values between true and own synthetic value (Kleisle-Murphy 2020)",
+    "mean over records of the share of the pattern's synthetic values between true and own "
+    "synthetic value (Kleisle-Murphy 2020)",
     source="Kleisle-Murphy 2020",
     direction="safer",
     kind="mean",

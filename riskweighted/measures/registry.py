@@ -1,4 +1,6 @@
-"""The registry of measures: what the files of this room declare, and what installed packages add (`riskweighted.measures`)."""
+"""The registry of measures: what the files of this room declare, and what installed packages add
+(`riskweighted.measures`).
+"""
 
 import pkgutil
 import warnings
@@ -19,7 +21,9 @@ _TABLES = ("risk", "utility", "fit")
 
 @lru_cache(maxsize=1)
 def measures() -> Mapping[str, Measure]:
-    """Every measure by its key: ours table by table in their order, then those that packages register."""
+    """Every measure by its key: ours table by table in their order, then those that packages
+    register.
+    """
     known = dict(_ours())
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         try:
@@ -28,7 +32,9 @@ def measures() -> Mapping[str, Measure]:
         except Exception as error:
             _say(point.name, f"cannot be loaded ({type(error).__name__})")
             continue
-        wrong = _wrong(added) or (f"has the key {added.key!r}, which is taken" if added.key in known else "")
+        wrong = _wrong(added) or (
+            f"has the key {added.key!r}, which is taken" if added.key in known else ""
+        )
         if wrong:
             _say(point.name, wrong)
         else:
@@ -39,9 +45,15 @@ def measures() -> Mapping[str, Measure]:
 @lru_cache(maxsize=1)
 def _ours() -> Mapping[str, Measure]:
     package = import_module("riskweighted.measures")
-    modules = [import_module(f"{package.__name__}.{file.name}") for file in pkgutil.iter_modules(package.__path__)]
+    modules = [
+        import_module(f"{package.__name__}.{file.name}")
+        for file in pkgutil.iter_modules(package.__path__)
+    ]
     declared = [measure for module in modules for measure in getattr(module, "MEASURES", ())]
-    return {each.key: each for each in sorted(declared, key=lambda each: (_TABLES.index(each.table), each.order))}
+    return {
+        each.key: each
+        for each in sorted(declared, key=lambda each: (_TABLES.index(each.table), each.order))
+    }
 
 
 def is_ours(measure: Measure) -> bool:
@@ -64,4 +76,6 @@ def _wrong(added: object) -> str:
 
 
 def _say(name: str, what: str) -> None:
-    warnings.warn(f"the measure {name!r} of {GROUP} {what}: it is left out", RiskWeightedWarning, stacklevel=3)
+    warnings.warn(
+        f"the measure {name!r} of {GROUP} {what}: it is left out", RiskWeightedWarning, stacklevel=3
+    )

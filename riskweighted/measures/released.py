@@ -1,4 +1,6 @@
-"""What an intruder has who knows ALL released unaltered columns, not only those of the scenario (METHODS section 13)."""
+"""What an intruder has who knows ALL released unaltered columns, not only those of the scenario
+(METHODS section 13).
+"""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -13,12 +15,25 @@ from riskweighted.measures.parts import Tally
 if TYPE_CHECKING:
     from riskweighted.intruder.world import World
 
-__all__ = ["MEASURES", "UNIQUES", "of_patterns", "of_scheme", "tally_of_patterns", "tally_of_scheme"]
+__all__ = [
+    "MEASURES",
+    "UNIQUES",
+    "of_patterns",
+    "of_scheme",
+    "tally_of_patterns",
+    "tally_of_scheme",
+]
 
 
 def tally_of_patterns(wide: "World") -> Tally:
-    """Of the patterns of a part's records on all these columns, which lie within its known ones; `wide`: the world of who knows them."""
-    return Tally(patterns=len(wide.patterns.sizes), singletons=wide.patterns.singletons, records=len(wide.confidential))
+    """Of the patterns of a part's records on all these columns, which lie within its known ones;
+    `wide`: the world of who knows them.
+    """
+    return Tally(
+        patterns=len(wide.patterns.sizes),
+        singletons=wide.patterns.singletons,
+        records=len(wide.confidential),
+    )
 
 
 def of_patterns(total: Tally) -> Iterator[Value]:
@@ -44,7 +59,13 @@ def of_scheme(total: Tally) -> Iterator[Value]:
 _ALL = "where the intruder knows every released unaltered column"
 _D = Disclosure
 _released = partial(Measure, source="METHODS section 13", direction="riskier")
-_PATTERNS = _released("released-patterns", "patterns of all columns", f"patterns {_ALL}", kind="count", disclosure=_D.COUNT)
+_PATTERNS = _released(
+    "released-patterns",
+    "patterns of all columns",
+    f"patterns {_ALL}",
+    kind="count",
+    disclosure=_D.COUNT,
+)
 UNIQUES = _released(
     "released-uniques",
     "unique on all columns",

@@ -1,4 +1,6 @@
-"""Tables of one and of two variables, of any type, and the whole file: what tells it from the confidential one (METHODS section 6)."""
+"""Tables of one and of two variables, of any type, and the whole file: what tells it from the
+confidential one (METHODS section 6).
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -26,12 +28,18 @@ _MOST_LEVELS = 50  # of an unaltered column, beyond which its tables hold hardly
 
 
 def table_columns(world: "World", unaltered: Sequence[str] | None) -> tuple[str, ...]:
-    """The unaltered columns that are crossed with the synthesized variables: the given ones, the known variables where none are.
+    """The unaltered columns that are crossed with the synthesized variables: the given ones, the
+    known variables where none are.
 
-    Dates, infinite numbers, columns of one value, and text or categories of more than 50 levels are left out.
+    Dates, infinite numbers, columns of one value, and text or categories of more than 50 levels are
+    left out.
     """
     wanted = world.scenario.known if unaltered is None else unaltered
-    return tuple(name for name in wanted if name not in world.scenario.synthetic and _is_crossed(world.confidential[name]))
+    return tuple(
+        name
+        for name in wanted
+        if name not in world.scenario.synthetic and _is_crossed(world.confidential[name])
+    )
 
 
 def _is_crossed(column: pd.Series) -> bool:
@@ -46,7 +54,8 @@ def _is_crossed(column: pd.Series) -> bool:
 
 
 def _tally(context: Context) -> Tally | None:
-    """Of two synthesized variables and more, with each other and with unaltered columns; none of the confidential data.
+    """Of two synthesized variables and more, with each other and with unaltered columns; none of
+    the confidential data.
 
     First what the groups of each are made of.
     """
@@ -56,7 +65,14 @@ def _tally(context: Context) -> Tally | None:
 
     names = [*context.scenario.synthetic, *context.subject.crossed]
     confidential, datasets = _files(context.world, context.synthetic, names)
-    return Tally(columns=Tally({name: ColumnsToGroup.of([frame[name] for frame in (confidential, *datasets)]) for name in names}))
+    return Tally(
+        columns=Tally(
+            {
+                name: ColumnsToGroup.of([frame[name] for frame in (confidential, *datasets)])
+                for name in names
+            }
+        )
+    )
 
 
 def _further(total: Tally | None, context: Context) -> "dict[str, Grouping] | None":
@@ -64,7 +80,10 @@ def _further(total: Tally | None, context: Context) -> "dict[str, Grouping] | No
     if total is None or "files" in total:
         return None
     codes = {name: context.scenario.codes_of(name) for name in context.world.numeric}
-    return {name: columns.grouping(name, _GROUPS, codes.get(name, ())) for name, columns in total["columns"].items()}
+    return {
+        name: columns.grouping(name, _GROUPS, codes.get(name, ()))
+        for name, columns in total["columns"].items()
+    }
 
 
 def _again(context: Context, groups: "dict[str, Grouping]") -> Tally:
@@ -72,16 +91,29 @@ def _again(context: Context, groups: "dict[str, Grouping]") -> Tally:
     from riskweighted.utility.tables import cell_counts
 
     confidential, datasets = _files(context.world, context.synthetic, list(groups))
-    coded = ({name: of_name.codes(frame[name]) for name, of_name in groups.items()} for frame in (confidential, *datasets))
-    return Tally(files=tuple(Tally(cell_counts(codes, context.scenario.synthetic)) for codes in coded))
+    coded = (
+        {name: of_name.codes(frame[name]) for name, of_name in groups.items()}
+        for frame in (confidential, *datasets)
+    )
+    return Tally(
+        files=tuple(Tally(cell_counts(codes, context.scenario.synthetic)) for codes in coded)
+    )
 
 
 def _values_of_tables(total: Tally | None, context: Context) -> Iterator[Value]:
     if total is not None:
-        yield from _of_tables(total["files"], context.scenario.synthetic, context.subject.crossed)[1]
+        yield from _of_tables(total["files"], context.scenario.synthetic, context.subject.crossed)[
+            1
+        ]
 
 
-compared = ByParts(_tally, _values_of_tables, further=_further, again=_again, completed=lambda total, more: Tally({**total, **more}))
+compared = ByParts(
+    _tally,
+    _values_of_tables,
+    further=_further,
+    again=_again,
+    completed=lambda total, more: Tally({**total, **more}),
+)
 
 
 def told_apart(context: Context) -> Iterator[Value]:
@@ -95,7 +127,9 @@ def _is_compared(context: Context) -> bool:
 
 
 def assessed(context: Context) -> Iterator[Value]:
-    """The same of any tool's data, which may have altered further columns, and the mean distance of the tables of all pairs."""
+    """The same of any tool's data, which may have altered further columns, and the mean distance of
+    the tables of all pairs.
+    """
     from riskweighted.utility.tables import cell_counts
 
     synthesized, crossed = context.scenario.synthetic, context.subject.crossed
@@ -108,8 +142,13 @@ def assessed(context: Context) -> Iterator[Value]:
     altered = [name for name in crossed if context.paired is None or _is_altered(context, name)]
     changed, unaltered = [*synthesized, *altered], [name for name in crossed if name not in altered]
     coded = _codes(context, [*changed, *unaltered])[0]
-    files = [{name: codes[number] for name, codes in coded.items()} for number in range(1 + len(context.synthetic))]
-    distances, values = _of_tables([cell_counts(file, changed) for file in files], changed, unaltered)
+    files = [
+        {name: codes[number] for name, codes in coded.items()}
+        for number in range(1 + len(context.synthetic))
+    ]
+    distances, values = _of_tables(
+        [cell_counts(file, changed) for file in files], changed, unaltered
+    )
     yield Value(DISTANCE, float(distances.sum() / (count * (count - 1) / 2)))
     yield from values
     yield _of_file(context, changed, unaltered)
@@ -118,7 +157,10 @@ def assessed(context: Context) -> Iterator[Value]:
 def _is_altered(context: Context, name: str) -> bool:
     """Whether a column has other counts of its values in some dataset."""
     counts = context.confidential[name].value_counts(dropna=False)
-    return any(not frame[name].value_counts(dropna=False).sort_index().equals(counts.sort_index()) for frame in context.synthetic)
+    return any(
+        not frame[name].value_counts(dropna=False).sort_index().equals(counts.sort_index())
+        for frame in context.synthetic
+    )
 
 
 def _codes(context: Context, names: Sequence[str]) -> "tuple[FileCodes, pd.DataFrame]":
@@ -127,23 +169,46 @@ def _codes(context: Context, names: Sequence[str]) -> "tuple[FileCodes, pd.DataF
 
     world = context.world
     confidential, datasets = _files(world, context.synthetic, names)
-    return codes_of(confidential, datasets, names, {name: world.scenario.codes_of(name) for name in world.numeric}, _GROUPS), confidential
+    return codes_of(
+        confidential,
+        datasets,
+        names,
+        {name: world.scenario.codes_of(name) for name in world.numeric},
+        _GROUPS,
+    ), confidential
 
 
 def _of_tables(
-    files: "Sequence[Mapping[str, ValueCounts]]", synthesized: Sequence[str], unaltered: Sequence[str]
+    files: "Sequence[Mapping[str, ValueCounts]]",
+    synthesized: Sequence[str],
+    unaltered: Sequence[str],
 ) -> tuple[pd.Series, list[Value]]:
-    """The distance of each two-way table; and standardised pMSE of each table, their means, and the worst pair."""
+    """The distance of each two-way table; and standardised pMSE of each table, their means, and the
+    worst pair.
+    """
     from riskweighted.utility.tables import table_rows
 
     names = [*synthesized, *unaltered]
-    one_way, two_way = table_rows(files, list(synthesized), synthesized, 1), table_rows(files, names, synthesized, 2)
-    # The pairs stand in the order of the tables: combinations of the names, those of unaltered columns alone left out.
+    one_way, two_way = (
+        table_rows(files, list(synthesized), synthesized, 1),
+        table_rows(files, names, synthesized, 2),
+    )
+    # The pairs stand in the order of the tables: combinations of the names, those of unaltered
+    # columns alone left out.
     pairs = [(a, b) for number, a in enumerate(synthesized) for b in names[number + 1 :]]
-    values = [Value(ONE_WAY, float(value), name) for name, value in zip(one_way["variables"], one_way["s_pmse"], strict=True)]
-    values += [Value(TWO_WAY, float(value), a, term=b) for (a, b), value in zip(pairs, two_way["s_pmse"], strict=True)]
+    values = [
+        Value(ONE_WAY, float(value), name)
+        for name, value in zip(one_way["variables"], one_way["s_pmse"], strict=True)
+    ]
+    values += [
+        Value(TWO_WAY, float(value), a, term=b)
+        for (a, b), value in zip(pairs, two_way["s_pmse"], strict=True)
+    ]
     of_one, of_two = one_way["s_pmse"].to_numpy(), two_way["s_pmse"].to_numpy()
-    values += [Value(_ONE_WAY_MEAN, _over(np.mean, of_one)), Value(TWO_WAY_MEAN, _over(np.mean, of_two))]
+    values += [
+        Value(_ONE_WAY_MEAN, _over(np.mean, of_one)),
+        Value(TWO_WAY_MEAN, _over(np.mean, of_two)),
+    ]
     return two_way["total_variation"], [*values, Value(_WORST, _over(np.max, of_two))]
 
 
@@ -151,7 +216,15 @@ def _of_file(context: Context, synthesized: Sequence[str], unaltered: Sequence[s
     from riskweighted.utility.propensity import coded_propensity
 
     codes, confidential = _codes(context, [*synthesized, *unaltered])
-    return Value(_FILE, _over(np.mean, np.array([distance.ratio for distance in coded_propensity(codes, confidential, synthesized)])))
+    return Value(
+        _FILE,
+        _over(
+            np.mean,
+            np.array(
+                [distance.ratio for distance in coded_propensity(codes, confidential, synthesized)]
+            ),
+        ),
+    )
 
 
 def _over(summary: Callable[[np.ndarray], Any], values: np.ndarray) -> float:
@@ -160,14 +233,25 @@ def _over(summary: Callable[[np.ndarray], Any], values: np.ndarray) -> float:
     return float(summary(defined)) if len(defined) else np.nan
 
 
-def _files(world: "World", frames: Sequence[pd.DataFrame], names: Sequence[str]) -> tuple[pd.DataFrame, list[pd.DataFrame]]:
-    """The columns of all files, synthesized codes as categories: the scenario matches them by equality, so tables count them by level."""
+def _files(
+    world: "World", frames: Sequence[pd.DataFrame], names: Sequence[str]
+) -> tuple[pd.DataFrame, list[pd.DataFrame]]:
+    """The columns of all files, synthesized codes as categories: the scenario matches them by
+    equality, so tables count them by level.
+    """
     for number, frame in enumerate(frames, start=1):
         require_columns(frame, names, f"synthetic dataset {number}")
     coded = [name for name in world.scenario.synthetic if name not in world.numeric]
-    coded = [name for name in coded if pd.api.types.is_numeric_dtype(world.confidential[name].dtype)]
+    coded = [
+        name for name in coded if pd.api.types.is_numeric_dtype(world.confidential[name].dtype)
+    ]
     first, *others = (
-        pd.DataFrame({name: frame[name].astype("category") if name in coded else frame[name] for name in names})
+        pd.DataFrame(
+            {
+                name: frame[name].astype("category") if name in coded else frame[name]
+                for name in names
+            }
+        )
         for frame in (world.confidential, *frames)
     )
     return first, others
@@ -175,16 +259,29 @@ def _files(world: "World", frames: Sequence[pd.DataFrame], names: Sequence[str])
 
 _GROUPED = "numbers in fifths of the confidential values, a missing value apart"
 _OVER = (
-    f"pMSE of {{}} ({_GROUPED}) over its expectation by chance, mean over datasets; 1 where synthetic values are drawn from what the "
+    f"pMSE of {{}} ({_GROUPED}) over its expectation by chance, mean over datasets; 1 where "
+    "synthetic values are drawn from what the "
     "confidential data show, 2 where parameters are drawn too"
 )
 _PAIRS = "the pairs of a synthesized variable with another one, or with an unaltered column, of"
 _file = partial(
-    Measure, direction="less useful", kind="ratio", disclosure=Disclosure.THREE_DIGITS, table="utility", order=60, assess=assessed
+    Measure,
+    direction="less useful",
+    kind="ratio",
+    disclosure=Disclosure.THREE_DIGITS,
+    table="utility",
+    order=60,
+    assess=assessed,
 )
-_table = partial(_file, source="Raab, Nowok & Dibben 2021; METHODS section 6", symbol="S_pMSE", compute=compared)
+_table = partial(
+    _file, source="Raab, Nowok & Dibben 2021; METHODS section 6", symbol="S_pMSE", compute=compared
+)
 ONE_WAY = _table(
-    "one-way-table", "one-way S_pMSE", _OVER.format("the table of one variable"), many=True, words="distance of its table over chance"
+    "one-way-table",
+    "one-way S_pMSE",
+    _OVER.format("the table of one variable"),
+    many=True,
+    words="distance of its table over chance",
 )
 TWO_WAY = _table(
     "two-way-table",
@@ -215,9 +312,10 @@ _WORST = _table(
 _FILE = _table(
     "file-propensity",
     "pMSE ratio of the file",
-    _OVER.format("a logistic regression on the groups of all variables and the products of the group numbers of pairs").replace(
-        f" ({_GROUPED})", ","
-    ),
+    _OVER.format(
+        "a logistic regression on the groups of all variables and the products of the group "
+        "numbers of pairs"
+    ).replace(f" ({_GROUPED})", ","),
     source="Snoke et al. 2018; METHODS section 6",
     words="how well a model tells the files apart, over chance",
     symbol="pMSE ratio",
@@ -226,7 +324,8 @@ _FILE = _table(
 DISTANCE = _file(
     "two-way-distance",
     "two-way total variation",
-    f"mean over all pairs of variables of half the sum over the cells of their table ({_GROUPED}) of the absolute differences of "
+    "mean over all pairs of variables of half the sum over the cells of their table "
+    f"({_GROUPED}) of the absolute differences of "
     "shares, mean over datasets; 0 is identical, 1 disjoint, and a pair that is unaltered counts 0",
     source="METHODS section 6",
     kind="distance",

@@ -1,4 +1,6 @@
-"""Whack-a-mole: protecting some records exposes those that they hid, so their risk rises over the baseline (METHODS section 2)."""
+"""Whack-a-mole: protecting some records exposes those that they hid, so their risk rises over the
+baseline (METHODS section 2).
+"""
 
 from collections.abc import Iterator
 from functools import partial
@@ -28,7 +30,9 @@ def _values(total: Tally | None, context: Context) -> Iterator[Value]:
 
 
 rises = ByParts(_tally, _values)
-_rise = partial(Measure, source="METHODS section 2", direction="riskier", order=50, compute=rises, pairs=True)
+_rise = partial(
+    Measure, source="METHODS section 2", direction="riskier", order=50, compute=rises, pairs=True
+)
 _WHACKED = _rise(
     "whack-a-mole",
     "whack-a-mole records",

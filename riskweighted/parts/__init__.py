@@ -1,1 +1,3 @@
-"""One study on data in parts: gathered by known pattern, weighed, counted, fitted once, drawn, measured and written bucket by bucket."""
+"""One study on data in parts: gathered by known pattern, weighed, counted, fitted once, drawn,
+measured and written bucket by bucket.
+"""

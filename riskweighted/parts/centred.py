@@ -1,7 +1,9 @@
-"""Centred weights by parts: what they take off is summed by predictors and kind of value, which is all that a model reads of it.
+"""Centred weights by parts: what they take off is summed by predictors and kind of value, which is
+all that a model reads of it.
 
-The intervals over which it is summed are those of the whole file. Of every bucket come sums by predictors and kind; they are added as
-counts are, and each stands at the first counted row of its predictors and kind, whose other rows have none.
+The intervals over which it is summed are those of the whole file. Of every bucket come sums by
+predictors and kind; they are added as counts are, and each stands at the first counted row of its
+predictors and kind, whose other rows have none.
 """
 
 import warnings
@@ -36,7 +38,9 @@ _WHAT = "riskweighted centring of "
 
 @dataclass(frozen=True, eq=False)
 class CentredFile:
-    """What centring reads of the whole file: a synthesizer without predictors, prepared for its values, and ``places``. Confidential."""
+    """What centring reads of the whole file: a synthesizer without predictors, prepared for its
+    values, and ``places``. Confidential.
+    """
 
     synthesizer: Any = field(repr=False)
     prepared: Any = field(repr=False)
@@ -46,7 +50,11 @@ class CentredFile:
 def _file_of(alone: Synthesizer, values: pd.Series, counts: np.ndarray) -> CentredFile:
     """That of the distinct values of a file; `alone`: the synthesizer without predictors."""
     prepared: Any = alone.prepare(values.to_frame(), counts=counts)  # type: ignore[call-arg]
-    return CentredFile(alone, prepared, places_of(alone, prepared, target_numbers(alone, prepared, values.to_frame())))
+    return CentredFile(
+        alone,
+        prepared,
+        places_of(alone, prepared, target_numbers(alone, prepared, values.to_frame())),
+    )
 
 
 def _names(scheme: str, what: str, count: int) -> list[str]:
@@ -54,9 +62,16 @@ def _names(scheme: str, what: str, count: int) -> list[str]:
 
 
 def _columns(
-    records: pd.DataFrame, file: CentredFile, scheme: str, function: OwnFunction, by: Sequence[str], chosen: np.ndarray
+    records: pd.DataFrame,
+    file: CentredFile,
+    scheme: str,
+    function: OwnFunction,
+    by: Sequence[str],
+    chosen: np.ndarray,
 ) -> pd.DataFrame:
-    """Of a bucket's chosen records what centring takes off, summed by columns and by the kind of value: these, and the sums."""
+    """Of a bucket's chosen records what centring takes off, summed by columns and by the kind of
+    value: these, and the sums.
+    """
     made = sequence_of(PreparedModel(file.synthesizer, records, file.prepared.at(records)))
     centring = centring_of(made, made.blocks[0], function, file.places)
     assert centring is not None  # of a part it always is
@@ -65,13 +80,17 @@ def _columns(
     rows, of_chosen = group.ngroups, group.ngroup().to_numpy()
     row = np.full(len(records), rows)  # of those that the model is not fitted to, one more
     row[chosen] = of_chosen
-    inside, kinds = (None if sums is None else sums[:rows] for sums in centring.by_row(row, rows + 1))
+    inside, kinds = (
+        None if sums is None else sums[:rows] for sums in centring.by_row(row, rows + 1)
+    )
     assert inside is not None
     first = np.empty(rows, dtype=np.int64)
     first[of_chosen[::-1]] = np.arange(len(of_chosen))[::-1]
     sums = pd.DataFrame(inside, columns=_names(scheme, "interval", inside.shape[1]))
     if kinds is not None:
-        sums = pd.concat([sums, pd.DataFrame(kinds, columns=_names(scheme, "kind", kinds.shape[1]))], axis=1)
+        sums = pd.concat(
+            [sums, pd.DataFrame(kinds, columns=_names(scheme, "kind", kinds.shape[1]))], axis=1
+        )
     return pd.concat([keyed.iloc[first].reset_index(drop=True), sums], axis=1)
 
 
@@ -79,7 +98,8 @@ class _AtFirst:
     """Sums (m, G) of which only some rows are not zero: those at their first places."""
 
     def __init__(self, sums: np.ndarray, place: np.ndarray) -> None:
-        self.sums, self.place = sums, place  # (groups, G), and of every row its group, -1 for none (m,)
+        # (groups, G), and of every row its group, -1 for none (m,)
+        self.sums, self.place = sums, place
 
     def __getitem__(self, rows: np.ndarray) -> np.ndarray:
         place = self.place[rows]
@@ -87,9 +107,17 @@ class _AtFirst:
 
 
 def _summed(
-    frame: pd.DataFrame, counts: np.ndarray, alpha: np.ndarray, table: pd.DataFrame, file: CentredFile, scheme: str, target: str
+    frame: pd.DataFrame,
+    counts: np.ndarray,
+    alpha: np.ndarray,
+    table: pd.DataFrame,
+    file: CentredFile,
+    scheme: str,
+    target: str,
 ) -> CentredSums:
-    """Centred weights of counted rows; `table`: the sums of all buckets by predictors and kind of value."""
+    """Centred weights of counted rows; `table`: the sums of all buckets by predictors and kind of
+    value.
+    """
     intervals = file.places.intervals
     own = intervals.kind_of(target_numbers(file.synthesizer, file.prepared, frame))
     by = [str(name) for name in frame if name != target]
@@ -100,25 +128,43 @@ def _summed(
     inside = table[_names(scheme, "interval", len(intervals.lower))].to_numpy()
     kinds: Any = None
     if intervals.kind.max() > 0:
-        kinds = _AtFirst(table[_names(scheme, "kind", int(intervals.kind.max()) + 1)].to_numpy(), place)[np.arange(len(frame))]
+        kinds = _AtFirst(
+            table[_names(scheme, "kind", int(intervals.kind.max()) + 1)].to_numpy(), place
+        )[np.arange(len(frame))]
     at_first: Any = _AtFirst(inside, place)
-    centring: Centring = summed(intervals, at_first, own, kinds, counts.astype(float), f"{scheme} by parts")
+    centring: Centring = summed(
+        intervals, at_first, own, kinds, counts.astype(float), f"{scheme} by parts"
+    )
     return CentredSums(pd.DataFrame({target: alpha}, frame.index), {target: centring})
 
 
 class Centred(NamedTuple):
-    """What centring takes off in the whole file: ``file``, and a table of sums by predictors and kind of value. Confidential."""
+    """What centring takes off in the whole file: ``file``, and a table of sums by predictors and
+    kind of value. Confidential.
+    """
 
     file: CentredFile
     table: Counted
 
-    def weights(self, frame: pd.DataFrame, counts: np.ndarray, alpha: np.ndarray, scheme: str, target: str) -> CentredSums:
+    def weights(
+        self, frame: pd.DataFrame, counts: np.ndarray, alpha: np.ndarray, scheme: str, target: str
+    ) -> CentredSums:
         """The centred weights of counted rows."""
-        return _summed(frame, counts, alpha, pd.read_parquet(self.table.path), self.file, scheme, target)
+        return _summed(
+            frame, counts, alpha, pd.read_parquet(self.table.path), self.file, scheme, target
+        )
 
 
-def centre_all(tasks: Tasks, synthesizer: Synthesizer, values: Values, columns: Sequence[str], schemes: Sequence[str]) -> Centred | None:
-    """What centring takes off under the centred ones of some schemes, of all buckets; None where none is."""
+def centre_all(
+    tasks: Tasks,
+    synthesizer: Synthesizer,
+    values: Values,
+    columns: Sequence[str],
+    schemes: Sequence[str],
+) -> Centred | None:
+    """What centring takes off under the centred ones of some schemes, of all buckets; None where
+    none is.
+    """
     some = [scheme for scheme in schemes if is_centred(scheme)]
     if not some:
         return None
@@ -126,17 +172,28 @@ def centre_all(tasks: Tasks, synthesizer: Synthesizer, values: Values, columns: 
     file = _file_of(alone, values.values, values.counts)
     by = [name for name in columns if name != synthesizer.target]
     found = dict(tasks.each("summing what centring takes off", _centre_bucket, file, by, some))
-    return Centred(file, add_all(tasks, "centred", [found[number] for number in tasks.job.numbers], [*by, KIND]))
+    return Centred(
+        file,
+        add_all(tasks, "centred", [found[number] for number in tasks.job.numbers], [*by, KIND]),
+    )
 
 
-def _centre_bucket(job: Job, number: int, file: CentredFile, by: Sequence[str], schemes: Sequence[str]) -> Counted:
+def _centre_bucket(
+    job: Job, number: int, file: CentredFile, by: Sequence[str], schemes: Sequence[str]
+) -> Counted:
     """That of a bucket, by predictors and kind of value."""
     records = job.records(number)
-    world, table, chosen = job.world(records, weighing=True), pd.DataFrame(), fitted_to(job, records)
+    world, table, chosen = (
+        job.world(records, weighing=True),
+        pd.DataFrame(),
+        fitted_to(job, records),
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RiskWeightedWarning)  # told of the whole file
         for scheme in schemes:
             function = world_functions(world, scheme, **job.study.weights.making)[job.target]
             made = _columns(records, file, scheme, function, by, chosen)
-            table = made if table.empty else pd.concat([table, made.drop(columns=[*by, KIND])], axis=1)
+            table = (
+                made if table.empty else pd.concat([table, made.drop(columns=[*by, KIND])], axis=1)
+            )
     return write_counts(job, f"centred-{number:06d}", table, [*by, KIND])

@@ -1,4 +1,6 @@
-"""L datasets of a bucket's records: the same posterior draws in every bucket, and random numbers that follow from the bucket alone."""
+"""L datasets of a bucket's records: the same posterior draws in every bucket, and random numbers
+that follow from the bucket alone.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -41,11 +43,17 @@ def write_part(table: pd.DataFrame, folder: Path, number: int) -> Path:
 
 def columns_of(datasets: Datasets, target: str) -> dict[str, Sequence[object]]:
     """The synthesized variable of every dataset, side by side."""
-    return {f"{target} {place}": altered[target].array for place, altered in enumerate(datasets.altered, 1)}
+    return {
+        f"{target} {place}": altered[target].array
+        for place, altered in enumerate(datasets.altered, 1)
+    }
 
 
 def drawn_of(job: Job, number: int, label: str, records: pd.DataFrame) -> Datasets:
     """The datasets of a label as they were written, of a bucket's records."""
     drawn = pd.read_parquet(part_file(job.result / "synthetic" / label, number))
-    columns = ({job.target: column.rename(job.target).set_axis(records.index)} for _, column in drawn.items())
+    columns = (
+        {job.target: column.rename(job.target).set_axis(records.index)}
+        for _, column in drawn.items()
+    )
     return Datasets(records, columns)

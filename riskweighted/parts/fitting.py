@@ -1,4 +1,6 @@
-"""The fit of a scheme to counted records, once, anywhere; and what draws from it for the records of a bucket."""
+"""The fit of a scheme to counted records, once, anywhere; and what draws from it for the records of
+a bucket.
+"""
 
 import io
 import json
@@ -39,7 +41,8 @@ _EXACT_UP_TO = 100_000  # records, of which every value is counted as it is
 
 
 def with_standing(synthesizer: Synthesizer, values: Values) -> tuple[Synthesizer, Values]:
-    """A synthesizer with what it finds in the values of the file stated, and the values with those that stand for them.
+    """A synthesizer with what it finds in the values of the file stated, and the values with those
+    that stand for them.
 
     Of a small file, and for a synthesizer that tells all values apart, each stands for itself.
     """
@@ -52,7 +55,8 @@ def with_standing(synthesizer: Synthesizer, values: Values) -> tuple[Synthesizer
 
 @dataclass(frozen=True)
 class LightFit:
-    """The fit of a scheme without the data that it was fitted to. Confidential: it carries what was learned of them.
+    """The fit of a scheme without the data that it was fitted to. Confidential: it carries what was
+    learned of them.
 
     ``path``: a file of the posterior draws; ``without``: the fit without draws.
     """
@@ -66,10 +70,17 @@ class LightFit:
         """The fit of one record."""
         return self.without.changed(posterior=read_sealed(self.path))
 
-    def on(self, records: pd.DataFrame, alpha: np.ndarray, weighting: World | None = None, making: Mapping[str, Any] | None = None) -> Fit:
+    def on(
+        self,
+        records: pd.DataFrame,
+        alpha: np.ndarray,
+        weighting: World | None = None,
+        making: Mapping[str, Any] | None = None,
+    ) -> Fit:
         """The fit of these records with their weights (n,).
 
-        `weighting`: the world in which these were made, and `making` how, which a fit of centred weights needs.
+        `weighting`: the world in which these were made, and `making` how, which a fit of centred
+        weights needs.
         """
         light = self.light()
         (target,) = light.variables
@@ -78,11 +89,16 @@ class LightFit:
             return light.on(records, alphas)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RiskWeightedWarning)
-            return light.on(records, CentredWeights(alphas, world_functions(weighting, self.scheme, **(making or {}))))
+            return light.on(
+                records,
+                CentredWeights(alphas, world_functions(weighting, self.scheme, **(making or {}))),
+            )
 
 
 class Fitted(NamedTuple):
-    """A fit, its diagnostics, what a saved fit holds, how finely values are drawn, in words, and what was warned of."""
+    """A fit, its diagnostics, what a saved fit holds, how finely values are drawn, in words, and
+    what was warned of.
+    """
 
     fit: LightFit
     diagnostics: pd.DataFrame
@@ -91,11 +107,23 @@ class Fitted(NamedTuple):
     said: tuple[tuple[type[Warning], str], ...]
 
 
-def fit_counted(job: Job, synthesizer: Synthesizer, scheme: str, counted: Counted, values: Values, centred: Centred | None) -> Fitted:
-    """Sample the pseudo posterior of a scheme, or read what a command that was killed had sampled; draws are kept in files."""
+def fit_counted(
+    job: Job,
+    synthesizer: Synthesizer,
+    scheme: str,
+    counted: Counted,
+    values: Values,
+    centred: Centred | None,
+) -> Fitted:
+    """Sample the pseudo posterior of a scheme, or read what a command that was killed had sampled;
+    draws are kept in files.
+    """
     frame, counts, alpha = counted.read(scheme)
     prepared = prepare_sequence(synthesizer, frame, counts=counts)
-    weights, seed = _weights(job, scheme, frame, counts, alpha, centred), job.streams.seed_for("fit", scheme)
+    weights, seed = (
+        _weights(job, scheme, frame, counts, alpha, centred),
+        job.streams.seed_for("fit", scheme),
+    )
     paths = [_file(job, scheme, ending) for ending in ("fit", "said")]
     archive, told = (recall(path, f"{job.key}/{path.name}") for path in paths)
     if archive is None or told is None:
@@ -103,25 +131,45 @@ def fit_counted(job: Job, synthesizer: Synthesizer, scheme: str, counted: Counte
             warnings.simplefilter("always")
             fit = fit_sequence(prepared, weights, replace(job.study.sampling, cores=1), seed)
         ours = [each for each in caught if issubclass(each.category, RiskWeightedWarning)]
-        archive, told = fit.to_bytes(), json.dumps([(each.category.__name__, str(each.message)) for each in ours]).encode()
+        archive, told = (
+            fit.to_bytes(),
+            json.dumps([(each.category.__name__, str(each.message)) for each in ours]).encode(),
+        )
         for path, content in zip(paths, (archive, told), strict=True):
             keep(path, content, f"{job.key}/{path.name}")
     else:
         fit = read_fit(io.BytesIO(archive), prepared, weights, seed)
-    said = tuple((getattr(errors, name, RiskWeightedWarning), text) for name, text in json.loads(told))
+    said = tuple(
+        (getattr(errors, name, RiskWeightedWarning), text) for name, text in json.loads(told)
+    )
     return _fitted(job, scheme, fit, values, counted.rows, archive, said)
 
 
 def _fitted(
-    job: Job, scheme: str, fit: Fit, values: Values, rows: int, archive: bytes, said: tuple[tuple[type[Warning], str], ...] = ()
+    job: Job,
+    scheme: str,
+    fit: Fit,
+    values: Values,
+    rows: int,
+    archive: bytes,
+    said: tuple[tuple[type[Warning], str], ...] = (),
 ) -> Fitted:
     light = _light(fit, values)
-    precision = LEVELS if light.categories is not None else in_words(job.study.release.precision_of(job.target) or light.precision)
+    precision = (
+        LEVELS
+        if light.categories is not None
+        else in_words(job.study.release.precision_of(job.target) or light.precision)
+    )
     return Fitted(_kept(job, scheme, light, rows), fit.diagnostics, archive, precision, said)
 
 
 def _weights(
-    job: Job, scheme: str, frame: pd.DataFrame, counts: np.ndarray, alpha: np.ndarray, centred: Centred | None
+    job: Job,
+    scheme: str,
+    frame: pd.DataFrame,
+    counts: np.ndarray,
+    alpha: np.ndarray,
+    centred: Centred | None,
 ) -> np.ndarray | CentredSums:
     """The weights of counted rows as a fit takes them."""
     if centred is None or not is_centred(scheme):
@@ -130,11 +178,23 @@ def _weights(
 
 
 def load_counted(
-    job: Job, synthesizer: Synthesizer, scheme: str, counted: Counted, values: Values, centred: Centred | None, saved: Path
+    job: Job,
+    synthesizer: Synthesizer,
+    scheme: str,
+    counted: Counted,
+    values: Values,
+    centred: Centred | None,
+    saved: Path,
 ) -> Fitted:
-    """A saved fit of a scheme, once it is seen to be of this synthesizer, counted records and weights, converged as it says."""
+    """A saved fit of a scheme, once it is seen to be of this synthesizer, counted records and
+    weights, converged as it says.
+    """
     frame, counts, alpha = counted.read(scheme)
-    fit = read_fit(saved, prepare_sequence(synthesizer, frame, counts=counts), _weights(job, scheme, frame, counts, alpha, centred))
+    fit = read_fit(
+        saved,
+        prepare_sequence(synthesizer, frame, counts=counts),
+        _weights(job, scheme, frame, counts, alpha, centred),
+    )
     refuse_other_diagnostics(fit.block, job.study.sampling)
     return _fitted(job, scheme, fit, values, counted.rows, saved.read_bytes())
 
@@ -155,7 +215,9 @@ def _nothing(records: np.ndarray) -> np.ndarray:
 
 
 def _light(fit: Fit, values: Values) -> Fit:
-    """A fit without the data but one record, with how finely the column of the file is recorded, and its largest value."""
+    """A fit without the data but one record, with how finely the column of the file is recorded,
+    and its largest value.
+    """
     weights: Any = fit.alphas.iloc[:1]
     if fit.block.centring is not None:
         weights = CentredWeights(weights, {fit.block.synthesizer.target: _Nobody()})
@@ -167,7 +229,11 @@ def _light(fit: Fit, values: Values) -> Fit:
     largest = float(np.nanmax(np.abs(as_floats(values.values))))
     file = light.block.file
     assert file is not None
-    return light.changed(file=file._replace(precision=find_precision(values.values, values.counts), limit=FAR * largest))
+    return light.changed(
+        file=file._replace(
+            precision=find_precision(values.values, values.counts), limit=FAR * largest
+        )
+    )
 
 
 def _kept(job: Job, scheme: str, light: Fit, rows: int) -> LightFit:

@@ -1,7 +1,9 @@
-"""The records of all parts brought together by known pattern, in buckets on disk: what a record's risk and weight depend on lies in one.
+"""The records of all parts brought together by known pattern, in buckets on disk: what a record's
+risk and weight depend on lies in one.
 
-Dask counts the patterns and shuffles the records. Which bucket a pattern is in, and the order of a bucket's records, follow from the data
-alone, whoever does the work and however the records are spread over parts.
+Dask counts the patterns and shuffles the records. Which bucket a pattern is in, and the order of a
+bucket's records, follow from the data alone, whoever does the work and however the records are
+spread over parts.
 """
 
 import errno
@@ -41,19 +43,24 @@ __all__ = [
     "refuse_repeated",
 ]
 
-ORDER = "riskweighted order"  # the column by which the records of a pattern are in order: their identifier, or their place among all
+# the column by which the records of a pattern are in order: their identifier, or their place among
+# all
+ORDER = "riskweighted order"
 _BUCKET = "riskweighted bucket"
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # what says that there is no room on disk
 RECORDS = "riskweighted records"
 OFTEN_FOR_WANT_OF_MEMORY = (
-    "workers ended again and again while {}, often for want of memory; finished work is kept: the same command goes on from there, with "
+    "workers ended again and again while {}, often for want of memory; finished work is kept: "
+    "the same command goes on from there, with "
     "fewer --workers if need be"
 )
 ROOM = 250_000  # records of a bucket that holds more than one pattern
 
 
 class Bucket(NamedTuple):
-    """A file of so many ``records`` of whole known ``patterns``, and the SHA-256 of what they hold and of the ``written`` file."""
+    """A file of so many ``records`` of whole known ``patterns``, and the SHA-256 of what they hold
+    and of the ``written`` file.
+    """
 
     path: Path
     records: int
@@ -64,7 +71,9 @@ class Bucket(NamedTuple):
 
 @dataclass(frozen=True)
 class Gathered:
-    """All records in ``buckets``. Confidential. ``singletons``: patterns of one record; ``room``: with which patterns were packed."""
+    """All records in ``buckets``. Confidential. ``singletons``: patterns of one record; ``room``:
+    with which patterns were packed.
+    """
 
     buckets: tuple[Bucket, ...] = field(repr=False)
     singletons: int
@@ -77,7 +86,9 @@ class Gathered:
     @property
     def digest(self) -> str:
         """That of all records, whatever parts they came in."""
-        return hashlib.sha256("".join(bucket.sha256 for bucket in self.buckets).encode()).hexdigest()
+        return hashlib.sha256(
+            "".join(bucket.sha256 for bucket in self.buckets).encode()
+        ).hexdigest()
 
     @property
     def patterns(self) -> int:
@@ -86,13 +97,17 @@ class Gathered:
     def to_keep(self) -> bytes:
         """What is said of the buckets, as JSON."""
         buckets = [bucket[1:] for bucket in self.buckets]
-        return json.dumps({"buckets": buckets, "singletons": self.singletons, "room": self.room}).encode()
+        return json.dumps(
+            {"buckets": buckets, "singletons": self.singletons, "room": self.room}
+        ).encode()
 
     @classmethod
     def kept(cls, folder: Path, content: bytes) -> "Gathered":
         """The same of what `to_keep` gave; `folder`: where the buckets lie."""
         told = json.loads(content)
-        buckets = tuple(Bucket(_file(folder, number), *of) for number, of in enumerate(told["buckets"]))
+        buckets = tuple(
+            Bucket(_file(folder, number), *of) for number, of in enumerate(told["buckets"])
+        )
         return cls(buckets, int(told["singletons"]), int(told["room"]))
 
 
@@ -102,7 +117,9 @@ def records_of(parts: Parts, columns: Sequence[str], identifier: str | None) -> 
 
     def read(piece: Any) -> pd.DataFrame:
         frame = parts.read(piece, columns, identifier)
-        return with_columns(frame, {ORDER: frame.index if identifier is None else frame[identifier]})[[*columns, ORDER]]
+        return with_columns(
+            frame, {ORDER: frame.index if identifier is None else frame[identifier]}
+        )[[*columns, ORDER]]
 
     first = parts.pieces[0]
     return dd.from_map(read, list(parts.pieces), meta=read(first).iloc[:0])
@@ -123,23 +140,33 @@ def computed(client: Any, wanted: Any) -> Any:
         for each in causes[::-1]:
             if isinstance(each, InputError):
                 raise each from None
-            if type(each).__name__ == "P2POutOfDiskError" or (isinstance(each, OSError) and each.errno in _FULL):
+            if type(each).__name__ == "P2POutOfDiskError" or (
+                isinstance(each, OSError) and each.errno in _FULL
+            ):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from None
         raise
 
 
 def count_patterns(client: Any, records: Any, known: Sequence[str]) -> pd.DataFrame:
-    """The known patterns and how many ``records`` each has, in an order that follows from the patterns alone."""
+    """The known patterns and how many ``records`` each has, in an order that follows from the
+    patterns alone.
+    """
     if not known:
         total = int(computed(client, records[ORDER].size))
         return pd.DataFrame({RECORDS: [total]})
-    counted = records[[*known, ORDER]].groupby(list(known), dropna=False, observed=True)[ORDER].size(split_every=8)
+    counted = (
+        records[[*known, ORDER]]
+        .groupby(list(known), dropna=False, observed=True)[ORDER]
+        .size(split_every=8)
+    )
     table = computed(client, counted).rename(RECORDS).reset_index()
     return table.sort_values(list(known), key=lambda column: column.astype(str), ignore_index=True)
 
 
 def packed(sizes: np.ndarray, room: int) -> np.ndarray:
-    """The bucket of each pattern, of sizes (P,) in their order: neighbours share one as long as they are no more records than `room`."""
+    """The bucket of each pattern, of sizes (P,) in their order: neighbours share one as long as
+    they are no more records than `room`.
+    """
     buckets, bucket, held = np.empty(len(sizes), dtype=np.int64), -1, room
     for place, count in enumerate(sizes.tolist()):
         if held + count > room:
@@ -150,11 +177,15 @@ def packed(sizes: np.ndarray, room: int) -> np.ndarray:
 
 
 def refuse_large(largest: int, each: float, memory: float) -> None:
-    """Refuse patterns that a worker cannot hold: `each` bytes for a record, of so many bytes that a worker has."""
+    """Refuse patterns that a worker cannot hold: `each` bytes for a record, of so many bytes that a
+    worker has.
+    """
     if largest * each > memory:
         raise InputError(
-            f"the largest known pattern has {largest:,} records, which need about {size(largest * each)} of memory at a worker that has "
-            f"{size(memory)}: name more columns in scenario.known, or give workers more memory (fewer --workers)"
+            f"the largest known pattern has {largest:,} records, which need about "
+            f"{size(largest * each)} of memory at a worker that has "
+            f"{size(memory)}: name more columns in scenario.known, or give workers more memory "
+            "(fewer --workers)"
         )
 
 
@@ -164,14 +195,25 @@ def refuse_repeated(client: Any, records: Any, identifier: str) -> None:
     def repeated(frame: pd.DataFrame) -> pd.DataFrame:
         return pd.DataFrame({"count": [int(frame[ORDER].duplicated().sum())]})
 
-    counts = records[[ORDER]].shuffle(on=ORDER, shuffle_method="p2p").map_partitions(repeated, meta={"count": "int64"})
+    counts = (
+        records[[ORDER]]
+        .shuffle(on=ORDER, shuffle_method="p2p")
+        .map_partitions(repeated, meta={"count": "int64"})
+    )
     count = int(computed(client, counts["count"].sum()))
     if count:
-        raise InputError(f"data.id {identifier!r}: {count:,} records have an identifier that another one has; valid is one for each record")
+        raise InputError(
+            f"data.id {identifier!r}: {count:,} records have an identifier that another one has; "
+            "valid is one for each record"
+        )
 
 
-def gather(client: Any, records: Any, known: Sequence[str], patterns: pd.DataFrame, folder: Path, room: int) -> Gathered:
-    """Write every bucket to `folder`, its records in the order of their patterns and identifiers."""
+def gather(
+    client: Any, records: Any, known: Sequence[str], patterns: pd.DataFrame, folder: Path, room: int
+) -> Gathered:
+    """Write every bucket to `folder`, its records in the order of their patterns and
+    identifiers.
+    """
     buckets = packed(patterns[RECORDS].to_numpy(), room)
     count = int(buckets[-1]) + 1
     places = with_columns(patterns[list(known)], {_BUCKET: buckets})
@@ -188,15 +230,34 @@ def gather(client: Any, records: Any, known: Sequence[str], patterns: pd.DataFra
         number = int(partition_info["number"])
         path = _file(folder, number)
         digest = _write_bucket(frame.reset_index(drop=True), list(known), path)
-        return pd.DataFrame({"bucket": [number], "records": [len(frame)], "sha256": [digest], "written": [file_hash(path)]})
+        return pd.DataFrame(
+            {
+                "bucket": [number],
+                "records": [len(frame)],
+                "sha256": [digest],
+                "written": [file_hash(path)],
+            }
+        )
 
-    meta = placed(records._meta_nonempty).iloc[:0] if not known else with_columns(records._meta, {_BUCKET: np.array([], dtype=np.int64)})
-    shuffled = records.map_partitions(placed, meta=meta).set_index(_BUCKET, divisions=[*range(count), count - 1], shuffle_method="p2p")
+    meta = (
+        placed(records._meta_nonempty).iloc[:0]
+        if not known
+        else with_columns(records._meta, {_BUCKET: np.array([], dtype=np.int64)})
+    )
+    shuffled = records.map_partitions(placed, meta=meta).set_index(
+        _BUCKET, divisions=[*range(count), count - 1], shuffle_method="p2p"
+    )
     meta = {"bucket": "int64", "records": "int64", "sha256": "str", "written": "str"}
     told = computed(client, shuffled.map_partitions(written, meta=meta)).set_index("bucket")
     sizes = np.bincount(buckets)
     made = tuple(
-        Bucket(_file(folder, number), int(of.records), int(sizes[number]), str(of.sha256), str(of.written))
+        Bucket(
+            _file(folder, number),
+            int(of.records),
+            int(sizes[number]),
+            str(of.sha256),
+            str(of.written),
+        )
         for number, of in zip(range(count), told.loc[range(count)].itertuples(), strict=True)
     )
     if sum(bucket.records for bucket in made) != int(patterns[RECORDS].sum()):

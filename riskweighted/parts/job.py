@@ -19,8 +19,8 @@ __all__ = ["Job"]
 class Job:
     """A study on gathered records. Confidential.
 
-    ``folder``: where work is kept that all workers read; ``result``: where the files of the run are written; ``key``: a digest of all that
-    decides what is computed.
+    ``folder``: where work is kept that all workers read; ``result``: where the files of the run are
+    written; ``key``: a digest of all that decides what is computed.
     """
 
     study: Study = field(repr=False)
@@ -51,11 +51,18 @@ class Job:
         return read_bucket(self.gathered.buckets[number])
 
     def world(self, records: pd.DataFrame, *, weighing: bool = False) -> World:
-        """Records of whole known patterns as the intruder of the weights, or of the evaluation, sees them."""
-        return make_world(records, self.study.weighting_scenario() if weighing else self.study.evaluating_scenario())
+        """Records of whole known patterns as the intruder of the weights, or of the evaluation,
+        sees them.
+        """
+        return make_world(
+            records,
+            self.study.weighting_scenario() if weighing else self.study.evaluating_scenario(),
+        )
 
     def places(self, purpose: str, records: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
-        """A secret random number for each record, the same for all that agree in some columns, (n,) of uint64."""
+        """A secret random number for each record, the same for all that agree in some columns, (n,)
+        of uint64.
+        """
         if not len(names):
             return np.zeros(len(records), dtype=np.uint64)
         key = f"{self.streams.seed_for(purpose, 'places') % 10**16:016d}"

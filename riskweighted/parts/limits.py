@@ -29,23 +29,32 @@ from riskweighted.weights.schemes import scheme_source
 
 __all__ = ["BASE", "BYTES", "check_sample", "columns_read", "refuse_what_is_not_by_parts"]
 
-BYTES, BASE = 3_500.0, 5e8  # that a worker needs for a record of the bucket at hand, and without any (benchmarks/parts.py)
-_SAMPLE, _PIECES = 100_000, 20  # records and pieces on which a study is checked before anything runs
-_OF_ALL = ("delete", "lipschitz", "reweighted")  # whose weights are made of the values of all records
+# that a worker needs for a record of the bucket at hand, and without any (benchmarks/parts.py)
+BYTES, BASE = 3_500.0, 5e8
+# records and pieces on which a study is checked before anything runs
+_SAMPLE, _PIECES = 100_000, 20
+# whose weights are made of the values of all records
+_OF_ALL = ("delete", "lipschitz", "reweighted")
 
 
 def refuse_what_is_not_by_parts(study: Study) -> None:
     """Refuse settings that need all records at once."""
     if len(study.variables) > 1:
         raise InputError(
-            f"the study synthesizes {listing(study.variables)}, and by parts one variable is fitted from counts; valid is one variable, or "
+            f"the study synthesizes {listing(study.variables)}, and by parts one variable is "
+            "fitted from counts; valid is one variable, or "
             "data in one file"
         )
     if study.synthesizer.name == AUTO:
-        raise InputError("synthesizer.name = 'auto' compares models on all records; by parts name one")
+        raise InputError(
+            "synthesizer.name = 'auto' compares models on all records; by parts name one"
+        )
     declared: Any = study.make_synthesizer()
     if not takes_counts(declared):
-        raise InputError(f"{study.synthesizer.name!r} is not fitted from counts (its prepare has no counts), so not by parts")
+        raise InputError(
+            f"{study.synthesizer.name!r} is not fitted from counts (its prepare has no counts), "
+            "so not by parts"
+        )
     asked = {
         "weights.target": study.weights.target,
         "weights.cluster": study.weights.cluster,
@@ -60,25 +69,34 @@ def refuse_what_is_not_by_parts(study: Study) -> None:
     }
     given = [name for name, value in asked.items() if value is not None]
     if given:
-        raise InputError(f"{listing(given)}: not possible by parts; leave out, or put the data in one file")
+        raise InputError(
+            f"{listing(given)}: not possible by parts; leave out, or put the data in one file"
+        )
     for formula in formulas_of(study):
         if uses_all_records(split_regression(formula).plain):
             raise InputError(
-                f"regression {formula!r} has a function that depends on all records, which are not there at once; valid are columns, "
+                f"regression {formula!r} has a function that depends on all records, which are "
+                "not there at once; valid are columns, "
                 "C(), log(), log1p(), sqrt() and exp()"
             )
     for scheme in study.weights.schemes:
         name = parse_scheme(scheme).plain.name
         if name in _OF_ALL:
             raise InputError(
-                f"scheme {scheme!r} is made of the values of all records at once, so not by parts; 'mix(t=0.5)' and others are not"
+                f"scheme {scheme!r} is made of the values of all records at once, so not by "
+                "parts; 'mix(t=0.5)' and others are not"
             )
         if is_centred(scheme) and scheme_source(scheme) is not None:
-            raise InputError(f"scheme {scheme!r} is centred and made of a fit, which is not done by parts; valid is 'mix+(t=0.5)'")
+            raise InputError(
+                f"scheme {scheme!r} is centred and made of a fit, which is not done by parts; "
+                "valid is 'mix+(t=0.5)'"
+            )
 
 
 def columns_read(study: Study, parts: Parts) -> list[str]:
-    """What the intruder knows, the model reads, the evaluation names, and what leaves: columns in the order of the parts."""
+    """What the intruder knows, the model reads, the evaluation names, and what leaves: columns in
+    the order of the parts.
+    """
     named = {
         *study.scenario.known,
         *study.variables,
@@ -89,19 +107,25 @@ def columns_read(study: Study, parts: Parts) -> list[str]:
     needed = [*named, *([] if study.data.id is None else [study.data.id])]
     parts.require(needed)
     if taken := [name for name in parts.types if name.startswith(OURS)]:
-        raise InputError(f"the parts have a column {taken[0]!r}: names that begin with {OURS!r} are ours, so rename it")
+        raise InputError(
+            f"the parts have a column {taken[0]!r}: names that begin with {OURS!r} are ours, so "
+            "rename it"
+        )
     if study.data.id in named:
         raise InputError(
-            f"data.id names {study.data.id!r}, which the study synthesizes, releases, or reads as known, predictor or of a regression: an "
+            f"data.id names {study.data.id!r}, which the study synthesizes, releases, or reads "
+            "as known, predictor or of a regression: an "
             "identifier is none of these, so leave it out there, or name another column"
         )
     return [name for name in parts.types if name in named]
 
 
 def check_sample(study: Study, parts: Parts, columns: Sequence[str]) -> pd.DataFrame:
-    """Check a study on evenly spaced records of some pieces, which are returned: what is wrong with it is said before anything runs.
+    """Check a study on evenly spaced records of some pieces, which are returned: what is wrong with
+    it is said before anything runs.
 
-    What these records lack, such as a level, others may have: where they do not pass, some of all pieces are looked at.
+    What these records lack, such as a level, others may have: where they do not pass, some of all
+    pieces are looked at.
     """
     sample = parts.sample(columns, _SAMPLE, _PIECES)
     try:
@@ -119,6 +143,12 @@ def _check(study: Study, sample: pd.DataFrame) -> None:
     if study.scenario.singletons == "error":  # which the whole file is asked for
         study = replace(study, scenario=replace(study.scenario, singletons="protect"))
     with warnings.catch_warnings():
-        for category in (SparseLevelWarning, SingletonWarning, MarginShiftWarning, FlatWeightsWarning, FewRecordsWarning):
+        for category in (
+            SparseLevelWarning,
+            SingletonWarning,
+            MarginShiftWarning,
+            FlatWeightsWarning,
+            FewRecordsWarning,
+        ):
             warnings.simplefilter("ignore", category)  # a sample has more of them
         check_study(study, sample)

@@ -1,8 +1,10 @@
-"""Some records of the whole file, for what is asked of a sample: what a release gives away, and whether the model suits the data.
+"""Some records of the whole file, for what is asked of a sample: what a release gives away, and
+whether the model suits the data.
 
-Disclosure is asked of whole known patterns, taken at random until they are enough, since the weights of the others in one change without a
-record; of a large one whole released patterns are, within which rows are shuffled, and they stand for all of it. The fit is checked on
-records taken at random.
+Disclosure is asked of whole known patterns, taken at random until they are enough, since the
+weights of the others in one change without a record; of a large one whole released patterns are,
+within which rows are shuffled, and they stand for all of it. The fit is checked on records taken at
+random.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,14 +41,18 @@ STANDS_FOR = "riskweighted records of the file"
 
 
 class KnownPatterns(NamedTuple):
-    """Known patterns of a bucket by a random number that follows from what they hold, (P,), and how many records each has, (P,)."""
+    """Known patterns of a bucket by a random number that follows from what they hold, (P,), and how
+    many records each has, (P,).
+    """
 
     place: np.ndarray
     sizes: np.ndarray
 
 
 class Looked(NamedTuple):
-    """Two files: records ``released`` whose disclosure is measured, with their drawn values, and records on which fits are ``checked``."""
+    """Two files: records ``released`` whose disclosure is measured, with their drawn values, and
+    records on which fits are ``checked``.
+    """
 
     released: Path
     checked: Path
@@ -55,7 +61,9 @@ class Looked(NamedTuple):
 def known_patterns_of(job: Job, number: int) -> KnownPatterns:
     """Those of a bucket."""
     records = job.records(number)
-    places, sizes = np.unique(job.places("look", records, job.study.scenario.known), return_counts=True)
+    places, sizes = np.unique(
+        job.places("look", records, job.study.scenario.known), return_counts=True
+    )
     return KnownPatterns(places, sizes)
 
 
@@ -70,12 +78,24 @@ def choose_patterns(parts: Sequence[KnownPatterns], most: int = LOOKED_AT) -> np
     return np.asarray(places[order][:last])
 
 
-def _rows(job: Job, records: pd.DataFrame, chosen: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """The rows of chosen known patterns, of a large one whole released patterns until they are enough; and how many each stands for."""
+def _rows(
+    job: Job, records: pd.DataFrame, chosen: np.ndarray, most: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The rows of chosen known patterns, of a large one whole released patterns until they are
+    enough; and how many each stands for.
+    """
     places = job.places("look", records, job.study.scenario.known)
     rows = np.flatnonzero(np.isin(places, chosen))
     some = records.iloc[rows]
-    rows = rows[np.lexsort((job.places("look", some, [ORDER]), job.places("look", some, job.study.unaltered(records)), places[rows]))]
+    rows = rows[
+        np.lexsort(
+            (
+                job.places("look", some, [ORDER]),
+                job.places("look", some, job.study.unaltered(records)),
+                places[rows],
+            )
+        )
+    ]
     _, first, sizes = np.unique(places[rows], return_index=True, return_counts=True)
     taken = np.minimum(sizes, most // _OF_ONE)
     kept = np.arange(len(rows)) - np.repeat(first, sizes) < np.repeat(taken, sizes)
@@ -84,21 +104,40 @@ def _rows(job: Job, records: pd.DataFrame, chosen: np.ndarray, most: int) -> tup
     return rows[order], stands_for[order]
 
 
-def look(job: Job, number: int, chosen: np.ndarray | None, labels: Sequence[str], most: int = LOOKED_AT) -> Looked:
-    """The records of a bucket that are looked at, each with how many it stands for and what was drawn for it under every label."""
+def look(
+    job: Job, number: int, chosen: np.ndarray | None, labels: Sequence[str], most: int = LOOKED_AT
+) -> Looked:
+    """The records of a bucket that are looked at, each with how many it stands for and what was
+    drawn for it under every label.
+    """
     records = job.records(number)
     rows, stands_for = np.arange(len(records)), np.ones(len(records))
     if chosen is not None:
         rows, stands_for = _rows(job, records, chosen, most)
-    some = np.flatnonzero(job.places("check", records, [ORDER]) / 2.0**64 <= CHECKED / job.gathered.records)
-    drawn = {label: pd.read_parquet(part_file(job.result / "synthetic" / label, number)) for label in labels}
-    known = pd.read_parquet(part_file(job.result / "confidential" / "records", number)).drop(columns=ORDER)
+    some = np.flatnonzero(
+        job.places("check", records, [ORDER]) / 2.0**64 <= CHECKED / job.gathered.records
+    )
+    drawn = {
+        label: pd.read_parquet(part_file(job.result / "synthetic" / label, number))
+        for label in labels
+    }
+    known = pd.read_parquet(part_file(job.result / "confidential" / "records", number)).drop(
+        columns=ORDER
+    )
     released = with_columns(_beside(records, drawn, rows), {STANDS_FOR: stands_for})
-    checked = with_columns(_beside(records, drawn, some), {name: column.to_numpy()[some] for name, column in known.items()})
-    return Looked(_written(job, f"released-{number:06d}", released), _written(job, f"checked-{number:06d}", checked))
+    checked = with_columns(
+        _beside(records, drawn, some),
+        {name: column.to_numpy()[some] for name, column in known.items()},
+    )
+    return Looked(
+        _written(job, f"released-{number:06d}", released),
+        _written(job, f"checked-{number:06d}", checked),
+    )
 
 
-def _beside(records: pd.DataFrame, drawn: Mapping[str, pd.DataFrame], rows: np.ndarray) -> pd.DataFrame:
+def _beside(
+    records: pd.DataFrame, drawn: Mapping[str, pd.DataFrame], rows: np.ndarray
+) -> pd.DataFrame:
     """Some records with what was drawn for them under every label."""
     columns = {
         f"{DRAWN}{label}/{place}": column.to_numpy()[rows]
@@ -110,15 +149,22 @@ def _beside(records: pd.DataFrame, drawn: Mapping[str, pd.DataFrame], rows: np.n
 
 def join_looked(parts: Sequence[Looked]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Those of all buckets."""
-    released, checked = (pd.concat([pd.read_parquet(path) for path in paths], ignore_index=True) for paths in zip(*parts, strict=True))
+    released, checked = (
+        pd.concat([pd.read_parquet(path) for path in paths], ignore_index=True)
+        for paths in zip(*parts, strict=True)
+    )
     return released, checked
 
 
 def drawn_apart(records: pd.DataFrame, label: str, target: str) -> tuple[pd.DataFrame, Datasets]:
     """Records without what was drawn for them, and the datasets of a label."""
     data = records[[name for name in records if not str(name).startswith(DRAWN)]]
-    of_label = [records[name] for name in records if str(name).rpartition("/")[0] == f"{DRAWN}{label}"]
-    return data, Datasets(data, [{target: column.rename(target).astype(data[target].dtype)} for column in of_label])
+    of_label = [
+        records[name] for name in records if str(name).rpartition("/")[0] == f"{DRAWN}{label}"
+    ]
+    return data, Datasets(
+        data, [{target: column.rename(target).astype(data[target].dtype)} for column in of_label]
+    )
 
 
 def _written(job: Job, name: str, records: pd.DataFrame) -> Path:

@@ -1,4 +1,6 @@
-"""What a run by parts would do and take, found from footers, from the known columns and from a sample: what a dry run tells."""
+"""What a run by parts would do and take, found from footers, from the known columns and from a
+sample: what a dry run tells.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +10,13 @@ import pandas as pd
 
 from riskweighted.data.parts import Parts
 from riskweighted.parts.gather import ROOM, packed
-from riskweighted.parts.limits import BASE, BYTES, check_sample, columns_read, refuse_what_is_not_by_parts
+from riskweighted.parts.limits import (
+    BASE,
+    BYTES,
+    check_sample,
+    columns_read,
+    refuse_what_is_not_by_parts,
+)
 from riskweighted.runs.study import Study
 
 __all__ = ["PartsPlan", "plan_by_parts"]
@@ -22,8 +30,9 @@ _OF_BUCKET, _OF_NUMBER = 40e6, 8  # bytes: tallies of a bucket, a number of a re
 class PartsPlan:
     """What a run by parts would do.
 
-    ``largest``: records of the largest known pattern; ``own_designs``: share of the records of a sample whose predictors no other record of
-    it has; ``memory``: bytes that a worker needs; ``disk``: bytes that are written beside the data while it runs.
+    ``largest``: records of the largest known pattern; ``own_designs``: share of the records of a
+    sample whose predictors no other record of it has; ``memory``: bytes that a worker needs;
+    ``disk``: bytes that are written beside the data while it runs.
     """
 
     records: int
@@ -40,23 +49,29 @@ class PartsPlan:
         """The same for people, by name."""
         from riskweighted.common.room import size
 
-        designs = f"{self.own_designs:.0%} of the records of a sample have predictors that no other one of it has"
+        designs = (
+            f"{self.own_designs:.0%} of the records of a sample have predictors that no other "
+            "one of it has"
+        )
         if self.own_designs > _MANY:
             designs += "; counts save little: name fewer or coarser predictors"
         if self.own_designs > _MANY and self.records > _ENOUGH:
             designs += (
-                f", or fit a sample ([data] fitted = {_ENOUGH}), whose posterior is as wide as that of a file of so many records: its "
+                f", or fit a sample ([data] fitted = {_ENOUGH}), whose posterior is as wide as "
+                "that of a file of so many records: its "
                 f"effective size is {_ENOUGH / self.records:.0%} of that of all"
             )
         return {
             "records": f"{self.records:,} in {self.files:,} files, worked on in {self.buckets:,} buckets",
-            "known patterns": f"{self.patterns:,}, of which {self.singletons:,} hold a single record; the largest holds {self.largest:,}",
+            "known patterns": f"{self.patterns:,}, of which {self.singletons:,} hold a single record; the "
+            f"largest holds {self.largest:,}",
             "designs": designs,
             "schemes": ", ".join(study.weights.schemes),
             "synthetic datasets": f"{study.release.L} per scheme",
             "memory": f"about {size(self.memory)} at each worker",
             "disk": f"about {size(self.disk)} while it runs, the results among them",
-            "measured on a sample": "disclosure (100,000 records of known patterns taken at random), fit check (200,000 records)",
+            "measured on a sample": "disclosure (100,000 records of known patterns taken at random), fit check "
+            "(200,000 records)",
         }
 
 
@@ -71,7 +86,12 @@ def plan_by_parts(study: Study) -> PartsPlan:
     largest = int(np.bincount(buckets, weights=sizes).max())
     read = [name for name in sample if name in study.synthesizer.columns and name != study.target]
     own = (~sample.duplicated(read, keep=False)).mean() if read else 0.0
-    numbers = len(columns) + 1 + 3 * (len(study.weights.schemes) + 1) + study.release.L * len(study.weights.schemes)
+    numbers = (
+        len(columns)
+        + 1
+        + 3 * (len(study.weights.schemes) + 1)
+        + study.release.L * len(study.weights.schemes)
+    )
     count = int(buckets[-1]) + 1
     return PartsPlan(
         parts.records,
@@ -96,6 +116,8 @@ def _pattern_sizes(parts: Parts, known: list[str]) -> np.ndarray:
         total = (
             counted
             if total is None
-            else pd.concat([total, counted]).groupby(level=list(range(len(known))), dropna=False, observed=True).sum()
+            else pd.concat([total, counted])
+            .groupby(level=list(range(len(known))), dropna=False, observed=True)
+            .sum()
         )
     return np.asarray(total.to_numpy())

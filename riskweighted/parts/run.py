@@ -1,4 +1,6 @@
-"""The main job on data in parts: every stage as tasks of a Dask cluster, a bucket each, and the model fitted once on counts."""
+"""The main job on data in parts: every stage as tasks of a Dask cluster, a bucket each, and the
+model fitted once on counts.
+"""
 
 import hashlib
 import json
@@ -30,9 +32,25 @@ from riskweighted.parts.asking import check_looked, disclose_looked, ratios_look
 from riskweighted.parts.centred import centre_all
 from riskweighted.parts.counting import Values, add_values, count_all
 from riskweighted.parts.fitting import Fitted, LightFit, fit_counted, load_counted, with_standing
-from riskweighted.parts.gather import RECORDS, ROOM, Gathered, count_patterns, gather, is_whole, records_of, refuse_large, refuse_repeated
+from riskweighted.parts.gather import (
+    RECORDS,
+    ROOM,
+    Gathered,
+    count_patterns,
+    gather,
+    is_whole,
+    records_of,
+    refuse_large,
+    refuse_repeated,
+)
 from riskweighted.parts.job import Job
-from riskweighted.parts.limits import BASE, BYTES, check_sample, columns_read, refuse_what_is_not_by_parts
+from riskweighted.parts.limits import (
+    BASE,
+    BYTES,
+    check_sample,
+    columns_read,
+    refuse_what_is_not_by_parts,
+)
 from riskweighted.parts.looking import choose_patterns, known_patterns_of, look
 from riskweighted.parts.measuring import Common, Question, again_bucket, find_cuts, measure_bucket
 from riskweighted.parts.regressions import read_regressions
@@ -50,8 +68,10 @@ __all__ = ["measured_again", "run_by_parts"]
 
 _BUCKETS, _WORK = "buckets-", "work-"  # folders of finished work, named by what it was made of
 _BY_PARTS = ("dask", "distributed", "pyarrow")  # which work by parts takes besides
-_OF_ROW, _OF_LOOKED = 600.0, 30_000.0  # bytes that a fit takes for a counted row, and disclosure for a record that is looked at
-_OF_ALL = 1 / 8  # of the workers' memory, what the tasks of the whole file take that are done at once
+# bytes that a fit takes for a counted row, and disclosure for a record that is looked at
+_OF_ROW, _OF_LOOKED = 600.0, 30_000.0
+# of the workers' memory, what the tasks of the whole file take that are done at once
+_OF_ALL = 1 / 8
 
 
 def run_by_parts(
@@ -65,14 +85,16 @@ def run_by_parts(
     entropy: bytes | None = None,
     room: int = ROOM,
 ) -> Run:
-    """Return a run of a study whose data are in parts; its folder holds its datasets and records part by part (docs/parts.md).
+    """Return a run of a study whose data are in parts; its folder holds its datasets and records
+    part by part (docs/parts.md).
 
     Parameters
     ----------
     study : Study
         With ``[data] path = "parts/*.parquet"``, or one parquet file and ``row_groups = true``.
     out : str or Path
-        A folder that does not exist yet; it appears when everything is done. All workers must see where it will be.
+        A folder that does not exist yet; it appears when everything is done. All workers must see
+        where it will be.
     force : bool
         Replace an existing folder, once the new one is complete.
     workers : int, optional
@@ -84,19 +106,26 @@ def run_by_parts(
     entropy : bytes, optional
         That of an earlier run, to repeat it, as in `run_study`.
     room : int
-        Records that are worked on at once, unless a known pattern has more. Random numbers follow from it.
+        Records that are worked on at once, unless a known pattern has more. Random numbers follow
+        from it.
 
     Raises
     ------
     InputError
-        If the study asks for what is not done by parts, the parts differ, a pattern is larger than a worker, identifiers repeat, the
-        scheduler does not answer, its workers have other versions or do not see the data; or as `run_study`. Finished work is kept, and the
-        same command goes on from there.
+        If the study asks for what is not done by parts, the parts differ, a pattern is larger than
+        a worker, identifiers repeat, the scheduler does not answer, its workers have other versions
+        or do not see the data; or as `run_study`. Finished work is kept, and the same command goes
+        on from there.
     """
     refuse_what_is_not_by_parts(study)
     parts, told = study.data.parts, reporter or default_reporter()
     columns = columns_read(study, parts)
-    with opened(Path(out), "a run by parts", check_replaceable=check_replaceable, force=force) as working, threadpool_limits(1):
+    with (
+        opened(
+            Path(out), "a run by parts", check_replaceable=check_replaceable, force=force
+        ) as working,
+        threadpool_limits(1),
+    ):
         with told.step("checking the study on a sample"):
             check_sample(study, parts, columns)
         with _client(scheduler, workers, working.folder, parts) as client:
@@ -116,7 +145,13 @@ def _key(study: Study, gathered: Gathered, streams: Streams) -> str:
     settings["sampling"].pop("cores", None)
     settings.pop("thresholds", None)
     settings["data"] = {"fitted": study.data.fitted}
-    return _digest(settings, gathered.digest, gathered.room, versions(), hashlib.sha256(streams.key or b"").hexdigest())
+    return _digest(
+        settings,
+        gathered.digest,
+        gathered.room,
+        versions(),
+        hashlib.sha256(streams.key or b"").hexdigest(),
+    )
 
 
 def _digest(*told: Any) -> str:
@@ -124,7 +159,9 @@ def _digest(*told: Any) -> str:
 
 
 def _only(folder: Path, name: str) -> Path:
-    """A folder of finished work, without those of the same kind that were made of something else."""
+    """A folder of finished work, without those of the same kind that were made of something
+    else.
+    """
     kind = name.partition("-")[0]
     for other in folder.glob(f"{kind}-*"):
         if other.name != name:
@@ -134,42 +171,71 @@ def _only(folder: Path, name: str) -> Path:
 
 
 @contextmanager
-def _client(scheduler: str | None, workers: int | None, folder: Path, parts: Parts) -> Iterator[Any]:
+def _client(
+    scheduler: str | None, workers: int | None, folder: Path, parts: Parts
+) -> Iterator[Any]:
     """A client of the cluster that does the work."""
     if scheduler is not None:
-        with connected(scheduler, [*parts.files, folder], versions() | versions(_BY_PARTS)) as client:
+        with connected(
+            scheduler, [*parts.files, folder], versions() | versions(_BY_PARTS)
+        ) as client:
             yield client
         return
     with own_workers(workers or os.cpu_count() or 1, folder) as client:
         yield client
 
 
-def _patterns(client: Any, study: Study, parts: Parts, columns: Sequence[str], reporter: Reporter) -> pd.DataFrame:
-    """The known patterns with their sizes; refuses what no worker can hold, single patterns that are an error, and repeated identifiers."""
+def _patterns(
+    client: Any, study: Study, parts: Parts, columns: Sequence[str], reporter: Reporter
+) -> pd.DataFrame:
+    """The known patterns with their sizes; refuses what no worker can hold, single patterns that
+    are an error, and repeated identifiers.
+    """
     records = records_of(parts, columns, study.data.id)
     with reporter.step("counting known patterns"):
         patterns = count_patterns(client, records, study.scenario.known)
-        memory = min((worker["memory_limit"] or np.inf) / worker["nthreads"] for worker in workers_of(client).values())
+        memory = min(
+            (worker["memory_limit"] or np.inf) / worker["nthreads"]
+            for worker in workers_of(client).values()
+        )
         refuse_large(int(patterns[RECORDS].max()), BYTES, memory - BASE)
         alone = int((patterns[RECORDS] == 1).sum())
         if alone and study.scenario.singletons == "error":
             raise InputError(
-                f"{alone} of {len(patterns)} known patterns hold a single record, which the pattern alone identifies; coarsen the known "
+                f"{alone} of {len(patterns)} known patterns hold a single record, which the "
+                "pattern alone identifies; coarsen the known "
                 "variables, or set singletons to 'protect' or 'paper'"
             )
         if alone and study.scenario.singletons == "protect":
             warnings.warn(
-                f"{alone} of {len(patterns)} known patterns hold a single record: risk 1, weight 0", SingletonWarning, stacklevel=2
+                f"{alone} of {len(patterns)} known patterns hold a single record: risk 1, weight 0",
+                SingletonWarning,
+                stacklevel=2,
             )
         if study.data.id is not None:
             refuse_repeated(client, records, study.data.id)
     return patterns
 
 
-def _gathered(client: Any, study: Study, parts: Parts, columns: Sequence[str], partial: Path, room: int, reporter: Reporter) -> Gathered:
+def _gathered(
+    client: Any,
+    study: Study,
+    parts: Parts,
+    columns: Sequence[str],
+    partial: Path,
+    room: int,
+    reporter: Reporter,
+) -> Gathered:
     """The records in buckets, gathered unless that was done before."""
     patterns = _patterns(client, study, parts, columns, reporter)
-    key = _digest(list(columns), study.data.id, list(study.scenario.known), room, parts.fingerprint, versions())
+    key = _digest(
+        list(columns),
+        study.data.id,
+        list(study.scenario.known),
+        room,
+        parts.fingerprint,
+        versions(),
+    )
     folder = _only(partial, f"{_BUCKETS}{key}")
     kept = recall(folder / "gathered", key)
     if kept is not None:
@@ -178,13 +244,22 @@ def _gathered(client: Any, study: Study, parts: Parts, columns: Sequence[str], p
             if all(client.gather(client.map(is_whole, found.buckets, pure=False))):
                 return found
     with reporter.step("gathering records by known pattern"):
-        made = gather(client, records_of(parts, columns, study.data.id), study.scenario.known, patterns, folder, room)
+        made = gather(
+            client,
+            records_of(parts, columns, study.data.id),
+            study.scenario.known,
+            patterns,
+            folder,
+            room,
+        )
     keep(folder / "gathered", made.to_keep(), key)
     return made
 
 
 def measured_again(tasks: Tasks, columns: Sequence[str], saved: Callable[[str], Path]) -> Told:
-    """What a run by parts tells with fits that were made before; `saved`: where that of a scheme lies."""
+    """What a run by parts tells with fits that were made before; `saved`: where that of a scheme
+    lies.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RiskWeightedWarning)  # the run has said it
         return _Stages(tasks, columns, saved).told()
@@ -192,7 +267,9 @@ def measured_again(tasks: Tasks, columns: Sequence[str], saved: Callable[[str], 
 
 @dataclass(frozen=True)
 class _Stages:
-    """The stages of a run, one after the other; ``saved``: where the fit of a scheme lies that was made before."""
+    """The stages of a run, one after the other; ``saved``: where the fit of a scheme lies that was
+    made before.
+    """
 
     tasks: Tasks
     columns: Sequence[str]
@@ -222,14 +299,21 @@ class _Stages:
         return self._asked(told, light)
 
     def _weighed(self) -> tuple[Values, dict[str, float], list[dict[str, pd.DataFrame]]]:
-        """Values of the whole file, sums of the weights that are made of the data alone, and records of which regressions are read."""
+        """Values of the whole file, sums of the weights that are made of the data alone, and
+        records of which regressions are read.
+        """
         found = dict(self.tasks.each("weighing records", weigh_bucket))
         schemes = next(iter(found.values())).sums
-        sums = {scheme: sum(found[number].sums[scheme] for number in self.job.numbers) for scheme in schemes}
+        sums = {
+            scheme: sum(found[number].sums[scheme] for number in self.job.numbers)
+            for scheme in schemes
+        }
         parts = [found[number] for number in self.job.numbers]
         return add_values([part.values for part in parts]), sums, [part.witnesses for part in parts]
 
-    def _fitted(self, synthesizer: Synthesizer, values: Values, sums: dict[str, float]) -> dict[str, Fitted]:
+    def _fitted(
+        self, synthesizer: Synthesizer, values: Values, sums: dict[str, float]
+    ) -> dict[str, Fitted]:
         """The fits of all schemes; those that weights are made of first."""
         schemes = in_order(self.study.weights.schemes)
         first = [scheme for scheme in schemes if scheme_source(scheme) is None]
@@ -238,21 +322,34 @@ class _Stages:
         if later:
             light = {scheme: fitted.fit for scheme, fitted in fits.items()}
             made = dict(self.tasks.each("weighing records by fits", weigh_by_fit, later, light))
-            sums |= {scheme: sum(made[number][scheme] for number in self.job.numbers) for scheme in later}
+            sums |= {
+                scheme: sum(made[number][scheme] for number in self.job.numbers) for scheme in later
+            }
             fits |= self._fits(synthesizer, later, values, 1)
         return {scheme: fits[scheme] for scheme in self.study.weights.schemes}
 
-    def _fits(self, synthesizer: Synthesizer, schemes: Sequence[str], values: Values, turn: int) -> dict[str, Fitted]:
+    def _fits(
+        self, synthesizer: Synthesizer, schemes: Sequence[str], values: Values, turn: int
+    ) -> dict[str, Fitted]:
         """Fits of schemes whose weights are there."""
-        read = [name for name in self.columns if name in (*self.study.synthesizer.columns, self.job.target)]
+        read = [
+            name
+            for name in self.columns
+            if name in (*self.study.synthesizer.columns, self.job.target)
+        ]
         counted = count_all(self.tasks, read, values, schemes, turn)
         centred = centre_all(self.tasks, synthesizer, values, read, schemes)
-        given = [(fit_counted, ()) if self.saved is None else (load_counted, (self.saved(scheme),)) for scheme in schemes]
+        given = [
+            (fit_counted, ()) if self.saved is None else (load_counted, (self.saved(scheme),))
+            for scheme in schemes
+        ]
         tasks = [
             (making, self.job, synthesizer, scheme, counted, values, centred, *saved)
             for scheme, (making, saved) in zip(schemes, given, strict=True)
         ]
-        fitting = self.tasks.done(f"fitting {len(schemes)} schemes", tasks, self._at_once(_OF_ROW * counted.rows))
+        fitting = self.tasks.done(
+            f"fitting {len(schemes)} schemes", tasks, self._at_once(_OF_ROW * counted.rows)
+        )
         fits = {schemes[place]: fitted for place, fitted in fitting}
         for scheme in schemes:
             for category, text in fits[scheme].said:
@@ -261,7 +358,9 @@ class _Stages:
 
     def _at_once(self, size: float) -> int:
         """How many tasks that take so many bytes each are done at the same time."""
-        memory = sum(worker["memory_limit"] or np.inf for worker in workers_of(self.tasks.client).values())
+        memory = sum(
+            worker["memory_limit"] or np.inf for worker in workers_of(self.tasks.client).values()
+        )
         return max(1, int(min(_OF_ALL * memory / size, len(self.study.weights.schemes))))
 
     def _measured(self, told: Told, light: Mapping[str, LightFit]) -> Told:
@@ -277,19 +376,27 @@ class _Stages:
         return told
 
     def _asked(self, told: Told, light: Mapping[str, LightFit]) -> Told:
-        """What the releases give away, and whether the fits suit the data, of records that are looked at."""
+        """What the releases give away, and whether the fits suit the data, of records that are
+        looked at.
+        """
         found = dict(self.tasks.each("choosing records to look at", known_patterns_of))
         chosen = choose_patterns([found[number] for number in self.job.numbers])
         looked = dict(self.tasks.each("looking at some records", look, chosen, list(light)))
         parts = [looked[number] for number in self.job.numbers]
-        labels, at_once = list(light), self._at_once(_OF_LOOKED * min(LOOKED_AT, self.job.gathered.records))
+        labels, at_once = (
+            list(light),
+            self._at_once(_OF_LOOKED * min(LOOKED_AT, self.job.gathered.records)),
+        )
         tasks: list[tuple[Any, ...]]
         tasks = [(disclose_looked, self.job, label, light, parts) for label in labels]
         disclosed = dict(self.tasks.done("measuring disclosure beyond inference", tasks, at_once))
         tasks = [(check_looked, self.job, label, light[label], parts) for label in labels]
         checked = dict(self.tasks.done("comparing the fits with the data", tasks))
         centred = [label for label in labels if is_centred(label)]
-        tasks = [(ratios_looked, self.job, label, light[label], parts, told.regressions) for label in centred]
+        tasks = [
+            (ratios_looked, self.job, label, light[label], parts, told.regressions)
+            for label in centred
+        ]
         ratios = dict(self.tasks.done("finding what centring costs", tasks)) if centred else {}
         return replace(
             told,

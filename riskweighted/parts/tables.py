@@ -41,7 +41,8 @@ __all__ = ["Told"]
 class Told:
     """What the stages of a run by parts told so far. Confidential.
 
-    ``fits``, and ``sums`` of the weights, by scheme; ``tallies`` by label and table; ``files``: digests of what was written.
+    ``fits``, and ``sums`` of the weights, by scheme; ``tallies`` by label and table; ``files``:
+    digests of what was written.
     """
 
     job: Job
@@ -73,7 +74,9 @@ class Told:
         study = self.job.study
         subject = self.regressions.subject(self.job, self._first)
         seed = self.job.streams.seed_for("evaluate", "")
-        seeds = dict(zip(self.labels, np.random.SeedSequence(seed).spawn(len(self.labels)), strict=True))
+        seeds = dict(
+            zip(self.labels, np.random.SeedSequence(seed).spawn(len(self.labels)), strict=True)
+        )
         compared = UNWEIGHTED in study.weights.schemes and label not in (CONFIDENTIAL, UNWEIGHTED)
         ratios = Ratios(None, None, self.ratios[label]) if label in self.ratios else None
         rng, rival = np.random.default_rng(seeds[label]), Rival(UNWEIGHTED) if compared else None
@@ -81,19 +84,31 @@ class Told:
 
     def with_bucket(self, found: Measured) -> "Told":
         """With what one more bucket told."""
-        tallies = {key: by_parts.add(self.tallies.get(key, {}), each) for key, each in found.tallies.items()}
-        files, released, far = {**self.files, **found.files}, self.released + found.released, self.far + found.far
+        tallies = {
+            key: by_parts.add(self.tallies.get(key, {}), each)
+            for key, each in found.tallies.items()
+        }
+        files, released, far = (
+            {**self.files, **found.files},
+            self.released + found.released,
+            self.far + found.far,
+        )
         return replace(self, tallies=tallies, files=files, released=released, far=far)
 
     def warn_of_far(self) -> None:
         """Warn of drawn values that lie far out, label by label."""
         for label, far in self.far.items():
-            self.fits[label].fit.light().block.warn_of_far(int(far), self.job.gathered.records * self.job.study.release.L)
+            self.fits[label].fit.light().block.warn_of_far(
+                int(far), self.job.gathered.records * self.job.study.release.L
+            )
 
     def asked(self) -> dict[tuple[str, str], dict[Any, Any]]:
         """What the buckets must be told for another look, by label and table."""
         variables = self.job.study.variables
-        every = {key: by_parts.asked(tallies, self.context(key[0]), variables, key[1]) for key, tallies in self.tallies.items()}
+        every = {
+            key: by_parts.asked(tallies, self.context(key[0]), variables, key[1])
+            for key, tallies in self.tallies.items()
+        }
         return {key: told for key, told in every.items() if told}
 
     def completed(self, again: Iterable[Mapping[tuple[str, str], by_parts.Tallies]]) -> "Told":
@@ -112,7 +127,11 @@ class Told:
         for label in self.labels:
             context = self.context(label)
             for table in TABLES:
-                rows[table].append(by_parts.rows(self.tallies[label, table], context, self.job.study.variables, table))
+                rows[table].append(
+                    by_parts.rows(
+                        self.tallies[label, table], context, self.job.study.variables, table
+                    )
+                )
             rows["utility"][-1] += by_parts.as_rows(context, list(ratios(context)))
         risk = [row for of_label in rows["risk"] for row in of_label]
         risk += [row for label in self.labels[1:] for row in self.disclosed[label].rows]
@@ -121,9 +140,15 @@ class Told:
     def tables(self, result: Evaluation) -> dict[str, pd.DataFrame]:
         """The tables by which the run is judged."""
         study, total = self.job.study, self.job.gathered.records
-        fit_check = pd.concat(self.checked, names=["label"]).reset_index("label").reset_index(drop=True)
+        fit_check = (
+            pd.concat(self.checked, names=["label"]).reset_index("label").reset_index(drop=True)
+        )
         means = {scheme: self.sums[scheme] / total for scheme in study.weights.schemes}
-        diagnostics = {scheme: fitted.diagnostics for scheme, fitted in self.fits.items() if len(fitted.diagnostics)}
+        diagnostics = {
+            scheme: fitted.diagnostics
+            for scheme, fitted in self.fits.items()
+            if len(fitted.diagnostics)
+        }
         summary = summary_table(result, diagnostics, means, fit_check)
         return {
             "summary": summary.rename_axis("label").reset_index(),
@@ -152,12 +177,29 @@ class Told:
         write_table(concerned, self.job.result / CONCERNED, private=True)
         make_folder(self.job.result / "confidential" / "posterior", private=True)
         for scheme, fitted in self.fits.items():
-            write_file(self.job.result / "confidential" / "posterior" / posterior_name(scheme), fitted.archive, private=True)
+            write_file(
+                self.job.result / "confidential" / "posterior" / posterior_name(scheme),
+                fitted.archive,
+                private=True,
+            )
         precision = {self.job.target: next(iter(self.fits.values())).precision}
         gathered = self.job.gathered
-        read = {"records": total, "sha256": gathered.digest, "parts": len(gathered.buckets), "room": gathered.room}
+        read = {
+            "records": total,
+            "sha256": gathered.digest,
+            "parts": len(gathered.buckets),
+            "room": gathered.room,
+        }
         read["question"] = question(study, gathered.digest)
         write_manifest(study, self.job.streams, self.job.result, precision, read, hashes=self.files)
         summary = tables["summary"].set_index("label")
         judged = (tables["convergence"], summary, tables["fit_check"])
-        return Run(working.out, result, *judged, verdicts=verdicts, study=study, tables=tables, data=self.sample)
+        return Run(
+            working.out,
+            result,
+            *judged,
+            verdicts=verdicts,
+            study=study,
+            tables=tables,
+            data=self.sample,
+        )

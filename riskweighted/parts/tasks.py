@@ -22,12 +22,22 @@ class Tasks:
     job: Job
     reporter: Reporter = field(repr=False)
 
-    def each(self, what: str, function: Callable[..., T], *arguments: Any) -> Iterator[tuple[int, T]]:
-        """What a function of the job, a bucket's number and arguments gives of every bucket, as they come."""
-        return self.done(what, [(function, self.job, number, *arguments) for number in self.job.numbers])
+    def each(
+        self, what: str, function: Callable[..., T], *arguments: Any
+    ) -> Iterator[tuple[int, T]]:
+        """What a function of the job, a bucket's number and arguments gives of every bucket, as
+        they come.
+        """
+        return self.done(
+            what, [(function, self.job, number, *arguments) for number in self.job.numbers]
+        )
 
-    def done(self, what: str, tasks: Sequence[tuple[Any, ...]], at_once: int | None = None) -> Iterator[tuple[int, Any]]:
-        """What tasks give by their place, as they come; `at_once`: how many at most are done at the same time."""
+    def done(
+        self, what: str, tasks: Sequence[tuple[Any, ...]], at_once: int | None = None
+    ) -> Iterator[tuple[int, Any]]:
+        """What tasks give by their place, as they come; `at_once`: how many at most are done at the
+        same time.
+        """
         from distributed import KilledWorker, as_completed
 
         waiting = list(enumerate(tasks))[::-1]

@@ -1,4 +1,6 @@
-"""Weights and confidential risk of a bucket's records, which depend on their known patterns alone; and what the target holds."""
+"""Weights and confidential risk of a bucket's records, which depend on their known patterns alone;
+and what the target holds.
+"""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -22,8 +24,8 @@ __all__ = ["Weighed", "risk_file", "save", "weigh_bucket", "weigh_by_fit"]
 
 
 class Weighed(NamedTuple):
-    """Of a bucket: the ``values`` of the target, the sum of the weights by scheme, and records of which each regression of the
-    evaluation is read. Confidential."""
+    """Of a bucket: the ``values`` of the target, the sum of the weights by scheme, and records of
+    which each regression of the evaluation is read. Confidential."""
 
     values: Values
     sums: dict[str, float]
@@ -39,25 +41,40 @@ def weigh_bucket(job: Job, number: int) -> Weighed:
     """Weights of the schemes that are made of the data alone, and IR^c, which are kept in files."""
     records = job.records(number)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RiskWeightedWarning)  # of single patterns and flat weights, which are told of the whole file
+        # of single patterns and flat weights, which are told of the whole file
+        warnings.simplefilter("ignore", RiskWeightedWarning)
         save(risk_file(job, number), confidential_risk(job.world(records)).to_numpy())
         schemes = [scheme for scheme in job.study.weights.schemes if scheme_source(scheme) is None]
-        return Weighed(values_of(records, job.target), _weigh(job, number, records, schemes, {}), witnesses_by_formula(job, records))
+        return Weighed(
+            values_of(records, job.target),
+            _weigh(job, number, records, schemes, {}),
+            witnesses_by_formula(job, records),
+        )
 
 
-def weigh_by_fit(job: Job, number: int, schemes: Sequence[str], fits: Mapping[str, LightFit]) -> dict[str, float]:
+def weigh_by_fit(
+    job: Job, number: int, schemes: Sequence[str], fits: Mapping[str, LightFit]
+) -> dict[str, float]:
     """Weights of schemes that are made of the fits of others, by scheme; returns their sums."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RiskWeightedWarning)
         return _weigh(job, number, job.records(number), schemes, fits)
 
 
-def _weigh(job: Job, number: int, records: pd.DataFrame, schemes: Sequence[str], fits: Mapping[str, LightFit]) -> dict[str, float]:
+def _weigh(
+    job: Job,
+    number: int,
+    records: pd.DataFrame,
+    schemes: Sequence[str],
+    fits: Mapping[str, LightFit],
+) -> dict[str, float]:
     world, sums = job.world(records, weighing=True), dict[str, float]()
     for scheme in schemes:
         source = scheme_source(scheme)
         fit = None if source is None else fits[source].on(records, job.weights(number, source))
-        alpha = world_weights(world, scheme, fit=fit, **job.study.weights.making)[job.target].to_numpy()
+        alpha = world_weights(world, scheme, fit=fit, **job.study.weights.making)[
+            job.target
+        ].to_numpy()
         save(job.weights_file(number, scheme), alpha)
         sums[scheme] = float(alpha.sum())
     return sums

@@ -1,4 +1,6 @@
-"""The frontier of `tune`: every family as a curve of what records teach the fit, or of the target, against what it costs."""
+"""The frontier of `tune`: every family as a curve of what records teach the fit, or of the target,
+against what it costs.
+"""
 
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
@@ -9,14 +11,35 @@ from matplotlib.axes import Axes
 from riskweighted.common.checks import check_number
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
-from riskweighted.plots.style import LABEL_SIZE, OnAxes, dress, mark_powers, new_axes, numbers, scheme_styles, short_names, title
+from riskweighted.plots.style import (
+    LABEL_SIZE,
+    OnAxes,
+    dress,
+    mark_powers,
+    new_axes,
+    numbers,
+    scheme_styles,
+    short_names,
+    title,
+)
 
 if TYPE_CHECKING:
     from riskweighted.tuning.tune import Tuning
 
 __all__ = ["plot_frontier"]
 
-_COLUMNS = ["scheme", "family", "target", "target_error", "loss", "loss_error", "kind", "reference", "chosen", "verdict"]
+_COLUMNS = [
+    "scheme",
+    "family",
+    "target",
+    "target_error",
+    "loss",
+    "loss_error",
+    "kind",
+    "reference",
+    "chosen",
+    "verdict",
+]
 _AXES = {
     "isolated": ("isolated_information", "information of an isolated record"),
     "largest": ("largest_information", "largest information of a record"),
@@ -34,17 +57,20 @@ def plot_frontier(
     at_most: float | None = None,
     **axes: Unpack[OnAxes],
 ) -> Axes:
-    """Draw what records teach the fit against the loss along the families that were scanned, both better when lower; return the axes.
+    """Draw what records teach the fit against the loss along the families that were scanned, both
+    better when lower; return the axes.
 
-    A curve a family at the mode of the posterior, references as hollow points, sampled fits as large ones, the chosen one ringed.
+    A curve a family at the mode of the posterior, references as hollow points, sampled fits as
+    large ones, the chosen one ringed.
 
     Parameters
     ----------
     tuning : Tuning or DataFrame
         Of `tune`, or its ``frontier``.
     axis : {"isolated", "largest", "target"}
-        What lies on the x axis: the information of isolated records, mean over them, or the largest one of a record, own terms of centred
-        weights within (METHODS section 9.1); or the target that was searched, with its line.
+        What lies on the x axis: the information of isolated records, mean over them, or the largest
+        one of a record, own terms of centred weights within (METHODS section 9.1); or the target
+        that was searched, with its line.
     at_most : float, optional
         The target's line, where the table does not say it (as one read from a file).
     **axes
@@ -53,12 +79,21 @@ def plot_frontier(
     Raises
     ------
     InputError
-        If the axis is none of these, or the table lacks a column, is empty, or holds what is not finite.
+        If the axis is none of these, or the table lacks a column, is empty, or holds what is not
+        finite.
 
     Examples
     --------
     >>> from riskweighted.runs.examples import data, scenario, synthesizer
-    >>> tuning = rw.tune(synthesizer, data, scenario, target="lipschitz", at_most=3.0, family="uniform", random_seed=1)
+    >>> tuning = rw.tune(
+    ...     synthesizer,
+    ...     data,
+    ...     scenario,
+    ...     target="lipschitz",
+    ...     at_most=3.0,
+    ...     family="uniform",
+    ...     random_seed=1,
+    ... )
     >>> ax = rw.plot_frontier(tuning)
     """
     frame = tuning if isinstance(tuning, pd.DataFrame) else getattr(tuning, "frontier", None)
@@ -68,10 +103,13 @@ def plot_frontier(
         raise InputError(f"axis must be one of {listing(('target', *_AXES))}, got {axis!r}")
     column, name = _AXES.get(axis, ("target", "target"))
     require_columns(frame, [*_COLUMNS, column], "frontier")
-    frame = frame if axis == "target" else frame[frame[column].notna()]  # that of a mode may be no number
+    # that of a mode may be no number
+    frame = frame if axis == "target" else frame[frame[column].notna()]
     table = frame.assign(x=numbers(frame[column], column), loss=numbers(frame["loss"], "loss"))
     table["x_error"] = frame["target_error"] if axis == "target" else np.nan
-    limit = frame.attrs.get("at_most") if at_most is None else check_number(at_most, "at_most", least=0)
+    limit = (
+        frame.attrs.get("at_most") if at_most is None else check_number(at_most, "at_most", least=0)
+    )
     limit = limit if axis == "target" else None
     ax = new_axes((9.5, 5.0), **axes)
     for order, draw in enumerate((_draw_curves, _draw_references, _draw_sampled)):
@@ -79,12 +117,24 @@ def plot_frontier(
     _scale(ax, table["x"], limit)
     if limit is not None:
         ax.axvline(limit, color="black", linewidth=1.2, linestyle=(0, (4, 2)), zorder=1)
-        ax.annotate(f" at most {limit:g}", (limit, 1.0), xycoords=("data", "axes fraction"), va="top", ha="left", fontsize=LABEL_SIZE - 2)
-    shown = (frame.attrs.get("target", name) if axis == "target" else name, frame.attrs.get("loss", "loss"))
+        ax.annotate(
+            f" at most {limit:g}",
+            (limit, 1.0),
+            xycoords=("data", "axes fraction"),
+            va="top",
+            ha="left",
+            fontsize=LABEL_SIZE - 2,
+        )
+    shown = (
+        frame.attrs.get("target", name) if axis == "target" else name,
+        frame.attrs.get("loss", "loss"),
+    )
     target, loss = (f"{title(each)} (lower is better)" for each in shown)
     note = (
-        "Curves and hollow points: at the mode of the posterior, where no scheme is judged. Large filled points: sampled fits with their "
-        "verdict; the chosen one is ringed. No axis is disclosure beyond inference, which is in the verdict."
+        "Curves and hollow points: at the mode of the posterior, where no scheme is judged. "
+        "Large filled points: sampled fits with their "
+        "verdict; the chosen one is ringed. No axis is disclosure beyond inference, which is in "
+        "the verdict."
     )
     dress(ax, target, loss, note, legend="beside", labelspacing=0.7)
     ax.grid(axis="x", color="#eeeeee", linewidth=0.6)
@@ -112,7 +162,9 @@ def _draw_curves(ax: Axes, table: pd.DataFrame, order: int) -> None:
     curves = table[(table["kind"] == "plug-in") & ~table["reference"].astype(bool)]
     for family, rows in curves.groupby("family", sort=False):  # in order of strength
         style = styles[family]
-        ax.plot(rows["x"], rows["loss"], **style.curve(linewidth=1.8, zorder=order, label=str(family)))
+        ax.plot(
+            rows["x"], rows["loss"], **style.curve(linewidth=1.8, zorder=order, label=str(family))
+        )
         ax.scatter(rows["x"], rows["loss"], color=style.colour, s=12, zorder=order)
 
 
@@ -121,7 +173,13 @@ def _draw_references(ax: Axes, table: pd.DataFrame, order: int) -> None:
     names, styles = short_names(rows["scheme"]), scheme_styles(table["family"])
     for row in rows.itertuples():
         style = styles[row.family]
-        look: dict[str, Any] = {"facecolor": "white", "edgecolor": style.colour, "marker": style.marker, "s": 70, "linewidth": 1.8}
+        look: dict[str, Any] = {
+            "facecolor": "white",
+            "edgecolor": style.colour,
+            "marker": style.marker,
+            "s": 70,
+            "linewidth": 1.8,
+        }
         ax.scatter(row.x, row.loss, label=names[row.scheme], zorder=order, **look)
 
 
@@ -130,9 +188,26 @@ def _draw_sampled(ax: Axes, table: pd.DataFrame, order: int) -> None:
     names, styles = short_names(rows["scheme"]), scheme_styles(table["family"])
     for row in rows.itertuples():
         style = styles[row.family]
-        errors: dict[str, Any] = {"xerr": np.nan_to_num(row.x_error), "yerr": np.nan_to_num(row.loss_error)}
+        errors: dict[str, Any] = {
+            "xerr": np.nan_to_num(row.x_error),
+            "yerr": np.nan_to_num(row.loss_error),
+        }
         ax.errorbar(row.x, row.loss, **errors, color="black", linewidth=1, zorder=order)
-        look: dict[str, Any] = {"color": style.colour, "edgecolor": "black", "marker": style.marker, "s": 110, "zorder": order}
+        look: dict[str, Any] = {
+            "color": style.colour,
+            "edgecolor": "black",
+            "marker": style.marker,
+            "s": 110,
+            "zorder": order,
+        }
         ax.scatter(row.x, row.loss, label=f"{names[row.scheme]}, sampled: {row.verdict}", **look)
         if row.chosen:
-            ax.scatter(row.x, row.loss, facecolor="none", edgecolor="black", s=420, linewidth=1.6, zorder=order)
+            ax.scatter(
+                row.x,
+                row.loss,
+                facecolor="none",
+                edgecolor="black",
+                s=420,
+                linewidth=1.6,
+                zorder=order,
+            )

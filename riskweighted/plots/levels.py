@@ -1,4 +1,6 @@
-"""Levels of a categorical variable: shares in the confidential and the synthetic data, and the weights of each level's records."""
+"""Levels of a categorical variable: shares in the confidential and the synthetic data, and the
+weights of each level's records.
+"""
 
 from collections.abc import Mapping
 from typing import Unpack
@@ -11,7 +13,17 @@ from riskweighted.common.errors import InputError
 from riskweighted.common.frames import require_columns
 from riskweighted.common.native import Frame, GivenFrames, as_pandas
 from riskweighted.evaluation.tables import CONFIDENTIAL
-from riskweighted.plots.style import CONFIDENTIAL_COLOUR, OnAxes, add_legend, add_note, finish, name_ticks, panel, short_names, title
+from riskweighted.plots.style import (
+    CONFIDENTIAL_COLOUR,
+    OnAxes,
+    add_legend,
+    add_note,
+    finish,
+    name_ticks,
+    panel,
+    short_names,
+    title,
+)
 
 __all__ = ["OTHERS", "level_shares", "merged_levels", "named_levels", "plot_levels"]
 
@@ -20,26 +32,38 @@ _BAR = 0.8
 
 
 def merged_levels(values: pd.Series, minimum_count: int = 1) -> dict[object, str]:
-    """The name under which each level is shown, in the order of an ordered or categorical dtype, else by name; missing is a level.
+    """The name under which each level is shown, in the order of an ordered or categorical dtype,
+    else by name; missing is a level.
 
-    Levels of fewer than `minimum_count` records are shown together; where these are fewer too, so is the smallest of the others. Refused
-    if fewer than two names are left.
+    Levels of fewer than `minimum_count` records are shown together; where these are fewer too, so
+    is the smallest of the others. Refused if fewer than two names are left.
     """
-    categories = [*values.cat.categories, MISSING] if isinstance(values.dtype, pd.CategoricalDtype) else None
+    categories = (
+        [*values.cat.categories, MISSING] if isinstance(values.dtype, pd.CategoricalDtype) else None
+    )
     counts = values.astype(object).where(values.notna(), MISSING).value_counts()
     counts = counts[counts > 0].sort_values(kind="stable")
     few = list(counts.index[counts < minimum_count])
     while few and counts[few].sum() < minimum_count and len(few) < len(counts):
         few.append(counts.index[len(few)])
-    kept = {level: str(level) for level in categories or sorted(counts.index, key=str) if level in counts.index and level not in few}
+    kept = {
+        level: str(level)
+        for level in categories or sorted(counts.index, key=str)
+        if level in counts.index and level not in few
+    }
     names = kept | dict.fromkeys(few, OTHERS)
     if len(set(names.values())) < 2:
-        raise InputError(f"fewer than 2 levels of {values.name!r} are held by {minimum_count} records or more, so none is shown")
+        raise InputError(
+            f"fewer than 2 levels of {values.name!r} are held by {minimum_count} records or "
+            "more, so none is shown"
+        )
     return names
 
 
 def level_shares(values: pd.Series, names: Mapping[object, str]) -> np.ndarray:
-    """Shares of the records under each name, in their order, (k,); a level that is not among the names counts as another one."""
+    """Shares of the records under each name, in their order, (k,); a level that is not among the
+    names counts as another one.
+    """
     shown = list(dict.fromkeys(names.values()))
     named = named_levels(values, names).fillna(OTHERS)
     return np.array([float((named == name).mean()) for name in shown])
@@ -58,7 +82,8 @@ def plot_levels(
     minimum_count: int | None = None,
     **axes: Unpack[OnAxes],
 ) -> Axes:
-    """Draw the shares of a categorical variable's levels, a bar for the confidential data and a marker for each label; return the axes.
+    """Draw the shares of a categorical variable's levels, a bar for the confidential data and a
+    marker for each label; return the axes.
 
     Parameters
     ----------
@@ -88,8 +113,17 @@ def plot_levels(
             require_columns(frame, [variable], f"data of {label!r}")
     names = merged_levels(confidential[variable], minimum_count or 1)
     shown = list(dict.fromkeys(names.values()))
-    ax, styles, short = panel(axes, [CONFIDENTIAL, *synthetic], (max(7.0, 1.1 * len(shown) + 2.5), 4.5), shown=synthetic)
-    ax.bar(range(len(shown)), level_shares(confidential[variable], names), _BAR, color=CONFIDENTIAL_COLOUR, alpha=0.35, label=CONFIDENTIAL)
+    ax, styles, short = panel(
+        axes, [CONFIDENTIAL, *synthetic], (max(7.0, 1.1 * len(shown) + 2.5), 4.5), shown=synthetic
+    )
+    ax.bar(
+        range(len(shown)),
+        level_shares(confidential[variable], names),
+        _BAR,
+        color=CONFIDENTIAL_COLOUR,
+        alpha=0.35,
+        label=CONFIDENTIAL,
+    )
     for turn, (label, frames) in enumerate(synthetic.items(), 1):
         shares = np.mean([level_shares(frame[variable], names) for frame in frames], axis=0)
         places = np.arange(len(shown)) - _BAR / 2 + _BAR * turn / (len(synthetic) + 1)

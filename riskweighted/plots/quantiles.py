@@ -1,4 +1,6 @@
-"""Quantiles of the synthetic data against those of the confidential data, on a logarithmic scale, so that tails are seen."""
+"""Quantiles of the synthetic data against those of the confidential data, on a logarithmic scale,
+so that tails are seen.
+"""
 
 from collections.abc import Mapping
 from typing import Unpack
@@ -19,20 +21,32 @@ _TAIL, _MIDDLE = 30, 200  # points at each end, and between
 
 
 def shown_quantiles(values: np.ndarray, minimum_count: int) -> dict[float, tuple[float, float]]:
-    """Between what the quantiles lie that may be shown, with so many values beyond each: all numbers that are the same in the digits that
-    `minimum_count` values share. A rounded number beside an exact one would read as a difference.
+    """Between what the quantiles lie that may be shown, with so many values beyond each: all
+    numbers that are the same in the digits that `minimum_count` values share. A rounded number
+    beside an exact one would read as a difference.
     """
-    quantiles = {q: float(np.quantile(values, q)) for q in QUANTILES if min(q, 1 - q) * len(values) >= minimum_count}
+    quantiles = {
+        q: float(np.quantile(values, q))
+        for q in QUANTILES
+        if min(q, 1 - q) * len(values) >= minimum_count
+    }
     digits = {q: shared_digits(value, values, minimum_count) for q, value in quantiles.items()}
     return {q: rounded_from(value, digits[q]) for q, value in quantiles.items() if digits[q]}
 
 
 def plot_quantiles(
-    confidential: Frame, synthetic: "Mapping[str, GivenFrames]", variable: str, *, minimum_count: int | None = None, **axes: Unpack[OnAxes]
+    confidential: Frame,
+    synthetic: "Mapping[str, GivenFrames]",
+    variable: str,
+    *,
+    minimum_count: int | None = None,
+    **axes: Unpack[OnAxes],
 ) -> Axes:
-    """Draw quantiles of L synthetic datasets per label (their mean) against the confidential ones of the same shares; return the axes.
+    """Draw quantiles of L synthetic datasets per label (their mean) against the confidential ones
+    of the same shares; return the axes.
 
-    Logarithmic, about zero linear where values are zero or negative. A label on the line y = x has the confidential distribution.
+    Logarithmic, about zero linear where values are zero or negative. A label on the line y = x has
+    the confidential distribution.
 
     Parameters
     ----------
@@ -41,15 +55,17 @@ def plot_quantiles(
     variable : str
         A numeric column.
     minimum_count : int, optional
-        Show the quantiles .01 to .99 only, those with this many confidential records beyond them, each as the interval of numbers that are
-        the same in the digits that as many share. Without it all values are shown, the largest one by one.
+        Show the quantiles .01 to .99 only, those with this many confidential records beyond them,
+        each as the interval of numbers that are the same in the digits that as many share. Without
+        it all values are shown, the largest one by one.
     **axes
         ``ax``, the axes to draw on, or ``figsize``, (width, height) of a new figure in inches.
 
     Raises
     ------
     InputError
-        If the variable is absent, not numeric or not finite, or fewer than two quantiles may be shown.
+        If the variable is absent, not numeric or not finite, or fewer than two quantiles may be
+        shown.
 
     Examples
     --------
@@ -66,25 +82,47 @@ def plot_quantiles(
         shown = shown_quantiles(true, minimum_count)
         shares, ends = np.array(list(shown)), np.array(list(shown.values())).reshape(-1, 2).T
         if len(set(shown.values())) < 2:
-            raise InputError(f"fewer than 2 quantiles of {variable!r} may be shown: too few confidential records lie beyond the others")
-    curves = {label: np.mean([np.quantile(values, shares) for values in sets], axis=0) for label, sets in others.items()}
+            raise InputError(
+                f"fewer than 2 quantiles of {variable!r} may be shown: too few confidential "
+                "records lie beyond the others"
+            )
+    curves = {
+        label: np.mean([np.quantile(values, shares) for values in sets], axis=0)
+        for label, sets in others.items()
+    }
     ax, styles, names = panel(axes, curves, (6.5, 5.2))
     x = ends.mean(axis=0)
     _scale(ax, true, [*ends, *curves.values()])
-    corners = [min(map(np.min, [ends, *curves.values()])), max(map(np.max, [ends, *curves.values()]))]
+    corners = [
+        min(map(np.min, [ends, *curves.values()])),
+        max(map(np.max, [ends, *curves.values()])),
+    ]
     ax.plot(corners, corners, color="black", linewidth=1.5, label="the same")
     size, line = (4, "") if minimum_count is None else (8, None)
     for label, y in curves.items():
-        marks = styles[label].points(size, markeredgewidth=0.4, linestyle=styles[label].line if line is None else line)
+        marks = styles[label].points(
+            size, markeredgewidth=0.4, linestyle=styles[label].line if line is None else line
+        )
         ax.plot(x, y, label=names[label], **marks)
         if minimum_count is not None:
             ax.hlines(y, *ends, color=styles[label].colour, linewidth=2)
     note = "Every value"
     if minimum_count is not None:
-        note = f"Quantiles {shares[0]:g} to {shares[-1]:g}; bars: the confidential one, in digits that {minimum_count} records share"
+        note = (
+            f"Quantiles {shares[0]:g} to {shares[-1]:g}; bars: the confidential one, in digits "
+            f"that {minimum_count} records share"
+        )
     note += "; on the line the distributions are the same."
     x_name = title(f"{variable}, confidential quantile")
-    return dress(ax, x_name, "synthetic quantile", note, grid="both", legend="beside", markerscale=2 if minimum_count is None else 1)
+    return dress(
+        ax,
+        x_name,
+        "synthetic quantile",
+        note,
+        grid="both",
+        legend="beside",
+        markerscale=2 if minimum_count is None else 1,
+    )
 
 
 def _shares(n: int) -> np.ndarray:
@@ -92,11 +130,15 @@ def _shares(n: int) -> np.ndarray:
     every = (np.arange(n) + 0.5) / n
     if n <= 2 * _TAIL + _MIDDLE:
         return np.asarray(every)
-    return np.concatenate([every[:_TAIL], np.linspace(every[_TAIL], every[-_TAIL - 1], _MIDDLE), every[-_TAIL:]])
+    return np.concatenate(
+        [every[:_TAIL], np.linspace(every[_TAIL], every[-_TAIL - 1], _MIDDLE), every[-_TAIL:]]
+    )
 
 
 def _scale(ax: Axes, true: np.ndarray, shown: list[np.ndarray]) -> None:
-    """Logarithmic, or about zero linear to the scale of the confidential values, which is not shown exactly."""
+    """Logarithmic, or about zero linear to the scale of the confidential values, which is not shown
+    exactly.
+    """
     least = float(min(values.min() for values in shown))
     if least > 0:
         ax.set(xscale="log", yscale="log")

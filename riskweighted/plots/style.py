@@ -1,4 +1,6 @@
-"""How every figure looks: one colour, marker, line and hatch per scheme, text as text, sizes that survive print."""
+"""How every figure looks: one colour, marker, line and hatch per scheme, text as text, sizes that
+survive print.
+"""
 
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -44,7 +46,8 @@ __all__ = [
 ]
 
 LABEL_SIZE, TICK_SIZE, NOTE_SIZE = 12, 11, 10.5  # points, at the width of a page
-LONGEST_NAME, LONGEST_TITLE = 24, 48  # characters of a label and of an axis in a figure; tables hold them whole
+# characters of a label and of an axis in a figure; tables hold them whole
+LONGEST_NAME, LONGEST_TITLE = 24, 48
 CONFIDENTIAL_COLOUR = "#4d4d4d"
 Legend = Literal["best", "lower right", "beside", "below"]
 
@@ -64,21 +67,34 @@ class SchemeStyle:
 
     def points(self, size: float, **others: Any) -> dict[str, Any]:
         """How `Axes.plot` draws its markers."""
-        return {"color": self.colour, "marker": self.marker, "markersize": size, "markeredgecolor": "black"} | others
+        return {
+            "color": self.colour,
+            "marker": self.marker,
+            "markersize": size,
+            "markeredgecolor": "black",
+        } | others
 
     def patch(self, **others: Any) -> dict[str, Any]:
         """How a bar or a violin is filled."""
-        return {"facecolor": self.colour, "hatch": self.hatch, "edgecolor": "black", "alpha": 0.75} | others
+        return {
+            "facecolor": self.colour,
+            "hatch": self.hatch,
+            "edgecolor": "black",
+            "alpha": 0.75,
+        } | others
 
 
 class OnAxes(TypedDict, total=False):
-    """Where a figure is drawn: on the axes ``ax``, or in a new figure of ``figsize`` (width, height) inches."""
+    """Where a figure is drawn: on the axes ``ax``, or in a new figure of ``figsize`` (width,
+    height) inches.
+    """
 
     ax: Axes | None
     figsize: tuple[float, float] | None
 
 
-# Colours of Okabe & Ito, then of Tol's muted scheme: both are told apart with every common colour blindness.
+# Colours of Okabe & Ito, then of Tol's muted scheme: both are told apart with every common colour
+# blindness.
 _KNOWN = {
     CONFIDENTIAL: SchemeStyle(CONFIDENTIAL_COLOUR, "s", "-", ""),
     "unweighted": SchemeStyle("#0072B2", "o", "--", "//"),
@@ -95,7 +111,8 @@ _SPARE_HATCHES = ("||", "oo", "**")
 
 
 def scheme_styles(labels: Iterable[object]) -> dict[object, SchemeStyle]:
-    """One style per label: the usual schemes have theirs always, others take spare ones in the order given.
+    """One style per label: the usual schemes have theirs always, others take spare ones in the
+    order given.
 
     Give all labels of a table, not the ones shown, so that a scheme looks the same in every figure.
     """
@@ -120,9 +137,14 @@ def _glyphs(path: str) -> frozenset[int]:
 
 
 def printable(text: object) -> str:
-    """Text that Matplotlib prints as it stands: no formula between dollars, no line break, no glyph that the font lacks."""
+    """Text that Matplotlib prints as it stands: no formula between dollars, no line break, no glyph
+    that the font lacks.
+    """
     glyphs = _glyphs(str(font_manager.findfont(font_manager.FontProperties())))
-    shown = "".join(letter if ord(letter) in glyphs else "\N{WHITE SQUARE}" for letter in " ".join(str(text).split()))
+    shown = "".join(
+        letter if ord(letter) in glyphs else "\N{WHITE SQUARE}"
+        for letter in " ".join(str(text).split())
+    )
     return shown.replace("$", r"\$")
 
 
@@ -130,18 +152,24 @@ def _cut(text: object, longest: int) -> str:
     """Text in one line, without its middle where it is longer than `longest` letters."""
     whole = " ".join(str(text).split())
     kept = longest - 1
-    return whole if len(whole) <= longest else f"{whole[: kept - kept // 2]}…{whole[len(whole) - kept // 2 :]}"
+    return (
+        whole
+        if len(whole) <= longest
+        else f"{whole[: kept - kept // 2]}…{whole[len(whole) - kept // 2 :]}"
+    )
 
 
 def title(text: object) -> str:
-    """A column or measure as the name of an axis: printable, and cut in the middle where it is very long, later if lines can break."""
+    """A column or measure as the name of an axis: printable, and cut in the middle where it is very
+    long, later if lines can break.
+    """
     breaks = all(len(word) < LONGEST_NAME for word in str(text).split())
     return printable(_cut(text, 2 * LONGEST_TITLE if breaks else LONGEST_TITLE))
 
 
 def mark_powers(axis: Axis, least: float, largest: float, span: float = 30.0) -> None:
-    """Mark a logarithmic axis in plain numbers: by 1, 2 and 5 times powers of ten, within a decade by more, and by the powers alone where
-    its ends are `span` times apart."""
+    """Mark a logarithmic axis in plain numbers: by 1, 2 and 5 times powers of ten, within a decade
+    by more, and by the powers alone where its ends are `span` times apart."""
     within = (1, 2, 3, 4, 6, 8) if largest < 10 * least else (1, 2, 5)
     axis.set_major_locator(LogLocator(subs=within if largest < span * least else (1,)))
     axis.set_major_formatter(lambda value, _: f"{value:,.12g}")
@@ -149,11 +177,14 @@ def mark_powers(axis: Axis, least: float, largest: float, span: float = 30.0) ->
 
 
 def short_names(labels: Iterable[object], longest: int = LONGEST_NAME) -> dict[object, str]:
-    """A printable name per label, cut in the middle where it is long, and numbered where two would look the same."""
+    """A printable name per label, cut in the middle where it is long, and numbered where two would
+    look the same.
+    """
     names: dict[object, str] = {}
     for label in labels:
         text = _cut(label, longest)
-        text = f" {text}" if text.startswith("_") else text  # Matplotlib hides legend entries that begin with an underscore
+        # Matplotlib hides legend entries that begin with an underscore
+        text = f" {text}" if text.startswith("_") else text
         name, copy = printable(text), 1
         while name in names.values():
             copy += 1
@@ -171,14 +202,26 @@ class Panel(NamedTuple):
 
 
 def panel(
-    options: OnAxes, labels: Iterable[object], size: tuple[float, float] = (7.0, 4.5), *, shown: Iterable[object] | None = None
+    options: OnAxes,
+    labels: Iterable[object],
+    size: tuple[float, float] = (7.0, 4.5),
+    *,
+    shown: Iterable[object] | None = None,
 ) -> Panel:
-    """What a figure of a table with these labels is drawn with; `shown`: some of them, default all."""
+    """What a figure of a table with these labels is drawn with; `shown`: some of them, default
+    all.
+    """
     labels = list(labels)
-    return Panel(new_axes(size, **options), scheme_styles(labels), short_names(labels if shown is None else shown))
+    return Panel(
+        new_axes(size, **options),
+        scheme_styles(labels),
+        short_names(labels if shown is None else shown),
+    )
 
 
-def new_axes(default: tuple[float, float], ax: Axes | None = None, figsize: tuple[float, float] | None = None) -> Axes:
+def new_axes(
+    default: tuple[float, float], ax: Axes | None = None, figsize: tuple[float, float] | None = None
+) -> Axes:
     """The axes given, or those of a new figure of `figsize` inches; pyplot is not involved."""
     if ax is not None:
         if not isinstance(ax, Axes):
@@ -187,8 +230,14 @@ def new_axes(default: tuple[float, float], ax: Axes | None = None, figsize: tupl
             raise InputError("figsize is that of a new figure: give ax or figsize, not both")
         return ax
     size = default if figsize is None else figsize
-    if not (isinstance(size, Sequence) and len(size) == 2 and all(is_number(length) and length > 0 for length in size)):
-        raise InputError(f"figsize must be (width, height) in inches, both above 0, got {figsize!r}")
+    if not (
+        isinstance(size, Sequence)
+        and len(size) == 2
+        and all(is_number(length) and length > 0 for length in size)
+    ):
+        raise InputError(
+            f"figsize must be (width, height) in inches, both above 0, got {figsize!r}"
+        )
     return Figure(figsize=(size[0], size[1]), layout="constrained").subplots()
 
 
@@ -199,7 +248,10 @@ def chosen_labels(table: pd.DataFrame, labels: Sequence[str] | None, what: str) 
     require_columns(table, [] if labels is None else list(labels), what)
     chosen = list(table.columns if labels is None else labels)
     if not chosen or len(set(chosen)) < len(chosen):
-        raise InputError(f"labels must name at least one of {listing(table.columns)}, each once, got {listing(chosen)}")
+        raise InputError(
+            f"labels must name at least one of {listing(table.columns)}, each once, got "
+            f"{listing(chosen)}"
+        )
     return chosen
 
 
@@ -210,20 +262,30 @@ def numbers(column: pd.Series, what: str) -> np.ndarray:
     values: np.ndarray = column.to_numpy(dtype=float, na_value=np.nan)
     unusable = int((~np.isfinite(values)).sum())
     if unusable:
-        raise InputError(f"{what} must be finite: {unusable} of {len(values)} are missing or infinite; leave these out")
+        raise InputError(
+            f"{what} must be finite: {unusable} of {len(values)} are missing or infinite; leave "
+            "these out"
+        )
     return values
 
 
 def _letters(length: float, ax: Axes, size: float) -> int:
-    """How many letters of `size` points fit along `length` pixels of the axes, which the layout enlarges by about a tenth."""
+    """How many letters of `size` points fit along `length` pixels of the axes, which the layout
+    enlarges by about a tenth.
+    """
     return max(int(1.1 * length / ax.get_figure(root=True).dpi * 72 / (0.58 * size)), 20)  # type: ignore[union-attr]
 
 
 def finish(ax: Axes, x: str = "", y: str = "", grid: str = "y") -> Axes:
     """Names of the axes in lines that fit, sizes, a grid behind the data along one axis."""
     extent = ax.get_window_extent()
-    ax.set_xlabel("\n".join(textwrap.wrap(x, _letters(extent.width, ax, LABEL_SIZE))), fontsize=LABEL_SIZE)
-    ax.set_ylabel("\n".join(textwrap.wrap(y, _letters(0.8 * extent.height, ax, LABEL_SIZE))), fontsize=LABEL_SIZE)
+    ax.set_xlabel(
+        "\n".join(textwrap.wrap(x, _letters(extent.width, ax, LABEL_SIZE))), fontsize=LABEL_SIZE
+    )
+    ax.set_ylabel(
+        "\n".join(textwrap.wrap(y, _letters(0.8 * extent.height, ax, LABEL_SIZE))),
+        fontsize=LABEL_SIZE,
+    )
     ax.tick_params(labelsize=TICK_SIZE)
     ax.spines[["top", "right"]].set_visible(False)
     ax.set_axisbelow(True)
@@ -232,7 +294,9 @@ def finish(ax: Axes, x: str = "", y: str = "", grid: str = "y") -> Axes:
 
 
 def add_note(ax: Axes, *sentences: str) -> None:
-    """A remark above the axes, broken into lines that fit; comes after the names of ticks on the left, which narrow them."""
+    """A remark above the axes, broken into lines that fit; comes after the names of ticks on the
+    left, which narrow them.
+    """
     text = " ".join(sentence for sentence in sentences if sentence)
     beyond_numbers = max((len(label.get_text()) - 6 for label in ax.get_yticklabels()), default=0)
     letters = _letters(ax.get_window_extent().width, ax, NOTE_SIZE) - max(beyond_numbers, 0)
@@ -247,14 +311,30 @@ def add_legend(ax: Axes, where: Legend = "best", **options: Any) -> None:
     if where == "below":
         figure = ax.get_figure(root=True)
         lines = 1 + ax.get_xlabel().count("\n")
-        offset = -(1.3 * (TICK_SIZE + lines * LABEL_SIZE) + 8) / 72  # inches: tick labels, name of the axis
+        # inches: tick labels, name of the axis
+        offset = -(1.3 * (TICK_SIZE + lines * LABEL_SIZE) + 8) / 72
         moved = ax.transAxes + ScaledTranslation(0, offset, figure.dpi_scale_trans)  # type: ignore[union-attr]
-        anchor = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "bbox_transform": moved, "frameon": False}
+        anchor = {
+            "loc": "upper center",
+            "bbox_to_anchor": (0.5, 0.0),
+            "bbox_transform": moved,
+            "frameon": False,
+        }
     ax.legend(fontsize=NOTE_SIZE, framealpha=0.9, **(anchor | options))
 
 
-def dress(ax: Axes, x: str = "", y: str = "", *notes: str, grid: str = "y", legend: Legend = "best", **options: Any) -> Axes:
-    """The axes with names, a remark above them and a legend: `finish`, `add_note` and `add_legend`."""
+def dress(
+    ax: Axes,
+    x: str = "",
+    y: str = "",
+    *notes: str,
+    grid: str = "y",
+    legend: Legend = "best",
+    **options: Any,
+) -> Axes:
+    """The axes with names, a remark above them and a legend: `finish`, `add_note` and
+    `add_legend`.
+    """
     finish(ax, x, y, grid)
     add_note(ax, *notes)
     add_legend(ax, legend, **options)
@@ -263,7 +343,9 @@ def dress(ax: Axes, x: str = "", y: str = "", *notes: str, grid: str = "y", lege
 
 def name_ticks(ax: Axes, names: Sequence[str]) -> None:
     """Names below the positions 0, 1, ...: level where they fit side by side, else slanted."""
-    level = (max(map(len, names)) + 1) * len(names) <= _letters(ax.get_window_extent().width, ax, TICK_SIZE)
+    level = (max(map(len, names)) + 1) * len(names) <= _letters(
+        ax.get_window_extent().width, ax, TICK_SIZE
+    )
     ax.set_xticks(range(len(names)), names, fontsize=TICK_SIZE)
     if not level:
         ax.tick_params(axis="x", labelrotation=30)

@@ -1,4 +1,6 @@
-"""How far the tables of each pair of variables are from the confidential ones: a heat map of two-way S_pMSE."""
+"""How far the tables of each pair of variables are from the confidential ones: a heat map of
+two-way S_pMSE.
+"""
 
 from typing import Unpack
 
@@ -10,7 +12,16 @@ from matplotlib.colors import LogNorm
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
 from riskweighted.measures.tables import ONE_WAY, TWO_WAY
-from riskweighted.plots.style import LABEL_SIZE, NOTE_SIZE, TICK_SIZE, OnAxes, add_note, name_ticks, new_axes, short_names
+from riskweighted.plots.style import (
+    LABEL_SIZE,
+    NOTE_SIZE,
+    TICK_SIZE,
+    OnAxes,
+    add_note,
+    name_ticks,
+    new_axes,
+    short_names,
+)
 
 __all__ = ["plot_two_way"]
 
@@ -22,14 +33,17 @@ _DARK = 0.55  # of the scale, from which on white is read better than black
 
 
 def plot_two_way(utility: pd.DataFrame, label: str, **axes: Unpack[OnAxes]) -> Axes:
-    """Draw the standardised pMSE of the table of every pair of variables under one label, and return the axes.
+    """Draw the standardised pMSE of the table of every pair of variables under one label, and
+    return the axes.
 
-    A row for each synthesized variable, a column for each of them and for each unaltered column; the darker, the farther.
+    A row for each synthesized variable, a column for each of them and for each unaltered column;
+    the darker, the farther.
 
     Parameters
     ----------
     utility : DataFrame
-        ``Evaluation.utility`` of two or more synthesized variables, or ``tables/utility.csv`` of a run.
+        ``Evaluation.utility`` of two or more synthesized variables, or ``tables/utility.csv`` of a
+        run.
     label : str
         One of its labels, such as a weighting scheme.
     **axes
@@ -51,11 +65,14 @@ def plot_two_way(utility: pd.DataFrame, label: str, **axes: Unpack[OnAxes]) -> A
     pairs = utility[utility["key"] == TWO_WAY.key]
     if label not in set(pairs["label"]):
         raise InputError(
-            f"the table of utility has no two-way tables of {label!r}; it has those of {listing(dict.fromkeys(pairs['label']))}"
+            f"the table of utility has no two-way tables of {label!r}; it has those of "
+            f"{listing(dict.fromkeys(pairs['label']))}"
         )
     rows = utility[utility["key"].isin([ONE_WAY.key, TWO_WAY.key]) & (utility["label"] == label)]
     grid = _grid(rows)
-    ax = new_axes((max(7.0, 0.85 * grid.shape[1] + 2.5), max(3.0, 0.5 * grid.shape[0] + 2.2)), **axes)
+    ax = new_axes(
+        (max(7.0, 0.85 * grid.shape[1] + 2.5), max(3.0, 0.5 * grid.shape[0] + 2.2)), **axes
+    )
     shown = np.ma.masked_invalid(grid.to_numpy(dtype=float))
     shown.mask = np.ma.getmaskarray(shown)
     scale = LogNorm(1.0, max(_LEAST_END, float(shown.max() if shown.count() else 1.0)), clip=True)
@@ -63,7 +80,9 @@ def plot_two_way(utility: pd.DataFrame, label: str, **axes: Unpack[OnAxes]) -> A
     for (row, column), value in np.ndenumerate(grid.to_numpy(dtype=float)):
         dark = bool(np.isfinite(value)) and float(scale(value)) > _DARK
         colour = _ON_DARK if dark else _ON_LIGHT if np.isfinite(value) else "#4d4d4d"
-        ax.text(column, row, _cell(value), ha="center", va="center", fontsize=NOTE_SIZE, color=colour)
+        ax.text(
+            column, row, _cell(value), ha="center", va="center", fontsize=NOTE_SIZE, color=colour
+        )
     names = short_names(dict.fromkeys([*grid.index, *grid.columns]))
     ax.set_yticks(range(len(grid)), [names[name] for name in grid.index], fontsize=TICK_SIZE)
     name_ticks(ax, [names[name] for name in grid.columns])
@@ -77,13 +96,24 @@ def plot_two_way(utility: pd.DataFrame, label: str, **axes: Unpack[OnAxes]) -> A
     bar.set_ticks(ticks, labels=[str(tick) for tick in ticks])
     bar.ax.minorticks_off()
     name = short_names([label])[label]
-    none = f"{_EMPTY}: one filled cell, or not shown, so nothing to compare." if shown.mask.any() else ""
-    add_note(ax, f"{name}: S_pMSE of two-way tables, and of a variable's own where it meets itself; 1 to 2 is chance.", none)
+    none = (
+        f"{_EMPTY}: one filled cell, or not shown, so nothing to compare."
+        if shown.mask.any()
+        else ""
+    )
+    add_note(
+        ax,
+        f"{name}: S_pMSE of two-way tables, and of a variable's own where it meets itself; 1 to "
+        "2 is chance.",
+        none,
+    )
     return ax
 
 
 def _grid(rows: pd.DataFrame) -> pd.DataFrame:
-    """Synthesized variables by all columns; NaN where there is no table. A pair stands on both sides of the diagonal."""
+    """Synthesized variables by all columns; NaN where there is no table. A pair stands on both
+    sides of the diagonal.
+    """
     of_one, of_two = (rows[rows["key"] == key] for key in (ONE_WAY.key, TWO_WAY.key))
     names = list(dict.fromkeys([*of_one["variable"], *of_two["variable"]]))
     grid = pd.DataFrame(np.nan, index=names, columns=list(dict.fromkeys([*names, *of_two["term"]])))

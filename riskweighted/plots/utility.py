@@ -1,4 +1,6 @@
-"""Utility figures: intervals against the confidential one (Hu et al. 2022, Fig. 7, 10), densities and distribution functions."""
+"""Utility figures: intervals against the confidential one (Hu et al. 2022, Fig. 7, 10), densities
+and distribution functions.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
@@ -36,15 +38,20 @@ __all__ = ["numeric_columns", "plot_density", "plot_ecdf", "plot_intervals"]
 _POINTS = 400  # of a curve
 
 
-def plot_intervals(utility: pd.DataFrame, measure: str, *, variable: str | None = None, **axes: Unpack[OnAxes]) -> Axes:
-    """Draw estimates and intervals of every label against the confidential one (Hu et al. 2022, Fig. 7, 10), and return the axes.
+def plot_intervals(
+    utility: pd.DataFrame, measure: str, *, variable: str | None = None, **axes: Unpack[OnAxes]
+) -> Axes:
+    """Draw estimates and intervals of every label against the confidential one (Hu et al. 2022,
+    Fig. 7, 10), and return the axes.
 
-    A line and a band bounded by dashes for the confidential estimate and interval, a marker and a bar per label.
+    A line and a band bounded by dashes for the confidential estimate and interval, a marker and a
+    bar per label.
 
     Parameters
     ----------
     utility : DataFrame
-        `Evaluation.utility`, or ``tables/utility.csv`` of a run: label, variable, measure, value, lower, upper.
+        `Evaluation.utility`, or ``tables/utility.csv`` of a run: label, variable, measure, value,
+        lower, upper.
     measure : str
         One that has intervals, for example "mean".
     variable : str, optional
@@ -71,17 +78,33 @@ def plot_intervals(utility: pd.DataFrame, measure: str, *, variable: str | None 
     rows = with_interval[with_interval["measure"] == measure]
     variables = list(dict.fromkeys(rows["variable"]))
     if variable is None and len(variables) > 1:
-        raise InputError(f"measure {measure!r} is given for several variables; set variable to one of {listing(variables)}")
+        raise InputError(
+            f"measure {measure!r} is given for several variables; set variable to one of "
+            f"{listing(variables)}"
+        )
     if variable is not None and variable not in variables:
-        raise InputError(f"measure {measure!r} is not given for {variable!r}; valid are {listing(variables)}")
+        raise InputError(
+            f"measure {measure!r} is not given for {variable!r}; valid are {listing(variables)}"
+        )
     rows = rows[rows["variable"] == (variables[0] if variable is None else variable)]
     if rows["label"].duplicated().any():
-        raise InputError(f"utility has label {listing(rows['label'][rows['label'].duplicated()].unique())} more than once for {measure!r}")
-    bounds = pd.DataFrame({name: numbers(rows[name], name) for name in ("value", "lower", "upper")}, index=rows["label"])
+        raise InputError(
+            f"utility has label {listing(rows['label'][rows['label'].duplicated()].unique())} "
+            f"more than once for {measure!r}"
+        )
+    bounds = pd.DataFrame(
+        {name: numbers(rows[name], name) for name in ("value", "lower", "upper")},
+        index=rows["label"],
+    )
     if list(bounds.index) == [CONFIDENTIAL] or CONFIDENTIAL not in bounds.index:
-        raise InputError(f"intervals are compared with that of {CONFIDENTIAL!r}: need it and another, got {listing(bounds.index)}")
+        raise InputError(
+            f"intervals are compared with that of {CONFIDENTIAL!r}: need it and another, got "
+            f"{listing(bounds.index)}"
+        )
     shown = bounds.index.drop(CONFIDENTIAL)
-    ax, styles, names = panel(axes, dict.fromkeys(utility["label"]), (max(7.5, 2.5 + 1.2 * len(bounds)), 4.5), shown=shown)
+    ax, styles, names = panel(
+        axes, dict.fromkeys(utility["label"]), (max(7.5, 2.5 + 1.2 * len(bounds)), 4.5), shown=shown
+    )
     _draw_intervals(ax, bounds, styles)
     finish(ax, y=title(f"{measure} of {rows['variable'].iloc[0]}"))
     if "rule" in rows:
@@ -101,18 +124,33 @@ def _draw_intervals(ax: Axes, bounds: pd.DataFrame, styles: Mapping[object, Sche
     for position, (label, row) in enumerate(bounds.drop(index=CONFIDENTIAL).iterrows()):
         style = styles[label]
         length = np.abs([[row["value"] - row["lower"]], [row["upper"] - row["value"]]])
-        ax.errorbar(position, row["value"], length, color=style.colour, linewidth=2.5, capsize=8, capthick=2.5, zorder=3)
+        ax.errorbar(
+            position,
+            row["value"],
+            length,
+            color=style.colour,
+            linewidth=2.5,
+            capsize=8,
+            capthick=2.5,
+            zorder=3,
+        )
         ax.plot(position, row["value"], **style.points(10, zorder=4))
     add_legend(ax, "beside")
 
 
 def plot_density(
-    confidential: Frame, synthetic: "Mapping[str, GivenFrames]", variable: str, *, minimum_count: int | None = None, **axes: Unpack[OnAxes]
+    confidential: Frame,
+    synthetic: "Mapping[str, GivenFrames]",
+    variable: str,
+    *,
+    minimum_count: int | None = None,
+    **axes: Unpack[OnAxes],
 ) -> Axes:
-    """Draw the density of a variable in the confidential data and in L synthetic datasets per label, and return the axes.
+    """Draw the density of a variable in the confidential data and in L synthetic datasets per
+    label, and return the axes.
 
-    A line per label, the mean over its datasets, and a band from the least to the greatest of them. Curves are
-    Gaussian kernel estimates with Scott's bandwidth.
+    A line per label, the mean over its datasets, and a band from the least to the greatest of them.
+    Curves are Gaussian kernel estimates with Scott's bandwidth.
 
     Parameters
     ----------
@@ -122,7 +160,8 @@ def plot_density(
         A numeric column.
     minimum_count : int, optional
         Draw histograms instead, on bins that hold at least this many confidential records each: see
-        `riskweighted.plots.binning.merged_histogram`. Without it the figure spans the range of the confidential data.
+        `riskweighted.plots.binning.merged_histogram`. Without it the figure spans the range of the
+        confidential data.
     **axes
         As in `plot_intervals`.
 
@@ -142,14 +181,28 @@ def plot_density(
     if minimum_count is not None:
         histogram = merged_histogram(true, minimum_count)
         width = np.diff(histogram.drawn_edges) / histogram.step
-        curves = {label: [shares_in_bins(values, histogram) / width for values in sets] for label, sets in others.items()}
+        curves = {
+            label: [shares_in_bins(values, histogram) / width for values in sets]
+            for label, sets in others.items()
+        }
         figure = panel(axes, others)
         _draw_bins(figure, histogram, histogram.counts / len(true) / width, curves)
-        note = f"Bins hold {minimum_count} confidential records or more; the outer two are open-ended."
-        return _dressed(figure.ax, variable, f"share of records per {histogram.step:g} units", others, note, "best")
+        note = (
+            f"Bins hold {minimum_count} confidential records or more; the outer two are open-ended."
+        )
+        return _dressed(
+            figure.ax,
+            variable,
+            f"share of records per {histogram.step:g} units",
+            others,
+            note,
+            "best",
+        )
     for label, sets in {CONFIDENTIAL: [true], **others}.items():
         if any(np.ptp(values) == 0 for values in sets):
-            raise InputError(f"{variable!r} is constant in a dataset of {label!r}, which has no density")
+            raise InputError(
+                f"{variable!r} is constant in a dataset of {label!r}, which has no density"
+            )
     x = _view(true)
     curves = {label: [gaussian_kde(values)(x) for values in sets] for label, sets in others.items()}
     figure = panel(axes, others)
@@ -158,12 +211,18 @@ def plot_density(
 
 
 def plot_ecdf(
-    confidential: Frame, synthetic: "Mapping[str, GivenFrames]", variable: str, *, minimum_count: int | None = None, **axes: Unpack[OnAxes]
+    confidential: Frame,
+    synthetic: "Mapping[str, GivenFrames]",
+    variable: str,
+    *,
+    minimum_count: int | None = None,
+    **axes: Unpack[OnAxes],
 ) -> Axes:
-    """Draw the distribution function of a variable in the confidential data and in L synthetic datasets per label, and return the axes.
+    """Draw the distribution function of a variable in the confidential data and in L synthetic
+    datasets per label, and return the axes.
 
-    Parameters, returns and errors as in `plot_density`; with `minimum_count` the functions are given at the edges of
-    the merged bins only, joined by straight lines.
+    Parameters, returns and errors as in `plot_density`; with `minimum_count` the functions are
+    given at the edges of the merged bins only, joined by straight lines.
 
     Examples
     --------
@@ -177,12 +236,20 @@ def plot_ecdf(
         histogram = merged_histogram(true, minimum_count)
         x = histogram.edges[1:-1]
         exact = np.cumsum(histogram.counts)[:-1] / len(true)
-        curves = {label: [np.cumsum(shares_in_bins(values, histogram))[:-1] for values in sets] for label, sets in others.items()}
-        note = f"Given where {minimum_count} confidential records or more lie between; the outer ends are not shown."
+        curves = {
+            label: [np.cumsum(shares_in_bins(values, histogram))[:-1] for values in sets]
+            for label, sets in others.items()
+        }
+        note = (
+            f"Given where {minimum_count} confidential records or more lie between; the outer "
+            "ends are not shown."
+        )
     else:
         x = _view(true)
         exact = _share_up_to(true, x)
-        curves = {label: [_share_up_to(values, x) for values in sets] for label, sets in others.items()}
+        curves = {
+            label: [_share_up_to(values, x) for values in sets] for label, sets in others.items()
+        }
         note = _outside(x, others)
     figure = panel(axes, others)
     _draw_curves(figure, x, exact, curves)
@@ -196,14 +263,20 @@ def numeric_columns(
     """The variable's values in the confidential data, and in every synthetic dataset by label."""
     require_columns(confidential, [variable], "confidential data")
     if not isinstance(synthetic, Mapping) or not synthetic:
-        raise InputError("synthetic must be {label: DataFrame or list of DataFrames} with at least one label")
+        raise InputError(
+            "synthetic must be {label: DataFrame or list of DataFrames} with at least one label"
+        )
     if CONFIDENTIAL in synthetic:
-        raise InputError(f"the label {CONFIDENTIAL!r} is taken by the confidential data; choose another")
+        raise InputError(
+            f"the label {CONFIDENTIAL!r} is taken by the confidential data; choose another"
+        )
     others: dict[str, list[np.ndarray]] = {}
     for label, frames in synthetic.items():
         for frame in as_frames(frames):
             require_columns(frame, [variable], f"synthetic data {label!r}")
-            others.setdefault(label, []).append(numbers(frame[variable], f"{variable!r} of {label!r}"))
+            others.setdefault(label, []).append(
+                numbers(frame[variable], f"{variable!r} of {label!r}")
+            )
     return numbers(confidential[variable], f"{variable!r} of the confidential data"), others
 
 
@@ -215,7 +288,11 @@ def _view(true: np.ndarray) -> np.ndarray:
 
 def _outside(x: np.ndarray, others: Mapping[str, Sequence[np.ndarray]]) -> str:
     """A remark on the synthetic values that the view cuts off."""
-    beyond = sum(int(((values < x[0]) | (values > x[-1])).sum()) for sets in others.values() for values in sets)
+    beyond = sum(
+        int(((values < x[0]) | (values > x[-1])).sum())
+        for sets in others.values()
+        for values in sets
+    )
     total = sum(len(values) for sets in others.values() for values in sets)
     return f"{beyond:,} of {total:,} synthetic values lie beyond the range shown." if beyond else ""
 
@@ -224,31 +301,74 @@ def _share_up_to(values: np.ndarray, x: np.ndarray) -> np.ndarray:
     return np.searchsorted(np.sort(values), x, side="right") / len(values)
 
 
-def _draw_curves(figure: Panel, x: np.ndarray, true: np.ndarray, curves: Mapping[str, Sequence[np.ndarray]]) -> None:
+def _draw_curves(
+    figure: Panel, x: np.ndarray, true: np.ndarray, curves: Mapping[str, Sequence[np.ndarray]]
+) -> None:
     figure.ax.plot(x, true, color="black", linewidth=3, label="confidential")
     for number, (label, sets) in enumerate(curves.items()):
         style, every = figure.styles[label], max(1, len(x) // 12)
-        figure.ax.fill_between(x, np.min(sets, axis=0), np.max(sets, axis=0), color=style.colour, alpha=0.2, linewidth=0)
+        figure.ax.fill_between(
+            x,
+            np.min(sets, axis=0),
+            np.max(sets, axis=0),
+            color=style.colour,
+            alpha=0.2,
+            linewidth=0,
+        )
         marks = style.curve() | style.points(7, markevery=(number * every // len(curves), every))
         figure.ax.plot(x, np.mean(sets, axis=0), label=figure.names[label], **marks)
 
 
-def _draw_bins(figure: Panel, histogram: Histogram, true: np.ndarray, curves: Mapping[str, Sequence[np.ndarray]]) -> None:
+def _draw_bins(
+    figure: Panel,
+    histogram: Histogram,
+    true: np.ndarray,
+    curves: Mapping[str, Sequence[np.ndarray]],
+) -> None:
     ax, edges = figure.ax, histogram.drawn_edges
-    ax.stairs(true, edges, fill=True, color="#cccccc", edgecolor="black", linewidth=1.5, label="confidential")
+    ax.stairs(
+        true,
+        edges,
+        fill=True,
+        color="#cccccc",
+        edgecolor="black",
+        linewidth=1.5,
+        label="confidential",
+    )
     for number, (label, sets) in enumerate(curves.items()):
         style, mean = figure.styles[label], np.mean(sets, axis=0)
         ax.stairs(mean, edges, baseline=None, **style.curve())
         places = edges[:-1] + np.diff(edges) * (number + 1) / (len(curves) + 1)
         reach = np.abs(np.array([np.min(sets, axis=0), np.max(sets, axis=0)]) - mean)
-        ax.errorbar(places, mean, reach, label=figure.names[label], **style.points(6, linestyle="none"))
-    open_ended = ([0] if np.isinf(histogram.edges[0]) else []) + ([-1] if np.isinf(histogram.edges[-1]) else [])
-    ax.bar(edges[:-1][open_ended], true[open_ended], np.diff(edges)[open_ended], align="edge", fill=False, hatch="///", linewidth=0)
+        ax.errorbar(
+            places, mean, reach, label=figure.names[label], **style.points(6, linestyle="none")
+        )
+    open_ended = ([0] if np.isinf(histogram.edges[0]) else []) + (
+        [-1] if np.isinf(histogram.edges[-1]) else []
+    )
+    ax.bar(
+        edges[:-1][open_ended],
+        true[open_ended],
+        np.diff(edges)[open_ended],
+        align="edge",
+        fill=False,
+        hatch="///",
+        linewidth=0,
+    )
 
 
-def _dressed(ax: Axes, variable: str, y: str, others: Mapping[str, Sequence[np.ndarray]], note: str, legend: Legend) -> Axes:
+def _dressed(
+    ax: Axes,
+    variable: str,
+    y: str,
+    others: Mapping[str, Sequence[np.ndarray]],
+    note: str,
+    legend: Legend,
+) -> Axes:
     count = {len(sets) for sets in others.values()}
     datasets = f"{count.pop()} synthetic datasets" if len(count) == 1 else "the synthetic datasets"
     several = max(map(len, others.values())) > 1
-    mean = f"Mean over {datasets} per label, and the range from least to greatest." if several else ""
+    mean = (
+        f"Mean over {datasets} per label, and the range from least to greatest." if several else ""
+    )
     return dress(ax, title(variable), y, mean, note, legend=legend)

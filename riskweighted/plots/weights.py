@@ -15,7 +15,11 @@ __all__ = ["plot_weights"]
 
 
 def plot_weights(
-    values: pd.Series, weights: Mapping[str, pd.Series] | pd.DataFrame, *, minimum_count: int | None = None, **axes: Unpack[OnAxes]
+    values: pd.Series,
+    weights: Mapping[str, pd.Series] | pd.DataFrame,
+    *,
+    minimum_count: int | None = None,
+    **axes: Unpack[OnAxes],
 ) -> Axes:
     """Draw the weight of every record against its sensitive value, by scheme, and return the axes.
 
@@ -24,7 +28,8 @@ def plot_weights(
     values : Series (n,)
         The sensitive variable, in its own units.
     weights : mapping of scheme to Series (n,), or DataFrame (n, schemes)
-        In [0, 1], on the index of `values`; lower means more protection. ``confidential/weights.csv`` of a run.
+        In [0, 1], on the index of `values`; lower means more protection.
+        ``confidential/weights.csv`` of a run.
     minimum_count : int, optional
         Draw mean weights, rounded to 2 decimals, in bins of at least this many records instead: see
         `riskweighted.plots.binning.binned_means`.
@@ -44,27 +49,53 @@ def plot_weights(
     """
     if not isinstance(values, pd.Series):
         raise InputError(f"values must be a pandas Series, got {type(values).__name__}")
-    if not isinstance(weights, Mapping | pd.DataFrame) or len(weights.keys()) == 0 or len(values) == 0:
-        raise InputError("weights must be {scheme: Series} or a DataFrame with at least one scheme and record")
+    if (
+        not isinstance(weights, Mapping | pd.DataFrame)
+        or len(weights.keys()) == 0
+        or len(values) == 0
+    ):
+        raise InputError(
+            "weights must be {scheme: Series} or a DataFrame with at least one scheme and record"
+        )
     x = numbers(values, f"{values.name!r}")
-    alphas = {scheme: check_weights(alpha, values.index, what=f"weights {scheme!r}").to_numpy() for scheme, alpha in weights.items()}
-    means = {scheme: None if minimum_count is None else binned_means(x, alpha, minimum_count) for scheme, alpha in alphas.items()}
+    alphas = {
+        scheme: check_weights(alpha, values.index, what=f"weights {scheme!r}").to_numpy()
+        for scheme, alpha in weights.items()
+    }
+    means = {
+        scheme: None if minimum_count is None else binned_means(x, alpha, minimum_count)
+        for scheme, alpha in alphas.items()
+    }
     ax, styles, names = panel(axes, alphas)
     for scheme, alpha in alphas.items():
         style, binned = styles[scheme], means[scheme]
         if binned is None:
-            points: dict[str, Any] = {"s": 12, "marker": style.marker, "color": style.colour, "alpha": 0.4, "linewidth": 0}
+            points: dict[str, Any] = {
+                "s": 12,
+                "marker": style.marker,
+                "color": style.colour,
+                "alpha": 0.4,
+                "linewidth": 0,
+            }
             ax.scatter(x, alpha, label=names[scheme], rasterized=True, **points)
         else:
             edges = binned.histogram.drawn_edges
             ax.stairs(binned.means, edges, baseline=None, **style.curve())
-            ax.plot((edges[1:] + edges[:-1]) / 2, binned.means, label=names[scheme], **style.points(7, linestyle="none"))
+            ax.plot(
+                (edges[1:] + edges[:-1]) / 2,
+                binned.means,
+                label=names[scheme],
+                **style.points(7, linestyle="none"),
+            )
     ax.locator_params(axis="x", nbins=6)
     ax.set_ylim(-0.03, 1.03)
     what, notes, scale = "weight", [f"{len(x):,} records; a lower weight protects more."], 2.5
     if minimum_count is not None:  # how many have an amount may be too few to tell from all
         what, scale = "mean weight", 1
-        notes = ["A lower weight protects more.", f"Bins hold {minimum_count} records or more; the outer two are open-ended."]
+        notes = [
+            "A lower weight protects more.",
+            f"Bins hold {minimum_count} records or more; the outer two are open-ended.",
+        ]
     dress(ax, title(values.name), what, *notes, grid="both", legend="beside", markerscale=scale)
     for handle in ax.get_legend().legend_handles:  # type: ignore[union-attr]
         handle.set_alpha(1)  # type: ignore[union-attr]

@@ -1,4 +1,6 @@
-"""`reidentify`: suspected pairs of one metric, checked against the truth, as rates (Census Bureau primer, section 1.2)."""
+"""`reidentify`: suspected pairs of one metric, checked against the truth, as rates (Census Bureau
+primer, section 1.2).
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +15,14 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.native import as_pandas
 from riskweighted.data.io import read_table
 from riskweighted.reidentification.distances import adhoc, euclidean, ranked_pairs, taxicab
-from riskweighted.reidentification.files import Kind, LinkedFiles, Stratum, link_files, quintile_codes, with_rates
+from riskweighted.reidentification.files import (
+    Kind,
+    LinkedFiles,
+    Stratum,
+    link_files,
+    quintile_codes,
+    with_rates,
+)
 from riskweighted.reidentification.linkage import linkage_pairs, suspected_links
 from riskweighted.reidentification.scores import Score
 from riskweighted.reidentification.unicity import unique_pairs
@@ -23,10 +32,14 @@ __all__ = ["METRICS", "AttackSettings", "Reidentification", "attack", "reidentif
 METRICS = ("unicity", "taxicab", "euclidean", "adhoc", "linkage")
 Progress: TypeAlias = Callable[[int, int], None] | None
 _DEFINITIONS = {
-    "unicity": "records unique in their own file that share a cell of some interaction of linking variables (Census Bureau primer, 2.1)",
-    "taxicab": "mean mismatch of quintiled linking variables below alpha/2, ranks of at most five pairs (Census Bureau primer, 2.2.1)",
-    "euclidean": "root of squared differences below its threshold, ranks of at most five pairs (Census Bureau primer, 2.2.2)",
-    "adhoc": "sum of the sponsor's scores above 5v/2, ranks of at most five pairs (Census Bureau primer, 2.2.3)",
+    "unicity": "records unique in their own file that share a cell of some interaction of linking "
+    "variables (Census Bureau primer, 2.1)",
+    "taxicab": "mean mismatch of quintiled linking variables below alpha/2, ranks of at most five pairs "
+    "(Census Bureau primer, 2.2.1)",
+    "euclidean": "root of squared differences below its threshold, ranks of at most five pairs (Census "
+    "Bureau primer, 2.2.2)",
+    "adhoc": "sum of the sponsor's scores above 5v/2, ranks of at most five pairs (Census Bureau "
+    "primer, 2.2.3)",
     "linkage": "best pair by Fellegi-Sunter match probability at or above the threshold (Splink)",
 }
 
@@ -41,23 +54,29 @@ class Reidentification:
     definition : str
         What makes a pair suspected.
     links : DataFrame
-        One row per suspected pair: both keys, ``confirmed``, and of unicity ``interaction`` (the smallest that shows the pair)
-        and ``variables`` (how many it has), of the others ``score`` and ``rank``. Confidential.
+        One row per suspected pair: both keys, ``confirmed``, and of unicity ``interaction`` (the
+        smallest that shows the pair) and ``variables`` (how many it has), of the others ``score``
+        and ``rank``. Confidential.
     rates : DataFrame
-        One row per stratum after a first row for all: puf_records, eif_records, suspected, confirmed (PUF records),
-        suspected_rate, confirmed_rate, conditional_rate; shares in [0, 1], higher is riskier; NaN is undefined.
+        One row per stratum after a first row for all: puf_records, eif_records, suspected,
+        confirmed (PUF records), suspected_rate, confirmed_rate, conditional_rate; shares in [0, 1],
+        higher is riskier; NaN is undefined.
     ranks : DataFrame
-        Of the metrics with ranks: PUF records, pairs and confirmed pairs at each rank; the row ``crowded`` counts PUF records
-        whose best score is shared by more than five pairs, so that none stays.
+        Of the metrics with ranks: PUF records, pairs and confirmed pairs at each rank; the row
+        ``crowded`` counts PUF records whose best score is shared by more than five pairs, so that
+        none stays.
     interactions : DataFrame
-        Of unicity: how many suspected and confirmed PUF records each interaction identifies as their smallest one.
+        Of unicity: how many suspected and confirmed PUF records each interaction identifies as
+        their smallest one.
 
     Examples
     --------
     >>> puf = pd.DataFrame({"pufid": [1, 2, 3], "age": [30, 41, 41], "sex": ["f", "m", "f"]})
     >>> eif = pd.DataFrame({"eifid": ["a", "b"], "age": [41, 30], "sex": ["m", "f"]})
     >>> iuf = pd.DataFrame({"pufid": [2, 1], "eifid": ["a", "b"]})
-    >>> rw.reidentify(puf, eif, iuf, {"age": "categorical", "sex": "categorical"}).rates[["suspected", "confirmed"]]
+    >>> rw.reidentify(puf, eif, iuf, {"age": "categorical", "sex": "categorical"}).rates[
+    ...     ["suspected", "confirmed"]
+    ... ]
        suspected  confirmed
     0          2          2
     """
@@ -87,7 +106,9 @@ class Reidentification:
 
     @property
     def conditional_rate(self) -> float:
-        """Confirmed over suspected PUF records, the primer's critical statistic; NaN where none is suspected."""
+        """Confirmed over suspected PUF records, the primer's critical statistic; NaN where none is
+        suspected.
+        """
         return float(self.rates["conditional_rate"].iloc[0])
 
 
@@ -109,7 +130,8 @@ def reidentify(
     random_seed: int = 0,
     progress: Progress = None,
 ) -> Reidentification:
-    """Return what an intruder's file finds in a public-use file, checked against the truth (Census Bureau primer, METHODS section 10).
+    """Return what an intruder's file finds in a public-use file, checked against the truth (Census
+    Bureau primer, METHODS section 10).
 
     Parameters
     ----------
@@ -128,7 +150,8 @@ def reidentify(
         Score of a missing value in taxicab and euclidean.
     normalization : {"primer", "rms"}
         Of euclidean: as printed, or with the threshold that follows from its definition.
-    scores : mapping of every linking variable to a function of two values, PairScores or BreakScores
+    scores : mapping of every linking variable to a function of two values, PairScores or
+    BreakScores
         Of ad hoc: 0 (no match) to 5 (match).
     threshold : float
         Of linkage: least match probability.
@@ -152,9 +175,18 @@ def reidentify(
     ([[1, 'b'], [2, 'a']], 1.0)
     """
     puf, eif, iuf = as_pandas(puf), as_pandas(eif), as_pandas(iuf)
-    puf, eif, iuf = (frame if isinstance(frame, pd.DataFrame) else read_table(frame) for frame in (puf, eif, iuf))
-    files = link_files(puf, eif, iuf, linking, pufid=pufid, eifid=eifid, strata=strata, empty_strata=empty_strata)
-    return attack(files, metric, AttackSettings(alpha, normalization, scores, threshold, random_seed), progress=progress)
+    puf, eif, iuf = (
+        frame if isinstance(frame, pd.DataFrame) else read_table(frame) for frame in (puf, eif, iuf)
+    )
+    files = link_files(
+        puf, eif, iuf, linking, pufid=pufid, eifid=eifid, strata=strata, empty_strata=empty_strata
+    )
+    return attack(
+        files,
+        metric,
+        AttackSettings(alpha, normalization, scores, threshold, random_seed),
+        progress=progress,
+    )
 
 
 class AttackSettings(NamedTuple):
@@ -168,7 +200,9 @@ class AttackSettings(NamedTuple):
 
 
 class _Suspected(NamedTuple):
-    """Suspected pairs of a stratum, further columns of them, PUF records whose best rank is crowded."""
+    """Suspected pairs of a stratum, further columns of them, PUF records whose best rank is
+    crowded.
+    """
 
     puf: np.ndarray
     eif: np.ndarray
@@ -176,7 +210,9 @@ class _Suspected(NamedTuple):
     crowded: int = 0
 
 
-def attack(files: LinkedFiles, metric: str, settings: AttackSettings, *, progress: Progress = None) -> Reidentification:
+def attack(
+    files: LinkedFiles, metric: str, settings: AttackSettings, *, progress: Progress = None
+) -> Reidentification:
     """`reidentify` on files that are checked already."""
     search = _searcher(files, metric, settings)
     total = sum(len(stratum.puf) for stratum in files.strata)
@@ -187,12 +223,23 @@ def attack(files: LinkedFiles, metric: str, settings: AttackSettings, *, progres
         before += len(stratum.puf)
         if progress is not None:
             progress(before, total)
-    puf, eif = (np.concatenate([getattr(part, side) for part in parts]) if parts else np.empty(0, dtype=int) for side in ("puf", "eif"))
+    puf, eif = (
+        np.concatenate([getattr(part, side) for part in parts]) if parts else np.empty(0, dtype=int)
+        for side in ("puf", "eif")
+    )
     confirmed = files.truth[puf] == eif
-    keys = [files.puf_keys.iloc[puf].reset_index(drop=True), files.eif_keys.iloc[eif].reset_index(drop=True)]
-    columns = {name: np.concatenate([part.columns[name] for part in parts]) for name in (parts[0].columns if parts else ())}
+    keys = [
+        files.puf_keys.iloc[puf].reset_index(drop=True),
+        files.eif_keys.iloc[eif].reset_index(drop=True),
+    ]
+    columns = {
+        name: np.concatenate([part.columns[name] for part in parts])
+        for name in (parts[0].columns if parts else ())
+    }
     links = pd.concat([*keys, pd.DataFrame({**columns, "confirmed": confirmed})], axis=1)
-    order = np.lexsort((eif, links["rank"].to_numpy() if "rank" in links else np.zeros(len(puf)), puf))
+    order = np.lexsort(
+        (eif, links["rank"].to_numpy() if "rank" in links else np.zeros(len(puf)), puf)
+    )
     return Reidentification(
         metric=metric,
         definition=_DEFINITIONS[metric],
@@ -211,7 +258,9 @@ def _share(progress: Progress, before: int, records: int, total: int) -> Progres
     return lambda done, steps: progress(before + int(records * done / max(steps, 1)), total)
 
 
-def _searcher(files: LinkedFiles, metric: str, settings: AttackSettings) -> Callable[[Stratum, Progress], _Suspected]:
+def _searcher(
+    files: LinkedFiles, metric: str, settings: AttackSettings
+) -> Callable[[Stratum, Progress], _Suspected]:
     """How a metric searches one stratum; recodes both files once."""
     if metric == "unicity":
         codes = quintile_codes(files)
@@ -225,35 +274,67 @@ def _searcher(files: LinkedFiles, metric: str, settings: AttackSettings) -> Call
     elif metric != "adhoc":
         raise InputError(f"metric must be one of {listing(METRICS)}, got {metric!r}")
     elif settings.scores is None:
-        raise InputError("the metric 'adhoc' needs scores: for every linking variable a function, PairScores or BreakScores")
+        raise InputError(
+            "the metric 'adhoc' needs scores: for every linking variable a function, PairScores "
+            "or BreakScores"
+        )
     else:
         comparison = adhoc(files, settings.scores)
 
     def search(stratum: Stratum, progress: Progress) -> _Suspected:
         pairs = ranked_pairs(comparison, stratum.puf, stratum.eif, progress)
-        return _Suspected(pairs.puf, pairs.eif, {"score": pairs.score, "rank": pairs.rank}, pairs.crowded)
+        return _Suspected(
+            pairs.puf, pairs.eif, {"score": pairs.score, "rank": pairs.rank}, pairs.crowded
+        )
 
     return search
 
 
-def _unicity(codes: tuple[np.ndarray, np.ndarray], names: list[str], stratum: Stratum, progress: Progress) -> _Suspected:
+def _unicity(
+    codes: tuple[np.ndarray, np.ndarray], names: list[str], stratum: Stratum, progress: Progress
+) -> _Suspected:
     pairs = unique_pairs(codes[0][stratum.puf], codes[1][stratum.eif], progress)
     sets, which = np.unique(pairs.interaction, axis=0, return_inverse=True)
-    texts = np.array([" + ".join(name for name, used in zip(names, chosen, strict=True) if used) for chosen in sets], dtype=object)
+    texts = np.array(
+        [
+            " + ".join(name for name, used in zip(names, chosen, strict=True) if used)
+            for chosen in sets
+        ],
+        dtype=object,
+    )
     columns = {"interaction": texts[which], "variables": pairs.interaction.sum(axis=1)}
     return _Suspected(stratum.puf[pairs.puf], stratum.eif[pairs.eif], columns)
 
 
-def _linkage(files: LinkedFiles, settings: AttackSettings, stratum: Stratum, progress: Progress) -> _Suspected:
+def _linkage(
+    files: LinkedFiles, settings: AttackSettings, stratum: Stratum, progress: Progress
+) -> _Suspected:
     if not (is_number(settings.threshold) and 0 < settings.threshold <= 1):
-        raise InputError(f"threshold, the least match probability, must lie in (0, 1], got {settings.threshold!r}")
-    puf, eif = (frame.iloc[rows].reset_index(drop=True) for frame, rows in ((files.puf, stratum.puf), (files.eif, stratum.eif)))
+        raise InputError(
+            "threshold, the least match probability, must lie in (0, 1], got "
+            f"{settings.threshold!r}"
+        )
+    puf, eif = (
+        frame.iloc[rows].reset_index(drop=True)
+        for frame, rows in ((files.puf, stratum.puf), (files.eif, stratum.eif))
+    )
     least = min(0.01, settings.threshold)
-    result = linkage_pairs(puf, eif, files.kinds, random_seed=settings.random_seed, minimum_probability=least, progress=progress)
+    result = linkage_pairs(
+        puf,
+        eif,
+        files.kinds,
+        random_seed=settings.random_seed,
+        minimum_probability=least,
+        progress=progress,
+    )
     links = suspected_links(result.pairs, settings.threshold)
     score = links["match_probability"].to_numpy()
     rows = (links["puf_row"].to_numpy(dtype=int), links["eif_row"].to_numpy(dtype=int))
-    return _Suspected(stratum.puf[rows[0]], stratum.eif[rows[1]], {"score": score, "rank": np.ones(len(links), dtype=np.int64)})
+    return _Suspected(
+        stratum.puf[rows[0]],
+        stratum.eif[rows[1]],
+        {"score": score, "rank": np.ones(len(links), dtype=np.int64)},
+    )
 
 
 def _rates(files: LinkedFiles, puf: np.ndarray, confirmed: np.ndarray) -> pd.DataFrame:
@@ -261,11 +342,21 @@ def _rates(files: LinkedFiles, puf: np.ndarray, confirmed: np.ndarray) -> pd.Dat
     suspected, true = np.zeros(len(files.truth), dtype=bool), np.zeros(len(files.truth), dtype=bool)
     suspected[puf], true[puf[confirmed]] = True, True
 
-    groups: list[tuple[str, np.ndarray, int]] = [("all", np.arange(len(files.truth)), len(files.eif_keys))]
+    groups: list[tuple[str, np.ndarray, int]] = [
+        ("all", np.arange(len(files.truth)), len(files.eif_keys))
+    ]
     if files.strata[0].label:
-        groups += [(", ".join(map(str, stratum.label)), stratum.puf, len(stratum.eif)) for stratum in files.strata]
-    counts = [(name, len(rows), eif_records, suspected[rows].sum(), true[rows].sum()) for name, rows, eif_records in groups]
-    table = pd.DataFrame(counts, columns=["stratum", "puf_records", "eif_records", "suspected", "confirmed"])
+        groups += [
+            (", ".join(map(str, stratum.label)), stratum.puf, len(stratum.eif))
+            for stratum in files.strata
+        ]
+    counts = [
+        (name, len(rows), eif_records, suspected[rows].sum(), true[rows].sum())
+        for name, rows, eif_records in groups
+    ]
+    table = pd.DataFrame(
+        counts, columns=["stratum", "puf_records", "eif_records", "suspected", "confirmed"]
+    )
     return with_rates(table, table["puf_records"])
 
 
@@ -274,9 +365,17 @@ def _rank_table(puf: np.ndarray, links: pd.DataFrame, crowded: int) -> pd.DataFr
     if "rank" not in links:
         return pd.DataFrame(columns=columns)
     groups = links.assign(row=puf).groupby("rank")
-    table = pd.DataFrame({"puf_records": groups["row"].nunique(), "pairs": groups.size(), "confirmed": groups["confirmed"].sum()})
+    table = pd.DataFrame(
+        {
+            "puf_records": groups["row"].nunique(),
+            "pairs": groups.size(),
+            "confirmed": groups["confirmed"].sum(),
+        }
+    )
     table = table.reset_index().astype({"rank": object})
-    return pd.concat([table, pd.DataFrame([["crowded", crowded, 0, 0]], columns=columns)], ignore_index=True)
+    return pd.concat(
+        [table, pd.DataFrame([["crowded", crowded, 0, 0]], columns=columns)], ignore_index=True
+    )
 
 
 def _interaction_table(puf: np.ndarray, links: pd.DataFrame) -> pd.DataFrame:
@@ -288,5 +387,9 @@ def _interaction_table(puf: np.ndarray, links: pd.DataFrame) -> pd.DataFrame:
     true = ordered.groupby("row")["confirmed"].any()
     smallest = ordered.drop_duplicates("row").set_index("row").assign(confirmed=true)
     groups = smallest.groupby(["interaction", "variables"])
-    table = pd.DataFrame({"suspected": groups.size(), "confirmed": groups["confirmed"].sum()}).reset_index()
-    return table.sort_values(["suspected", "variables", "interaction"], ascending=[False, True, True], ignore_index=True)[columns]
+    table = pd.DataFrame(
+        {"suspected": groups.size(), "confirmed": groups["confirmed"].sum()}
+    ).reset_index()
+    return table.sort_values(
+        ["suspected", "variables", "interaction"], ascending=[False, True, True], ignore_index=True
+    )[columns]

@@ -1,8 +1,11 @@
-"""The pack of a run of data in parts: every part drawn again, held to what the run left, shuffled, written and read back.
+"""The pack of a run of data in parts: every part drawn again, held to what the run left, shuffled,
+written and read back.
 
-The records are gathered as the run gathered them, and its fits are made ready from their counts. So a part leaves only if it is, value for
-value, what the fit draws with the run's own random numbers. Released patterns lie within known ones, so rows are shuffled part by part.
-Which records a part holds, and its number, follow from their known patterns, which leave anyway; its whole rows stand in a random order.
+The records are gathered as the run gathered them, and its fits are made ready from their counts. So
+a part leaves only if it is, value for value, what the fit draws with the run's own random numbers.
+Released patterns lie within known ones, so rows are shuffled part by part. Which records a part
+holds, and its number, follow from their known patterns, which leave anyway; its whole rows stand in
+a random order.
 """
 
 import os
@@ -52,7 +55,9 @@ _FRESH = 20  # datasets drawn to see what chance gives
 
 
 class PartsReleased(NamedTuple):
-    """What was written: SHA-256 by the name in the pack; what every column of the released data holds; and how near each dataset is."""
+    """What was written: SHA-256 by the name in the pack; what every column of the released data
+    holds; and how near each dataset is.
+    """
 
     hashes: dict[str, str]
     facts: dict[str, ColumnFacts]
@@ -60,7 +65,9 @@ class PartsReleased(NamedTuple):
 
 
 class _Released(NamedTuple):
-    """Of one bucket: ``equal`` by scheme, in how many rows each dataset has the confidential value, (L,), and fresh ones, (F,)."""
+    """Of one bucket: ``equal`` by scheme, in how many rows each dataset has the confidential value,
+    (L,), and fresh ones, (F,).
+    """
 
     hashes: dict[str, str]
     facts: dict[str, ColumnFacts]
@@ -87,11 +94,14 @@ def release_parts(
     data: str | Path | None,
     reporter: Reporter,
 ) -> PartsReleased:
-    """Write the datasets of some schemes to a pack, part by part, once the run's tables, what it holds of the records, and each part were
-    seen to be what its fits make.
+    """Write the datasets of some schemes to a pack, part by part, once the run's tables, what it
+    holds of the records, and each part were seen to be what its fits make.
     """
     if strange := [kind for kind in formats if kind not in ("csv", "parquet")]:
-        raise InputError(f"a run of data in parts is released in parts, and {strange[0]!r} has none; valid are csv and parquet")
+        raise InputError(
+            f"a run of data in parts is released in parts, and {strange[0]!r} has none; valid "
+            "are csv and parquet"
+        )
     study = replace(run.study, seed=run.streams.seed)
     study = replace(study, data=replace(study.data, path=_where(run, data)))
     parts = study.data.parts
@@ -101,26 +111,55 @@ def release_parts(
         patterns = count_patterns(client, records, study.scenario.known)
         buckets = place / "buckets"
         make_folder(buckets, private=True)
-        gathered = gather(client, records, study.scenario.known, patterns, buckets, int(run.manifest["input"]["room"]))
+        gathered = gather(
+            client,
+            records,
+            study.scenario.known,
+            patterns,
+            buckets,
+            int(run.manifest["input"]["room"]),
+        )
         if gathered.digest != run.manifest["input"]["sha256"]:
-            raise InputError("the data in parts are not those that the run was made from: their SHA-256 differs from the manifest's")
+            raise InputError(
+                "the data in parts are not those that the run was made from: their SHA-256 "
+                "differs from the manifest's"
+            )
         refuse_other_settings(study, gathered.digest, run.streams)
         make_folder(place / "files", private=True)
         job = Job(study, gathered, place, place / "files", run.streams, secrets.token_hex(16))
         told = measured_again(Tasks(client, job, reporter), columns, run.posterior_path)
         _refuse_what_is_not_made(run, told)
-        asked = _Asked(run.folder, working.result, {scheme: told.fits[scheme].fit for scheme in schemes}, tuple(formats), layout)
-        found = dict(Tasks(client, replace(job, result=run.folder), reporter).each("releasing parts", _release_bucket, asked))
+        asked = _Asked(
+            run.folder,
+            working.result,
+            {scheme: told.fits[scheme].fit for scheme in schemes},
+            tuple(formats),
+            layout,
+        )
+        found = dict(
+            Tasks(client, replace(job, result=run.folder), reporter).each(
+                "releasing parts", _release_bucket, asked
+            )
+        )
     parts_of = [found[number] for number in job.numbers]
     hashes, facts = _together(parts_of)
-    there = {path.relative_to(working.result).as_posix() for path in working.result.rglob("*") if path.is_file()}
+    there = {
+        path.relative_to(working.result).as_posix()
+        for path in working.result.rglob("*")
+        if path.is_file()
+    }
     if there != set(hashes):
-        raise InputError(f"nothing was released: {len(there ^ set(hashes))} files of the pack are not those that were checked")
+        raise InputError(
+            f"nothing was released: {len(there ^ set(hashes))} files of the pack are not those "
+            "that were checked"
+        )
     return PartsReleased(hashes, facts, _check(parts_of, gathered, study.target, study.release.L))
 
 
 def _where(run: SampledRun, data: str | Path | None) -> Path:
-    """Where the parts lie: as stated, else beside the run, in the folder of their name or without it, or where they were read."""
+    """Where the parts lie: as stated, else beside the run, in the folder of their name or without
+    it, or where they were read.
+    """
     if data is not None:
         return Path(data)
     stored, beside = Path(str(run.study.data.path)), run.folder.absolute().parent
@@ -128,7 +167,8 @@ def _where(run: SampledRun, data: str | Path | None) -> Path:
         if any(file.is_file() for file in files_named(path)):
             return path
     raise InputError(
-        f"the confidential data {str(stored)!r} are not beside the run: say where they are (--confidential 'FOLDER/*.parquet')"
+        f"the confidential data {str(stored)!r} are not beside the run: say where they are "
+        "(--confidential 'FOLDER/*.parquet')"
     )
 
 
@@ -151,11 +191,16 @@ def _identical(mine: pd.Series, theirs: pd.Series) -> bool:
 
 def _refuse_what_is_not_made(run: SampledRun, told: Told) -> None:
     """Refuse a run whose tables, or what it holds of the records, are not what was made again."""
-    refuse_other_tables(run, {name: as_read(table) for name, table in told.tables(told.evaluation()).items()})
+    refuse_other_tables(
+        run, {name: as_read(table) for name, table in told.tables(told.evaluation()).items()}
+    )
     if not alike(told.sample, pd.read_parquet(run.folder / SAMPLE)):
         raise not_made(SAMPLE)
     for number in told.job.numbers:
-        made, held = (part_file(folder / "confidential" / "records", number) for folder in (told.job.result, run.folder))
+        made, held = (
+            part_file(folder / "confidential" / "records", number)
+            for folder in (told.job.result, run.folder)
+        )
         if not alike(pd.read_parquet(made), pd.read_parquet(held)):
             raise not_made(held.relative_to(run.folder).as_posix())
 
@@ -166,8 +211,15 @@ def _release_bucket(job: Job, number: int, asked: _Asked) -> _Released:
     unaltered, truth = study.unaltered(records), records[job.target]
     held = pd.read_parquet(part_file(asked.run / "synthetic" / "unaltered", number))
     if not held.equals(records[unaltered]):
-        raise InputError(f"nothing was released: part {number + 1} of the run has unaltered columns that are not those of the data")
-    hashes, equal, facts = dict[str, str](), dict[str, tuple[np.ndarray, np.ndarray]](), dict[str, ColumnFacts]()
+        raise InputError(
+            f"nothing was released: part {number + 1} of the run has unaltered columns that are "
+            "not those of the data"
+        )
+    hashes, equal, facts = (
+        dict[str, str](),
+        dict[str, tuple[np.ndarray, np.ndarray]](),
+        dict[str, ColumnFacts](),
+    )
     patterns, order = released_patterns(records, unaltered), _order_of_rows(job, number)
     _check_order(job, records, patterns, order)
     weighing = job.world(records, weighing=True)
@@ -178,9 +230,18 @@ def _release_bucket(job: Job, number: int, asked: _Asked) -> _Released:
         again = draw_bucket(job, number, scheme, fit)
         for mine, theirs in zip(again.altered, datasets.altered, strict=True):
             if not _identical(mine[job.target], theirs[job.target]):
-                raise InputError(f"nothing was released: part {number + 1} of {scheme!r} is not what the fit of the run draws")
-        seed = job.streams.seed_for("leak check", scheme)  # the same posterior draws in every bucket
-        fresh = [frame[job.target] for frame in fit.synthetic(_FRESH, random_seed=seed, precision=study.release.precision, part=number)]
+                raise InputError(
+                    f"nothing was released: part {number + 1} of {scheme!r} is not what the fit "
+                    "of the run draws"
+                )
+        # the same posterior draws in every bucket
+        seed = job.streams.seed_for("leak check", scheme)
+        fresh = [
+            frame[job.target]
+            for frame in fit.synthetic(
+                _FRESH, random_seed=seed, precision=study.release.precision, part=number
+            )
+        ]
         equal[scheme] = tuple(  # type: ignore[assignment]
             np.array([int(_same(column, truth).sum()) for column in columns])
             for columns in ([altered[job.target] for altered in datasets.altered], fresh)
@@ -194,7 +255,9 @@ def _release_bucket(job: Job, number: int, asked: _Asked) -> _Released:
     return _Released(hashes, facts, equal)
 
 
-def _shuffled(job: Job, number: int, scheme: str, datasets: Datasets, patterns: np.ndarray) -> Datasets:
+def _shuffled(
+    job: Job, number: int, scheme: str, datasets: Datasets, patterns: np.ndarray
+) -> Datasets:
     """The datasets in the order of rows in which they leave."""
     if not job.study.release.shuffle:
         return datasets
@@ -202,28 +265,48 @@ def _shuffled(job: Job, number: int, scheme: str, datasets: Datasets, patterns: 
     for place, columns in enumerate(datasets.altered):
         seed = job.streams.order_seed(f"{scheme}/bucket {number}", place)
         rows = shuffled_rows(patterns, np.random.default_rng(seed))
-        altered.append({name: pd.Series(column.array.take(rows), column.index, name=name) for name, column in columns.items()})
+        altered.append(
+            {
+                name: pd.Series(column.array.take(rows), column.index, name=name)
+                for name, column in columns.items()
+            }
+        )
     return Datasets(datasets.base, altered)
 
 
 def _order_of_rows(job: Job, number: int) -> np.ndarray:
-    """Which record of a bucket stands in each row of its part, (m,), of all schemes and datasets."""
-    return leaving_rows(job.gathered.buckets[number].records, np.random.default_rng(job.streams.order_seed(f"rows/bucket {number}", 0)))
+    """Which record of a bucket stands in each row of its part, (m,), of all schemes and
+    datasets.
+    """
+    return leaving_rows(
+        job.gathered.buckets[number].records,
+        np.random.default_rng(job.streams.order_seed(f"rows/bucket {number}", 0)),
+    )
 
 
 def _reordered(datasets: Datasets, order: np.ndarray) -> Datasets:
-    """The datasets with whole rows in another order: those of the run stand in the order of their identifiers."""
-    altered = [{name: pd.Series(column.array.take(order), name=name) for name, column in columns.items()} for columns in datasets.altered]
+    """The datasets with whole rows in another order: those of the run stand in the order of their
+    identifiers.
+    """
+    altered = [
+        {name: pd.Series(column.array.take(order), name=name) for name, column in columns.items()}
+        for columns in datasets.altered
+    ]
     return Datasets(datasets.base.take(order).reset_index(drop=True), altered)
 
 
 def _check_order(job: Job, records: pd.DataFrame, patterns: np.ndarray, order: np.ndarray) -> None:
-    """Refuse rows of a part, or an unaltered column, in an order that tells the synthesized variable."""
+    """Refuse rows of a part, or an unaltered column, in an order that tells the synthesized
+    variable.
+    """
     buckets, place = len(job.numbers), in_order(records[ORDER])
     for line in order_told(job.study, records, place, buckets):
         raise InputError(f"nothing was released: {line}")
     if buckets * order_chance(records[job.target], np.argsort(order), patterns) < UNLIKELY:
-        raise InputError("nothing was released: rows of a part stand in an order that tells the synthesized variable: run again")
+        raise InputError(
+            "nothing was released: rows of a part stand in an order that tells the synthesized "
+            "variable: run again"
+        )
 
 
 def _write(job: Job, number: int, scheme: str, datasets: Datasets, asked: _Asked) -> dict[str, str]:
@@ -242,20 +325,34 @@ def _write(job: Job, number: int, scheme: str, datasets: Datasets, asked: _Asked
 
 def _together(parts: Sequence[_Released]) -> tuple[dict[str, str], dict[str, ColumnFacts]]:
     hashes = {name: digest for part in parts for name, digest in part.hashes.items()}
-    facts = {name: reduce(ColumnFacts.__add__, (part.facts[name] for part in parts)) for name in parts[0].facts}
+    facts = {
+        name: reduce(ColumnFacts.__add__, (part.facts[name] for part in parts))
+        for name in parts[0].facts
+    }
     return hashes, facts
 
 
 def _check(parts: Sequence[_Released], gathered: Gathered, target: str, count: int) -> pd.DataFrame:
-    """How many rows of each dataset have the confidential value, all parts together, beside what chance gives; refuses more than that."""
+    """How many rows of each dataset have the confidential value, all parts together, beside what
+    chance gives; refuses more than that.
+    """
     rows = []
     for scheme in parts[0].equal:
-        drawn, fresh = (np.sum([part.equal[scheme][which] for part in parts], axis=0) for which in range(2))
+        drawn, fresh = (
+            np.sum([part.equal[scheme][which] for part in parts], axis=0) for which in range(2)
+        )
         most = most_by_chance(fresh, gathered.records)
         for place, equal in enumerate(drawn.tolist()):
             name = dataset_stem(scheme, place, count)
             if equal > most:
-                raise InputError(f"nothing was released: {name!r} holds the confidential value in {equal:,} rows, more than chance gives")
-            told = {"rows": gathered.records, "equal to the confidential value": equal, "expected by chance": float(fresh.mean())}
+                raise InputError(
+                    f"nothing was released: {name!r} holds the confidential value in {equal:,} "
+                    "rows, more than chance gives"
+                )
+            told = {
+                "rows": gathered.records,
+                "equal to the confidential value": equal,
+                "expected by chance": float(fresh.mean()),
+            }
             rows.append({"file": name, "variable": target, **told, "at most": most})
     return pd.DataFrame(rows)

@@ -1,4 +1,6 @@
-"""What a codebook says of a released column of data in parts, as facts of its parts that are added."""
+"""What a codebook says of a released column of data in parts, as facts of its parts that are
+added.
+"""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,8 +17,8 @@ _MOST = 50  # values that a codebook lists
 
 @dataclass(frozen=True)
 class ColumnFacts:
-    """Of a column its ``dtype``, the number of ``records``, how many are ``missing`` in each dataset, and its ``values`` where these are
-    few, else None.
+    """Of a column its ``dtype``, the number of ``records``, how many are ``missing`` in each
+    dataset, and its ``values`` where these are few, else None.
     """
 
     dtype: Any
@@ -33,14 +35,20 @@ class ColumnFacts:
 
     def __add__(self, other: "ColumnFacts") -> "ColumnFacts":
         """With those of further records."""
-        missing = tuple(mine + theirs for mine, theirs in zip(self.missing, other.missing, strict=True))
-        return ColumnFacts(self.dtype, self.records + other.records, missing, self._values_with(other))
+        missing = tuple(
+            mine + theirs for mine, theirs in zip(self.missing, other.missing, strict=True)
+        )
+        return ColumnFacts(
+            self.dtype, self.records + other.records, missing, self._values_with(other)
+        )
 
     def beside(self, other: "ColumnFacts | None") -> "ColumnFacts":
         """With those of the same records in further datasets."""
         if other is None:
             return self
-        return ColumnFacts(self.dtype, self.records, (*self.missing, *other.missing), self._values_with(other))
+        return ColumnFacts(
+            self.dtype, self.records, (*self.missing, *other.missing), self._values_with(other)
+        )
 
     def _values_with(self, other: "ColumnFacts") -> tuple[object, ...] | None:
         if self.values is None or other.values is None:
@@ -60,5 +68,6 @@ class ColumnFacts:
             return f"more than {_MOST} different values"
         listed = None
         if not nearly_all(len(self.values), self.records):
-            listed = listed_levels(pd.Series([*self.values, *self.values], dtype=self.dtype))  # twice: no record has one of its own
+            # twice: no record has one of its own
+            listed = listed_levels(pd.Series([*self.values, *self.values], dtype=self.dtype))
         return f"{len(self.values)} different values" if listed is None else "; ".join(listed)

@@ -1,4 +1,6 @@
-"""What a release pack holds and how each file of it is made: the same contents give the same bytes."""
+"""What a release pack holds and how each file of it is made: the same contents give the same
+bytes.
+"""
 
 import json
 import re
@@ -22,7 +24,13 @@ from riskweighted.data.io import DatasetWriter, write_table
 from riskweighted.data.layout import CsvLayout
 from riskweighted.data.variables import Variables
 from riskweighted.evaluation.verdicts import overall
-from riskweighted.release.analysis_code import combining_code, find_analysis, kappa_of, render, special_codes
+from riskweighted.release.analysis_code import (
+    combining_code,
+    find_analysis,
+    kappa_of,
+    render,
+    special_codes,
+)
 from riskweighted.release.codebook import codebook, codebook_markdown, with_descriptions
 from riskweighted.release.column_facts import ColumnFacts
 from riskweighted.release.ddi import ddi_codebook
@@ -32,7 +40,13 @@ from riskweighted.reports.disclosure import outside
 from riskweighted.reports.verdicts import bounds_of, in_brief, verdict_records
 from riskweighted.runs.file_order import numbered_columns
 from riskweighted.runs.finished import FinishedRun
-from riskweighted.runs.refusals import Accepted, failing, identifying_columns, share_of_uniques, unaccepted
+from riskweighted.runs.refusals import (
+    Accepted,
+    failing,
+    identifying_columns,
+    share_of_uniques,
+    unaccepted,
+)
 from riskweighted.weights.names import is_centred
 
 __all__ = [
@@ -52,14 +66,17 @@ SIDECAR = "variables.toml"
 _LABEL = "SYNTHETIC DATA"  # SAS keeps 40 characters of a label
 _LONGEST_UNIT = 40
 _NEW_NUMBERS = "new numbers"  # the status of such a column in the codebook
-ROWS = "in one random order, the same in every dataset"  # in the manifest; packs that do not say so keep the order of the file
+# in the manifest; packs that do not say so keep the order of the file
+ROWS = "in one random order, the same in every dataset"
 
 
 @dataclass(frozen=True)
 class Contents:
-    """What goes into a pack; the same for every file of it. ``datasets``: by scheme, as they leave (`leaving_datasets`); ``accepted_fail``:
-    why schemes that do not pass leave all the same; ``plain_csv``: whether csv files are plain ones whatever the data's own file is.
-    ``facts_of_parts``: what every column holds, of a run of data in parts, whose ``datasets`` are those of a sample.
+    """What goes into a pack; the same for every file of it. ``datasets``: by scheme, as they leave
+    (`leaving_datasets`); ``accepted_fail``: why schemes that do not pass leave all the same;
+    ``plain_csv``: whether csv files are plain ones whatever the data's own file is.
+    ``facts_of_parts``: what every column holds, of a run of data in parts, whose ``datasets`` are
+    those of a sample.
     """
 
     run: FinishedRun
@@ -73,11 +90,14 @@ class Contents:
     facts_of_parts: Mapping[str, ColumnFacts] | None = None
 
     def __post_init__(self) -> None:
-        if why := unaccepted(self.run, None, self.schemes, Accepted(fail=self.accepted_fail)):  # of a pack that is checked, by its manifest
+        # of a pack that is checked, by its manifest
+        if why := unaccepted(self.run, None, self.schemes, Accepted(fail=self.accepted_fail)):
             raise InputError(why)
         long = [name for name, unit in self.units.items() if len(unit) > _LONGEST_UNIT]
         if long:
-            raise InputError(f"the unit of {listing(long)} is longer than {_LONGEST_UNIT} characters")
+            raise InputError(
+                f"the unit of {listing(long)} is longer than {_LONGEST_UNIT} characters"
+            )
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -91,26 +111,48 @@ class Contents:
 
     @cached_property
     def described(self) -> Variables | None:
-        """What is said of the columns as they leave; None where the study names no file that says anything."""
+        """What is said of the columns as they leave; None where the study names no file that says
+        anything.
+        """
         described = self.run.described
-        return None if described is None else described.as_released(self.datasets[self.schemes[0]][0], self.variables)
+        return (
+            None
+            if described is None
+            else described.as_released(self.datasets[self.schemes[0]][0], self.variables)
+        )
 
     @cached_property
     def numbered(self) -> list[str]:
-        """The unaltered columns that leave with new numbers, since theirs are in the order of the file."""
-        return [] if self.run.parts is not None else numbered_columns(self.run.study, self.run.synthetic[self.schemes[0]][0])
+        """The unaltered columns that leave with new numbers, since theirs are in the order of the
+        file.
+        """
+        return (
+            []
+            if self.run.parts is not None
+            else numbered_columns(self.run.study, self.run.synthetic[self.schemes[0]][0])
+        )
 
     @cached_property
     def frames(self) -> list[pd.DataFrame]:
-        """The datasets of all schemes as the run holds them, with levels in an order that tells nothing of the data."""
+        """The datasets of all schemes as the run holds them, with levels in an order that tells
+        nothing of the data.
+        """
         every = [self.run.synthetic[scheme] for scheme in self.schemes]
         described = self.run.described or Variables({})
-        return [frame for each in every for frame in (told_as_stated(each, described) if isinstance(each, Datasets) else each)]
+        return [
+            frame
+            for each in every
+            for frame in (told_as_stated(each, described) if isinstance(each, Datasets) else each)
+        ]
 
     @cached_property
     def all_units(self) -> dict[str, str]:
         """The given units, and those that the file of variables states of the others."""
-        stated = {name: variable.unit for name, variable in (self.described or {}).items() if variable.unit}
+        stated = {
+            name: variable.unit
+            for name, variable in (self.described or {}).items()
+            if variable.unit
+        }
         return {**stated, **self.units}
 
     def writer(self, scheme: str) -> DatasetWriter:
@@ -126,8 +168,13 @@ class Contents:
             book.loc[row, "missing"] = facts.missing_in_words
             if name not in self.variables or not run.study.scenario.is_numeric(datasets[0][name]):
                 book.loc[row, "values"] = for_spreadsheet(facts.in_words)
-        book.loc[book["variable"].isin([for_spreadsheet(name) for name in self.numbered]), "status"] = _NEW_NUMBERS
-        return book.assign(precision=[run.manifest["precision"].get(name, "") for name in book["variable"]])  # as they were rounded
+        book.loc[
+            book["variable"].isin([for_spreadsheet(name) for name in self.numbered]), "status"
+        ] = _NEW_NUMBERS
+        # as they were rounded
+        return book.assign(
+            precision=[run.manifest["precision"].get(name, "") for name in book["variable"]]
+        )
 
     def facts(self) -> dict[str, object]:
         """What several pages say."""
@@ -138,7 +185,9 @@ class Contents:
             "records": f"{self.run.manifest['input']['records']:,}",
             "where": self.run.study.data.where,
             "demonstration": self.run.study.reproducible,
-            "kappas": {scheme: self._kappa(scheme) for scheme in self.schemes if is_centred(scheme)},
+            "kappas": {
+                scheme: self._kappa(scheme) for scheme in self.schemes if is_centred(scheme)
+            },
         }
 
     def _kappa(self, scheme: str) -> str:
@@ -153,9 +202,13 @@ def dataset_stem(scheme: str, place: int, count: int) -> str:
 
 
 def write_pack(contents: Contents, folder: Path, hashes: Mapping[str, str] | None = None) -> None:
-    """Every file of the pack; the manifest last. `hashes`: SHA-256 by name of datasets that are elsewhere, as they would be written."""
+    """Every file of the pack; the manifest last. `hashes`: SHA-256 by name of datasets that are
+    elsewhere, as they would be written.
+    """
     hashes = dict(hashes or {})
-    files = {scheme: _write_datasets(contents, scheme, folder, hashes) for scheme in contents.schemes}
+    files = {
+        scheme: _write_datasets(contents, scheme, folder, hashes) for scheme in contents.schemes
+    }
     run, first, facts = contents.run, contents.schemes[0], contents.facts()
     datasets, described = contents.frames, contents.described
     book = contents.book()
@@ -163,47 +216,101 @@ def write_pack(contents: Contents, folder: Path, hashes: Mapping[str, str] | Non
         book = with_descriptions(book, list(map(str, datasets[0])), described)
         described.write(folder / SIDECAR)
     write_table(book, folder / "codebook.csv")
-    write_file(folder / "codebook.md", f"# Codebook\n\nSYNTHETIC DATA: see the column 'status'.\n\n{codebook_markdown(book)}")
-    every = [name for scheme in contents.schemes for kind in contents.formats for name in files[scheme][kind]]
+    write_file(
+        folder / "codebook.md",
+        f"# Codebook\n\nSYNTHETIC DATA: see the column 'status'.\n\n{codebook_markdown(book)}",
+    )
+    every = [
+        name
+        for scheme in contents.schemes
+        for kind in contents.formats
+        for name in files[scheme][kind]
+    ]
     made_by = run.manifest["versions"]["riskweighted"]
-    public = {name: () if is_found(stated) else stated for name, stated in special_codes(run).items()}
-    write_file(folder / "codebook.xml", ddi_codebook(datasets, book, every, public, f"riskweighted {made_by}", described))
+    public = {
+        name: () if is_found(stated) else stated for name, stated in special_codes(run).items()
+    }
+    write_file(
+        folder / "codebook.xml",
+        ddi_codebook(datasets, book, every, public, f"riskweighted {made_by}", described),
+    )
     codes = _write_combining(contents, first, files[first], folder)
     if contents.report is not None:
         write_file(folder / "report.html", contents.report(run))
-    unaltered = [str(name) for name in datasets[0] if name not in (*contents.variables, *contents.numbered)]
+    unaltered = [
+        str(name) for name in datasets[0] if name not in (*contents.variables, *contents.numbered)
+    ]
     identifying = identifying_columns(datasets[0], contents.variables)
     source = file_hash(run.folder / "manifest.json")
-    share, most = share_of_uniques(run), run.study.release.unique_share  # what an intruder has who knows all unaltered columns
-    facts |= {"uniques": f"{100 * share:.1f} %", "most_uniques": f"{100 * most:g} %", "accepted": share > most}
+    # what an intruder has who knows all unaltered columns
+    share, most = share_of_uniques(run), run.study.release.unique_share
+    facts |= {
+        "uniques": f"{100 * share:.1f} %",
+        "most_uniques": f"{100 * most:g} %",
+        "accepted": share > most,
+    }
     stated = run.study.release
-    facts |= {"unshuffled": stated.unshuffled, "linked": run.study.linking_column is not None, "hidden": stated.hidden}
-    facts |= {"together": run.study.linking_column in [*unaltered, *contents.numbered], "numbered": contents.numbered}
+    facts |= {
+        "unshuffled": stated.unshuffled,
+        "linked": run.study.linking_column is not None,
+        "hidden": stated.hidden,
+    }
+    facts |= {
+        "together": run.study.linking_column in [*unaltered, *contents.numbered],
+        "numbered": contents.numbered,
+    }
     facts |= {"derived": stated.derived}
     view, policy = outside(run.manifest["input"]["records"]), to_table(stated.disclosure)
-    judged = {scheme: (overall(run.verdicts, scheme), in_brief(run.verdicts, scheme, view)) for scheme in contents.schemes}
+    judged = {
+        scheme: (overall(run.verdicts, scheme), in_brief(run.verdicts, scheme, view))
+        for scheme in contents.schemes
+    }
     limits = "; ".join(f"{limit.name} {bounds_of(limit)}" for limit in run.study.thresholds.limits)
-    told = ", ".join(f"{name} {exactly(value)}" for name, value in policy.items() if name not in ("accept", "earlier"))
-    facts |= {"judged": judged, "policy": told, "earlier": stated.disclosure.earlier, "limits": limits}
-    facts |= {"described": SIDECAR if described is not None else "", "layout": csv_in_words(contents.layout, contents.formats)}
-    facts |= {"unaltered": unaltered, "failing": failing_schemes(run, contents.schemes), "accepted_fail": contents.accepted_fail}
+    told = ", ".join(
+        f"{name} {exactly(value)}"
+        for name, value in policy.items()
+        if name not in ("accept", "earlier")
+    )
+    facts |= {
+        "judged": judged,
+        "policy": told,
+        "earlier": stated.disclosure.earlier,
+        "limits": limits,
+    }
+    facts |= {
+        "described": SIDECAR if described is not None else "",
+        "layout": csv_in_words(contents.layout, contents.formats),
+    }
+    facts |= {
+        "unaltered": unaltered,
+        "failing": failing_schemes(run, contents.schemes),
+        "accepted_fail": contents.accepted_fail,
+    }
     _write_json(folder / "disclosure_record.json", disclosure_record(run, contents.schemes, source))
     _write_json(folder / "disclosure_record.schema.json", record_schema())
-    write_file(folder / "sign_off.md", render("sign_off.md", **facts, own=identifying, run=source, version=made_by))
-    write_file(folder / "README.md", render("README.md", **facts, codes=codes, report=contents.report is not None, label=_LABEL))
+    write_file(
+        folder / "sign_off.md",
+        render("sign_off.md", **facts, own=identifying, run=source, version=made_by),
+    )
+    write_file(
+        folder / "README.md",
+        render("README.md", **facts, codes=codes, report=contents.report is not None, label=_LABEL),
+    )
     _write_manifest(contents, source, folder, hashes)
 
 
 def failing_schemes(run: FinishedRun, schemes: Sequence[str]) -> dict[str, str]:
-    """The schemes that do not keep to the thresholds, whose model misfits, or that a limit could not judge; and why, as it may be said
-    outside.
+    """The schemes that do not keep to the thresholds, whose model misfits, or that a limit could
+    not judge; and why, as it may be said outside.
     """
     view = outside(run.manifest["input"]["records"])
     return {scheme: in_brief(run.verdicts, scheme, view) for scheme in failing(run, schemes)}
 
 
 class Dataset(NamedTuple):
-    """One file of a dataset: its format, its name in the pack, which of the scheme's datasets it is, from 0, and its label."""
+    """One file of a dataset: its format, its name in the pack, which of the scheme's datasets it
+    is, from 0, and its label.
+    """
 
     format: str
     name: str
@@ -220,11 +327,18 @@ def dataset_files(contents: Contents, scheme: str) -> Iterator[Dataset]:
             if parts is None:
                 yield Dataset(kind, f"{stem}.{kind}", number, label)
             else:
-                yield from (Dataset(kind, f"{stem}/part-{part + 1:06d}.{kind}", number, label) for part in range(parts))
+                yield from (
+                    Dataset(kind, f"{stem}/part-{part + 1:06d}.{kind}", number, label)
+                    for part in range(parts)
+                )
 
 
-def _write_datasets(contents: Contents, scheme: str, folder: Path, hashes: Mapping[str, str]) -> dict[str, list[str]]:
-    """The datasets of a scheme in every format, but those that are elsewhere; their names in the pack by format."""
+def _write_datasets(
+    contents: Contents, scheme: str, folder: Path, hashes: Mapping[str, str]
+) -> dict[str, list[str]]:
+    """The datasets of a scheme in every format, but those that are elsewhere; their names in the
+    pack by format.
+    """
     files: dict[str, list[str]] = {name: [] for name in contents.formats}
     every = list(dataset_files(contents, scheme))
     writer = contents.writer(scheme) if any(file.name not in hashes for file in every) else None
@@ -233,35 +347,63 @@ def _write_datasets(contents: Contents, scheme: str, folder: Path, hashes: Mappi
         if writer is not None and file.name not in hashes:
             writer.write(file.number, folder / file.name, label=file.label)
     runnable = _runnable_columns(contents.datasets[scheme][0])
-    write_file(folder / "data" / scheme / "README.txt", render("data_README.txt", **contents.facts(), scheme=scheme, run_as=runnable))
+    write_file(
+        folder / "data" / scheme / "README.txt",
+        render("data_README.txt", **contents.facts(), scheme=scheme, run_as=runnable),
+    )
     return files
 
 
 def csv_in_words(layout: CsvLayout, formats: Sequence[str]) -> str:
-    """How csv files are laid out, where they are not plain ones; empty where they are, or there are none."""
+    """How csv files are laid out, where they are not plain ones; empty where they are, or there are
+    none.
+    """
     if "csv" not in formats or layout.is_plain:
         return ""
     between = {"\t": "a tab"}.get(layout.delimiter, f"{layout.delimiter!r}")
-    return f"The csv files have {between} between columns, {layout.decimal!r} before decimals, and are in {layout.encoding}."
+    return (
+        f"The csv files have {between} between columns, {layout.decimal!r} before decimals, and "
+        f"are in {layout.encoding}."
+    )
 
 
 def _runnable_columns(frame: pd.DataFrame) -> list[str]:
     """The columns, by name or by a cell, that a spreadsheet would take for a formula."""
-    texts = {str(name): [str(name), *(text for text in frame[name].unique() if isinstance(text, str))] for name in frame}
-    return [name for name, cells in texts.items() if any(for_spreadsheet(cell) != cell for cell in cells)]
+    texts = {
+        str(name): [str(name), *(text for text in frame[name].unique() if isinstance(text, str))]
+        for name in frame
+    }
+    return [
+        name
+        for name, cells in texts.items()
+        if any(for_spreadsheet(cell) != cell for cell in cells)
+    ]
 
 
-def _write_combining(contents: Contents, scheme: str, files: dict[str, list[str]], folder: Path) -> bool:
+def _write_combining(
+    contents: Contents, scheme: str, files: dict[str, list[str]], folder: Path
+) -> bool:
     """The page on combining, and its code in files of their own; whether there is any."""
     facts = contents.facts()
-    analysis = find_analysis(contents.run, scheme) if contents.run.parts is None else None  # no script that reads folders is written
+    # no script that reads folders is written
+    analysis = find_analysis(contents.run, scheme) if contents.run.parts is None else None
     if analysis is None:
-        write_file(folder / "how_to_combine.md", render("how_to_combine.md", **facts, analysis=None))
+        write_file(
+            folder / "how_to_combine.md", render("how_to_combine.md", **facts, analysis=None)
+        )
         return False
-    codes, missing = combining_code(analysis, contents.run.synthetic[scheme][0], files, contents.layout, contents.described is not None)
+    codes, missing = combining_code(
+        analysis,
+        contents.run.synthetic[scheme][0],
+        files,
+        contents.layout,
+        contents.described is not None,
+    )
     for name, code in codes.values():
         write_file(folder / name, code)
-    longest = max((len(ticks) for _, code in codes.values() for ticks in re.findall("`+", code)), default=0)
+    longest = max(
+        (len(ticks) for _, code in codes.values() for ticks in re.findall("`+", code)), default=0
+    )
     page = render(
         "how_to_combine.md",
         **facts,
@@ -284,15 +426,22 @@ def _columns(names: Sequence[str]) -> str:
     return f"the column {names[0]} is" if len(names) == 1 else f"the columns {', '.join(names)} are"
 
 
-def _write_manifest(contents: Contents, source: str, folder: Path, hashes: Mapping[str, str]) -> None:
-    """SHA-256 of every other file, versions and settings; of the confidential data the file's name only."""
+def _write_manifest(
+    contents: Contents, source: str, folder: Path, hashes: Mapping[str, str]
+) -> None:
+    """SHA-256 of every other file, versions and settings; of the confidential data the file's name
+    only.
+    """
     settings = hide_found(json.loads(json.dumps(contents.run.manifest["settings"])))
-    for rules in ("implied", "sums"):  # which `init` finds in the data, and which name levels and codes
+    # which `init` finds in the data, and which name levels and codes
+    for rules in ("implied", "sums"):
         settings.get("synthesizer", {}).pop(rules, None)
     for name in ("path", "variables"):
         if settings["data"].get(name) is not None:
             settings["data"][name] = re.split(r"[/\\]", settings["data"][name])[-1]
-    files = {path.relative_to(folder): file_hash(path) for path in folder.rglob("*") if path.is_file()}
+    files = {
+        path.relative_to(folder): file_hash(path) for path in folder.rglob("*") if path.is_file()
+    }
     files |= {Path(name): digest for name, digest in hashes.items()}
     manifest = {
         "what": f"{_LABEL}: {_columns(contents.variables)} drawn from a model",
@@ -306,7 +455,11 @@ def _write_manifest(contents: Contents, source: str, folder: Path, hashes: Mappi
         "datasets_per_scheme": contents.run.study.release.L,
         "rows": ROWS,
         "records": contents.run.manifest["input"]["records"],
-        "verdicts": verdict_records(contents.run.verdicts, contents.schemes, outside(contents.run.manifest["input"]["records"])),
+        "verdicts": verdict_records(
+            contents.run.verdicts,
+            contents.schemes,
+            outside(contents.run.manifest["input"]["records"]),
+        ),
         "settings": settings,
         "versions": contents.run.manifest["versions"],
         "run_manifest_sha256": source,

@@ -1,16 +1,19 @@
-"""Confidential numbers in text: what a reader of a page, a script or a listing could copy out of it.
+"""Confidential numbers in text: what a reader of a page, a script or a listing could copy out of
+it.
 
 Found are
 
-- a sensitive value that is unmistakable: it occurs once in its column, has at least 6 significant digits, and at most one
-  number in 1,000 of that many digits is a sensitive value;
-- 5 or more different weights, per-record risks or posterior draws of at least 6 digits that no table of aggregates holds;
-- 20 values of one of these columns, small counts too, in the order of the records, alone or as a column of a table;
+- a sensitive value that is unmistakable: it occurs once in its column, has at least 6 significant
+  digits, and at most one number in 1,000 of that many digits is a sensitive value;
+- 5 or more different weights, per-record risks or posterior draws of at least 6 digits that no
+  table of aggregates holds;
+- 20 values of one of these columns, small counts too, in the order of the records, alone or as a
+  column of a table;
 - a setting that is marked as found in the data, with its number: ``[500, "found"]``;
 - an embedded file (a ``data:`` address or base64) that is neither a picture nor a font.
 
-Not found are single values that are rounded, coded, written with a decimal comma or within a word, short numbers out of
-order, and what a picture shows.
+Not found are single values that are rounded, coded, written with a decimal comma or within a word,
+short numbers out of order, and what a picture shows.
 """
 
 import base64
@@ -40,7 +43,15 @@ _FOUND = re.compile(r"\[[^\[\]]*\d[^\[\]]*,\s*[\"']found[\"']\s*\]")
 _GROUPS = re.compile("(?<=\\d)[,'_\u00a0\u2009\u202f](?=\\d{3}(?!\\d))")
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/_-]{60,}\s*)+={0,2}")
 _ADDRESS = re.compile(r"data:([\w.+-]+/[\w.+-]+)?((?:;[\w.=+-]+)*),([^\"'\s)<>]*)")
-_PICTURES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF8", b"wOFF", b"wOF2", b"\x00\x01\x00\x00", b"OTTO")
+_PICTURES = (
+    b"\x89PNG\r\n\x1a\n",
+    b"\xff\xd8\xff",
+    b"GIF8",
+    b"wOFF",
+    b"wOF2",
+    b"\x00\x01\x00\x00",
+    b"OTTO",
+)
 CONTAINERS = (
     b"\x89HDF\r\n\x1a\n",
     b"CDF\x01",
@@ -69,8 +80,9 @@ CONTAINERS = (
 class TextSecrets:
     """What no text may hold.
 
-    ``columns``: sensitive values, weights and risks by name, in the order of the records (n,); ``unmistakable``: sensitive values that
-    one number gives away, sorted; ``listed``: weights, risks and posterior draws that no published table holds, sorted.
+    ``columns``: sensitive values, weights and risks by name, in the order of the records (n,);
+    ``unmistakable``: sensitive values that one number gives away, sorted; ``listed``: weights,
+    risks and posterior draws that no published table holds, sorted.
     """
 
     columns: Mapping[str, np.ndarray] = field(repr=False)
@@ -84,7 +96,9 @@ class TextSecrets:
 
 
 class _Runs(NamedTuple):
-    """Every 20 successive values of a column: hashes of their codes, sorted; ``levels`` (k,): the different values, sorted."""
+    """Every 20 successive values of a column: hashes of their codes, sorted; ``levels`` (k,): the
+    different values, sorted.
+    """
 
     levels: np.ndarray
     hashes: np.ndarray
@@ -92,12 +106,19 @@ class _Runs(NamedTuple):
 
 
 def make_text_secrets(
-    sensitive: Mapping[str, np.ndarray], per_record: Mapping[str, np.ndarray], draws: np.ndarray, published: np.ndarray
+    sensitive: Mapping[str, np.ndarray],
+    per_record: Mapping[str, np.ndarray],
+    draws: np.ndarray,
+    published: np.ndarray,
 ) -> TextSecrets:
-    """What to look for: sensitive values and weights and risks by name, all posterior draws, and numbers that may be shown."""
+    """What to look for: sensitive values and weights and risks by name, all posterior draws, and
+    numbers that may be shown.
+    """
     columns = {name: _rounded(column) for name, column in {**sensitive, **per_record}.items()}
     unmistakable = np.concatenate([_unmistakable(columns[name]) for name in sensitive])
-    listed = np.unique(np.abs(np.concatenate([*(columns[name] for name in per_record), _rounded(draws.ravel())])))
+    listed = np.unique(
+        np.abs(np.concatenate([*(columns[name] for name in per_record), _rounded(draws.ravel())]))
+    )
     listed = listed[~np.isin(listed, np.abs(_rounded(published)))]
     return TextSecrets(columns, np.unique(unmistakable), listed[_digits(listed) >= _DIGITS])
 
@@ -109,17 +130,27 @@ def _rounded(numbers: np.ndarray) -> np.ndarray:
 
 
 def _digits(numbers: np.ndarray) -> np.ndarray:
-    """How many significant digits each number of at most 15 has, (m,): `significant_digits` of many at once."""
-    text = pc.replace_substring_regex(pc.cast(pa.array(numbers, pa.float64()), pa.string()), "e.*|[^0-9]", "")
+    """How many significant digits each number of at most 15 has, (m,): `significant_digits` of many
+    at once.
+    """
+    text = pc.replace_substring_regex(
+        pc.cast(pa.array(numbers, pa.float64()), pa.string()), "e.*|[^0-9]", ""
+    )
     return np.asarray(pc.utf8_length(pc.utf8_trim(text, "0")).to_numpy())
 
 
 def _unmistakable(column: np.ndarray) -> np.ndarray:
-    """Absolute values that occur once, have many digits, and are rare among the numbers of as many digits."""
+    """Absolute values that occur once, have many digits, and are rare among the numbers of as many
+    digits.
+    """
     values, counts = np.unique(np.abs(column), return_counts=True)
     once = values[counts == 1]
     digits = _digits(once)
-    rare = [length for length, count in Counter(digits.tolist()).items() if count <= _RAREST * 9 * 10 ** (length - 1)]
+    rare = [
+        length
+        for length, count in Counter(digits.tolist()).items()
+        if count <= _RAREST * 9 * 10 ** (length - 1)
+    ]
     return np.asarray(once[(digits >= _DIGITS) & np.isin(digits, rare)])
 
 
@@ -129,7 +160,9 @@ def problems_in_text(text: str, secrets: TextSecrets) -> list[str]:
     for part in _readings(text, problems):
         if _FOUND.search(part):
             problems["a setting that was found in the data"] = None
-        numbers = _rounded(np.array([float(token.replace("\u2212", "-")) for token in _NUMBER.findall(part)]))
+        numbers = _rounded(
+            np.array([float(token.replace("\u2212", "-")) for token in _NUMBER.findall(part)])
+        )
         if len(numbers) == 0:
             continue
         values = np.unique(np.abs(numbers))
@@ -146,7 +179,9 @@ def problems_in_text(text: str, secrets: TextSecrets) -> list[str]:
 
 
 def _readings(text: str, problems: dict[str, None], depth: int = 3) -> Iterator[str]:
-    """The text as it stands, without grouping of digits, unescaped, and the texts that are embedded in it."""
+    """The text as it stands, without grouping of digits, unescaped, and the texts that are embedded
+    in it.
+    """
     plain = html.unescape(text)
     yield from dict.fromkeys([text, plain, _GROUPS.sub("", plain)])
     for kind, coding, content in _ADDRESS.findall(plain):
@@ -183,7 +218,9 @@ def _is_text(content: bytes) -> bool:
 
 def _is_picture(content: bytes) -> bool:
     """Whether it begins as a picture or a font does; a PNG must also end there."""
-    return content.startswith(_PICTURES) and (not content.startswith(_PICTURES[0]) or content.endswith(b"IEND\xaeB`\x82"))
+    return content.startswith(_PICTURES) and (
+        not content.startswith(_PICTURES[0]) or content.endswith(b"IEND\xaeB`\x82")
+    )
 
 
 def _runs_of(column: np.ndarray) -> _Runs:
@@ -192,7 +229,9 @@ def _runs_of(column: np.ndarray) -> _Runs:
 
 
 def _holds_run(numbers: np.ndarray, runs: _Runs) -> bool:
-    """Whether 20 successive values of a column (5 different ones at least) stand among the numbers in their order."""
+    """Whether 20 successive values of a column (5 different ones at least) stand among the numbers
+    in their order.
+    """
     codes = _codes(numbers, runs.levels)
     return any(_at_stride(codes, runs, stride) for stride in range(1, _MOST_COLUMNS + 1))
 

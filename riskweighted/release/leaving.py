@@ -1,5 +1,6 @@
-"""The datasets as they leave: whole rows in one secret random order for all of them, synthesized values shuffled within released patterns
-besides, so that nobody joins datasets by row, and columns of the types that the data have where the files of a run hold others.
+"""The datasets as they leave: whole rows in one secret random order for all of them, synthesized
+values shuffled within released patterns besides, so that nobody joins datasets by row, and columns
+of the types that the data have where the files of a run hold others.
 """
 
 from collections.abc import Sequence
@@ -14,18 +15,28 @@ from riskweighted.data.typed import in_told_order, without_untold
 from riskweighted.data.variable import Variable
 from riskweighted.data.variables import Variables
 from riskweighted.disclosure.shuffle import Exchange, leaving_rows, released_patterns
-from riskweighted.runs.file_order import numbered_anew, numbered_columns, states_order, units_together
+from riskweighted.runs.file_order import (
+    numbered_anew,
+    numbered_columns,
+    states_order,
+    units_together,
+)
 from riskweighted.runs.finished import FinishedRun
 
 __all__ = ["as_the_data_have_it", "leaving_datasets", "rows_of", "told_as_stated"]
 
 
-def leaving_datasets(run: FinishedRun, confidential: pd.DataFrame, scheme: str) -> Sequence[pd.DataFrame]:
-    """The L datasets of a scheme as they leave, in an order of rows that the run's entropy makes again."""
+def leaving_datasets(
+    run: FinishedRun, confidential: pd.DataFrame, scheme: str
+) -> Sequence[pd.DataFrame]:
+    """The L datasets of a scheme as they leave, in an order of rows that the run's entropy makes
+    again.
+    """
     study, described = run.study, run.described or Variables({})
     unaltered = study.unaltered(confidential)
     datasets = as_the_data_have_it(run.synthetic[scheme], confidential, unaltered, run.described)
-    if not isinstance(datasets, Datasets) or len(datasets.base) != len(confidential):  # no datasets of a run: the check will say so
+    # no datasets of a run: the check will say so
+    if not isinstance(datasets, Datasets) or len(datasets.base) != len(confidential):
         return datasets
     datasets, rows, altered = told_as_stated(datasets, described), rows_of(run, confidential), []
     patterns, unit = released_patterns(confidential, unaltered), study.linking_column
@@ -34,31 +45,58 @@ def leaving_datasets(run: FinishedRun, confidential: pd.DataFrame, scheme: str) 
     for number, columns in enumerate(datasets.altered):
         rng = np.random.default_rng(run.streams.order_seed(scheme, number))
         drawn = exchange.rows(rng)[rows] if study.release.shuffle else rows
-        altered.append({name: pd.Series(column.array.take(drawn), name=name) for name, column in columns.items()})
+        altered.append(
+            {
+                name: pd.Series(column.array.take(drawn), name=name)
+                for name, column in columns.items()
+            }
+        )
     base = datasets.base.take(rows).reset_index(drop=True)
-    return Datasets(with_columns(base, {name: numbered_anew(base[name]) for name in numbered_columns(study, datasets.base)}), altered)
+    return Datasets(
+        with_columns(
+            base,
+            {name: numbered_anew(base[name]) for name in numbered_columns(study, datasets.base)},
+        ),
+        altered,
+    )
 
 
 def rows_of(run: FinishedRun, confidential: pd.DataFrame) -> np.ndarray:
     """Which record stands in each row of every dataset as it leaves, (n,). Confidential."""
     units = units_together(run.study, confidential)
-    keep = units is not None and states_order(units, confidential[run.study.unaltered(confidential)])
-    return leaving_rows(len(confidential), np.random.default_rng(run.streams.order_seed("rows", 0)), units, keep=keep)
+    keep = units is not None and states_order(
+        units, confidential[run.study.unaltered(confidential)]
+    )
+    return leaving_rows(
+        len(confidential),
+        np.random.default_rng(run.streams.order_seed("rows", 0)),
+        units,
+        keep=keep,
+    )
 
 
 def as_the_data_have_it(
-    datasets: Sequence[pd.DataFrame], confidential: pd.DataFrame, unaltered: Sequence[str], described: Variables | None
+    datasets: Sequence[pd.DataFrame],
+    confidential: pd.DataFrame,
+    unaltered: Sequence[str],
+    described: Variables | None,
 ) -> Sequence[pd.DataFrame]:
-    """Datasets as read from the files of a run, with unaltered columns that these spell otherwise taken from the data: a csv makes
-    floats of whole numbers with gaps, and numbers of text such as "1.50".
+    """Datasets as read from the files of a run, with unaltered columns that these spell otherwise
+    taken from the data: a csv makes floats of whole numbers with gaps, and numbers of text such as
+    "1.50".
 
-    `described`: what is said of the columns; where anything is, the datasets have its types, and all unaltered columns are the data's.
+    `described`: what is said of the columns; where anything is, the datasets have its types, and
+    all unaltered columns are the data's.
     """
     if not isinstance(datasets, Datasets) or len(datasets.base) != len(confidential):
         return datasets
     base = datasets.base
     if described is None:
-        other = [name for name in unaltered if name in base and not spells_alike(base[name], confidential[name])]
+        other = [
+            name
+            for name in unaltered
+            if name in base and not spells_alike(base[name], confidential[name])
+        ]
     else:
         other = [name for name in unaltered if name in base]
     taken = {name: confidential[name].set_axis(base.index) for name in other}
@@ -66,15 +104,19 @@ def as_the_data_have_it(
 
 
 def told_as_stated(datasets: Datasets, described: Variables) -> Datasets:
-    """Datasets whose categories occur in one of them, or have a label, since others are levels of confidential records, which nobody drew;
-    in the order that is stated, else by name.
+    """Datasets whose categories occur in one of them, or have a label, since others are levels of
+    confidential records, which nobody drew; in the order that is stated, else by name.
     """
     base, altered = datasets.base, [dict(columns) for columns in datasets.altered]
     for name in base:
         stated = described.get(str(name), Variable())
         if altered and name in altered[0]:
-            for columns, column in zip(altered, without_untold([columns[name] for columns in altered], stated), strict=True):
+            for columns, column in zip(
+                altered, without_untold([columns[name] for columns in altered], stated), strict=True
+            ):
                 columns[name] = in_told_order(column, stated)
         elif isinstance(base[name].dtype, pd.CategoricalDtype):
-            base = with_columns(base, {name: in_told_order(without_untold([base[name]], stated)[0], stated)})
+            base = with_columns(
+                base, {name: in_told_order(without_untold([base[name]], stated)[0], stated)}
+            )
     return Datasets(base, altered)

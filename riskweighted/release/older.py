@@ -1,4 +1,6 @@
-"""What a pack that an earlier version made gives away and a pack of this one does not, as far as a pack can show it."""
+"""What a pack that an earlier version made gives away and a pack of this one does not, as far as a
+pack can show it.
+"""
 
 import json
 import re
@@ -24,34 +26,50 @@ __all__ = ["holes_of_older", "is_older"]
 _SAME, _BY_CHANCE = 0.99, 0.5  # of the rows that hold the record of that row of the file
 _FOUND = re.compile(r"found in the data, which are not public, [-+\d]")
 _NOT_TOLD = (
-    "cannot be told from a pack: whether the disclosure verdict was read from a table that somebody had changed, codes and radii that were "
-    "found in the data and not marked as such, and what lay in temporary folders; a pack that is made anew has its verdict made anew, too"
+    "cannot be told from a pack: whether the disclosure verdict was read from a table that "
+    "somebody had changed, codes and radii that were "
+    "found in the data and not marked as such, and what lay in temporary folders; a pack that is "
+    "made anew has its verdict made anew, too"
 )
 
 
 def is_older(manifest: Mapping[str, Any]) -> bool:
-    """Whether a pack was made before whole rows left in a random order, which its manifest would say."""
+    """Whether a pack was made before whole rows left in a random order, which its manifest would
+    say.
+    """
     return "rows" not in manifest
 
 
-def holes_of_older(folder: Path, manifest: Mapping[str, Any], run: FinishedRun, confidential: pd.DataFrame) -> list[str]:
-    """A line for each thing that an older pack gives away, and last one on what cannot be told; no line holds a value.
+def holes_of_older(
+    folder: Path, manifest: Mapping[str, Any], run: FinishedRun, confidential: pd.DataFrame
+) -> list[str]:
+    """A line for each thing that an older pack gives away, and last one on what cannot be told; no
+    line holds a value.
 
-    ``confidential`` (n, columns): the data of the run; of data in parts those of its sample, whose rows nothing is asked of.
+    ``confidential`` (n, columns): the data of the run; of data in parts those of its sample, whose
+    rows nothing is asked of.
     """
     lines = list(_of_pages(folder, manifest))
     if run.parts is None:
         lines += _of_rows(folder, manifest, run, confidential)
         numbered = numbered_columns(run.study, confidential)
-        lines += [f"{listing(numbered)} leaves with its numbers, which are in the order of the file"] if numbered else []
+        lines += (
+            [f"{listing(numbered)} leaves with its numbers, which are in the order of the file"]
+            if numbered
+            else []
+        )
         lines += order_told(run.study, confidential)
     else:
         lines.append("not looked at: the order of rows, which was random in every part before, too")
     return [*lines, _NOT_TOLD]
 
 
-def _of_rows(folder: Path, manifest: Mapping[str, Any], run: FinishedRun, confidential: pd.DataFrame) -> Iterator[str]:
-    """What the order of rows and of levels tells, in the first dataset of every scheme in every format."""
+def _of_rows(
+    folder: Path, manifest: Mapping[str, Any], run: FinishedRun, confidential: pd.DataFrame
+) -> Iterator[str]:
+    """What the order of rows and of levels tells, in the first dataset of every scheme in every
+    format.
+    """
     unaltered = run.study.unaltered(confidential)
     sizes = np.bincount(released_patterns(confidential, unaltered)).astype(float)
     tells = float(((sizes / sizes.sum()) ** 2).sum()) < _BY_CHANCE
@@ -71,7 +89,13 @@ def _of_rows(folder: Path, manifest: Mapping[str, Any], run: FinishedRun, confid
         yield f"{names[0]!r}{f' (and {len(names) - 1} more)' if len(names) > 1 else ''}: {what}"
 
 
-def _of_table(table: pd.DataFrame, unaltered: list[str], confidential: pd.DataFrame, run: FinishedRun, tells: bool) -> Iterator[str]:
+def _of_table(
+    table: pd.DataFrame,
+    unaltered: list[str],
+    confidential: pd.DataFrame,
+    run: FinishedRun,
+    tells: bool,
+) -> Iterator[str]:
     if len(table) != len(confidential) or not set(unaltered) <= set(table.columns):
         yield "other rows or columns than the run has, so nothing is said of their order"
         return
@@ -80,25 +104,53 @@ def _of_table(table: pd.DataFrame, unaltered: list[str], confidential: pd.DataFr
         same &= _equal(table[name], confidential[name])
     everywhere, places = np.zeros(len(table), dtype=np.int64), np.arange(len(table))
     if tells and same.mean() >= _SAME:
-        told = [str(name) for name in confidential if order_chance(confidential[name], places, everywhere) < UNLIKELY]
-        yield f"rows stand in the order of the file{f', which is that of {listing(told)}' if told else ''}"
+        told = [
+            str(name)
+            for name in confidential
+            if order_chance(confidential[name], places, everywhere) < UNLIKELY
+        ]
+        yield (
+            "rows stand in the order of the "
+            f"file{f', which is that of {listing(told)}' if told else ''}"
+        )
     else:
-        told = [str(name) for name in table if order_chance(table[name], places, everywhere) < UNLIKELY]
+        told = [
+            str(name) for name in table if order_chance(table[name], places, everywhere) < UNLIKELY
+        ]
         if told:
             yield f"rows stand in an order that is that of {listing(told)}"
         elif not tells:
-            yield "too few rows differ in what leaves unaltered to tell whether they stand in the order of the file"
-    for name in (name for name in table if isinstance(table[name].dtype, pd.CategoricalDtype) and not table[name].cat.ordered):
-        levels, first = table[name].cat.categories.tolist(), confidential[name].dropna().unique().tolist()
-        if name in unaltered and levels != sorted(levels, key=str) and levels == [level for level in first if level in levels]:
+            yield (
+                "too few rows differ in what leaves unaltered to tell whether they stand in the "
+                "order of the file"
+            )
+    for name in (
+        name
+        for name in table
+        if isinstance(table[name].dtype, pd.CategoricalDtype) and not table[name].cat.ordered
+    ):
+        levels, first = (
+            table[name].cat.categories.tolist(),
+            confidential[name].dropna().unique().tolist(),
+        )
+        if (
+            name in unaltered
+            and levels != sorted(levels, key=str)
+            and levels == [level for level in first if level in levels]
+        ):
             yield f"the levels of {name!r} stand as they first appear in the file"
 
 
 def _equal(column: pd.Series, other: pd.Series) -> np.ndarray:
     """In which rows two columns hold the same, (n,)."""
     if holds_numbers(column) and holds_numbers(other):
-        return np.asarray(np.isclose(as_floats(column), as_floats(other), equal_nan=True, rtol=1e-6, atol=0))
-    pairs = [each.astype(object).where(each.notna(), "").astype(str).to_numpy() for each in (column, other)]
+        return np.asarray(
+            np.isclose(as_floats(column), as_floats(other), equal_nan=True, rtol=1e-6, atol=0)
+        )
+    pairs = [
+        each.astype(object).where(each.notna(), "").astype(str).to_numpy()
+        for each in (column, other)
+    ]
     return np.asarray(pairs[0] == pairs[1])
 
 
@@ -107,11 +159,18 @@ def _of_pages(folder: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
     places = list(dict.fromkeys(_found_in(manifest["settings"], "")))
     if places:
         yield f"'manifest.json': numbers that were found in the data stand in {listing(places)}"
-    for path in sorted(path for path in folder.rglob("*") if path.suffix in (".html", ".md", ".json") and path.name != "manifest.json"):
+    for path in sorted(
+        path
+        for path in folder.rglob("*")
+        if path.suffix in (".html", ".md", ".json") and path.name != "manifest.json"
+    ):
         text = path.read_text(encoding="utf-8")
         beside = path.suffix == ".json" and list(_found_in(json.loads(text), ""))
         if _FOUND.search(text) or beside:
-            yield f"{path.relative_to(folder).as_posix()!r}: bounds that were found in the data stand there as numbers"
+            yield (
+                f"{path.relative_to(folder).as_posix()!r}: bounds that were found in the data "
+                "stand there as numbers"
+            )
 
 
 def _found_in(setting: object, name: str) -> Iterator[str]:

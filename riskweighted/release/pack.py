@@ -1,7 +1,9 @@
-"""The pack that may leave: synthetic datasets, codebook, how to combine them, report, manifest, sign-off sheet.
+"""The pack that may leave: synthetic datasets, codebook, how to combine them, report, manifest,
+sign-off sheet.
 
-Its files have one time and one mode, so that they do not tell when the data were at work, nor where they lay.
-It is written to a private working folder, read again by `riskweighted.release.leak_check`, and put in its place only if nothing was found.
+Its files have one time and one mode, so that they do not tell when the data were at work, nor where
+they lay. It is written to a private working folder, read again by
+`riskweighted.release.leak_check`, and put in its place only if nothing was found.
 """
 
 import os
@@ -28,7 +30,14 @@ from riskweighted.data.formats import WRITABLE
 from riskweighted.data.io import require_reader
 from riskweighted.data.layout import CsvLayout
 from riskweighted.release.contents import PLAIN, Contents, failing_schemes, write_pack
-from riskweighted.release.leak_check import check_pack, check_texts, gather_secrets, read_manifest, refusal, sample_secrets
+from riskweighted.release.leak_check import (
+    check_pack,
+    check_texts,
+    gather_secrets,
+    read_manifest,
+    refusal,
+    sample_secrets,
+)
 from riskweighted.release.older import holes_of_older, is_older
 from riskweighted.runs.again import refuse_what_is_not_made
 from riskweighted.runs.derivation import refuse_order
@@ -37,7 +46,10 @@ from riskweighted.runs.refusals import Accepted, refusal as refused_of_run
 
 __all__ = ["FORMATS", "OLDER", "ReleasePack", "check_release", "older_pack", "release_run"]
 
-OLDER = "the pack was made by an earlier version, whose packs are not made again byte for byte: make one anew"
+OLDER = (
+    "the pack was made by an earlier version, whose packs are not made again byte for byte: make "
+    "one anew"
+)
 
 FORMATS = tuple(ending.removeprefix(".") for ending in WRITABLE)
 
@@ -50,10 +62,11 @@ class ReleasePack:
     ----------
     folder : Path
     check : DataFrame
-        One row per dataset file and synthesized variable: rows that equal the confidential value, the number expected by chance, the
-        most allowed. For the agency; it is not in the pack.
+        One row per dataset file and synthesized variable: rows that equal the confidential value,
+        the number expected by chance, the most allowed. For the agency; it is not in the pack.
     failing : mapping of str to str
-        The released schemes that do not pass, and why: the sign-off sheet says so, with the reason of `accept_fail`.
+        The released schemes that do not pass, and why: the sign-off sheet says so, with the reason
+        of `accept_fail`.
 
     Examples
     --------
@@ -88,37 +101,43 @@ def release_run(
     ----------
     run : FinishedRun or the path of a run folder
     out : str or Path
-        A folder that does not exist yet; it appears when the check has passed, and otherwise nothing is left.
+        A folder that does not exist yet; it appears when the check has passed, and otherwise
+        nothing is left.
     schemes : sequence of str
         Which schemes are released; may be left out where the run has one.
     formats : sequence of str
         Of "csv", "parquet", "dta" (Stata), "sav" (SPSS), "xpt" (SAS).
     confidential : DataFrame, str or Path, optional
-        The data that the run was made from, for the check; without it, embedded data or the file beside the run folder.
+        The data that the run was made from, for the check; without it, embedded data or the file
+        beside the run folder.
     units : mapping of variable to unit, optional
         For the codebook.
     report : callable, optional
-        Makes the releasable report of a run, as HTML: of the same run the same text. `check_release` makes that of `render_report` again,
-        unless it is given this one.
+        Makes the releasable report of a run, as HTML: of the same run the same text.
+        `check_release` makes that of `render_report` again, unless it is given this one.
     accept_uniques : bool
-        Release although more records than ``release.unique_share`` of the study are alone on the unaltered columns.
+        Release although more records than ``release.unique_share`` of the study are alone on the
+        unaltered columns.
     accept_fail : str
-        Why schemes that do not pass are released all the same: they do not keep to the thresholds, their model misfits, or a limit could
-        not be judged. One line; the sign-off sheet holds it.
+        Why schemes that do not pass are released all the same: they do not keep to the thresholds,
+        their model misfits, or a limit could not be judged. One line; the sign-off sheet holds it.
     demonstration : bool
         Release a reproducible run of embedded, public data, whose noise everybody can make again.
     plain_csv : bool
-        Write csv files with commas, points before decimals and in UTF-8, also where the data's own file is laid out otherwise.
+        Write csv files with commas, points before decimals and in UTF-8, also where the data's own
+        file is laid out otherwise.
     reporter : Reporter, optional
-        Shows progress: the run's tables are made again first, which takes as long as the run did without its fits.
+        Shows progress: the run's tables are made again first, which takes as long as the run did
+        without its fits.
 
     Raises
     ------
     InputError
-        If `out` exists or another release is at work there, the run is not whole, a scheme or format is unknown, a scheme
-        did not converge or does not pass, the run is reproducible, too many records are alone on the released columns, the
-        confidential data is not that of the run, the run holds datasets or tables that its fits and the data do not make, or the
-        check finds anything that must not leave.
+        If `out` exists or another release is at work there, the run is not whole, a scheme or
+        format is unknown, a scheme did not converge or does not pass, the run is reproducible, too
+        many records are alone on the released columns, the confidential data is not that of the
+        run, the run holds datasets or tables that its fits and the data do not make, or the check
+        finds anything that must not leave.
 
     Examples
     --------
@@ -134,21 +153,53 @@ def release_run(
         chosen, kinds = _chosen(finished, schemes), _checked_formats(formats)
         for ending in {f".{kind}" for kind in kinds} - {".csv", ".parquet"}:
             refuse_names(finished.synthetic[chosen[0]][0], ending)
-        accepted, told = Accepted(accept_uniques, demonstration, accept_fail), reporter or default_reporter()
+        accepted, told = (
+            Accepted(accept_uniques, demonstration, accept_fail),
+            reporter or default_reporter(),
+        )
         if isinstance(finished, SampledRun):
             data = finished.confidential
         else:
-            data = confidential if isinstance(confidential, pd.DataFrame) else find_confidential(finished, confidential)
+            data = (
+                confidential
+                if isinstance(confidential, pd.DataFrame)
+                else find_confidential(finished, confidential)
+            )
         if why := refused_of_run(finished, data, chosen, accepted):
             raise InputError(why)
         if isinstance(finished, SampledRun):
-            return _in_parts(finished, working, chosen, kinds, confidential, dict(units or {}), page, accept_fail, plain_csv, told)
+            return _in_parts(
+                finished,
+                working,
+                chosen,
+                kinds,
+                confidential,
+                dict(units or {}),
+                page,
+                accept_fail,
+                plain_csv,
+                told,
+            )
         refuse_what_is_not_made(finished, data, told)
         with told.step("making and checking the pack"):
             secrets = gather_secrets(finished, data, chosen, page)
-            write_pack(Contents(finished, secrets.leaving, chosen, kinds, dict(units or {}), page, accept_fail, plain_csv), working.result)
+            write_pack(
+                Contents(
+                    finished,
+                    secrets.leaving,
+                    chosen,
+                    kinds,
+                    dict(units or {}),
+                    page,
+                    accept_fail,
+                    plain_csv,
+                ),
+                working.result,
+            )
             settle(working.result)
-            return ReleasePack(working.out, check_pack(working.result, secrets), failing_schemes(finished, chosen))
+            return ReleasePack(
+                working.out, check_pack(working.result, secrets), failing_schemes(finished, chosen)
+            )
 
 
 def _in_parts(
@@ -167,11 +218,16 @@ def _in_parts(
     from riskweighted.release.by_parts import release_parts  # loads what works by parts
 
     if data is not None and not isinstance(data, str | Path):
-        raise InputError("confidential must be the name of the parts, such as 'parts/*.parquet': the run is of data in parts")
+        raise InputError(
+            "confidential must be the name of the parts, such as 'parts/*.parquet': the run is "
+            "of data in parts"
+        )
     layout = CsvLayout() if plain_csv else run.study.data.layout
     made = release_parts(run, working, schemes, kinds, layout, data, reporter)
     datasets = {scheme: run.synthetic[scheme] for scheme in schemes}
-    contents = Contents(run, datasets, schemes, kinds, units, page, accept_fail, plain_csv, made.facts)
+    contents = Contents(
+        run, datasets, schemes, kinds, units, page, accept_fail, plain_csv, made.facts
+    )
     write_pack(contents, working.result, made.hashes)
     check_texts(working.result, made.hashes, sample_secrets(run))
     settle(working.result)
@@ -186,7 +242,8 @@ def check_release(
     report: Callable[[FinishedRun], str] | None = None,
     reporter: Reporter | None = None,
 ) -> pd.DataFrame:
-    """Return how near a pack's datasets are to the confidential values, after a check that every file is what the run makes.
+    """Return how near a pack's datasets are to the confidential values, after a check that every
+    file is what the run makes.
 
     Warns where files have other times or modes than `release_run` gives them.
 
@@ -207,8 +264,8 @@ def check_release(
     Raises
     ------
     InputError
-        If anything is found; the message names the file and what it is, never a value. Of a pack of an earlier version it says what that
-        gives away.
+        If anything is found; the message names the file and what it is, never a value. Of a pack of
+        an earlier version it says what that gives away.
 
     Examples
     --------
@@ -221,48 +278,84 @@ def check_release(
     folder = check_path(pack, "pack")
     if not folder.is_dir():
         raise InputError(f"there is no pack {str(folder)!r}")
-    finished, told = run if isinstance(run, FinishedRun) else load_run(run), reporter or default_reporter()
+    finished, told = (
+        run if isinstance(run, FinishedRun) else load_run(run),
+        reporter or default_reporter(),
+    )
     if is_older(manifest := read_manifest(folder)):
-        raise InputError(f"{OLDER}: {'; '.join(_of_older(folder, manifest, finished, confidential))}")
+        raise InputError(
+            f"{OLDER}: {'; '.join(_of_older(folder, manifest, finished, confidential))}"
+        )
     place = _scratch_of(finished)
-    with threadpool_limits(1), scratch(place, "a check of a pack") as working:  # sums over threads would not repeat to the byte
+    # sums over threads would not repeat to the byte
+    with threadpool_limits(1), scratch(place, "a check of a pack") as working:
         if isinstance(finished, SampledRun):
             table = _checked_in_parts(folder, working, finished, confidential, report, told)
         else:
-            data = confidential if isinstance(confidential, pd.DataFrame) else find_confidential(finished, confidential)
+            data = (
+                confidential
+                if isinstance(confidential, pd.DataFrame)
+                else find_confidential(finished, confidential)
+            )
             refuse_order(finished.study, data)
             refuse_what_is_not_made(finished, data, told)
             with told.step("checking the pack"):
-                table = check_pack(folder, gather_secrets(finished, data, finished.schemes, report or _rendered_from(data)))
+                table = check_pack(
+                    folder,
+                    gather_secrets(
+                        finished, data, finished.schemes, report or _rendered_from(data)
+                    ),
+                )
     _warn_of_unsettled(folder)
     return table
 
 
 def _scratch_of(run: FinishedRun) -> Path:
-    """Where data lie for the moment while a pack of a run is checked: beside it, unless nobody may write there."""
+    """Where data lie for the moment while a pack of a run is checked: beside it, unless nobody may
+    write there.
+    """
     folder = run.folder.absolute()
-    return (folder.parent if os.access(folder.parent, os.W_OK) else Path(tempfile.gettempdir())) / f"{folder.name}.check"
+    return (
+        folder.parent if os.access(folder.parent, os.W_OK) else Path(tempfile.gettempdir())
+    ) / f"{folder.name}.check"
 
 
-def older_pack(pack: str | Path, run: FinishedRun | str | Path, confidential: pd.DataFrame | str | Path | None = None) -> list[str] | None:
-    """What a pack that an earlier version made gives away, a line each, as far as a pack can show it; None of a pack of this version."""
+def older_pack(
+    pack: str | Path,
+    run: FinishedRun | str | Path,
+    confidential: pd.DataFrame | str | Path | None = None,
+) -> list[str] | None:
+    """What a pack that an earlier version made gives away, a line each, as far as a pack can show
+    it; None of a pack of this version.
+    """
     folder = check_path(pack, "pack")
     if not folder.is_dir() or not is_older(manifest := read_manifest(folder)):
         return None
-    return _of_older(folder, manifest, run if isinstance(run, FinishedRun) else load_run(run), as_pandas(confidential))
+    return _of_older(
+        folder,
+        manifest,
+        run if isinstance(run, FinishedRun) else load_run(run),
+        as_pandas(confidential),
+    )
 
 
 def _of_older(folder: Path, manifest: Mapping[str, Any], run: FinishedRun, data: Any) -> list[str]:
     if isinstance(run, SampledRun):
         return holes_of_older(folder, manifest, run, run.confidential)
-    return holes_of_older(folder, manifest, run, data if isinstance(data, pd.DataFrame) else find_confidential(run, data))
+    return holes_of_older(
+        folder,
+        manifest,
+        run,
+        data if isinstance(data, pd.DataFrame) else find_confidential(run, data),
+    )
 
 
 def _warn_of_unsettled(folder: Path) -> None:
     """Warn of files whose times or modes tell more than release lets them."""
     if unsettled := unsettled_files(folder):
         warnings.warn(
-            f"{unsettled} files and folders of the pack have other times or modes than release gives them, which tells when and by whom "
+            f"{unsettled} files and folders of the pack have other times or modes than release "
+            "gives them, which tells when and by whom "
             "they were handled: copy them with times and modes kept, or release again",
             RiskWeightedWarning,
             stacklevel=3,
@@ -277,31 +370,56 @@ def _checked_in_parts(
     report: Callable[[FinishedRun], str] | None,
     reporter: Reporter,
 ) -> pd.DataFrame:
-    """How near the datasets of a pack in parts are to the data, once every file is seen to be what the run makes again, byte for byte."""
+    """How near the datasets of a pack in parts are to the data, once every file is seen to be what
+    the run makes again, byte for byte.
+    """
     manifest = read_manifest(folder)
-    schemes, formats, units = tuple(manifest["schemes"]), tuple(manifest["formats"]), dict(manifest["units"])
-    there = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()}
-    has_page, accepted, plain = "report.html" in there, str(manifest.get("accepted_fail", "")), manifest.get("csv") == PLAIN
+    schemes, formats, units = (
+        tuple(manifest["schemes"]),
+        tuple(manifest["formats"]),
+        dict(manifest["units"]),
+    )
+    there = {
+        path.relative_to(folder).as_posix(): path
+        for path in folder.rglob("*")
+        if path.is_symlink() or not path.is_dir()
+    }
+    has_page, accepted, plain = (
+        "report.html" in there,
+        str(manifest.get("accepted_fail", "")),
+        manifest.get("csv") == PLAIN,
+    )
     page = (report or _rendered_from(run.confidential)) if has_page else None
     made = _in_parts(run, working, schemes, formats, data, units, page, accepted, plain, reporter)
-    again = {path.relative_to(working.result).as_posix(): path for path in working.result.rglob("*") if path.is_file()}
+    again = {
+        path.relative_to(working.result).as_posix(): path
+        for path in working.result.rglob("*")
+        if path.is_file()
+    }
     for name in sorted({*there, *again}, key=lambda name: (name == "manifest.json", name)):
         if name not in again:
             raise refusal(name, "nothing that the run makes")
-        if name not in there or there[name].is_symlink() or file_hash(there[name]) != file_hash(again[name]):
+        if (
+            name not in there
+            or there[name].is_symlink()
+            or file_hash(there[name]) != file_hash(again[name])
+        ):
             raise refusal(name, "not what the run makes")
     return made.check
 
 
 def _rendered_from(confidential: pd.DataFrame) -> Callable[[FinishedRun], str]:
     """The report that the command line puts into a pack."""
-    from riskweighted.reports.render import render_report  # it loads what draws figures, which a pack without a report does not need
+    # it loads what draws figures, which a pack without a report does not need
+    from riskweighted.reports.render import render_report
 
     return partial(render_report, confidential=confidential)
 
 
 def _made_once(report: Callable[[FinishedRun], str]) -> Callable[[FinishedRun], str]:
-    """The same page for what is written and for what that is held to: it takes as long as the data are large."""
+    """The same page for what is written and for what that is held to: it takes as long as the data
+    are large.
+    """
     pages: list[str] = []
 
     def page(run: FinishedRun) -> str:
@@ -316,10 +434,15 @@ def _chosen(run: FinishedRun, schemes: Sequence[str]) -> tuple[str, ...]:
     """The schemes to release, which the run has."""
     chosen = tuple(dict.fromkeys(schemes)) or run.schemes
     if not schemes and len(chosen) > 1:
-        raise InputError(f"the run has several schemes: say which are released (--scheme); valid are {listing(run.schemes)}")
+        raise InputError(
+            "the run has several schemes: say which are released (--scheme); valid are "
+            f"{listing(run.schemes)}"
+        )
     unknown = [scheme for scheme in chosen if scheme not in run.schemes]
     if unknown:
-        raise InputError(f"the run has no scheme {listing(unknown)}; valid are {listing(run.schemes)}")
+        raise InputError(
+            f"the run has no scheme {listing(unknown)}; valid are {listing(run.schemes)}"
+        )
     return chosen
 
 

@@ -1,7 +1,9 @@
-"""The disclosure record of a pack, for machines: what was released, measured and judged, as far as it may be shown outside.
+"""The disclosure record of a pack, for machines: what was released, measured and judged, as far as
+it may be shown outside.
 
-Its schema is `schemas/disclosure_record.schema.json` beside this file. Numbers are those of the releasable report, so they are texts:
-rounded, "fewer than 10", "not shown". It holds neither the seed nor a path.
+Its schema is `schemas/disclosure_record.schema.json` beside this file. Numbers are those of the
+releasable report, so they are texts: rounded, "fewer than 10", "not shown". It holds neither the
+seed nor a path.
 """
 
 import json
@@ -22,18 +24,32 @@ __all__ = ["MINIMUM_COUNT", "SCHEMA", "disclosure_record", "record_schema"]
 
 MINIMUM_COUNT = 10  # of records in anything that is shown, as in the releasable report
 SCHEMA = "riskweighted-disclosure-record/1"
-_SCENARIO = ("known", "synthetic", "radius", "radius_kind", "min_radius", "boundary", "singletons", "codes")
+_SCENARIO = (
+    "known",
+    "synthetic",
+    "radius",
+    "radius_kind",
+    "min_radius",
+    "boundary",
+    "singletons",
+    "codes",
+)
 
 
 def record_schema() -> dict[str, Any]:
     """The JSON Schema that every record follows."""
-    text = files("riskweighted.release").joinpath("schemas", "disclosure_record.schema.json").read_text(encoding="utf-8")
+    text = (
+        files("riskweighted.release")
+        .joinpath("schemas", "disclosure_record.schema.json")
+        .read_text(encoding="utf-8")
+    )
     schema: dict[str, Any] = json.loads(text)
     return schema
 
 
 def disclosure_record(run: FinishedRun, schemes: Sequence[str], source: str) -> dict[str, Any]:
-    """The record of a release of some schemes of a run; nothing of the others, of baselines, or of the confidential data alone is in it.
+    """The record of a release of some schemes of a run; nothing of the others, of baselines, or of
+    the confidential data alone is in it.
 
     `source`: SHA-256 of the run's own manifest, which the agency keeps.
     """
@@ -59,7 +75,9 @@ def disclosure_record(run: FinishedRun, schemes: Sequence[str], source: str) -> 
         "earlier_runs": run.study.release.disclosure.earlier,
         "fits": {scheme: _fit(tables["summary"], scheme) for scheme in schemes},
         "verdicts": verdict_records(run.verdicts, schemes, view),
-        "measures": [row for name, rows in few.items() for row in _measures(tables[name][~rows], view)],
+        "measures": [
+            row for name, rows in few.items() for row in _measures(tables[name][~rows], view)
+        ],
         "withheld": sum(len(withheld[name]) + int(rows.sum()) for name, rows in few.items()),
         "versions": dict(run.manifest["versions"]),
         "run_manifest_sha256": source,
@@ -67,11 +85,17 @@ def disclosure_record(run: FinishedRun, schemes: Sequence[str], source: str) -> 
 
 
 def _of_few_amounts(run: FinishedRun, schemes: Sequence[str]) -> list[str]:
-    """Synthesized numbers with so few amounts in some released dataset that the data may have fewer than the minimum count."""
+    """Synthesized numbers with so few amounts in some released dataset that the data may have fewer
+    than the minimum count.
+    """
     scenario, few = run.study.evaluating_scenario(), []
     for name in run.study.variables:
         columns = [frame[name] for scheme in schemes for frame in run.synthetic[scheme]]
-        if scenario.is_numeric(columns[0]) and min(scenario.statuses(column).is_amount.sum() for column in columns) < 2 * MINIMUM_COUNT:
+        if (
+            scenario.is_numeric(columns[0])
+            and min(scenario.statuses(column).is_amount.sum() for column in columns)
+            < 2 * MINIMUM_COUNT
+        ):
             few.append(name)
     return few
 
@@ -79,18 +103,31 @@ def _of_few_amounts(run: FinishedRun, schemes: Sequence[str]) -> list[str]:
 def _fit(summary: pd.DataFrame, scheme: str) -> dict[str, str]:
     """Whether the model suits the data and the chains agree, yes, warn or NO."""
     row = summary.set_index("label").loc[scheme]
-    return {column.statistic.key: str(row[column.name]) for column in FIT_COLUMNS if str(row[column.name]) in ("yes", "warn", "NO")}
+    return {
+        column.statistic.key: str(row[column.name])
+        for column in FIT_COLUMNS
+        if str(row[column.name]) in ("yes", "warn", "NO")
+    }
 
 
 def _measures(table: pd.DataFrame, view: View) -> Iterator[dict[str, Any]]:
     """A record a row, of what may be shown."""
     for statistic, row in zip(statistics_of(table), table.to_dict("records"), strict=True):
-        about = {"variable": statistic.variable, "parameter": statistic.parameter, "term": statistic.term, "name": statistic.name}
+        about = {
+            "variable": statistic.variable,
+            "parameter": statistic.parameter,
+            "term": statistic.term,
+            "name": statistic.name,
+        }
         yield {
             "label": str(row["label"]),
             "measure": statistic.key,
             **{name: value for name, value in about.items() if value is not None},
-            **{name: view.show(statistic, row[name]) for name in ("value", "lower", "upper") if name == "value" or pd.notna(row[name])},
+            **{
+                name: view.show(statistic, row[name])
+                for name in ("value", "lower", "upper")
+                if name == "value" or pd.notna(row[name])
+            },
             "higher_is": statistic.measure.direction,
             "definition": str(row["definition"]),
             "source": statistic.measure.source,

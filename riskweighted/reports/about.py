@@ -31,43 +31,69 @@ def about_section(source: Source) -> Section:
     study, scenario = run.study, run.study.evaluating_scenario()
     known = ", ".join(scenario.known) or "nothing"
     unaltered = ", ".join(dict.fromkeys([*scenario.known, *study.release.columns])) or "no variable"
-    those = "" if study.data.where is None else f", those with {study.data.where}: no other record of the file leaves"
+    those = (
+        ""
+        if study.data.where is None
+        else f", those with {study.data.where}: no other record of the file leaves"
+    )
     paragraphs = [
-        f"{view.records:,} records{those}. {_replaced(source)} ({study.synthesizer.name}), {study.release.L} synthetic datasets for each "
-        f"weighting scheme. Beside {'it' if len(source.variables) == 1 else 'them'} leave unaltered: {unaltered}; nothing else does.",
-        f"The intruder is taken to know {known} of a record, and to look for its {', '.join(scenario.synthetic)}. "
+        f"{view.records:,} records{those}. {_replaced(source)} ({study.synthesizer.name}), "
+        f"{study.release.L} synthetic datasets for each "
+        f"weighting scheme. Beside {'it' if len(source.variables) == 1 else 'them'} leave "
+        f"unaltered: {unaltered}; nothing else does.",
+        f"The intruder is taken to know {known} of a record, and to look for its "
+        f"{', '.join(scenario.synthetic)}. "
         f"{ball_rule(scenario, view.internal)}",
         "A scheme's weights say how much of each record the model is told; 1 is all.",
         *_gained(source),
     ]
     if study.reproducible:
         paragraphs.append(
-            "The run is reproducible: its seed alone makes the noise of its datasets, so they are for study and not for release."
+            "The run is reproducible: its seed alone makes the noise of its datasets, so they "
+            "are for study and not for release."
         )
     if run.parts is not None:
         paragraphs.append(
-            f"The data lie in parts. Measures are of all records; the figures show {run.shown:,} of them at random, on which the "
-            "fits were checked; disclosure is measured on whole released patterns taken at random (METHODS section 17)."
+            f"The data lie in parts. Measures are of all records; the figures show {run.shown:,} "
+            "of them at random, on which the "
+            "fits were checked; disclosure is measured on whole released patterns taken at "
+            "random (METHODS section 17)."
         )
     paragraphs += [*_survey(source), *_chosen(source), *proved(source.run.study)]
     if not view.internal:
         m = view.minimum_count
         paragraphs.append(
-            f"This report may be released: it shows no record. Extremes are left out; counts of records among the measures are rounded to "
-            f"multiples of {m}, and below {m} only that is said; every bin of a figure holds at least {m} confidential records; quantiles "
-            f"have 3 significant digits, or fewer until {m} confidential records round to the same number."
+            "This report may be released: it shows no record. Extremes are left out; counts of "
+            "records among the measures are rounded to "
+            f"multiples of {m}, and below {m} only that is said; every bin of a figure holds at "
+            f"least {m} confidential records; quantiles "
+            f"have 3 significant digits, or fewer until {m} confidential records round to the "
+            "same number."
         )
     stated = run.manifest["settings"] if view.internal else hide_found(run.manifest["settings"])
     given = ((name, value) for name, value in flat(stated) if value is not None and value != [])
-    told = [(name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)) for name, value in given]
+    told = [
+        (name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+        for name, value in given
+    ]
     if not view.internal:  # rules that `init` finds in the data name levels and codes
-        told = [(name, value) for name, value in told if not name.startswith(("synthesizer.implied", "synthesizer.sums"))]
+        told = [
+            (name, value)
+            for name, value in told
+            if not name.startswith(("synthesizer.implied", "synthesizer.sums"))
+        ]
     settings = pd.DataFrame(told, columns=["Setting", "Value"])
     versions = pd.DataFrame(run.manifest["versions"].items(), columns=["Software", "Version"])
     hashes = {"run manifest": file_hash(run.folder / "manifest.json")}
     if view.internal:
-        hashes["confidential data file"] = run.manifest["input"].get("sha256") or "embedded data, no file"
-        hashes |= {name: digest for name, digest in run.manifest["files"].items() if name.startswith("tables/")}
+        hashes["confidential data file"] = (
+            run.manifest["input"].get("sha256") or "embedded data, no file"
+        )
+        hashes |= {
+            name: digest
+            for name, digest in run.manifest["files"].items()
+            if name.startswith("tables/")
+        }
     paragraphs = [plain(text) for text in paragraphs]
     tables = (
         make_table("settings", "Settings of the run", settings),
@@ -79,12 +105,21 @@ def about_section(source: Source) -> Section:
 
 
 def _described(source: Source) -> tuple[Group, ...]:
-    """What the file of the survey says of the variables that are released, where the study names one that says anything."""
+    """What the file of the survey says of the variables that are released, where the study names
+    one that says anything.
+    """
     if source.run.described is None:
         return ()
-    released = source.run.described.as_released(source.run.synthetic[source.run.schemes[0]][0], source.variables)
-    told = {name: {**variable.in_words(), "unit": variable.unit, "source": variable.source} for name, variable in released.items()}
-    table = pd.DataFrame.from_dict(told, orient="index").rename(columns=lambda name: name.capitalize())
+    released = source.run.described.as_released(
+        source.run.synthetic[source.run.schemes[0]][0], source.variables
+    )
+    told = {
+        name: {**variable.in_words(), "unit": variable.unit, "source": variable.source}
+        for name, variable in released.items()
+    }
+    table = pd.DataFrame.from_dict(told, orient="index").rename(
+        columns=lambda name: name.capitalize()
+    )
     shown = make_table("variables", "Variables", table.rename_axis("Variable").reset_index())
     return (Group("described", "What the survey says of its variables", (shown,)),)
 
@@ -94,27 +129,49 @@ def _replaced(source: Source) -> str:
     first, *others = source.variables
     if not others:
         return f"The variable {first} was replaced by draws from a model"
-    codes = codes_in_words({name: source.codes(name) for name in source.variables}, source.view.internal)
-    apart = f"Missing values and special codes ({codes}) are no amounts; they are drawn too, and shown apart. " if codes else ""
-    return f"{apart}The variables {', '.join(source.variables)} were replaced by draws from models, one after the other"
+    codes = codes_in_words(
+        {name: source.codes(name) for name in source.variables}, source.view.internal
+    )
+    apart = (
+        f"Missing values and special codes ({codes}) are no amounts; they are drawn too, and "
+        "shown apart. "
+        if codes
+        else ""
+    )
+    return (
+        f"{apart}The variables {', '.join(source.variables)} were replaced by draws from models, "
+        "one after the other"
+    )
 
 
 def _gained(source: Source) -> list[str]:
-    """What the weights did to the risk of isolated records, as far as their figures tell it beyond chance."""
+    """What the weights did to the risk of isolated records, as far as their figures tell it beyond
+    chance.
+    """
     statistic, baseline = Statistic(expected.ISOLATED.key), source.baseline
     labels = [label for label in source.run.schemes if label != baseline]
-    values, errors = (by_label(source.run.tables["risk"], statistic, name) for name in ("value", "error"))
+    values, errors = (
+        by_label(source.run.tables["risk"], statistic, name) for name in ("value", "error")
+    )
     few = not source.view.internal and source.view.few(statistic)
     if baseline is None or not labels or few or values.reindex([baseline, *labels]).isna().any():
         return []
-    shown = dict(zip([baseline, *labels], source.by_label(statistic, [baseline, *labels], errors=True), strict=True))
-    told = ", ".join(f"{label} {shown[label]} ({_moved(values, errors, label, baseline)})" for label in labels)
+    shown = dict(
+        zip(
+            [baseline, *labels],
+            source.by_label(statistic, [baseline, *labels], errors=True),
+            strict=True,
+        )
+    )
+    told = ", ".join(
+        f"{label} {shown[label]} ({_moved(values, errors, label, baseline)})" for label in labels
+    )
     return [f"Expected risk of isolated records, {shown[baseline]} when {baseline}: {told}."]
 
 
 def _moved(values: pd.Series, errors: pd.Series, label: str, baseline: str) -> str:
-    """Whether a figure is lower or higher than that of the baseline, by more than two Monte Carlo errors of the difference as they stand
-    beside it outside, rounded up.
+    """Whether a figure is lower or higher than that of the baseline, by more than two Monte Carlo
+    errors of the difference as they stand beside it outside, rounded up.
     """
     off = 2 * np.hypot(*(np.ceil(1000 * errors[[label, baseline]].fillna(np.inf)) / 1000))
     moved = values[label] - values[baseline]
@@ -122,15 +179,23 @@ def _moved(values: pd.Series, errors: pd.Series, label: str, baseline: str) -> s
 
 
 def _survey(source: Source) -> list[str]:
-    """Where survey weights act, and inside the agency the least and the largest power of a record's likelihood."""
+    """Where survey weights act, and inside the agency the least and the largest power of a record's
+    likelihood.
+    """
     column = source.run.study.weights.survey
     if column is None:
         return []
-    told = f"The survey weights {column}, normalised to sum n, multiply the weights of every scheme in the likelihood (METHODS section 12)."
+    told = (
+        f"The survey weights {column}, normalised to sum n, multiply the weights of every scheme "
+        "in the likelihood (METHODS section 12)."
+    )
     if not source.view.internal:
         return [told]
     survey = survey_weights(source.confidential, column).to_numpy()
-    products = {str(scheme): alpha.to_numpy(dtype=float) * survey for scheme, alpha in source.weights.items()}
+    products = {
+        str(scheme): alpha.to_numpy(dtype=float) * survey
+        for scheme, alpha in source.weights.items()
+    }
     ends = {scheme: together(product.min(), product.max()) for scheme, product in products.items()}
     ranges = "; ".join(f"{scheme} {least} to {most}" for scheme, (least, most) in ends.items())
     return [f"{told} Their products run from the least to the largest: {ranges}."]
@@ -142,9 +207,12 @@ def _chosen(source: Source) -> list[str]:
     if not tuning:
         return []
     asked = {tuning["target"]: tuning["at_most"], **tuning.get("keep", {})}
-    limits = " and ".join(f"its {name} is at most {exactly(at_most)}" for name, at_most in asked.items())
+    limits = " and ".join(
+        f"its {name} is at most {exactly(at_most)}" for name, at_most in asked.items()
+    )
     return [
-        f"The scheme {tuning['scheme']} was sought so that {limits} (METHODS section 11). The choice looked at the data: it lies outside "
+        f"The scheme {tuning['scheme']} was sought so that {limits} (METHODS section 11). The "
+        "choice looked at the data: it lies outside "
         "any epsilon."
     ]
 
@@ -158,15 +226,23 @@ def main_section(source: Source) -> Section:
     for column, (title, _, _) in zip(main_columns(source.run), exact.rows, strict=True):
         if values[column.name].isna().all():
             continue
-        shown = source.view.overlaps(values[column.name]) if column.overlap else _with_errors(source, column, values[column.name])
+        shown = (
+            source.view.overlaps(values[column.name])
+            if column.overlap
+            else _with_errors(source, column, values[column.name])
+        )
         symbols.append("" if column.overlap else symbol_of(column.statistic))
-        rows.append((title.replace(f", {symbols[-1]}", "", 1) if symbols[-1] else title, *shown))  # the symbol stands small beside
+        # the symbol stands small beside
+        rows.append((title.replace(f", {symbols[-1]}", "", 1) if symbols[-1] else title, *shown))
         terms.append(source.glossary.summary(column))
     columns = (Column("Measure"), *map(Column, exact.columns))
     note = withheld_note(source.withheld.get("summary", ()))
-    table = DataTable("main", exact.caption, columns, tuple(rows), tuple(terms), note, tuple(symbols))
+    table = DataTable(
+        "main", exact.caption, columns, tuple(rows), tuple(terms), note, tuple(symbols)
+    )
     text = (
-        "One column per way to synthesize; the confidential data itself stands first, as the yardstick. What stands behind the sign ± is "
+        "One column per way to synthesize; the confidential data itself stands first, as the "
+        "yardstick. What stands behind the sign ± is "
         "the Monte Carlo error."
     )
     return Section("overview", "Main table", (text,), (table,))

@@ -1,4 +1,6 @@
-"""The first screen: the verdict of each scheme, the largest reason, what comes next, and its figures against the thresholds."""
+"""The first screen: the verdict of each scheme, the largest reason, what comes next, and its
+figures against the thresholds.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -19,7 +21,14 @@ from riskweighted.reports.blocks import Answer, Cell, Figures, Judged
 from riskweighted.reports.brief import reason_and_next, refused
 from riskweighted.reports.disclosure import WITHHELD
 from riskweighted.reports.source import Source
-from riskweighted.reports.verdicts import bounds_of, decimals_of, in_brief, limits_cost, not_to_be_trusted, shown_verdict
+from riskweighted.reports.verdicts import (
+    bounds_of,
+    decimals_of,
+    in_brief,
+    limits_cost,
+    not_to_be_trusted,
+    shown_verdict,
+)
 from riskweighted.reports.wording import capital, in_words, not_mended, symbol_of
 
 __all__ = ["find_answer"]
@@ -33,10 +42,17 @@ def find_answer(source: Source) -> Answer:
     """Of a run; what comes next names the run's folder RUN, so that a page tells of no folder."""
     columns = list(_columns(source))
     why, following = reason_and_next(
-        source.verdicts, source.run.schemes, source.checks, source.run.reasons, source.view, source.coming, "RUN"
+        source.verdicts,
+        source.run.schemes,
+        source.checks,
+        source.run.reasons,
+        source.view,
+        source.coming,
+        "RUN",
     )
     labels, judged = [*source.labels, CONFIDENTIAL], tuple(_judged(source))
-    said = any(why.partition(": ")[2].casefold() in each.why.casefold() for each in judged)  # beside its scheme
+    # beside its scheme
+    said = any(why.partition(": ")[2].casefold() in each.why.casefold() for each in judged)
     return Answer(
         "Scheme",
         tuple(map(plain, _alarms(source))),
@@ -44,7 +60,10 @@ def find_answer(source: Source) -> Answer:
         "" if said else plain(why),
         plain(following),
         tuple(plain(text) for text in (_what(source), _told(source)) if text),
-        tuple(plain("confidential data" if label == CONFIDENTIAL else _named(source, label)) for label in labels),
+        tuple(
+            plain("confidential data" if label == CONFIDENTIAL else _named(source, label))
+            for label in labels
+        ),
         tuple(_figures(source, column, labels) for column in columns),
         (("Can the fits be trusted?", plain(_trust(source))),),
         plain(f"{_thresholds(source, columns)} {_marks(source)}"),
@@ -58,37 +77,54 @@ def _what(source: Source) -> str:
     known = ", ".join(scenario.known) or "nothing"
     verb = "was" if len(source.variables) == 1 else "were"
     return (
-        f"{names} of {source.view.records:,} records {verb} replaced by draws from a model ({study.synthesizer.name}), "
-        f"{study.release.L} synthetic datasets a scheme; a scheme's weights say how much of each record the model is told. "
+        f"{names} of {source.view.records:,} records {verb} replaced by draws from a model "
+        f"({study.synthesizer.name}), "
+        f"{study.release.L} synthetic datasets a scheme; a scheme's weights say how much of each "
+        "record the model is told. "
         f"The intruder knows {known} of a record and looks for its {names}{_nearness(source)}."
     )
 
 
 def _told(source: Source) -> str:
-    """What the release gives away of records, in three sentences; nothing where it was not measured."""
+    """What the release gives away of records, in three sentences; nothing where it was not
+    measured.
+    """
     L, near = source.run.study.release.L, _nearness(source)  # noqa: N806
-    figures = {measure: _by_scheme(source, measure) for measure in (beyond.PERSONS, beyond.WITH, beyond.OUT, beyond.NONE, beyond.NAMED)}
+    figures = {
+        measure: _by_scheme(source, measure)
+        for measure in (beyond.PERSONS, beyond.WITH, beyond.OUT, beyond.NONE, beyond.NAMED)
+    }
     if not figures[beyond.PERSONS]:
         return ""
     if figures[beyond.PERSONS] == NOT_JUDGED:
         return (
-            f"What all {L} datasets of a scheme give away of a record beyond what they would had its value never been used is not "
+            f"What all {L} datasets of a scheme give away of a record beyond what they would had "
+            "its value never been used is not "
             "judged, which is no pass."
         )
     whose = f"values of {', '.join(source.variables)}"
     number, clear = figures[beyond.PERSONS], figures[beyond.NAMED]
-    named = f" The difference is clear beyond chance for {clear}; their list must not leave the agency." if clear != NOT_JUDGED else ""
+    named = (
+        f" The difference is clear beyond chance for {clear}; their list must not leave the agency."
+        if clear != NOT_JUDGED
+        else ""
+    )
     return (
-        f"With all {L} datasets of a scheme our attacks find, at the upper limit, {number} of {source.view.records:,} records' {whose} "
-        "that they would not have found had the record's value never been used; this holds for these attacks and guarantees nothing "
-        f"against others. The share that they name{near} is {figures[beyond.WITH]}; without the record's own value {figures[beyond.OUT]}; "
-        f"{figures[beyond.NONE]} with good public statistics alone: only the first less the second is about the record.{named}"
+        f"With all {L} datasets of a scheme our attacks find, at the upper limit, {number} of "
+        f"{source.view.records:,} records' {whose} "
+        "that they would not have found had the record's value never been used; this holds for "
+        "these attacks and guarantees nothing "
+        f"against others. The share that they name{near} is {figures[beyond.WITH]}; without the "
+        f"record's own value {figures[beyond.OUT]}; "
+        f"{figures[beyond.NONE]} with good public statistics alone: only the first less the "
+        f"second is about the record.{named}"
     )
 
 
 def _by_scheme(source: Source, measure: Measure) -> str:
-    """A figure of each scheme as it may be shown, once where all have the same; nothing where none was measured, and "not judged" of a
-    scheme of which nobody knows what it would tell without a record."""
+    """A figure of each scheme as it may be shown, once where all have the same; nothing where none
+    was measured, and "not judged" of a scheme of which nobody knows what it would tell without a
+    record."""
     statistic, risk = Statistic(measure.key), source.run.tables["risk"]
     if statistic not in distinct(risk):
         return ""
@@ -96,19 +132,33 @@ def _by_scheme(source: Source, measure: Measure) -> str:
     shown = source.by_label(statistic, source.run.schemes)
     shown = [text if there else NOT_JUDGED for text, there in zip(shown, known, strict=True)]
     alike = len(set(shown)) == 1
-    return shown[0] if alike else ", ".join(f"{text} ({scheme})" for scheme, text in zip(source.run.schemes, shown, strict=True))
+    return (
+        shown[0]
+        if alike
+        else ", ".join(
+            f"{text} ({scheme})" for scheme, text in zip(source.run.schemes, shown, strict=True)
+        )
+    )
 
 
 def _nearness(source: Source) -> str:
     """How close is close, where one width serves all variables."""
     scenario = source.run.study.evaluating_scenario()
-    widths = {(scenario.radius_of(name), scenario.kind_of(name)) for name in source.variables if source.is_numeric(name)}
+    widths = {
+        (scenario.radius_of(name), scenario.kind_of(name))
+        for name in source.variables
+        if source.is_numeric(name)
+    }
     if len(widths) != 1:
         return ""
     radius, kind = next(iter(widths))
     if is_found(radius) and not source.view.internal:
         return f" (to within a width {NOT_SHOWN})"
-    return f" (to within {100 * radius:g} %)" if kind == "relative" else f" (to within {exactly(radius)})"
+    return (
+        f" (to within {100 * radius:g} %)"
+        if kind == "relative"
+        else f" (to within {exactly(radius)})"
+    )
 
 
 def _alarms(source: Source) -> Iterator[str]:
@@ -118,57 +168,111 @@ def _alarms(source: Source) -> Iterator[str]:
     untrusted = not_to_be_trusted(source.verdicts)
     failed = untrusted.get(fits.CONVERGED.key)
     if failed:
-        yield f"Not converged: {', '.join(failed)}. Sample longer or simplify the model; release nothing from these fits."
+        yield (
+            f"Not converged: {', '.join(failed)}. Sample longer or simplify the model; release "
+            "nothing from these fits."
+        )
     if fits.FITS.key in untrusted:
         yield (
-            "The model does not suit the data: synthetic values differ from the confidential ones in kind, so risk and cost of its schemes "
+            "The model does not suit the data: synthetic values differ from the confidential "
+            "ones in kind, so risk and cost of its schemes "
             f"mean little. {not_mended(source.run.schemes)}The diagnosis follows below."
         )
 
 
 def _columns(source: Source) -> Iterator[SummaryColumn]:
-    """What the screen shows of each label: the usual risks, the cost in every variable and over all, then what a threshold limits."""
+    """What the screen shows of each label: the usual risks, the cost in every variable and over
+    all, then what a threshold limits.
+    """
     risk, utility = distinct(source.run.tables["risk"]), distinct(source.run.tables["utility"])
-    alone = [each for each in risk if each.variable is None or each.measure is beyond.MEAN]  # of every variable too
-    risks = [each for measure in _RISK for each in alone if each.measure is measure and (source.view.internal or not source.view.few(each))]
-    costs = [Statistic((U_M if source.is_numeric(name) else TOTAL_VARIATION).key, name) for name in source.variables]
+    # of every variable too
+    alone = [each for each in risk if each.variable is None or each.measure is beyond.MEAN]
+    risks = [
+        each
+        for measure in _RISK
+        for each in alone
+        if each.measure is measure and (source.view.internal or not source.view.few(each))
+    ]
+    costs = [
+        Statistic((U_M if source.is_numeric(name) else TOTAL_VARIATION).key, name)
+        for name in source.variables
+    ]
     costs += [each for each in utility if each.measure is TWO_WAY_MEAN]
     table = source.run.tables["utility"]
     overlaps = [each for measure in _OVERLAPS for each in utility if each.measure is measure]
     overlaps = [each for each in overlaps if by_label(table, each, "overlap").notna().any()]
-    usual = [*map(SummaryColumn, [*risks, *costs]), *(SummaryColumn(each, overlap=True) for each in overlaps[:1])]
-    limited = [SummaryColumn(each.statistic) for each in source.verdicts if each.limit is not None and each.statistic in {*risk, *utility}]
+    usual = [
+        *map(SummaryColumn, [*risks, *costs]),
+        *(SummaryColumn(each, overlap=True) for each in overlaps[:1]),
+    ]
+    limited = [
+        SummaryColumn(each.statistic)
+        for each in source.verdicts
+        if each.limit is not None and each.statistic in {*risk, *utility}
+    ]
     yield from list(dict.fromkeys([*usual, *limited]))[: max(len(usual), _MOST_ROWS)]
 
 
 def _verdicts_on(source: Source, column: SummaryColumn, label: str | None = None) -> list[Verdict]:
     """The verdicts on what a column shows, of every label or of one."""
     statistic = column.statistic
-    which = (OVERLAP.key, statistic.variable, None, statistic.label) if column.overlap else statistic[:4]
+    which = (
+        (OVERLAP.key, statistic.variable, None, statistic.label)
+        if column.overlap
+        else statistic[:4]
+    )
     of_column = [verdict for verdict in source.verdicts if verdict.statistic[:4] == which]
-    return [verdict for verdict in of_column if verdict.limit is not None and label in (None, verdict.label)]
+    return [
+        verdict
+        for verdict in of_column
+        if verdict.limit is not None and label in (None, verdict.label)
+    ]
 
 
 def _figures(source: Source, column: SummaryColumn, labels: Sequence[str]) -> Figures:
-    limits = dict.fromkeys(bounds_of(each.limit) for each in _verdicts_on(source, column) if each.limit is not None)
+    limits = dict.fromkeys(
+        bounds_of(each.limit) for each in _verdicts_on(source, column) if each.limit is not None
+    )
     name = in_words(column.statistic, alone=len(source.variables) == 1)
-    name = f"cost: overlap of intervals, {name}" if column.overlap else f"cost: {name}" if column.statistic.of_utility else name
+    name = (
+        f"cost: overlap of intervals, {name}"
+        if column.overlap
+        else f"cost: {name}"
+        if column.statistic.of_utility
+        else name
+    )
     told = "no threshold" if _without_limit(source, column) else "; ".join(limits)
     symbol = "" if column.overlap else symbol_of(column.statistic)
-    return Figures(plain(capital(name)), symbol, told, source.glossary.summary(column), tuple(_cells(source, column, labels)))
+    return Figures(
+        plain(capital(name)),
+        symbol,
+        told,
+        source.glossary.summary(column),
+        tuple(_cells(source, column, labels)),
+    )
 
 
 def _cells(source: Source, column: SummaryColumn, labels: Sequence[str]) -> list[Cell]:
     """A column: its numbers, and whether they keep to its limit."""
     statistic = column.statistic
     if column.overlap:
-        texts = source.view.overlaps(by_label(source.run.tables["utility"], statistic, "overlap").reindex(labels))
-    elif statistic.of_utility and not source.view.internal and by_label(source.run.tables["utility"], statistic).empty:
+        texts = source.view.overlaps(
+            by_label(source.run.tables["utility"], statistic, "overlap").reindex(labels)
+        )
+    elif (
+        statistic.of_utility
+        and not source.view.internal
+        and by_label(source.run.tables["utility"], statistic).empty
+    ):
         texts = [WITHHELD] * len(labels)  # a variable of too few amounts is a row too
     else:
         limits = [each.limit for each in _verdicts_on(source, column) if each.limit is not None]
-        texts = source.by_label(statistic, labels, errors=True, least=max(map(decimals_of, limits), default=0))
-    return [Cell(text, _state(source, column, label)) for text, label in zip(texts, labels, strict=True)]
+        texts = source.by_label(
+            statistic, labels, errors=True, least=max(map(decimals_of, limits), default=0)
+        )
+    return [
+        Cell(text, _state(source, column, label)) for text, label in zip(texts, labels, strict=True)
+    ]
 
 
 def _state(source: Source, column: SummaryColumn, label: str) -> str:
@@ -180,14 +284,26 @@ def _state(source: Source, column: SummaryColumn, label: str) -> str:
 def _without_limit(source: Source, column: SummaryColumn) -> bool:
     """Whether a column is a cost, and the thresholds limit no cost at all."""
     thresholds = source.run.study.thresholds
-    return bool(thresholds) and not thresholds.limit_cost and (column.overlap or column.statistic.of_utility)
+    return (
+        bool(thresholds)
+        and not thresholds.limit_cost
+        and (column.overlap or column.statistic.of_utility)
+    )
 
 
 def _judged(source: Source) -> Iterator[Judged]:
     """A row a scheme: its verdict, and why, the largest reason first."""
     for label in source.labels:
-        verdict, of_label = overall(source.verdicts, label), [each for each in source.verdicts if each.label == label]
-        state = {PASS: "pass" if limits_cost(of_label) else "open", WARN: "open", FAIL: "fail", REFUSE: "fail"}.get(verdict, "")
+        verdict, of_label = (
+            overall(source.verdicts, label),
+            [each for each in source.verdicts if each.label == label],
+        )
+        state = {
+            PASS: "pass" if limits_cost(of_label) else "open",
+            WARN: "open",
+            FAIL: "fail",
+            REFUSE: "fail",
+        }.get(verdict, "")
         told = plain(capital(in_brief(source.verdicts, label, source.view)))
         yield Judged(plain(_named(source, label)), capital(verdict), state, told)
 
@@ -200,7 +316,8 @@ def _marks(source: Source) -> str:
     """How the figures are to be read."""
     rounded = "" if source.view.internal else ", rounded up"
     return (
-        f"The confidential data are a yardstick. Isolated records: the 5 % that stand out most. ±: Monte Carlo error{rounded}. Higher risk "
+        "The confidential data are a yardstick. Isolated records: the 5 % that stand out most. "
+        f"±: Monte Carlo error{rounded}. Higher risk "
         "is riskier; a larger distance and a smaller overlap cost more."
     )
 
@@ -212,8 +329,16 @@ def _trust(source: Source) -> str:
     largest = run.tables["summary"].set_index("label")[LARGEST_R_HAT.name].max()
     reached = "" if largest != largest else f" (largest R-hat {largest:.4f})"
     failed = len(untrusted.get(fits.CONVERGED.key, []))
-    told = f"{failed} of {schemes} fits did NOT converge{reached}." if failed else f"All {schemes} fits converged{reached}."
-    warned = [each for each in source.verdicts if each.statistic == CONVERGED.statistic and each.verdict == WARN]
+    told = (
+        f"{failed} of {schemes} fits did NOT converge{reached}."
+        if failed
+        else f"All {schemes} fits converged{reached}."
+    )
+    warned = [
+        each
+        for each in source.verdicts
+        if each.statistic == CONVERGED.statistic and each.verdict == WARN
+    ]
     told += "".join(f" Warning, {each.label}: {each.why}." for each in warned)
     judged = judged_rows(source.checks)
     if judged.empty:
@@ -229,15 +354,25 @@ def _thresholds(source: Source, columns: Sequence[SummaryColumn]) -> str:
     """Where the thresholds come from, and those that no column shows."""
     thresholds = source.run.study.thresholds
     if not thresholds:
-        return "The study states no thresholds: judged are convergence, the model and what is disclosed (methods, section 14)."
+        return (
+            "The study states no thresholds: judged are convergence, the model and what is "
+            "disclosed (methods, section 14)."
+        )
     shown = {each.limit for column in columns for each in _verdicts_on(source, column)}
     first = {each.limit: each for each in reversed(source.verdicts) if each.limit is not None}
     others = [
-        f"{in_words(first[limit].statistic._replace(term=None) if limit.of_check else first[limit].statistic)} {bounds_of(limit)}"
+        f"{in_words(first[limit].statistic._replace(term=None) if limit.of_check else first[limit].statistic)} "
+        f"{bounds_of(limit)}"
         for limit in thresholds.limits
         if limit not in shown and limit in first
     ]
-    told = f"{len(thresholds.limits)} threshold{'s'[: len(thresholds.limits) != 1]}, from {thresholds.source or 'the study'}."
+    told = (
+        f"{len(thresholds.limits)} threshold{'s'[: len(thresholds.limits) != 1]}, from "
+        f"{thresholds.source or 'the study'}."
+    )
     if not thresholds.limit_cost:
-        told += " None of them is on utility, so passing says nothing of the cost: judge the numbers marked ! yourself."
+        told += (
+            " None of them is on utility, so passing says nothing of the cost: judge the numbers "
+            "marked ! yourself."
+        )
     return f"{told} Beside those above: {'; '.join(others)}." if others else told

@@ -1,4 +1,6 @@
-"""An assessment of any tools' synthetic data as an HTML page: may it leave, and all that was measured, for the agency alone."""
+"""An assessment of any tools' synthetic data as an HTML page: may it leave, and all that was
+measured, for the agency alone.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +23,19 @@ from riskweighted.measures.identification import IDENTIFICATION
 from riskweighted.measures.measure import Measure
 from riskweighted.measures.tables import DISTANCE
 from riskweighted.plots.risk_utility import plot_risk_utility
-from riskweighted.reports.blocks import Answer, Cell, Column, DataTable, Figure, Figures, Group, Judged, Section, Term, make_table
+from riskweighted.reports.blocks import (
+    Answer,
+    Cell,
+    Column,
+    DataTable,
+    Figure,
+    Figures,
+    Group,
+    Judged,
+    Section,
+    Term,
+    make_table,
+)
 from riskweighted.reports.disclosure import INTERNAL
 from riskweighted.reports.glossary import Glossary, ball_rule
 from riskweighted.reports.render import make_page
@@ -48,13 +62,15 @@ _HEADINGS = {
     "se": "Standard error",
     "D": "D",
 }
-_RISKS, _COSTS = (IDENTIFICATION, DCAP, COPIES), (U_M, TOTAL_VARIATION, DISTANCE)  # that stand in the answer
+# that stand in the answer
+_RISKS, _COSTS = (IDENTIFICATION, DCAP, COPIES), (U_M, TOTAL_VARIATION, DISTANCE)
 
 
 @dataclass(frozen=True)
 class Assessed:
-    """What a page is made from: the measures, the table of disclosure, the scenario; ``files`` by tool and SHA-256; ``notes`` on the data;
-    ``folds``: the command that makes what a verdict needs; ``measures``: the names of those of the map, None for the usual ones."""
+    """What a page is made from: the measures, the table of disclosure, the scenario; ``files`` by
+    tool and SHA-256; ``notes`` on the data; ``folds``: the command that makes what a verdict needs;
+    ``measures``: the names of those of the map, None for the usual ones."""
 
     result: Assessment
     disclosure: pd.DataFrame
@@ -76,7 +92,13 @@ def assessment_page(given: Assessed) -> str:
     """The page; it names records, so it never leaves."""
     glossary = Glossary(given.scenario)
     answer = _answer(given, glossary)
-    sections = [_disclosure(given), _risk(given, glossary), _utility(given, glossary), _map(given), _about(given)]
+    sections = [
+        _disclosure(given),
+        _risk(given, glossary),
+        _utility(given, glossary),
+        _map(given),
+        _about(given),
+    ]
     title = f"Synthetic {', '.join(given.scenario.synthetic)} by {', '.join(given.first.index)}"
     kind = "Assessment, for the agency alone: figures are as they are, and records are named."
     return make_page(title, kind, answer, sections, glossary, internal=True)
@@ -88,52 +110,96 @@ def _answer(given: Assessed, glossary: Glossary) -> Answer:
     states = {PASS: "pass", REFUSE: "fail"}
     judged = [
         Judged(
-            plain(label), capital(each.word), states.get(each.word, ""), plain(capital("; ".join(filter(None, (each.figure, each.why)))))
+            plain(label),
+            capital(each.word),
+            states.get(each.word, ""),
+            plain(capital("; ".join(filter(None, (each.figure, each.why))))),
         )
         for label, each in told.items()
     ]
     alarms = [f"{note}." for note in given.notes]
     said = (
-        f"The intruder knows {', '.join(given.scenario.known) or 'nothing'} of a record and looks for its "
-        f"{', '.join(given.scenario.synthetic)}. The verdict is of our attacks on all datasets of a tool, beyond what they would find had "
-        "the person's value never been used; it guarantees nothing against others. Not judged is no pass."
+        f"The intruder knows {', '.join(given.scenario.known) or 'nothing'} of a record and "
+        "looks for its "
+        f"{', '.join(given.scenario.synthetic)}. The verdict is of our attacks on all datasets "
+        "of a tool, beyond what they would find had "
+        "the person's value never been used; it guarantees nothing against others. Not judged is "
+        "no pass."
     )
     left_out = [
-        f"Left out of {label}, whose rows do not pair with the confidential ones ({reason}): what needs pairs."
+        f"Left out of {label}, whose rows do not pair with the confidential ones ({reason}): "
+        "what needs pairs."
         for label, reason in given.result.unpaired.items()
     ]
     labels = list(dict.fromkeys([*told, *given.result.measures["label"]]))
-    figures = (*_figures_beyond(given, glossary, labels), *_figures_measured(given, glossary, labels))
-    note = "Beside the tools stand yardsticks: the confidential data as they are, and values that are independent of what is known."
+    figures = (
+        *_figures_beyond(given, glossary, labels),
+        *_figures_measured(given, glossary, labels),
+    )
+    note = (
+        "Beside the tools stand yardsticks: the confidential data as they are, and values that "
+        "are independent of what is known."
+    )
     texts = tuple(plain(text) for text in (said, *left_out))
-    return Answer("Tool", tuple(map(plain, alarms)), tuple(judged), plain(why), plain(following), texts, _plain(labels), figures, (), note)
+    return Answer(
+        "Tool",
+        tuple(map(plain, alarms)),
+        tuple(judged),
+        plain(why),
+        plain(following),
+        texts,
+        _plain(labels),
+        figures,
+        (),
+        note,
+    )
 
 
 def _plain(labels: Sequence[str]) -> tuple[str, ...]:
     return tuple(map(plain, labels))
 
 
-def _figures_beyond(given: Assessed, glossary: Glossary, labels: Sequence[str]) -> Iterator[Figures]:
+def _figures_beyond(
+    given: Assessed, glossary: Glossary, labels: Sequence[str]
+) -> Iterator[Figures]:
     """A row a figure of disclosure beyond inference that any tool has."""
     for measure, column in _DISCLOSURE.items():
         values = pd.to_numeric(given.first[column], errors="coerce").reindex(labels)
         if values.notna().any():
             statistic = Statistic(measure.key)
-            errors = pd.to_numeric(given.first["se"], errors="coerce").reindex(labels) if measure is beyond.MEAN else ()
-            cells = INTERNAL.row(statistic, np.ceil(values) if measure is beyond.PERSONS else values, errors)
+            errors = (
+                pd.to_numeric(given.first["se"], errors="coerce").reindex(labels)
+                if measure is beyond.MEAN
+                else ()
+            )
+            cells = INTERNAL.row(
+                statistic, np.ceil(values) if measure is beyond.PERSONS else values, errors
+            )
             term = glossary.of_risk(statistic, statistic.define())
-            yield Figures(plain(capital(in_words(statistic))), symbol_of(statistic), "", term, tuple(map(Cell, cells)))
+            yield Figures(
+                plain(capital(in_words(statistic))),
+                symbol_of(statistic),
+                "",
+                term,
+                tuple(map(Cell, cells)),
+            )
 
 
-def _figures_measured(given: Assessed, glossary: Glossary, labels: Sequence[str]) -> Iterator[Figures]:
+def _figures_measured(
+    given: Assessed, glossary: Glossary, labels: Sequence[str]
+) -> Iterator[Figures]:
     """A row a risk, and a row a cost of every variable and of the file."""
     for table, shown in ((given.result.measures, _RISKS), (given.result.utility, _COSTS)):
         found = distinct(table)
         for statistic in (each for measure in shown for each in found if each.measure is measure):
             name = f"cost: {in_words(statistic)}" if statistic.of_utility else in_words(statistic)
             term = _term(glossary, table, statistic)
-            cells = INTERNAL.row(statistic, rows_of(table, statistic).set_index("label")["value"].reindex(labels))
-            yield Figures(plain(capital(name)), symbol_of(statistic), "", term, tuple(map(Cell, cells)))
+            cells = INTERNAL.row(
+                statistic, rows_of(table, statistic).set_index("label")["value"].reindex(labels)
+            )
+            yield Figures(
+                plain(capital(name)), symbol_of(statistic), "", term, tuple(map(Cell, cells))
+            )
 
 
 def _term(glossary: Glossary, table: pd.DataFrame, statistic: Statistic) -> Term:
@@ -150,14 +216,29 @@ def _term(glossary: Glossary, table: pd.DataFrame, statistic: Statistic) -> Term
 def _disclosure(given: Assessed) -> Section:
     """What every attack found, by variable and group."""
     table = given.disclosure.dropna(axis="columns", how="all")
-    shown = table[[name for name in table if name not in ("verdict", "why", "nearly_copied", "persons", "seed")]]
-    whole = make_table("disclosure-rows", "Disclosure beyond inference, by variable and group", _in_words(shown))
+    shown = table[
+        [
+            name
+            for name in table
+            if name not in ("verdict", "why", "nearly_copied", "persons", "seed")
+        ]
+    ]
+    whole = make_table(
+        "disclosure-rows", "Disclosure beyond inference, by variable and group", _in_words(shown)
+    )
     text = (
-        "Attacks on all datasets of a tool name the values of some records. D is the share that they name less the share that they would "
-        "name had the record's value not been used: what is about the person. Beside it stands what public statistics, or one value for "
+        "Attacks on all datasets of a tool name the values of some records. D is the share that "
+        "they name less the share that they would "
+        "name had the record's value not been used: what is about the person. Beside it stands "
+        "what public statistics, or one value for "
         "all, name."
     )
-    return Section("disclosure", "Disclosure beyond inference", (text,), (Group("disclosure-group", "By variable and group", (whole,)),))
+    return Section(
+        "disclosure",
+        "Disclosure beyond inference",
+        (text,),
+        (Group("disclosure-group", "By variable and group", (whole,)),),
+    )
 
 
 def _side_by_side(key: str, caption: str, table: pd.DataFrame, glossary: Glossary) -> DataTable:
@@ -170,27 +251,47 @@ def _side_by_side(key: str, caption: str, table: pd.DataFrame, glossary: Glossar
         rows.append((plain(capital(in_words(statistic))), *INTERNAL.row(statistic, values)))
     columns = (Column("Measure"), *(Column(plain(label)) for label in labels))
     terms = tuple(_term(glossary, table, statistic) for statistic in statistics)
-    return DataTable(key, caption, columns, tuple(rows), terms, symbols=tuple(map(symbol_of, statistics)))
+    return DataTable(
+        key, caption, columns, tuple(rows), terms, symbols=tuple(map(symbol_of, statistics))
+    )
 
 
 def _risk(given: Assessed, glossary: Glossary) -> Section:
-    measures = _side_by_side("risk-measures", f"Disclosure risk ({given.scenario.boundary} balls)", given.result.measures, glossary)
+    measures = _side_by_side(
+        "risk-measures",
+        f"Disclosure risk ({given.scenario.boundary} balls)",
+        given.result.measures,
+        glossary,
+    )
     blocks: list[DataTable | Figure | Group] = [measures]
     if len(given.result.riskiest):
         riskiest = given.result.riskiest.reset_index()
         riskiest["record"] = riskiest["record"].astype(str)
         tables = (
-            make_table("riskiest", "The riskiest records of each tool", _in_words(_label_first(riskiest))),
-            make_table("contributions", "What each known variable adds", _in_words(_label_first(given.result.contributions))),
+            make_table(
+                "riskiest", "The riskiest records of each tool", _in_words(_label_first(riskiest))
+            ),
+            make_table(
+                "contributions",
+                "What each known variable adds",
+                _in_words(_label_first(given.result.contributions)),
+            ),
         )
-        blocks.append(Group("records", "The riskiest records, and what each known variable adds", tables))
-    text = "Each measure stands beside the yardsticks. Identification and match risk ask for rows that pair."
+        blocks.append(
+            Group("records", "The riskiest records, and what each known variable adds", tables)
+        )
+    text = (
+        "Each measure stands beside the yardsticks. Identification and match risk ask for rows "
+        "that pair."
+    )
     return Section("risk", "Risk", (text,), tuple(blocks))
 
 
 def _in_words(table: pd.DataFrame) -> pd.DataFrame:
     """Numbers as people read them, and columns by what they hold."""
-    return in_columns(table, missing="n/a").rename(columns=lambda name: _HEADINGS.get(name, capital(str(name).replace("_", " "))))
+    return in_columns(table, missing="n/a").rename(
+        columns=lambda name: _HEADINGS.get(name, capital(str(name).replace("_", " ")))
+    )
 
 
 def _label_first(table: pd.DataFrame) -> pd.DataFrame:
@@ -202,34 +303,66 @@ def _utility(given: Assessed, glossary: Glossary) -> Section:
     table = given.result.utility
     many = np.array([statistic.measure.many for statistic in statistics_of(table)])
     blocks: list[DataTable | Figure | Group] = [
-        _side_by_side("utility-measures", "Utility of the data of each tool", table[~many], glossary)
+        _side_by_side(
+            "utility-measures", "Utility of the data of each tool", table[~many], glossary
+        )
     ]
     if many.any():
         single = _side_by_side("utility-many", "Utility, one by one", table[many], glossary)
         blocks.append(Group("utility-group", "Tables and coefficients, one by one", (single,)))
     return Section(
-        "utility", "Utility", ("How near the synthetic data come to what the confidential data would have told.",), tuple(blocks)
+        "utility",
+        "Utility",
+        ("How near the synthetic data come to what the confidential data would have told.",),
+        tuple(blocks),
     )
 
 
-def draw_map(result: Assessment, disclosure: pd.DataFrame, risk: str | None = None, utility: str | None = None) -> Axes:
-    """Every tool by risk and loss of utility, with the frontier; the risk is disclosure where any tool is judged."""
+def draw_map(
+    result: Assessment,
+    disclosure: pd.DataFrame,
+    risk: str | None = None,
+    utility: str | None = None,
+) -> Axes:
+    """Every tool by risk and loss of utility, with the frontier; the risk is disclosure where any
+    tool is judged.
+    """
     summary, chosen = result.summary(), result.map_measures()
-    judged = disclosure.reindex(columns=["label", "D"]).dropna().drop_duplicates("label").set_index("label")
+    judged = (
+        disclosure.reindex(columns=["label", "D"])
+        .dropna()
+        .drop_duplicates("label")
+        .set_index("label")
+    )
     if len(judged):
         summary[beyond.MEAN.label] = judged["D"].reindex(summary.index)
     words = {label: told.word for label, told in verdicts_of(disclosure).items()}
     risk = risk or (None if len(judged) else chosen[0])
-    return plot_risk_utility(summary, risk, utility or chosen[1], references=result.yardsticks, verdicts=words)
+    return plot_risk_utility(
+        summary, risk, utility or chosen[1], references=result.yardsticks, verdicts=words
+    )
 
 
 def _map(given: Assessed) -> Section:
     axes = draw_map(given.result, given.disclosure, *given.measures)
-    words = f"Map of tools and yardsticks by {axes.get_xlabel()} and {axes.get_ylabel()}; their figures stand in the tables above."
-    return Section("map", "Risk against utility", (), (Figure("map-1", "Risk-utility map", axes, plain(words), ()),))
+    words = (
+        f"Map of tools and yardsticks by {axes.get_xlabel()} and {axes.get_ylabel()}; their "
+        "figures stand in the tables above."
+    )
+    return Section(
+        "map",
+        "Risk against utility",
+        (),
+        (Figure("map-1", "Risk-utility map", axes, plain(words), ()),),
+    )
 
 
 def _about(given: Assessed) -> Section:
     files = make_table("files", "Files", given.files)
     text = f"{given.records:,} confidential records. {ball_rule(given.scenario)}"
-    return Section("about", "How it was made", (plain(text),), (Group("made", "Files and their hashes", (files,)),))
+    return Section(
+        "about",
+        "How it was made",
+        (plain(text),),
+        (Group("made", "Files and their hashes", (files,)),),
+    )

@@ -12,15 +12,31 @@ from matplotlib.figure import Figure as Drawing
 from riskweighted.common.text import plain
 from riskweighted.reports.svg import inline_svg
 
-__all__ = ["Answer", "Cell", "Column", "DataTable", "Figure", "Figures", "Group", "Judged", "Section", "Term", "make_table"]
+__all__ = [
+    "Answer",
+    "Cell",
+    "Column",
+    "DataTable",
+    "Figure",
+    "Figures",
+    "Group",
+    "Judged",
+    "Section",
+    "Term",
+    "make_table",
+]
 
 _NOTHING = "n/a"
-_NUMBER = re.compile(r"(about |(all but )?fewer than |more than )?[<>]?-?\d[\d.,]*( ± <?[\d.,]+| to -?[\d.,]+)?|n/a")
+_NUMBER = re.compile(
+    r"(about |(all but )?fewer than |more than )?[<>]?-?\d[\d.,]*( ± <?[\d.,]+| to -?[\d.,]+)?|n/a"
+)
 
 
 @dataclass(frozen=True)
 class Term:
-    """An entry of the glossary; `key` is its place on the page, empty sentences are left out. ``ball``: how close is close, of a risk."""
+    """An entry of the glossary; `key` is its place on the page, empty sentences are left out.
+    ``ball``: how close is close, of a risk.
+    """
 
     key: str
     title: str
@@ -41,7 +57,9 @@ class Column:
 
 @dataclass(frozen=True)
 class DataTable:
-    """Cells as they are shown; `row_terms` explain the rows, `symbols` stand small beside them, one each or none at all."""
+    """Cells as they are shown; `row_terms` explain the rows, `symbols` stand small beside them, one
+    each or none at all.
+    """
 
     key: str
     caption: str
@@ -64,12 +82,23 @@ class DataTable:
         terms = tuple(self.row_terms[row] for row in kept) if self.row_terms else ()
         symbols = tuple(self.symbols[row] for row in kept) if self.symbols else ()
         note = f"{said} {self.note}".strip()
-        return replace(self, rows=tuple(self.rows[row] for row in kept), row_terms=terms, symbols=symbols, note=note)
+        return replace(
+            self,
+            rows=tuple(self.rows[row] for row in kept),
+            row_terms=terms,
+            symbols=symbols,
+            note=note,
+        )
 
     @cached_property
     def numeric(self) -> tuple[bool, ...]:
-        """Which columns are set like numbers, to the right: those that hold numbers in half of their cells or more."""
-        return tuple(2 * sum(_NUMBER.fullmatch(cell) is not None for cell in cells) >= len(cells) for cells in zip(*self.rows, strict=True))
+        """Which columns are set like numbers, to the right: those that hold numbers in half of
+        their cells or more.
+        """
+        return tuple(
+            2 * sum(_NUMBER.fullmatch(cell) is not None for cell in cells) >= len(cells)
+            for cells in zip(*self.rows, strict=True)
+        )
 
 
 @dataclass(frozen=True)
@@ -96,7 +125,9 @@ class Figure:
 
 @dataclass(frozen=True)
 class Group:
-    """Blocks that few read, or of one variable of several: folded until the reader opens them, or `unfolded`; a printed page has them."""
+    """Blocks that few read, or of one variable of several: folded until the reader opens them, or
+    `unfolded`; a printed page has them.
+    """
 
     key: str
     title: str
@@ -113,7 +144,9 @@ class Section:
 
 
 class Judged(NamedTuple):
-    """What is judged, its verdict, how that is marked ("pass", "fail", "open" where nobody limits the cost, or ""), and why."""
+    """What is judged, its verdict, how that is marked ("pass", "fail", "open" where nobody limits
+    the cost, or ""), and why.
+    """
 
     label: str
     verdict: str
@@ -127,7 +160,9 @@ class Cell(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """A row of numbers, a cell for each label: what it is, its symbol, its limit in words, and its entry in the glossary."""
+    """A row of numbers, a cell for each label: what it is, its symbol, its limit in words, and its
+    entry in the glossary.
+    """
 
     title: str
     symbol: str
@@ -138,10 +173,11 @@ class Figures(NamedTuple):
 
 @dataclass(frozen=True)
 class Answer:
-    """What a page opens with: may this leave, why not, and what comes next; then the figures behind it.
+    """What a page opens with: may this leave, why not, and what comes next; then the figures behind
+    it.
 
-    ``what``: what is judged, a "Scheme" or a "Tool"; ``told``: paragraphs; ``labels``: of the cells of ``figures``; ``trust``: titles, each
-    with what is said under it.
+    ``what``: what is judged, a "Scheme" or a "Tool"; ``told``: paragraphs; ``labels``: of the cells
+    of ``figures``; ``trust``: titles, each with what is said under it.
     """
 
     what: str
@@ -156,8 +192,16 @@ class Answer:
     note: str = ""
 
 
-def make_table(key: str, caption: str, cells: pd.DataFrame, terms: dict[str, Term] | None = None, note: str = "") -> DataTable:
+def make_table(
+    key: str,
+    caption: str,
+    cells: pd.DataFrame,
+    terms: dict[str, Term] | None = None,
+    note: str = "",
+) -> DataTable:
     """A table of cells that are text already; `terms` by column."""
     columns = tuple(Column(plain(str(name)), (terms or {}).get(str(name))) for name in cells)
-    rows = tuple(tuple(plain(str(cell)) for cell in row) for row in cells.itertuples(index=False, name=None))
+    rows = tuple(
+        tuple(plain(str(cell)) for cell in row) for row in cells.itertuples(index=False, name=None)
+    )
     return DataTable(key, plain(caption), columns, rows, note=plain(note))

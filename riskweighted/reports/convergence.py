@@ -45,17 +45,34 @@ def convergence_section(source: Source) -> Section:
     overview = _without_empty(pd.DataFrame(rows))
     if table["approximation"].notna().any():
         off = table.groupby("label", sort=False)["approximation"].max()
-        overview.insert(len(overview.columns) - 1, "Means off by at most (sd)", [_decimals(value, 2) for value in off])
+        overview.insert(
+            len(overview.columns) - 1,
+            "Means off by at most (sd)",
+            [_decimals(value, 2) for value in off],
+        )
     blocks: list[DataTable | Group] = [
-        make_table("convergence", "Convergence by scheme", overview, source.glossary.columns(overview, _TERMS))
+        make_table(
+            "convergence",
+            "Convergence by scheme",
+            overview,
+            source.glossary.columns(overview, _TERMS),
+        )
     ]
     if source.view.internal:
-        cards = tuple(_card(source, number, scheme) for number, scheme in enumerate(source.run.schemes, 1))
+        cards = tuple(
+            _card(source, number, scheme) for number, scheme in enumerate(source.run.schemes, 1)
+        )
         blocks.append(Group("cards", "Convergence cards, fit by fit", cards))
     failed = [str(row["Scheme"]) for row in rows if row["Converged"] == "NO"]
-    verdict = f"Not converged, so not to be released: {', '.join(failed)}." if failed else "All fits converged."
+    verdict = (
+        f"Not converged, so not to be released: {', '.join(failed)}."
+        if failed
+        else "All fits converged."
+    )
     told = {str(scheme): verdict_of(fit) for scheme, fit in table.groupby("label", sort=False)}
-    verdict += "".join(f" Warning, {scheme}: {why}." for scheme, (word, why) in told.items() if word == WARN)
+    verdict += "".join(
+        f" Warning, {scheme}: {why}." for scheme, (word, why) in told.items() if word == WARN
+    )
     return Section("chains", "Convergence", (verdict,), tuple(blocks))
 
 
@@ -68,7 +85,10 @@ def _diagnostics(source: Source) -> pd.DataFrame:
 def _verdicts(fit: pd.DataFrame) -> list[str]:
     """What each quantity decided: nothing where it is a parameter beside what leaves."""
     decides = fit.index.isin(deciding(fit).index)
-    return [("yes" if passed else "NO") if judged else "not judged" for passed, judged in zip(fit["converged"], decides, strict=True)]
+    return [
+        ("yes" if passed else "NO") if judged else "not judged"
+        for passed, judged in zip(fit["converged"], decides, strict=True)
+    ]
 
 
 def _without_empty(cells: pd.DataFrame) -> pd.DataFrame:
@@ -90,7 +110,9 @@ def _card(source: Source, number: int, scheme: str) -> Figure:
         {
             "Quantity": fit["quantity"],
             "R-hat": [_decimals(value, 4) for value in fit["r_hat"]],
-            "Limit": [_decimals(value, 4) for value in fit.get("limit", pd.Series(np.nan, fit.index))],
+            "Limit": [
+                _decimals(value, 4) for value in fit.get("limit", pd.Series(np.nan, fit.index))
+            ],
             "Bulk ESS": in_column(fit["ess_bulk"], 0),
             "Tail ESS": in_column(fit["ess_tail"], 0),
             "Divergences": fit["divergences"],
@@ -99,16 +121,21 @@ def _card(source: Source, number: int, scheme: str) -> Figure:
         }
     )
     judged = deciding(fit)
-    worst = judged.loc[judged["r_hat"].idxmax()] if judged["r_hat"].notna().any() else judged.iloc[0]
+    worst = (
+        judged.loc[judged["r_hat"].idxmax()] if judged["r_hat"].notna().any() else judged.iloc[0]
+    )
     cells = _without_empty(cells)
     reached = f"Largest R-hat {_decimals(worst['r_hat'], 4)}, of {worst['quantity']}"
     if fit["r_hat"].isna().all():
         reached = f"Drawn without chains, Pareto k-hat {_decimals(fit['pareto_k'].max(), 2)}"
     alternative = (
-        f"Rank plots by chain for the fit {scheme}: {len(judged)} quantities judged, {int(judged['converged'].sum())} passed. "
+        f"Rank plots by chain for the fit {scheme}: {len(judged)} quantities judged, "
+        f"{int(judged['converged'].sum())} passed. "
         f"{reached}; least bulk ESS {judged['ess_bulk'].min():,.0f}."
     )
     key = f"card-{number}"
-    shown = make_table(f"{key}-table", f"Diagnostics of {scheme}", cells, source.glossary.columns(cells, _TERMS))
+    shown = make_table(
+        f"{key}-table", f"Diagnostics of {scheme}", cells, source.glossary.columns(cells, _TERMS)
+    )
     terms = (source.glossary.fixed("r-hat"), source.glossary.fixed("ess"))
     return Figure(key, f"Convergence card: {scheme}", axes, alternative, (shown,), terms)

@@ -1,4 +1,6 @@
-"""What every number of a report means: definition, boundary rule, interval rule, and which way is worse."""
+"""What every number of a report means: definition, boundary rule, interval rule, and which way is
+worse.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -8,12 +10,25 @@ import pandas as pd
 from riskweighted.common.found import NOT_SHOWN, is_found
 from riskweighted.common.numbers import exactly
 from riskweighted.common.text import plain
-from riskweighted.evaluation.summary import CONVERGED, FITS, LARGEST_R_HAT, MEAN_WEIGHT, SummaryColumn
+from riskweighted.evaluation.summary import (
+    CONVERGED,
+    FITS,
+    LARGEST_R_HAT,
+    MEAN_WEIGHT,
+    SummaryColumn,
+)
 from riskweighted.evaluation.tables import Statistic
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.measures.registry import measures
 from riskweighted.reports.blocks import Term
-from riskweighted.reports.wording import capital, define, define_confidential, in_words, rules, symbol_of
+from riskweighted.reports.wording import (
+    capital,
+    define,
+    define_confidential,
+    in_words,
+    rules,
+    symbol_of,
+)
 from riskweighted.runs.finished import FinishedRun
 from riskweighted.sampling.convergence import ESS_LIMIT, R_HAT_LIMIT
 from riskweighted.sampling.loo import K_LIMIT
@@ -22,12 +37,18 @@ __all__ = ["RISKIER", "Glossary", "RunGlossary", "ball_rule", "codes_in_words"]
 
 RISKIER = "Higher is riskier."
 _HU = (
-    "Hu et al. 2022 is Hu, Savitsky and Williams, Risk-efficient Bayesian data synthesis for privacy protection, Journal of Survey "
+    "Hu et al. 2022 is Hu, Savitsky and Williams, Risk-efficient Bayesian data synthesis for "
+    "privacy protection, Journal of Survey "
     "Statistics and Methodology."
 )
 _ALL_RECORDS = "None: computed from all records, not from a sample."
-_MONTE_CARLO = "None: computed from all records; what stands behind the sign ± is the Monte Carlo standard error over posterior draws."
-_CLOSER = "Closer to the confidential estimate is more useful; neither high nor low is better by itself."
+_MONTE_CARLO = (
+    "None: computed from all records; what stands behind the sign ± is the Monte Carlo standard "
+    "error over posterior draws."
+)
+_CLOSER = (
+    "Closer to the confidential estimate is more useful; neither high nor low is better by itself."
+)
 _DIRECTION = {
     "riskier": RISKIER,
     "safer": "Higher is safer.",
@@ -51,29 +72,42 @@ _FIXED = {  # by key: title, definition, boundary, direction
     ),
     "weight": (
         "Weight",
-        "alpha, the power of a record's likelihood in the pseudo posterior, from 0 to 1; means are over records.",
+        "alpha, the power of a record's likelihood in the pseudo posterior, from 0 to 1; means "
+        "are over records.",
         "",
-        "Lower tells the model less of the record; 1 keeps all of the likelihood. Weights do not lower disclosure (D) over all records.",
+        "Lower tells the model less of the record; 1 keeps all of the likelihood. Weights do not "
+        "lower disclosure (D) over all records.",
     ),
-    "rise": ("Rise", "Expected risk of a record under the scheme minus its risk under the unweighted one.", "", RISKIER),
+    "rise": (
+        "Rise",
+        "Expected risk of a record under the scheme minus its risk under the unweighted one.",
+        "",
+        RISKIER,
+    ),
     "risk": (
         "Expected identification risk",
-        "E[IR] of a record, from 0 to 1. IR: if its own synthetic value lies in the ball about its confidential value, the share of "
-        "its known pattern whose synthetic values lie outside that ball, else 0 (Hu et al. 2022, eq. 1). E: its mean over posterior draws "
-        "and all datasets that each could give, so the mechanism's risk and not that of the datasets at hand. Of the "
-        "confidential data: the share of its pattern whose confidential values lie outside (Hu et al. 2022, eq. 2).",
+        "E[IR] of a record, from 0 to 1. IR: if its own synthetic value lies in the ball about "
+        "its confidential value, the share of "
+        "its known pattern whose synthetic values lie outside that ball, else 0 (Hu et al. 2022, "
+        "eq. 1). E: its mean over posterior draws "
+        "and all datasets that each could give, so the mechanism's risk and not that of the "
+        "datasets at hand. Of the "
+        "confidential data: the share of its pattern whose confidential values lie outside (Hu "
+        "et al. 2022, eq. 2).",
         "",
         RISKIER,
     ),
     "r-hat": (
         "R-hat",
         "Rank-normalised split R-hat: variance between against within chains.",
-        f"At most {R_HAT_LIMIT:g} passes, or what chance alone gives so many quantities of chains that agree (METHODS section 5.13).",
+        f"At most {R_HAT_LIMIT:g} passes, or what chance alone gives so many quantities of "
+        "chains that agree (METHODS section 5.13).",
         "Lower is better.",
     ),
     "ess": (
         "Effective sample size",
-        "How many independent draws the correlated draws of all chains are worth, for the bulk or for the tails.",
+        "How many independent draws the correlated draws of all chains are worth, for the bulk "
+        "or for the tails.",
         f"At least {ESS_LIMIT:g} in the bulk passes.",
         "Higher is better.",
     ),
@@ -91,7 +125,8 @@ _FIXED = {  # by key: title, definition, boundary, direction
     ),
     "overlap": (
         "Overlap",
-        "Mean of the shares of the two intervals, confidential and synthetic, that both hold (Karr et al. 2006).",
+        "Mean of the shares of the two intervals, confidential and synthetic, that both hold "
+        "(Karr et al. 2006).",
         "1 is identical, 0 is disjoint.",
         "Higher is more useful.",
     ),
@@ -101,17 +136,32 @@ _FIXED = {  # by key: title, definition, boundary, direction
         "Both ends belong to it.",
         "",
     ),
-    "estimate": ("Estimate", "The statistic that its row names, in the units of its variable.", "", _CLOSER),
+    "estimate": (
+        "Estimate",
+        "The statistic that its row names, in the units of its variable.",
+        "",
+        _CLOSER,
+    ),
 }
 
 
-_WIDTH = {"relative": "times the absolute confidential value", "absolute": "in the variable's units"}
+_WIDTH = {
+    "relative": "times the absolute confidential value",
+    "absolute": "in the variable's units",
+}
 
 
 def codes_in_words(codes: Mapping[str, tuple[float, ...]], internal: bool) -> str:
-    """Special codes of variables; outside the agency those that were found in the data are not shown."""
+    """Special codes of variables; outside the agency those that were found in the data are not
+    shown.
+    """
     hidden = [name for name, of_name in codes.items() if is_found(of_name) and not internal]
-    shown = (f"{exactly(code)} of {name}" for name, of_name in codes.items() if name not in hidden for code in of_name)
+    shown = (
+        f"{exactly(code)} of {name}"
+        for name, of_name in codes.items()
+        if name not in hidden
+        for code in of_name
+    )
     return ", ".join([*shown, *(f"of {name}, {NOT_SHOWN}" for name in hidden)])
 
 
@@ -119,14 +169,26 @@ def ball_rule(scenario: Scenario, internal: bool = True) -> str:
     """How close is close, in a sentence; `internal`: with numbers that were found in the data."""
     numeric = scenario.radius if isinstance(scenario.radius, Mapping) else scenario.synthetic
     radii = {name: scenario.radius_of(name) for name in numeric}
-    told = {name: f"{NOT_SHOWN}," if is_found(radius) and not internal else exactly(radius) for name, radius in radii.items()}
+    told = {
+        name: f"{NOT_SHOWN}," if is_found(radius) and not internal else exactly(radius)
+        for name, radius in radii.items()
+    }
     widths = {name: f"{told[name]} {_WIDTH[scenario.kind_of(name)]}" for name in numeric}
     alike = len(set(widths.values())) == 1
-    width = next(iter(widths.values())) if alike else ", ".join(f"{text} for {name}" for name, text in widths.items())
+    width = (
+        next(iter(widths.values()))
+        if alike
+        else ", ".join(f"{text} for {name}" for name, text in widths.items())
+    )
     edge = "inside" if scenario.boundary == "closed" else "outside"
     sides = f"a value exactly on its edge counts as {edge} ({scenario.boundary} ball)"
     codes = codes_in_words({name: scenario.codes_of(name) for name in scenario.codes}, internal)
-    special = f" A missing value is near a missing one only, and a special code ({codes}) near the same code only." if codes else ""
+    special = (
+        f" A missing value is near a missing one only, and a special code ({codes}) near the "
+        "same code only."
+        if codes
+        else ""
+    )
     return f"The ball about a confidential value has half-width {width}; {sides}.{special}"
 
 
@@ -137,7 +199,9 @@ def _named(words: str, statistic: Statistic) -> str:
 
 
 class Glossary:
-    """Terms in the order in which they were first needed, of measures whose definitions are given."""
+    """Terms in the order in which they were first needed, of measures whose definitions are
+    given.
+    """
 
     def __init__(self, scenario: Scenario, level: float = 0.95, internal: bool = True) -> None:
         self.ball = ball_rule(scenario, internal)  # said once, and beside every term of a risk
@@ -160,20 +224,46 @@ class Glossary:
         """A term that every report has."""
         title, definition, boundary, direction = _FIXED[key]
         risk = key in ("risk", "rise")
-        return self._add(title, definition, boundary, _ALL_RECORDS if risk else "", direction, of_risk=risk)
+        return self._add(
+            title, definition, boundary, _ALL_RECORDS if risk else "", direction, of_risk=risk
+        )
 
     def of_risk(self, statistic: Statistic, definition: str, of_data: str | None = None) -> Term:
-        """A measure of the risk table, by its definition, and that of the confidential data where it is another one."""
-        data_text = f"; in the confidential data: {of_data}" if of_data and of_data != definition else ""
+        """A measure of the risk table, by its definition, and that of the confidential data where
+        it is another one.
+        """
+        data_text = (
+            f"; in the confidential data: {of_data}" if of_data and of_data != definition else ""
+        )
         of_risk = "{ri" in statistic.measure.definition  # of a risk, or a rise of it
         interval = _MONTE_CARLO if statistic.measure.mechanism else _ALL_RECORDS
         neither = statistic.measure.direction == "neither"
-        direction = "Neither high nor low is better by itself." if neither else _DIRECTION.get(statistic.measure.direction, "")
+        direction = (
+            "Neither high nor low is better by itself."
+            if neither
+            else _DIRECTION.get(statistic.measure.direction, "")
+        )
         title = _named(in_words(statistic, alone=True), statistic)
-        return self._add(title, f"{definition}{data_text}.", statistic.measure.boundary, interval, direction, of_risk=of_risk)
+        return self._add(
+            title,
+            f"{definition}{data_text}.",
+            statistic.measure.boundary,
+            interval,
+            direction,
+            of_risk=of_risk,
+        )
 
-    def of_utility(self, statistic: Statistic, definition: str, made: Iterable[str] = (), *, shared: bool = False) -> Term:
-        """The same of utility, with the rules that `made` its intervals; `shared`: one entry for all variables."""
+    def of_utility(
+        self,
+        statistic: Statistic,
+        definition: str,
+        made: Iterable[str] = (),
+        *,
+        shared: bool = False,
+    ) -> Term:
+        """The same of utility, with the rules that `made` its intervals; `shared`: one entry for
+        all variables.
+        """
         rule = "; ".join(dict.fromkeys(made))
         interval = f"Probability {self._level:g}; {rule}." if rule else "None is given."
         direction = _DIRECTION.get(statistic.measure.direction, "")
@@ -182,7 +272,9 @@ class Glossary:
 
     def columns(self, table: pd.DataFrame, terms: dict[str, str]) -> dict[str, Term]:
         """Fixed terms, by their keys, for headings of a table, those that it has."""
-        return {heading: self.fixed(term) for heading, term in terms.items() if heading in table.columns}
+        return {
+            heading: self.fixed(term) for heading, term in terms.items() if heading in table.columns
+        }
 
 
 class RunGlossary(Glossary):
@@ -193,10 +285,17 @@ class RunGlossary(Glossary):
         self._run = run
 
     def risk(self, statistic: Statistic) -> Term:
-        return self.of_risk(statistic, define(self._run, statistic), define_confidential(self._run, statistic))
+        return self.of_risk(
+            statistic, define(self._run, statistic), define_confidential(self._run, statistic)
+        )
 
     def utility(self, statistic: Statistic, *, shared: bool = False) -> Term:
-        return self.of_utility(statistic, define(self._run, statistic), rules(self._run, statistic).values(), shared=shared)
+        return self.of_utility(
+            statistic,
+            define(self._run, statistic),
+            rules(self._run, statistic).values(),
+            shared=shared,
+        )
 
     def summary(self, column: SummaryColumn) -> Term:
         """A column of the main table."""
@@ -207,13 +306,25 @@ class RunGlossary(Glossary):
         if column == LARGEST_R_HAT:
             return self.fixed("r-hat")
         if column == FITS:
-            return self._add(column.name, f"{column.statistic.define()}.", "", "", "'NO': synthetic values differ from the data in kind.")
+            return self._add(
+                column.name,
+                f"{column.statistic.define()}.",
+                "",
+                "",
+                "'NO': synthetic values differ from the data in kind.",
+            )
         if column == CONVERGED:
             told = "'NO' is not released; 'warn' is, with a few divergent draws to look at."
             return self._add(column.name, f"{column.statistic.define()}.", "", "", told)
-        return self.utility(column.statistic) if column.statistic.of_utility else self.risk(column.statistic)
+        return (
+            self.utility(column.statistic)
+            if column.statistic.of_utility
+            else self.risk(column.statistic)
+        )
 
     def check(self, check: str) -> Term:
         """A check of the fits, one entry whatever its parameter."""
         measure = measures()[check]
-        return self._add(capital(measure.label), f"{capital(measure.definition)}.", measure.boundary)
+        return self._add(
+            capital(measure.label), f"{capital(measure.definition)}.", measure.boundary
+        )

@@ -1,4 +1,6 @@
-"""Sections into one HTML page: style, script and pictures inlined, every text escaped, nothing loaded from anywhere."""
+"""Sections into one HTML page: style, script and pictures inlined, every text escaped, nothing
+loaded from anywhere.
+"""
 
 import base64
 import hashlib
@@ -46,10 +48,15 @@ class Report:
     @property
     def figures(self) -> list[Figure]:
         """Every figure that is drawn, in order."""
-        return [block for block in _blocks(self.sections) if isinstance(block, Figure) and block.drawing is not None]
+        return [
+            block
+            for block in _blocks(self.sections)
+            if isinstance(block, Figure) and block.drawing is not None
+        ]
 
     def save_figures(self, folder: str | Path, *, private: bool = False) -> list[Path]:
-        """Write each figure as SVG, PDF and PNG of 300 dots per inch, under its key; those of that name are replaced.
+        """Write each figure as SVG, PDF and PNG of 300 dots per inch, under its key; those of that
+        name are replaced.
 
         `private`: for the owner only, as figures of the internal report must be.
         """
@@ -58,9 +65,17 @@ class Report:
         for figure in self.figures:
             for ending in FIGURE_FORMATS:
                 path, content = out / f"{figure.key}.{ending}", io.BytesIO()
-                dates = {"CreationDate": None} if ending == "pdf" else {"Date": None} if ending == "svg" else {}
+                dates = (
+                    {"CreationDate": None}
+                    if ending == "pdf"
+                    else {"Date": None}
+                    if ending == "svg"
+                    else {}
+                )
                 with mpl.rc_context({"svg.hashsalt": figure.key}):
-                    figure.drawing.savefig(content, format=ending, dpi=_DOTS_PER_INCH, metadata=dates)  # type: ignore[union-attr]
+                    figure.drawing.savefig(
+                        content, format=ending, dpi=_DOTS_PER_INCH, metadata=dates
+                    )  # type: ignore[union-attr]
                 made[path] = content.getvalue()
         make_folder(out, private=private)
         for path, drawn in made.items():  # once all are drawn
@@ -69,7 +84,11 @@ class Report:
 
 
 def render_report(
-    run: FinishedRun, *, internal: bool = False, confidential: pd.DataFrame | str | Path | None = None, minimum_count: int = 10
+    run: FinishedRun,
+    *,
+    internal: bool = False,
+    confidential: pd.DataFrame | str | Path | None = None,
+    minimum_count: int = 10,
 ) -> str:
     """Return the report of a run as a self-contained HTML page.
 
@@ -77,10 +96,12 @@ def render_report(
     ----------
     run : FinishedRun
     internal : bool
-        Everything, with row identifiers of the riskiest records and the convergence card. Without it the page holds
-        aggregates only: `riskweighted.reports.disclosure` says how each number is coarsened, and so does the page.
+        Everything, with row identifiers of the riskiest records and the convergence card. Without
+        it the page holds aggregates only: `riskweighted.reports.disclosure` says how each number is
+        coarsened, and so does the page.
     confidential : DataFrame, str or Path, optional
-        The data that the run was made from; without it, embedded data or the file beside the run folder.
+        The data that the run was made from; without it, embedded data or the file beside the run
+        folder.
     minimum_count : int
         m: what the releasable page shows of records holds at least so many, 3 or more.
 
@@ -101,11 +122,17 @@ def render_report(
     '<!DOCTYPE html>'
     """
     check_given(run, "run", "manifest", "FinishedRun", "load_run(FOLDER)")
-    return make_report(run, internal=internal, confidential=confidential, minimum_count=minimum_count).page
+    return make_report(
+        run, internal=internal, confidential=confidential, minimum_count=minimum_count
+    ).page
 
 
 def make_report(
-    run: FinishedRun, *, internal: bool = False, confidential: pd.DataFrame | str | Path | None = None, minimum_count: int = 10
+    run: FinishedRun,
+    *,
+    internal: bool = False,
+    confidential: pd.DataFrame | str | Path | None = None,
+    minimum_count: int = 10,
 ) -> Report:
     """The same with its figures, which can be saved."""
     confidential = as_pandas(confidential)
@@ -134,8 +161,18 @@ def make_report(
     return Report(page, tuple(sections))
 
 
-def make_page(title: str, kind: str, answer: Answer, sections: Sequence[Section], glossary: Glossary, *, internal: bool) -> str:
-    """A page of its parts; `kind`: who may read it, in a sentence; `internal`: it is marked as confidential."""
+def make_page(
+    title: str,
+    kind: str,
+    answer: Answer,
+    sections: Sequence[Section],
+    glossary: Glossary,
+    *,
+    internal: bool,
+) -> str:
+    """A page of its parts; `kind`: who may read it, in a sentence; `internal`: it is marked as
+    confidential.
+    """
     style, script = _asset("report.css") + dark_style(), _asset("report.js")
     if internal:
         style += _asset("confidential.css")
@@ -164,14 +201,27 @@ def make_page(title: str, kind: str, answer: Answer, sections: Sequence[Section]
 
 def _blocks(sections: Sequence[Section]) -> list[DataTable | Figure]:
     """Every table and figure, those of groups too."""
-    return [part for section in sections for block in section.blocks for part in (block.blocks if isinstance(block, Group) else (block,))]
+    return [
+        part
+        for section in sections
+        for block in section.blocks
+        for part in (block.blocks if isinstance(block, Group) else (block,))
+    ]
 
 
 def _used(answer: Answer, sections: Sequence[Section], *, printed: bool = False) -> frozenset[str]:
-    """Keys of the terms that the page explains; `printed`: without those of the tables of figures, which print does not show."""
+    """Keys of the terms that the page explains; `printed`: without those of the tables of figures,
+    which print does not show.
+    """
     used: list[Term | None] = [row.term for row in answer.figures]
     for block in _blocks(sections):
-        tables = (block,) if isinstance(block, DataTable) else () if printed and block.axes is not None else block.tables
+        tables = (
+            (block,)
+            if isinstance(block, DataTable)
+            else ()
+            if printed and block.axes is not None
+            else block.tables
+        )
         used += [] if isinstance(block, DataTable) else block.terms
         for table in tables:
             used += [*table.row_terms, *(column.term for column in table.columns)]

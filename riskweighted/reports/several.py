@@ -1,4 +1,6 @@
-"""Several synthesized variables: their tables, and the risk of each where it is looked for alone; the main table has the whole file."""
+"""Several synthesized variables: their tables, and the risk of each where it is looked for alone;
+the main table has the whole file.
+"""
 
 from collections.abc import Sequence
 from functools import partial
@@ -29,11 +31,17 @@ def has_several(source: Source) -> bool:
 
 def several_section(source: Source) -> Section:
     text = (
-        "A table is compared with the confidential one by how well it tells the files apart, over what chance alone would give: an "
-        "S_pMSE of 1 to 2 is chance, more is a difference. Numbers are cut into fifths. The risk of one variable is that of an "
+        "A table is compared with the confidential one by how well it tells the files apart, "
+        "over what chance alone would give: an "
+        "S_pMSE of 1 to 2 is chance, more is a difference. Numbers are cut into fifths. The risk "
+        "of one variable is that of an "
         "intruder who looks for it alone; the section on risk has that of all together."
     )
-    blocks = (_one_way(source), _two_way(source), Group("own-risk-group", "Risk of each variable alone", (_own_risk(source),)))
+    blocks = (
+        _one_way(source),
+        _two_way(source),
+        Group("own-risk-group", "Risk of each variable alone", (_own_risk(source),)),
+    )
     return Section("several", "Several variables", (text,), blocks)
 
 
@@ -42,24 +50,46 @@ def _columns(headings: Sequence[str], labels: list[str]) -> tuple[Column, ...]:
 
 
 def _one_way(source: Source) -> DataTable:
-    statistics = [each for each in distinct(source.run.tables["utility"]) if each.measure is ONE_WAY]
-    rows = tuple((plain(str(each.variable)), *source.by_label(each, source.labels)) for each in statistics)
+    statistics = [
+        each for each in distinct(source.run.tables["utility"]) if each.measure is ONE_WAY
+    ]
+    rows = tuple(
+        (plain(str(each.variable)), *source.by_label(each, source.labels)) for each in statistics
+    )
     terms = (source.glossary.utility(statistics[0], shared=True),) * len(rows) if rows else ()
-    return DataTable("one-way", "One-way S_pMSE, by variable and label", _columns(["Variable"], source.labels), rows, terms)
+    return DataTable(
+        "one-way",
+        "One-way S_pMSE, by variable and label",
+        _columns(["Variable"], source.labels),
+        rows,
+        terms,
+    )
 
 
 def _own_risk(source: Source) -> DataTable:
     """The risk of each variable alone, of the confidential data too."""
     labels = [CONFIDENTIAL, *source.labels]
     statistics = [each for each in distinct(source.run.tables["risk"]) if each.measure.each]
-    rows = tuple((plain(str(each.variable)), capital(each.label), *source.by_label(each, labels)) for each in statistics)
+    rows = tuple(
+        (plain(str(each.variable)), capital(each.label), *source.by_label(each, labels))
+        for each in statistics
+    )
     terms = tuple(source.glossary.risk(each) for each in statistics)
-    return DataTable("own-risk", "Risk of each variable alone, by label", _columns(["Variable", "Measure"], labels), rows, terms)
+    return DataTable(
+        "own-risk",
+        "Risk of each variable alone, by label",
+        _columns(["Variable", "Measure"], labels),
+        rows,
+        terms,
+    )
 
 
 def _two_way(source: Source) -> Figure:
     """The pairs under the first weighted scheme as a figure, under every label as its table."""
-    utility, label = source.run.tables["utility"], next((name for name in source.labels if name != UNWEIGHTED), source.labels[0])
+    utility, label = (
+        source.run.tables["utility"],
+        next((name for name in source.labels if name != UNWEIGHTED), source.labels[0]),
+    )
     pairs = [each for each in distinct(utility) if each.measure is TWO_WAY]
     cells = pd.DataFrame(
         [(each.variable, each.term, *source.by_label(each, source.labels)) for each in pairs],
@@ -67,7 +97,10 @@ def _two_way(source: Source) -> Figure:
     )
     table = make_table("two-way-table", "Two-way S_pMSE, by pair and label", cells)
     term = source.glossary.utility(pairs[0]._replace(term=_ANOTHER), shared=True)
-    draw, alternative = partial(plot_two_way, source.view.utility(utility), label), _in_words(source, pairs, label)
+    draw, alternative = (
+        partial(plot_two_way, source.view.utility(utility), label),
+        _in_words(source, pairs, label),
+    )
     return drawn("two-way", f"Two-way tables under {label}", draw, alternative, (table,), (term,))
 
 
@@ -75,6 +108,15 @@ def _in_words(source: Source, pairs: list[Statistic], label: str) -> str:
     """What the figure shows, with the three pairs that are farthest from the confidential ones."""
     utility = source.run.tables["utility"]
     values = {each: by_label(utility, each).get(label, np.nan) for each in pairs}
-    farthest = sorted((each for each, value in values.items() if not np.isnan(value)), key=lambda each: -values[each])[:_FARTHEST]
-    listed = ", ".join(f"{each.variable} with {each.term} {source.view.row(each, [values[each]])[0]}" for each in farthest)
-    return f"S_pMSE of the table of every pair of variables under {label}, darker where it is larger. The largest: {listed}."
+    farthest = sorted(
+        (each for each, value in values.items() if not np.isnan(value)),
+        key=lambda each: -values[each],
+    )[:_FARTHEST]
+    listed = ", ".join(
+        f"{each.variable} with {each.term} {source.view.row(each, [values[each]])[0]}"
+        for each in farthest
+    )
+    return (
+        f"S_pMSE of the table of every pair of variables under {label}, darker where it is "
+        f"larger. The largest: {listed}."
+    )

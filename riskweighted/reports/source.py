@@ -33,9 +33,10 @@ _TOLD = 0.2  # relative: how near an amount may be told
 class Source:
     """A run, its confidential data, who reads, and the glossary that fills as the report is made.
 
-    For a releasable report `run` holds the tables as far as they may be shown; ``withheld`` names by table the measures that no
-    rule allows, "" for those that are not registered. ``verdicts``, ``checks``: of the thresholds and of the fits, from all tables: what
-    is shown of them is asked one by one. ``coming``: what a release will do with the run.
+    For a releasable report `run` holds the tables as far as they may be shown; ``withheld`` names
+    by table the measures that no rule allows, "" for those that are not registered. ``verdicts``,
+    ``checks``: of the thresholds and of the fits, from all tables: what is shown of them is asked
+    one by one. ``coming``: what a release will do with the run.
     """
 
     run: FinishedRun
@@ -86,13 +87,22 @@ class Source:
     def weights_of(self, variable: str) -> pd.DataFrame:
         """Those of one variable, (n, schemes)."""
         alphas = {scheme: self.run.alpha(scheme) for scheme in self.run.schemes}
-        of_variable = {scheme: alpha[variable] if isinstance(alpha, pd.DataFrame) else alpha for scheme, alpha in alphas.items()}
+        of_variable = {
+            scheme: alpha[variable] if isinstance(alpha, pd.DataFrame) else alpha
+            for scheme, alpha in alphas.items()
+        }
         return pd.DataFrame(of_variable).set_index(self.confidential.index)
 
-    def by_label(self, statistic: Statistic, labels: Sequence[str], *, errors: bool = False, least: int = 0) -> list[str]:
-        """The values of a statistic as they may be shown, by label; `errors`: with their Monte Carlo errors."""
+    def by_label(
+        self, statistic: Statistic, labels: Sequence[str], *, errors: bool = False, least: int = 0
+    ) -> list[str]:
+        """The values of a statistic as they may be shown, by label; `errors`: with their Monte
+        Carlo errors.
+        """
         table = self.run.tables["utility" if statistic.of_utility else "risk"]
-        values, off = (by_label(table, statistic, column).reindex(labels) for column in ("value", "error"))
+        values, off = (
+            by_label(table, statistic, column).reindex(labels) for column in ("value", "error")
+        )
         return self.view.row(statistic, values, off if errors else (), least=least)
 
     def least_weight(self, scheme: str) -> pd.Series:
@@ -100,29 +110,59 @@ class Source:
         return pd.DataFrame(self.run.alpha(scheme)).min(axis=1)
 
 
-def gather(run: FinishedRun, internal: bool, confidential: pd.DataFrame | str | Path | None, minimum_count: int) -> Source:
+def gather(
+    run: FinishedRun,
+    internal: bool,
+    confidential: pd.DataFrame | str | Path | None,
+    minimum_count: int,
+) -> Source:
     """Check what is given and read what is needed."""
     check_count(minimum_count, "minimum_count")
     if minimum_count < _LEAST_COUNT and not internal:
-        raise InputError(f"minimum_count of a releasable report must be at least {_LEAST_COUNT}, got {minimum_count}")
-    data = confidential if isinstance(confidential, pd.DataFrame) else find_confidential(run, confidential)
+        raise InputError(
+            f"minimum_count of a releasable report must be at least {_LEAST_COUNT}, got "
+            f"{minimum_count}"
+        )
+    data = (
+        confidential
+        if isinstance(confidential, pd.DataFrame)
+        else find_confidential(run, confidential)
+    )
     if len(data) != run.shown:
-        raise InputError(f"the confidential data has {len(data)} records, and the run was made from {run.shown}")
+        raise InputError(
+            f"the confidential data has {len(data)} records, and the run was made from {run.shown}"
+        )
     if (records := run.total) < minimum_count and not internal:
-        raise InputError(f"{records} records are fewer than minimum_count ({minimum_count}), so nothing can be shown")
+        raise InputError(
+            f"{records} records are fewer than minimum_count ({minimum_count}), so nothing can "
+            "be shown"
+        )
     check_single(run.tables)
     withheld: Mapping[str, Sequence[str]] = {}
     verdicts, checks, coming = run.verdicts, run.tables["fit_check"], outlook(run, data)
     if not internal:
         run = _without_baselines_of_few(run, data, minimum_count)
-        tables, withheld = releasable(run.tables, (CONFIDENTIAL, *run.schemes, *run.study.baselines), data.columns)
+        tables, withheld = releasable(
+            run.tables, (CONFIDENTIAL, *run.schemes, *run.study.baselines), data.columns
+        )
         few, one = _of_few_amounts(run, data, minimum_count), _dominated(run, data)
         hidden = tables["utility"]["variable"].isin(few) | (
             (tables["utility"]["key"] == MEAN.key) & tables["utility"]["variable"].isin(one)
         )
         gone = {"risk": tables["risk"]["variable"].isin(few), "utility": hidden}
-        withheld = {**withheld, **{name: [*withheld[name], *map(key_of, distinct(tables[name][rows]))] for name, rows in gone.items()}}
-        run = run.with_tables({**tables, **{name: tables[name][~rows].reset_index(drop=True) for name, rows in gone.items()}})
+        withheld = {
+            **withheld,
+            **{
+                name: [*withheld[name], *map(key_of, distinct(tables[name][rows]))]
+                for name, rows in gone.items()
+            },
+        }
+        run = run.with_tables(
+            {
+                **tables,
+                **{name: tables[name][~rows].reset_index(drop=True) for name, rows in gone.items()},
+            }
+        )
     codes = {name: run.study.evaluating_scenario().codes_of(name) for name in run.study.variables}
     digits = quantile_digits(run.tables["utility"], data, minimum_count, codes)
     return Source(
@@ -141,21 +181,31 @@ def _decimals(run: FinishedRun, data: pd.DataFrame) -> dict[str, int]:
     """How many decimals the values of each numeric variable have."""
     scenario = run.study.evaluating_scenario()
     numeric = [name for name in run.study.variables if scenario.is_numeric(data[name])]
-    precisions = {name: find_precision(pd.Series(scenario.statuses(data[name]).amounts)) for name in numeric}
-    return {name: max(0, -round(math.log10(precision))) for name, precision in precisions.items() if precision is not None}
+    precisions = {
+        name: find_precision(pd.Series(scenario.statuses(data[name]).amounts)) for name in numeric
+    }
+    return {
+        name: max(0, -round(math.log10(precision)))
+        for name, precision in precisions.items()
+        if precision is not None
+    }
 
 
 def _dominated(run: FinishedRun, data: pd.DataFrame) -> list[str]:
-    """The numeric variables whose mean, or its interval, would give the largest value away, so that neither is shown."""
+    """The numeric variables whose mean, or its interval, would give the largest value away, so that
+    neither is shown.
+    """
     scenario = run.study.evaluating_scenario()
     numeric = [name for name in run.study.variables if scenario.is_numeric(data[name])]
     return [name for name in numeric if is_dominated(scenario.statuses(data[name]).amounts)]
 
 
 def is_dominated(amounts: np.ndarray) -> bool:
-    """Whether one amount (m,) can be told to 20 % from the sum of all, the second largest being known, or from the width of its interval.
+    """Whether one amount (m,) can be told to 20 % from the sum of all, the second largest being
+    known, or from the width of its interval.
 
-    The p % rule of tabular data with p = 20, of sums of absolute amounts; and the same of the root of the sum of squared deviations.
+    The p % rule of tabular data with p = 20, of sums of absolute amounts; and the same of the root
+    of the sum of squared deviations.
     """
     if len(amounts) == 0:
         return False
@@ -169,10 +219,14 @@ def _of_few_amounts(run: FinishedRun, data: pd.DataFrame, minimum_count: int) ->
     """The numeric variables of fewer than m amounts, none of whose estimates is shown."""
     scenario = run.study.evaluating_scenario()
     numeric = [name for name in run.study.variables if scenario.is_numeric(data[name])]
-    return [name for name in numeric if scenario.statuses(data[name]).is_amount.sum() < minimum_count]
+    return [
+        name for name in numeric if scenario.statuses(data[name]).is_amount.sum() < minimum_count
+    ]
 
 
-def _without_baselines_of_few(run: FinishedRun, data: pd.DataFrame, minimum_count: int) -> FinishedRun:
+def _without_baselines_of_few(
+    run: FinishedRun, data: pd.DataFrame, minimum_count: int
+) -> FinishedRun:
     """Without a baseline that altered fewer than m records: its mean tells what these few have."""
     if not run.study.baselines:
         return run
@@ -180,10 +234,21 @@ def _without_baselines_of_few(run: FinishedRun, data: pd.DataFrame, minimum_coun
     numeric = [name for name in run.study.variables if scenario.is_numeric(data[name])]
 
     def altered(name: str) -> int:
-        """In how many records the variable has another value than the data, of the variable in which they are fewest."""
+        """In how many records the variable has another value than the data, of the variable in
+        which they are fewest.
+        """
         protected = run.baseline(name)
-        return min((int((as_floats(protected[of]) != as_floats(data[of])).sum() - data[of].isna().sum()) for of in numeric), default=0)
+        return min(
+            (
+                int((as_floats(protected[of]) != as_floats(data[of])).sum() - data[of].isna().sum())
+                for of in numeric
+            ),
+            default=0,
+        )
 
     few = [name for name in run.study.baselines if altered(name) < minimum_count]
-    tables = {name: table[~table["label"].isin(few)].reset_index(drop=True) for name, table in run.tables.items()}
+    tables = {
+        name: table[~table["label"].isin(few)].reset_index(drop=True)
+        for name, table in run.tables.items()
+    }
     return run.with_tables(tables) if few else run

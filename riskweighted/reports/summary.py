@@ -1,4 +1,6 @@
-"""The main table of a run for people: on a terminal, as Markdown and as LaTeX, with a definition for every row."""
+"""The main table of a run for people: on a terminal, as Markdown and as LaTeX, with a definition
+for every row.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -16,7 +18,17 @@ from riskweighted.measures.beyond import NAMING
 from riskweighted.measures.expected import ISOLATED_RECORDS
 from riskweighted.measures.influence import TERM
 from riskweighted.reports.disclosure import INTERNAL
-from riskweighted.reports.wording import capital, define, define_confidential, in_words, main_columns, main_table, rules, scale, symbol_of
+from riskweighted.reports.wording import (
+    capital,
+    define,
+    define_confidential,
+    in_words,
+    main_columns,
+    main_table,
+    rules,
+    scale,
+    symbol_of,
+)
 from riskweighted.runs.finished import FinishedRun, load_run
 
 if TYPE_CHECKING:
@@ -29,10 +41,14 @@ __all__ = ["SummaryTable", "summary_table", "to_latex", "to_markdown", "to_termi
 
 _MISSING = "-"
 _WORDS = {  # what many definitions say: a shorter word for it, and what that means
-    EXPECTED.format(draws="S"): ("E[IR]", "the expectation of IR over S posterior draws and all datasets that each could give"),
+    EXPECTED.format(draws="S"): (
+        "E[IR]",
+        "the expectation of IR over S posterior draws and all datasets that each could give",
+    ),
     IN_DATASETS: (
         "IR",
-        "identification risk of a record (Hu et al. 2022, eq. 1) averaged over these L datasets; of the confidential data IR^c, eq. 2",
+        "identification risk of a record (Hu et al. 2022, eq. 1) averaged over these L datasets; "
+        "of the confidential data IR^c, eq. 2",
     ),
     IN_DATA: ("IR^c", ""),
     ISOLATED_RECORDS: ("isolated records", ISOLATED_RECORDS.partition(", ")[2]),
@@ -40,14 +56,16 @@ _WORDS = {  # what many definitions say: a shorter word for it, and what that me
     NAMING: ("the attacks name the value", NAMING),
 }
 _NUMBER = "x: the number in the name of the row"
-_FIRST, _RULES = 20, 3  # the least that names of rows take of the width; what stands between two columns
+# the least that names of rows take of the width; what stands between two columns
+_FIRST, _RULES = 20, 3
 
 
 @dataclass(frozen=True)
 class SummaryTable:
     """Text, not yet escaped, for one of the three forms.
 
-    ``columns``: the confidential data, the schemes, baselines; ``rows``: readable measure with its unit, a cell per column, definition.
+    ``columns``: the confidential data, the schemes, baselines; ``rows``: readable measure with its
+    unit, a cell per column, definition.
     """
 
     caption: str
@@ -70,7 +88,9 @@ class SummaryTable:
         return _terms(self.definitions)
 
 
-def summary_table(run: "FinishedRun | Run | str | Path", *, units: Mapping[str, str] | None = None) -> SummaryTable:
+def summary_table(
+    run: "FinishedRun | Run | str | Path", *, units: Mapping[str, str] | None = None
+) -> SummaryTable:
     """Return the main table of a run, transposed: a row per measure, a column per label.
 
     Parameters
@@ -91,7 +111,11 @@ def summary_table(run: "FinishedRun | Run | str | Path", *, units: Mapping[str, 
     """
     if not isinstance(run, (str, Path)):
         check_given(run, "run", "folder", "FinishedRun", "load_run(FOLDER)")
-    finished = run if isinstance(run, FinishedRun) else load_run(run if isinstance(run, (str, Path)) else run.folder)
+    finished = (
+        run
+        if isinstance(run, FinishedRun)
+        else load_run(run if isinstance(run, (str, Path)) else run.folder)
+    )
     units = dict(units or {})
     variables = list(dict.fromkeys(finished.tables["utility"]["variable"].dropna()))
     unknown = [name for name in units if name not in variables]
@@ -101,15 +125,28 @@ def summary_table(run: "FinishedRun | Run | str | Path", *, units: Mapping[str, 
     rows = []
     for column in main_columns(finished):
         unit = scale(column, records, units.get(str(column.statistic.variable), ""))
-        title = capital(f"overlap, {column.statistic.name}" if column.overlap else in_words(column.statistic))
+        title = capital(
+            f"overlap, {column.statistic.name}" if column.overlap else in_words(column.statistic)
+        )
         symbol = "" if column.overlap else symbol_of(column.statistic)
         title = f"{title}, {symbol}" if symbol else title
         show = INTERNAL.overlaps if column.overlap else partial(INTERNAL.row, column.statistic)
         cells = show(values[column.name], missing=_MISSING)
-        rows.append((plain(f"{title} ({unit})" if unit else title), tuple(map(plain, cells)), plain(_definition(finished, column))))
+        rows.append(
+            (
+                plain(f"{title} ({unit})" if unit else title),
+                tuple(map(plain, cells)),
+                plain(_definition(finished, column)),
+            )
+        )
     variable = ", ".join(finished.study.variables)
-    caption = f"Disclosure risk and utility of synthetic {variable}, {records:,} records, {finished.study.release.L} datasets per scheme"
-    return SummaryTable(plain(caption), tuple(plain(str(label)) for label in values.index), tuple(rows))
+    caption = (
+        f"Disclosure risk and utility of synthetic {variable}, {records:,} records, "
+        f"{finished.study.release.L} datasets per scheme"
+    )
+    return SummaryTable(
+        plain(caption), tuple(plain(str(label)) for label in values.index), tuple(rows)
+    )
 
 
 def _definition(run: FinishedRun, column: SummaryColumn) -> str:
@@ -118,18 +155,31 @@ def _definition(run: FinishedRun, column: SummaryColumn) -> str:
     if column.overlap:
         return column.measure.definition
     if statistic.of_utility:
-        rule = next((rule for label, rule in reversed(rules(run, statistic).items()) if label != CONFIDENTIAL), "")
+        rule = next(
+            (
+                rule
+                for label, rule in reversed(rules(run, statistic).items())
+                if label != CONFIDENTIAL
+            ),
+            "",
+        )
         return define(run, statistic) + (f"; interval: {rule}" if rule else "")
     if column in FIT_COLUMNS:
         return statistic.define()
-    told, of_data = _in_short(define(run, statistic)), _in_short(define_confidential(run, statistic) or "")
+    told, of_data = (
+        _in_short(define(run, statistic)),
+        _in_short(define_confidential(run, statistic) or ""),
+    )
     alike = re.sub(r"E\[IR\]|IR(?!\^)", "IR^c", told) == of_data  # which the terms say
     direction = statistic.measure.direction
     which = [f"higher is {direction}"] if direction != "neither" else []
-    text = "; ".join([told, *([f"confidential data: {of_data}"] if of_data and not alike else []), *which])
+    text = "; ".join(
+        [told, *([f"confidential data: {of_data}"] if of_data and not alike else []), *which]
+    )
     if statistic.parameter is None or "{parameter" not in statistic.measure.definition:
         return text
-    return re.sub(rf"(?<![\d.]){re.escape(f'{statistic.parameter:g}')}(?![\d.])", "x", text)  # so that rows of several numbers share it
+    # so that rows of several numbers share it
+    return re.sub(rf"(?<![\d.]){re.escape(f'{statistic.parameter:g}')}(?![\d.])", "x", text)
 
 
 def _in_short(text: str) -> str:
@@ -142,17 +192,26 @@ def _in_short(text: str) -> str:
 def _terms(definitions: Sequence[str]) -> tuple[str, ...]:
     """What the words mean that definitions use."""
     text = " ".join(definitions)
-    told = [f"{short}: {meaning}" for short, meaning in _WORDS.values() if meaning and re.search(rf"(?<!\w){re.escape(short)}(?!\w)", text)]
+    told = [
+        f"{short}: {meaning}"
+        for short, meaning in _WORDS.values()
+        if meaning and re.search(rf"(?<!\w){re.escape(short)}(?!\w)", text)
+    ]
     return (*told, *([_NUMBER] if re.search(r"\bx\b", text) else []))
 
 
 def to_terminal(table: SummaryTable, width: int = 120, *, definitions: bool = True) -> "Group":
-    """For `rich`: the table, its columns in as many pieces as the width needs, then its footnotes."""
+    """For `rich`: the table, its columns in as many pieces as the width needs, then its
+    footnotes.
+    """
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text
 
-    columns = [(label, *(row[1][number] for row in table.shown)) for number, label in enumerate(table.columns)]
+    columns = [
+        (label, *(row[1][number] for row in table.shown))
+        for number, label in enumerate(table.columns)
+    ]
     names = [f"{title} [{_mark(table, definition)}]" for title, _, definition in table.shown]
     first = min(max(map(len, names), default=0), max(2 * width // 5, _FIRST))
     widths = [max(len(plain(cell)) for cell in column) + _RULES for column in columns]
@@ -165,7 +224,11 @@ def to_terminal(table: SummaryTable, width: int = 120, *, definitions: bool = Tr
         for row, name in enumerate(names):
             part.add_row(_shown(name), *(_shown(columns[number][row + 1]) for number in piece))
         shown.append(part)
-    notes = [*(f"[{number}] {text}" for number, text in enumerate(table.definitions, 1)), *table.terms] if definitions else []
+    notes = (
+        [*(f"[{number}] {text}" for number, text in enumerate(table.definitions, 1)), *table.terms]
+        if definitions
+        else []
+    )
     return Group(*shown, *map(_shown, notes))
 
 
@@ -180,7 +243,8 @@ def _mark(table: SummaryTable, definition: str) -> int:
 
 
 def to_markdown(table: SummaryTable) -> str:
-    """Return a table of GitHub's Markdown, with numbered definitions below; every label is shown as text.
+    """Return a table of GitHub's Markdown, with numbered definitions below; every label is shown as
+    text.
 
     Examples
     --------
@@ -193,16 +257,30 @@ def to_markdown(table: SummaryTable) -> str:
     lines.append("| " + " | ".join(["measure", *map(escape_markdown, table.columns)]) + " |")
     lines.append("|:--" + "|--:" * len(table.columns) + "|")
     for title, cells, definition in table.shown:
-        lines.append("| " + " | ".join([f"{escape_markdown(title)} \\[{_mark(table, definition)}\\]", *map(escape_markdown, cells)]) + " |")
-    lines += ["", *(f"{number}. {escape_markdown(text)}" for number, text in enumerate(table.definitions, 1))]
+        lines.append(
+            "| "
+            + " | ".join(
+                [
+                    f"{escape_markdown(title)} \\[{_mark(table, definition)}\\]",
+                    *map(escape_markdown, cells),
+                ]
+            )
+            + " |"
+        )
+    lines += [
+        "",
+        *(f"{number}. {escape_markdown(text)}" for number, text in enumerate(table.definitions, 1)),
+    ]
     lines += ["", *(f"- {escape_markdown(text)}" for text in table.terms)] if table.terms else []
     return "\n".join(lines) + "\n"
 
 
 def to_latex(table: SummaryTable) -> str:
-    r"""Return a floating table for a paper; it needs booktabs and textcomp, and fontenc with T1 under pdfLaTeX.
+    r"""Return a floating table for a paper; it needs booktabs and textcomp, and fontenc with T1
+    under pdfLaTeX.
 
-    Letters beyond Latin need XeLaTeX or LuaLaTeX and a font that has them; a comment says so where there are any.
+    Letters beyond Latin need XeLaTeX or LuaLaTeX and a font that has them; a comment says so where
+    there are any.
 
     Examples
     --------
@@ -213,7 +291,8 @@ def to_latex(table: SummaryTable) -> str:
     check_given(table, "table", "definitions", "SummaryTable", "summary_table(RUN)")
     head = " & ".join(["measure", *map(escape_latex, table.columns)])
     lines = [
-        r"% needs \usepackage{booktabs}, \usepackage{textcomp}; under pdfLaTeX \usepackage[T1]{fontenc}",
+        r"% needs \usepackage{booktabs}, \usepackage{textcomp}; under pdfLaTeX "
+        r"\usepackage[T1]{fontenc}",
         r"\begin{table}",
         r"\centering\small",
         rf"\caption{{{escape_latex(table.caption)}}}",
@@ -226,7 +305,15 @@ def to_latex(table: SummaryTable) -> str:
         first = rf"\raggedright {escape_latex(title)}\textsuperscript{{{_mark(table, definition)}}}"
         lines.append(" & ".join([first, *map(escape_latex, cells)]) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}", r"\par\medskip\raggedright\footnotesize"]
-    lines += [rf"\textsuperscript{{{number}}} {escape_latex(text)}.\par" for number, text in enumerate(table.definitions, 1)]
+    lines += [
+        rf"\textsuperscript{{{number}}} {escape_latex(text)}.\par"
+        for number, text in enumerate(table.definitions, 1)
+    ]
     lines += [rf"{escape_latex(text)}.\par" for text in table.terms]
     text = "\n".join([*lines, r"\end{table}"]) + "\n"
-    return text if text.isascii() else "% holds letters beyond ASCII: use XeLaTeX or LuaLaTeX with a font that has them\n" + text
+    return (
+        text
+        if text.isascii()
+        else "% holds letters beyond ASCII: use XeLaTeX or LuaLaTeX with a font that has them\n"
+        + text
+    )

@@ -1,4 +1,6 @@
-"""A figure as SVG that stands in a page: no style, no script, nothing loaded, identifiers of its own, colours that follow the page."""
+"""A figure as SVG that stands in a page: no style, no script, nothing loaded, identifiers of its
+own, colours that follow the page.
+"""
 
 import io
 import math
@@ -50,12 +52,16 @@ def dark_style() -> str:
 def inline_svg(figure: Figure, key: str, alternative: str) -> str:
     """A figure as an SVG element of a page.
 
-    Numbers have 5 digits at most, so none has those of a confidential value; letters are drawn, not written. `key` begins every
-    identifier, and `alternative` says what is seen.
+    Numbers have 5 digits at most, so none has those of a confidential value; letters are drawn, not
+    written. `key` begins every identifier, and `alternative` says what is seen.
     """
     out = io.BytesIO()
     with mpl.rc_context({"svg.hashsalt": key, "svg.fonttype": "path", "svg.image_inline": True}):
-        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
+        figure.savefig(
+            out,
+            format="svg",
+            metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
+        )
     root = ElementTree.fromstring(out.getvalue())
     for parent in root.iter():
         for child in [node for node in parent if node.tag.removeprefix(_SVG) in _DROPPED]:
@@ -64,19 +70,33 @@ def inline_svg(figure: Figure, key: str, alternative: str) -> str:
         element.tag = element.tag.removeprefix(_SVG)
         element.attrib = {name: _value(name, text, key) for name, text in _attributes(element)}
     # Black is what SVG paints where nothing is said, and what Matplotlib leaves unsaid.
-    told = {"role": "img", "aria-label": alternative, "fill": _coloured("#000000"), "stroke-linejoin": "round", "stroke-linecap": "butt"}
+    told = {
+        "role": "img",
+        "aria-label": alternative,
+        "fill": _coloured("#000000"),
+        "stroke-linejoin": "round",
+        "stroke-linecap": "butt",
+    }
     root.attrib = {"viewBox": root.attrib["viewBox"], "width": root.attrib["width"], **told}
     return ElementTree.tostring(root, encoding="unicode")
 
 
 def _attributes(element: ElementTree.Element) -> list[tuple[str, str]]:
-    """The attributes of an element, what stands in its style as attributes too, which a page may have that forbids styles."""
-    attributes = {name.replace(_XLINK, ""): text for name, text in element.attrib.items() if name != "style"}
+    """The attributes of an element, what stands in its style as attributes too, which a page may
+    have that forbids styles.
+    """
+    attributes = {
+        name.replace(_XLINK, ""): text for name, text in element.attrib.items() if name != "style"
+    }
     for rule in element.attrib.get("style", "").split(";"):
         name, _, text = rule.partition(":")
         if text:
             attributes[name.strip()] = text.strip()
-    return [(name, text) for name, text in attributes.items() if name not in ("version", "image-rendering", "font")]
+    return [
+        (name, text)
+        for name, text in attributes.items()
+        if name not in ("version", "image-rendering", "font")
+    ]
 
 
 def _value(name: str, text: str, key: str) -> str:
@@ -92,7 +112,9 @@ def _value(name: str, text: str, key: str) -> str:
 
 
 def _short(number: str) -> str:
-    """To 2 decimals, 4 digits below 0.1 and 5 at most: a scale of letters is small, and 6 digits could be those of a record."""
+    """To 2 decimals, 4 digits below 0.1 and 5 at most: a scale of letters is small, and 6 digits
+    could be those of a record.
+    """
     value = float(number)
     if abs(value) < 0.1:
         return f"{value:.4f}".rstrip("0").rstrip(".") or "0"
@@ -102,4 +124,8 @@ def _short(number: str) -> str:
 def _coloured(text: str) -> str:
     """A colour that the page can turn."""
     colour = text.lower()
-    return f"var(--figure-{colour[1:]}, {colour})" if _COLOUR.fullmatch(text) and colour in DARK else text
+    return (
+        f"var(--figure-{colour[1:]}, {colour})"
+        if _COLOUR.fullmatch(text) and colour in DARK
+        else text
+    )

@@ -1,4 +1,6 @@
-"""What the synthetic data is still good for: intervals, distributions, and whom the weights protect."""
+"""What the synthetic data is still good for: intervals, distributions, and whom the weights
+protect.
+"""
 
 import numpy as np
 import pandas as pd
@@ -19,21 +21,41 @@ from riskweighted.weights.names import is_centred
 
 __all__ = ["utility_section"]
 
-_CENTRED = "weights are centred, so they do not bias it where the model suits the data; where it does not, they still do."
-_MEASURE_TERMS = {"Estimate": "estimate", "Lower": "interval", "Upper": "interval", "Overlap": "overlap"}
+_CENTRED = (
+    "weights are centred, so they do not bias it where the model suits the data; where it does "
+    "not, they still do."
+)
+_MEASURE_TERMS = {
+    "Estimate": "estimate",
+    "Lower": "interval",
+    "Upper": "interval",
+    "Overlap": "overlap",
+}
 
 
 def utility_section(source: Source) -> Section:
-    """Regressions, then variable by variable: estimates with intervals, and distributions. Distances stand in the main table."""
+    """Regressions, then variable by variable: estimates with intervals, and distributions.
+    Distances stand in the main table.
+    """
     table = source.run.tables["utility"]
     estimated = [each for each in distinct(table[table["lower"].notna()]) if not each.measure.many]
     figures = {each: _intervals(source, number, each) for number, each in enumerate(estimated, 1)}
     tables = (*_regressions(source), *_ratios(source))
-    blocks: list[DataTable | Figure | Group] = [figure for each, figure in figures.items() if each.variable not in source.variables]
-    blocks += [Group("estimates", "Coefficients, and what centred weights cost estimates", tables)] if tables else []
+    blocks: list[DataTable | Figure | Group] = [
+        figure for each, figure in figures.items() if each.variable not in source.variables
+    ]
+    blocks += (
+        [Group("estimates", "Coefficients, and what centred weights cost estimates", tables)]
+        if tables
+        else []
+    )
     for number, variable in enumerate(source.variables, 1):
         estimates = [figure for each, figure in figures.items() if each.variable == variable]
-        parts = (*estimates, *_share_intervals(source, number, variable), *variable_blocks(source, number, variable))
+        parts = (
+            *estimates,
+            *_share_intervals(source, number, variable),
+            *variable_blocks(source, number, variable),
+        )
         if len(source.variables) > 1:
             blocks.append(Group(f"variable-{number}", plain(variable), parts))
             continue
@@ -41,7 +63,8 @@ def utility_section(source: Source) -> Section:
         blocks += [part for part in parts if part not in weights]
         blocks += [Group("weights-group", "Weights of the records", weights)] if weights else []
     text = (
-        "How near the synthetic data comes to what the confidential data would have told; distances and overlaps stand in the main table."
+        "How near the synthetic data comes to what the confidential data would have told; "
+        "distances and overlaps stand in the main table."
     )
     withheld = withheld_note(source.withheld.get("utility", ()))
     return Section("utility", "Utility", (text, withheld) if withheld else (text,), tuple(blocks))
@@ -53,31 +76,54 @@ def _many(table: pd.DataFrame, parameter: str) -> pd.DataFrame:
     return table[[each.many and each.parameter == parameter for each in measures]]
 
 
-def _interval_table(source: Source, key: str, caption: str, rows: pd.DataFrame, heading: str = "", note: str = "") -> DataTable:
-    """Estimates with their intervals, overlaps and rules, by label; under a `heading` the statistics of the rows."""
+def _interval_table(
+    source: Source, key: str, caption: str, rows: pd.DataFrame, heading: str = "", note: str = ""
+) -> DataTable:
+    """Estimates with their intervals, overlaps and rules, by label; under a `heading` the
+    statistics of the rows.
+    """
     named = {heading: [each.label for each in statistics_of(rows)]} if heading else {}
     overlaps = {"Overlap": source.view.overlaps(rows["overlap"]), "Rule": rows["rule"].tolist()}
-    cells = pd.DataFrame({**named, "Label": rows["label"].tolist(), **_with_ends(source.view, rows), **overlaps})
+    cells = pd.DataFrame(
+        {**named, "Label": rows["label"].tolist(), **_with_ends(source.view, rows), **overlaps}
+    )
     return make_table(key, caption, cells, source.glossary.columns(cells, _MEASURE_TERMS), note)
 
 
 def _share_intervals(source: Source, number: int, variable: str) -> list[DataTable]:
-    """Shares of levels, of missing values and of codes, with intervals; nothing where none may be shown."""
+    """Shares of levels, of missing values and of codes, with intervals; nothing where none may be
+    shown.
+    """
     rows = _many(source.run.tables["utility"], "level")
     rows = rows[(rows["variable"] == variable) & rows["lower"].notna()]
     key = "shares" if number == 1 else f"shares-{number}"
-    return [] if rows.empty else [_interval_table(source, key, f"Shares of records, {variable}", rows, "Share")]
+    return (
+        []
+        if rows.empty
+        else [_interval_table(source, key, f"Shares of records, {variable}", rows, "Share")]
+    )
 
 
 def _regressions(source: Source) -> list[DataTable]:
-    """All coefficients of regressions, and the estimates of analyses, with their intervals; nothing without a list of either."""
+    """All coefficients of regressions, and the estimates of analyses, with their intervals; nothing
+    without a list of either.
+    """
     rows = _many(source.run.tables["utility"], "coefficient")
     tables, own = [], rows["key"] == analyses.ESTIMATE.key
-    of_regressions = rows[np.array([each.measure.kind == "coefficient" for each in statistics_of(rows)], dtype=bool) & ~own]
+    of_regressions = rows[
+        np.array([each.measure.kind == "coefficient" for each in statistics_of(rows)], dtype=bool)
+        & ~own
+    ]
     if not of_regressions.empty:
-        tables.append(_interval_table(source, "coefficients", "Regressions: coefficients", of_regressions, "Coefficient"))
+        tables.append(
+            _interval_table(
+                source, "coefficients", "Regressions: coefficients", of_regressions, "Coefficient"
+            )
+        )
     if own.any():
-        tables.append(_interval_table(source, "analyses", "Analyses: estimates", rows[own], "Estimate of"))
+        tables.append(
+            _interval_table(source, "analyses", "Analyses: estimates", rows[own], "Estimate of")
+        )
     return tables
 
 
@@ -89,31 +135,64 @@ def _ratios(source: Source) -> list[DataTable]:
         return []
     estimands = [f"{each.term}, {each.variable}" for each in statistics_of(rows)]
     ratios = [f"{value:.2f}" if np.isfinite(value) else "not judged" for value in rows["value"]]
-    cells = pd.DataFrame({"Label": rows["label"].tolist(), "Estimate of": estimands, "Variance ratio": ratios})
-    note = "Variance under the weights over that without. A release states the largest, rounded up to .1: its users multiply vbar by it."
-    return [make_table("variance-ratios", "What centred weights cost estimates", cells, source.glossary.columns(cells, {}), note)]
+    cells = pd.DataFrame(
+        {"Label": rows["label"].tolist(), "Estimate of": estimands, "Variance ratio": ratios}
+    )
+    note = (
+        "Variance under the weights over that without. A release states the largest, rounded up "
+        "to .1: its users multiply vbar by it."
+    )
+    return [
+        make_table(
+            "variance-ratios",
+            "What centred weights cost estimates",
+            cells,
+            source.glossary.columns(cells, {}),
+            note,
+        )
+    ]
 
 
 def _intervals(source: Source, number: int, statistic: Statistic) -> Figure:
     view, utility = source.view, source.run.tables["utility"]
     key, name = f"interval-{number}", plain(statistic.name)
     note = _weighted_note(source, statistic)
-    table = _interval_table(source, f"{key}-table", f"Intervals: {name}", rows_of(utility, statistic), note=note)
-    listed = "; ".join(f"{label} {estimate} ({lower} to {upper})" for label, estimate, lower, upper, *_ in table.rows)
-    alternative = f"Estimate and interval of {name} for each label, over a band for the confidential interval: {listed}."
+    table = _interval_table(
+        source, f"{key}-table", f"Intervals: {name}", rows_of(utility, statistic), note=note
+    )
+    listed = "; ".join(
+        f"{label} {estimate} ({lower} to {upper})"
+        for label, estimate, lower, upper, *_ in table.rows
+    )
+    alternative = (
+        f"Estimate and interval of {name} for each label, over a band for the confidential "
+        f"interval: {listed}."
+    )
     coarse = view.utility(utility)
 
     def draw() -> Axes:
         if statistic not in distinct(coarse):
-            raise InputError(f"fewer than {view.minimum_count} confidential records share the first digit of {name} or of its interval")
-        shown = rows_of(coarse, statistic)
-        if (_spans(rows_of(utility, statistic).loc[shown.index]) & ~_spans(shown)).any():  # rounding ate an interval
             raise InputError(
-                f"intervals of {name} are narrower than the digits that may be shown; what they share stands in the main table"
+                f"fewer than {view.minimum_count} confidential records share the first digit of "
+                f"{name} or of its interval"
+            )
+        shown = rows_of(coarse, statistic)
+        # rounding ate an interval
+        if (_spans(rows_of(utility, statistic).loc[shown.index]) & ~_spans(shown)).any():
+            raise InputError(
+                f"intervals of {name} are narrower than the digits that may be shown; what they "
+                "share stands in the main table"
             )
         return plot_intervals(shown, statistic.label)
 
-    return drawn(key, f"Intervals: {name}", draw, alternative, (table,), (source.glossary.utility(statistic),))
+    return drawn(
+        key,
+        f"Intervals: {name}",
+        draw,
+        alternative,
+        (table,),
+        (source.glossary.utility(statistic),),
+    )
 
 
 def _spans(rows: pd.DataFrame) -> pd.Series:
@@ -129,13 +208,21 @@ def _with_ends(view: View, rows: pd.DataFrame) -> dict[str, list[str]]:
         alike = [other == each for other in statistics]
         texts = view.row(each, rows.loc[alike, names].to_numpy().ravel())
         shown.loc[alike, names] = np.array(texts, dtype=object).reshape(-1, len(names))
-    return dict(zip(("Estimate", "Lower", "Upper"), (shown[name].tolist() for name in names), strict=True))
+    return dict(
+        zip(("Estimate", "Lower", "Upper"), (shown[name].tolist() for name in names), strict=True)
+    )
 
 
 def _weighted_note(source: Source, statistic: Statistic) -> str:
     """What the weights do to the interval, for the schemes that have any below 1."""
     sentence = statistic.measure.weighted
-    below = [scheme for scheme in source.run.schemes if (source.least_weight(scheme) < 1).any()] if sentence else []
-    plainly, centred = ([scheme for scheme in below if is_centred(scheme) == asked] for asked in (False, True))
+    below = (
+        [scheme for scheme in source.run.schemes if (source.least_weight(scheme) < 1).any()]
+        if sentence
+        else []
+    )
+    plainly, centred = (
+        [scheme for scheme in below if is_centred(scheme) == asked] for asked in (False, True)
+    )
     told = [f"{', '.join(plainly)}: {sentence[:1].lower()}{sentence[1:]}"] if plainly else []
     return " ".join([*told, *([f"{', '.join(centred)}: {_CENTRED}"] if centred else [])])

@@ -1,4 +1,6 @@
-"""How each synthesized variable is distributed: amounts, levels, what is neither, and the weights of the records."""
+"""How each synthesized variable is distributed: amounts, levels, what is neither, and the weights
+of the records.
+"""
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
@@ -33,7 +35,15 @@ def variable_blocks(source: Source, number: int, variable: str) -> list[DataTabl
     shown = _Shown(source, number, variable)
     if not source.is_numeric(variable):
         return [shown.levels(source.confidential[variable], "levels", f"Levels of {variable}")]
-    apart = [shown.levels(shown.statuses, "statuses", f"Amounts, missing values and codes of {variable}")] if shown.has_statuses else []
+    apart = (
+        [
+            shown.levels(
+                shown.statuses, "statuses", f"Amounts, missing values and codes of {variable}"
+            )
+        ]
+        if shown.has_statuses
+        else []
+    )
     return [*apart, shown.density(), shown.ecdf(), shown.weights()]
 
 
@@ -43,7 +53,12 @@ def quantiles_figure(source: Source, number: int, variable: str) -> Figure:
 
 
 def drawn(
-    key: str, title: str, draw: Callable[[], Axes], alternative: str, tables: tuple[DataTable, ...], terms: tuple[Term, ...] = ()
+    key: str,
+    title: str,
+    draw: Callable[[], Axes],
+    alternative: str,
+    tables: tuple[DataTable, ...],
+    terms: tuple[Term, ...] = (),
 ) -> Figure:
     """A figure, or in words why there is none."""
     try:
@@ -55,7 +70,9 @@ def drawn(
 
 @dataclass(frozen=True)
 class _Shown:
-    """One variable of a report; its amounts are those records that neither miss the value nor hold a special code."""
+    """One variable of a report; its amounts are those records that neither miss the value nor hold
+    a special code.
+    """
 
     source: Source
     number: int
@@ -82,7 +99,9 @@ class _Shown:
         frames = (frame for frames in self.source.run.synthetic.values() for frame in frames)
         columns = itertools.chain([self.source.confidential], frames)
         codes = self.source.codes(self.variable)
-        return any(np.ptp(find_statuses(frame[self.variable], codes).status) > 0 for frame in columns)
+        return any(
+            np.ptp(find_statuses(frame[self.variable], codes).status) > 0 for frame in columns
+        )
 
     def _amounts_in(self, frame: pd.DataFrame) -> pd.DataFrame:
         amounts = find_statuses(frame[self.variable], self.source.codes(self.variable)).is_amount
@@ -96,16 +115,24 @@ class _Shown:
     @cached_property
     def synthetic(self) -> dict[str, list[pd.DataFrame]]:
         """The amounts of every scheme's datasets."""
-        return {scheme: [self._amounts_in(frame) for frame in frames] for scheme, frames in self.source.run.synthetic.items()}
+        return {
+            scheme: [self._amounts_in(frame) for frame in frames]
+            for scheme, frames in self.source.run.synthetic.items()
+        }
 
     @property
     def coarse(self) -> bool:
-        """Whether exact counts of the amounts would tell how many records, fewer than may be counted, have none."""
+        """Whether exact counts of the amounts would tell how many records, fewer than may be
+        counted, have none.
+        """
         view, others = self.source.view, len(self.source.confidential) - len(self.amounts)
         return not view.internal and 0 < others < view.minimum_count
 
     def _counts(self, counts: Sequence[int] | np.ndarray) -> list[str]:
-        return [self.source.view.counted(count) if self.coarse else f"{int(count):,}" for count in counts]
+        return [
+            self.source.view.counted(count) if self.coarse else f"{int(count):,}"
+            for count in counts
+        ]
 
     @cached_property
     def histogram(self) -> Histogram | None:
@@ -121,12 +148,18 @@ class _Shown:
 
     @cached_property
     def shares(self) -> dict[str, np.ndarray]:
-        """Share of the amounts by bin in the confidential data and each scheme; none where there are no bins."""
+        """Share of the amounts by bin in the confidential data and each scheme; none where there
+        are no bins.
+        """
         if self.histogram is None:
             return {}
         shares = {CONFIDENTIAL: self.histogram.counts / self.histogram.counts.sum()}
         for scheme, frames in self.synthetic.items():
-            held = [shares_in_bins(frame[self.variable], self.histogram) for frame in frames if len(frame)]
+            held = [
+                shares_in_bins(frame[self.variable], self.histogram)
+                for frame in frames
+                if len(frame)
+            ]
             shares[scheme] = np.mean(held, axis=0) if held else np.zeros(len(self.histogram.counts))
         return shares
 
@@ -135,36 +168,77 @@ class _Shown:
         if self.histogram is None:
             return ()
         decimals = 2 if self.coarse else SHARE
-        columns = {name: in_column(np.cumsum(held) if cumulative else held, decimals) for name, held in self.shares.items()}
+        columns = {
+            name: in_column(np.cumsum(held) if cumulative else held, decimals)
+            for name, held in self.shares.items()
+        }
         cells = pd.DataFrame({**self._bounds(self.histogram), **columns})
-        terms = self.source.glossary.columns(cells, {"Records": "bin-records", **dict.fromkeys(self.shares, "bin-share")})
+        terms = self.source.glossary.columns(
+            cells, {"Records": "bin-records", **dict.fromkeys(self.shares, "bin-share")}
+        )
         what = "below the upper edge" if cumulative else "in the bin"
-        return (make_table(f"{key}-table", f"Share of records {what}, {self.variable}", cells, terms),)
+        return (
+            make_table(f"{key}-table", f"Share of records {what}, {self.variable}", cells, terms),
+        )
 
     def _listed(self, statistic: Statistic) -> str:
         """A statistic by label, in words."""
         values = by_label(self.source.run.tables["utility"], statistic)
-        return ", ".join(map(" ".join, zip(map(str, values.index), self.source.view.row(statistic, values), strict=True)))
+        return ", ".join(
+            map(
+                " ".join,
+                zip(map(str, values.index), self.source.view.row(statistic, values), strict=True),
+            )
+        )
 
     def quantiles(self) -> Figure:
         """Synthetic against confidential quantiles, on a logarithmic scale."""
-        key, view, amounts = self._key("quantiles"), self.source.view, self.amounts[self.variable].to_numpy(dtype=float)
+        key, view, amounts = (
+            self._key("quantiles"),
+            self.source.view,
+            self.amounts[self.variable].to_numpy(dtype=float),
+        )
         shown = shown_quantiles(amounts, view.minimum_count)
         if view.internal:
             shown = {q: (float(np.quantile(amounts, q)),) * 2 for q in QUANTILES}
         places = by_digits(np.ravel(list(shown.values())))
-        true = [" to ".join(dict.fromkeys(in_column(ends, places) if view.internal else map(exactly, ends))) for ends in shown.values()]
+        true = [
+            " to ".join(
+                dict.fromkeys(in_column(ends, places) if view.internal else map(exactly, ends))
+            )
+            for ends in shown.values()
+        ]
         columns = {"Quantile": [f"{q:g}" for q in shown], "Confidential": true}
         for scheme, frames in self.synthetic.items():
-            values = np.mean([np.quantile(frame[self.variable], list(shown)) for frame in frames if len(frame)], axis=0) if shown else []
+            values = (
+                np.mean(
+                    [
+                        np.quantile(frame[self.variable], list(shown))
+                        for frame in frames
+                        if len(frame)
+                    ],
+                    axis=0,
+                )
+                if shown
+                else []
+            )
             columns[scheme] = in_column(values, places)
         table = make_table(f"{key}-table", f"Quantiles of {self.variable}", pd.DataFrame(columns))
-        ends = "; ".join(f"{scheme} {cells[-1]}" for scheme, cells in columns.items() if scheme != "Quantile" and cells)
-        alternative = f"Quantiles of {self.variable} in the synthetic data against those of the confidential data. At the last one: {ends}."
+        ends = "; ".join(
+            f"{scheme} {cells[-1]}"
+            for scheme, cells in columns.items()
+            if scheme != "Quantile" and cells
+        )
+        alternative = (
+            f"Quantiles of {self.variable} in the synthetic data against those of the "
+            f"confidential data. At the last one: {ends}."
+        )
         return drawn(
             key,
             f"Quantiles of {self.variable}, synthetic against confidential",
-            lambda: plot_quantiles(self.amounts, self.synthetic, self.variable, minimum_count=view.binned),
+            lambda: plot_quantiles(
+                self.amounts, self.synthetic, self.variable, minimum_count=view.binned
+            ),
             alternative,
             (table,) if shown else (),
         )
@@ -172,11 +246,16 @@ class _Shown:
     def density(self) -> Figure:
         """How the amounts are distributed."""
         key, means = self._key("density"), self._listed(Statistic(MEAN.key, self.variable))
-        alternative = f"Distribution of {self.variable} in the confidential data and, laid over it, in the synthetic data. Means: {means}."
+        alternative = (
+            f"Distribution of {self.variable} in the confidential data and, laid over it, in the "
+            f"synthetic data. Means: {means}."
+        )
         return drawn(
             key,
             f"Density of {self.variable}",
-            lambda: plot_density(self.amounts, self.synthetic, self.variable, minimum_count=self.source.view.binned),
+            lambda: plot_density(
+                self.amounts, self.synthetic, self.variable, minimum_count=self.source.view.binned
+            ),
             alternative,
             self._share_tables(key, False),
         )
@@ -184,24 +263,40 @@ class _Shown:
     def ecdf(self) -> Figure:
         """The distribution functions of the amounts."""
         key, gaps = self._key("ecdf"), self._listed(Statistic(U_M.key, self.variable))
-        alternative = f"Empirical distribution functions of {self.variable}, confidential and synthetic. Largest differences: {gaps}."
+        alternative = (
+            f"Empirical distribution functions of {self.variable}, confidential and synthetic. "
+            f"Largest differences: {gaps}."
+        )
         return drawn(
             key,
             f"Distribution function of {self.variable}",
-            lambda: plot_ecdf(self.amounts, self.synthetic, self.variable, minimum_count=self.source.view.binned),
+            lambda: plot_ecdf(
+                self.amounts, self.synthetic, self.variable, minimum_count=self.source.view.binned
+            ),
             alternative,
             self._share_tables(key, True),
         )
 
     def levels(self, values: pd.Series, name: str, title: str) -> Figure:
-        """Shares of the levels of a categorical variable, or of the statuses of a number, and the mean weight of their records."""
+        """Shares of the levels of a categorical variable, or of the statuses of a number, and the
+        mean weight of their records.
+        """
         m, key = self.source.view.binned, self._key(name)
         schemes: Mapping[str, Sequence[pd.DataFrame]] = self.source.run.synthetic
         if name == "statuses":
-            schemes = {label: [self._statuses_in(frame).to_frame() for frame in frames] for label, frames in schemes.items()}
-        alternative = f"Shares of the levels of {self.variable}: a bar for the confidential data, a marker for each label."
+            schemes = {
+                label: [self._statuses_in(frame).to_frame() for frame in frames]
+                for label, frames in schemes.items()
+            }
+        alternative = (
+            f"Shares of the levels of {self.variable}: a bar for the confidential data, a marker "
+            "for each label."
+        )
         if name == "statuses":
-            alternative = f"Shares of the records whose {self.variable} is an amount, missing or a special code, by label."
+            alternative = (
+                f"Shares of the records whose {self.variable} is an amount, missing or a special "
+                "code, by label."
+            )
         return drawn(
             key,
             title,
@@ -210,7 +305,9 @@ class _Shown:
             self._level_tables(values, schemes, key),
         )
 
-    def _level_tables(self, values: pd.Series, schemes: Mapping[str, Sequence[pd.DataFrame]], key: str) -> tuple[DataTable, ...]:
+    def _level_tables(
+        self, values: pd.Series, schemes: Mapping[str, Sequence[pd.DataFrame]], key: str
+    ) -> tuple[DataTable, ...]:
         """Shares by level, and mean weights; none where too few records are of another level."""
         try:
             names = merged_levels(values, self.source.view.binned or 1)
@@ -219,16 +316,28 @@ class _Shown:
         shown, named = list(dict.fromkeys(names.values())), named_levels(values, names)
         shares = {CONFIDENTIAL: level_shares(values, names)}
         for label, frames in schemes.items():
-            shares[label] = np.mean([level_shares(frame[self.variable], names) for frame in frames], axis=0)
-        counts = {"Level": [plain(name) for name in shown], "Records": [f"{int((named == name).sum()):,}" for name in shown]}
-        cells = pd.DataFrame({**counts, **{label: in_column(share, SHARE) for label, share in shares.items()}})
-        means = {label: [f"{alpha[named == name].mean():.2f}" for name in shown] for label, alpha in self._alpha.items()}
+            shares[label] = np.mean(
+                [level_shares(frame[self.variable], names) for frame in frames], axis=0
+            )
+        counts = {
+            "Level": [plain(name) for name in shown],
+            "Records": [f"{int((named == name).sum()):,}" for name in shown],
+        }
+        cells = pd.DataFrame(
+            {**counts, **{label: in_column(share, SHARE) for label, share in shares.items()}}
+        )
+        means = {
+            label: [f"{alpha[named == name].mean():.2f}" for name in shown]
+            for label, alpha in self._alpha.items()
+        }
         weights = pd.DataFrame({**counts, **means})
         terms = self.source.glossary.columns(weights, dict.fromkeys(means, "weight"))
         stem = key.replace("levels", "level")
         return (
             make_table(f"{key}-table", f"Share of records by level, {self.variable}", cells),
-            make_table(f"{stem}-weights-table", f"Mean weight by level, {self.variable}", weights, terms),
+            make_table(
+                f"{stem}-weights-table", f"Mean weight by level, {self.variable}", weights, terms
+            ),
         )
 
     @cached_property
@@ -237,20 +346,37 @@ class _Shown:
         return self.source.weights_of(self.variable)
 
     def weights(self) -> Figure:
-        """Weights against the amount: a point per record inside the agency, means by bin outside."""
+        """Weights against the amount: a point per record inside the agency, means by bin
+        outside.
+        """
         values, m, key = self.amounts[self.variable], self.source.view.binned, self._key("weights")
-        weights = self._alpha[find_statuses(self.source.confidential[self.variable], self.source.codes(self.variable)).is_amount]
+        weights = self._alpha[
+            find_statuses(
+                self.source.confidential[self.variable], self.source.codes(self.variable)
+            ).is_amount
+        ]
         tables: tuple[DataTable, ...] = ()
         if self.histogram is not None:
-            means = {scheme: [f"{mean:.2f}" for mean in binned_means(values, alpha, m or 1).means] for scheme, alpha in weights.items()}
+            means = {
+                scheme: [f"{mean:.2f}" for mean in binned_means(values, alpha, m or 1).means]
+                for scheme, alpha in weights.items()
+            }
             cells = pd.DataFrame({**self._bounds(self.histogram), **means})
-            terms = self.source.glossary.columns(cells, {"Records": "bin-records", **dict.fromkeys(map(str, means), "weight")})
+            terms = self.source.glossary.columns(
+                cells, {"Records": "bin-records", **dict.fromkeys(map(str, means), "weight")}
+            )
             tables = (make_table(f"{key}-table", f"Mean weight by {self.variable}", cells, terms),)
         listed = ", ".join(f"{scheme} {alpha.mean():.2f}" for scheme, alpha in weights.items())
         alternative = (
-            f"Weight of the likelihood against {self.variable}, by scheme; lower ones tell the model less. Mean weights: {listed}."
+            f"Weight of the likelihood against {self.variable}, by scheme; lower ones tell the "
+            f"model less. Mean weights: {listed}."
         )
         term = (self.source.glossary.fixed("weight"),)
         return drawn(
-            key, f"Weights against {self.variable}", lambda: plot_weights(values, weights, minimum_count=m), alternative, tables, term
+            key,
+            f"Weights against {self.variable}",
+            lambda: plot_weights(values, weights, minimum_count=m),
+            alternative,
+            tables,
+            term,
         )

@@ -1,4 +1,6 @@
-"""Verdicts on the thresholds in words: what may be said of each outside the agency, and why a scheme passes or fails."""
+"""Verdicts on the thresholds in words: what may be said of each outside the agency, and why a
+scheme passes or fails.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -45,7 +47,8 @@ __all__ = [
     "verdict_records",
 ]
 
-UNTOLD = "withheld"  # in the place of a verdict that would tell more than may be told; "not shown" is a verdict
+# in the place of a verdict that would tell more than may be told; "not shown" is a verdict
+UNTOLD = "withheld"
 _JUDGED = {  # of what is judged of every run: as a sentence, and in brief
     (CONVERGED.statistic.key, FAIL): ("fit did not converge", "no convergence"),
     (CONVERGED.statistic.key, WARN): ("fit converged with a warning", "converged with a warning"),
@@ -94,8 +97,13 @@ def shown_verdict(verdict: Verdict, view: View) -> str:
 def _told(verdict: Verdict, view: View) -> bool:
     """Whether every count that is shown alike has the same verdict."""
     count, text = round(verdict.value), view.count(verdict.value)
-    near = range(max(count - view.minimum_count, 0), min(count + view.minimum_count, view.records) + 1)
-    return verdict.limit is not None and len({verdict.limit.passes(other) for other in near if view.count(other) == text}) == 1
+    near = range(
+        max(count - view.minimum_count, 0), min(count + view.minimum_count, view.records) + 1
+    )
+    return (
+        verdict.limit is not None
+        and len({verdict.limit.passes(other) for other in near if view.count(other) == text}) == 1
+    )
 
 
 def shown_value(verdict: Verdict, view: View) -> str:
@@ -110,7 +118,9 @@ def _for_machines(verdict: Verdict, view: View) -> str:
     """The same in a file that a machine reads."""
     if verdict.statistic.measure.of_check:
         return number(verdict.value, 3) if view.internal else WITHHELD
-    return view.show(verdict.statistic, verdict.value) + view.error(verdict.statistic, verdict.error)
+    return view.show(verdict.statistic, verdict.value) + view.error(
+        verdict.statistic, verdict.error
+    )
 
 
 def sentence(verdict: Verdict, view: View) -> str:
@@ -123,9 +133,17 @@ def sentence(verdict: Verdict, view: View) -> str:
     if verdict.verdict == NOT_JUDGED:
         return f"{name}: not judged, {bounds} is asked"
     value = shown_value(verdict, view)
-    if verdict.statistic.measure.of_check and verdict.statistic.measure is not LARGEST and value != WITHHELD:
+    if (
+        verdict.statistic.measure.of_check
+        and verdict.statistic.measure is not LARGEST
+        and value != WITHHELD
+    ):
         return f"{name} is off by {value}, {bounds} is allowed"
-    told = f"{name} is {value}, {bounds} is allowed" if value != WITHHELD else f"{name}: {bounds} is allowed"
+    told = (
+        f"{name} is {value}, {bounds} is allowed"
+        if value != WITHHELD
+        else f"{name}: {bounds} is allowed"
+    )
     return told + (" (within its Monte Carlo error)" if verdict.close else "")
 
 
@@ -140,9 +158,15 @@ def _disclosed(verdict: Verdict, view: View) -> str:
 
 
 def _shortly_disclosed(verdict: Verdict, view: View) -> str:
-    """The first reason of what the datasets give away, and how many more there are: of several variables they fill a page."""
+    """The first reason of what the datasets give away, and how many more there are: of several
+    variables they fill a page.
+    """
     first, *more = _disclosed(verdict, view).split("; ")
-    return f"{first} ({len(more)} more: tables/disclosure_verdicts.csv)" if more and view.internal else "; ".join([first, *more])
+    return (
+        f"{first} ({len(more)} more: tables/disclosure_verdicts.csv)"
+        if more and view.internal
+        else "; ".join([first, *more])
+    )
 
 
 def first_reason(verdict: Verdict, view: View) -> str:
@@ -151,37 +175,67 @@ def first_reason(verdict: Verdict, view: View) -> str:
 
 
 def reasons(verdicts: Sequence[Verdict], label: str, view: View) -> list[str]:
-    """Why a scheme does not pass, a sentence each; of one that passes, which limits it only just keeps."""
+    """Why a scheme does not pass, a sentence each; of one that passes, which limits it only just
+    keeps.
+    """
     shown, hidden, kept = _failed(verdicts, label, view)
-    return [*(sentence(verdict, view) for verdict in shown), *kept, *hidden, *_just_kept(verdicts, label)]
+    return [
+        *(sentence(verdict, view) for verdict in shown),
+        *kept,
+        *hidden,
+        *_just_kept(verdicts, label),
+    ]
 
 
 def in_brief(verdicts: Sequence[Verdict], label: str, view: View) -> str:
     """The same in a line."""
     shown, hidden, kept = _failed(verdicts, label, view)
-    return "; ".join([*(_briefly(verdict, view) for verdict in shown), *kept, *hidden, *_just_kept(verdicts, label)])
+    return "; ".join(
+        [
+            *(_briefly(verdict, view) for verdict in shown),
+            *kept,
+            *hidden,
+            *_just_kept(verdicts, label),
+        ]
+    )
 
 
 def in_a_line(verdicts: Sequence[Verdict], label: str, view: View) -> str:
-    """The largest reason why a scheme does not pass, as a sentence, and what else is; of one that passes, as `in_brief`."""
+    """The largest reason why a scheme does not pass, as a sentence, and what else is; of one that
+    passes, as `in_brief`.
+    """
     shown, _, _ = _failed(verdicts, label, view)
     if not shown:
         return in_brief(verdicts, label, view)
     others = list(dict.fromkeys(in_words(verdict.statistic) for verdict in shown[1:]))
-    return first_reason(shown[0], view) + (f" (and {len(shown) - 1} more: {', '.join(others)})" if others else "")
+    return first_reason(shown[0], view) + (
+        f" (and {len(shown) - 1} more: {', '.join(others)})" if others else ""
+    )
 
 
-def _failed(verdicts: Sequence[Verdict], label: str, view: View) -> tuple[list[Verdict], list[str], list[str]]:
-    """What a scheme does not pass, the largest reason first, what else there is to say of it, and that it keeps to all limits."""
+def _failed(
+    verdicts: Sequence[Verdict], label: str, view: View
+) -> tuple[list[Verdict], list[str], list[str]]:
+    """What a scheme does not pass, the largest reason first, what else there is to say of it, and
+    that it keeps to all limits.
+    """
     of_label = [verdict for verdict in verdicts if verdict.label == label]
     missed, limits = failed(verdicts, label), sum(verdict.limit is not None for verdict in of_label)
     which = f"all {limits} thresholds" if limits > 1 else "the threshold"
-    unlimited = "" if limits_cost(of_label) else f", {'none of them' if limits > 1 else 'which is not'} on utility"
+    unlimited = (
+        ""
+        if limits_cost(of_label)
+        else f", {'none of them' if limits > 1 else 'which is not'} on utility"
+    )
     shown = [verdict for verdict in missed if shown_verdict(verdict, view) != UNTOLD]
     hidden = len(missed) - len(shown)
     more = [f"{hidden} more, of what is not shown outside"] if hidden else []
     keeps = bool(limits) and overall(verdicts, label) in LEAVES
-    return shown, [*more, *([] if limits else [_NO_LIMIT])], [f"keeps to {which}{unlimited}"] if keeps else []
+    return (
+        shown,
+        [*more, *([] if limits else [_NO_LIMIT])],
+        [f"keeps to {which}{unlimited}"] if keeps else [],
+    )
 
 
 def limits_cost(verdicts: Sequence[Verdict]) -> bool:
@@ -190,8 +244,15 @@ def limits_cost(verdicts: Sequence[Verdict]) -> bool:
 
 
 def _just_kept(verdicts: Sequence[Verdict], label: str) -> list[str]:
-    of_label = [verdict for verdict in verdicts if verdict.label == label and verdict.verdict == PASS and verdict.close]
-    return [f"{in_words(verdict.statistic, alone=True)} keeps to its limit within its Monte Carlo error" for verdict in of_label]
+    of_label = [
+        verdict
+        for verdict in verdicts
+        if verdict.label == label and verdict.verdict == PASS and verdict.close
+    ]
+    return [
+        f"{in_words(verdict.statistic, alone=True)} keeps to its limit within its Monte Carlo error"
+        for verdict in of_label
+    ]
 
 
 def _briefly(verdict: Verdict, view: View) -> str:
@@ -203,12 +264,18 @@ def _briefly(verdict: Verdict, view: View) -> str:
     name, value = in_words(verdict.statistic, alone=True), shown_value(verdict, view)
     if verdict.verdict == NOT_JUDGED:
         return f"{name} not judged"
-    off = "off by " if verdict.statistic.measure.of_check and verdict.statistic.measure is not LARGEST else ""
+    off = (
+        "off by "
+        if verdict.statistic.measure.of_check and verdict.statistic.measure is not LARGEST
+        else ""
+    )
     return f"{name} {off}{value}" if value != WITHHELD else f"{name} over the limit"
 
 
 def not_to_be_trusted(verdicts: Sequence[Verdict]) -> dict[str, list[str]]:
-    """What of the fits is not as it must be: schemes that did not converge, schemes whose model misfits."""
+    """What of the fits is not as it must be: schemes that did not converge, schemes whose model
+    misfits.
+    """
     untrusted: dict[str, list[str]] = {}
     for verdict in verdicts:
         if verdict.limit is None and verdict.verdict == FAIL:
@@ -219,45 +286,84 @@ def not_to_be_trusted(verdicts: Sequence[Verdict]) -> dict[str, list[str]]:
 def sentences(verdicts: Sequence[Verdict], thresholds: Thresholds, view: View) -> Iterator[str]:
     """For a terminal: where the thresholds come from, then a line for each scheme."""
     if not thresholds:
-        yield "Thresholds: the study states none; judged are convergence, the model and what is disclosed (METHODS section 14)."
+        yield (
+            "Thresholds: the study states none; judged are convergence, the model and what is "
+            "disclosed (METHODS section 14)."
+        )
     else:
         yield f"Thresholds: {len(thresholds.limits)}, from {thresholds.source or 'the study'}."
     for label in dict.fromkeys(verdict.label for verdict in verdicts):
         yield f"{label}: {overall(verdicts, label)}: {'; '.join(reasons(verdicts, label, view))}."
 
 
-def verdict_records(verdicts: Sequence[Verdict], labels: Sequence[str], view: View) -> list[dict[str, object]]:
-    """Verdicts for a machine, as they may be shown: a record for each label, with one for each limit."""
+def verdict_records(
+    verdicts: Sequence[Verdict], labels: Sequence[str], view: View
+) -> list[dict[str, object]]:
+    """Verdicts for a machine, as they may be shown: a record for each label, with one for each
+    limit.
+    """
     records: list[dict[str, object]] = []
     for label in labels:
         of_label = [verdict for verdict in verdicts if verdict.label == label]
         limits = [
             {"measure": verdict.statistic.key}
-            | {name: value for name, value in zip(_WHICH, verdict.statistic[1:4], strict=True) if value is not None}
-            | ({} if verdict.limit is None else verdict.limit.to_table() | {"value": _for_machines(verdict, view)})
+            | {
+                name: value
+                for name, value in zip(_WHICH, verdict.statistic[1:4], strict=True)
+                if value is not None
+            }
+            | (
+                {}
+                if verdict.limit is None
+                else verdict.limit.to_table() | {"value": _for_machines(verdict, view)}
+            )
             | {"verdict": shown_verdict(verdict, view)}
             for verdict in of_label
         ]
-        records.append({"scheme": label, "verdict": overall(of_label, label), "reason": in_brief(of_label, label, view), "limits": limits})
+        records.append(
+            {
+                "scheme": label,
+                "verdict": overall(of_label, label),
+                "reason": in_brief(of_label, label, view),
+                "limits": limits,
+            }
+        )
     return records
 
 
-def disclosure_by_label(table: "pd.DataFrame", told: Mapping[str, tuple[str, Sequence[str]]]) -> dict[str, dict[str, object]]:
-    """For a machine inside: by scheme or tool the verdict on what it discloses, its reasons, D and the upper limit.
+def disclosure_by_label(
+    table: "pd.DataFrame", told: Mapping[str, tuple[str, Sequence[str]]]
+) -> dict[str, dict[str, object]]:
+    """For a machine inside: by scheme or tool the verdict on what it discloses, its reasons, D and
+    the upper limit.
 
     `table`: of disclosure, how the datasets leave first; `told`: verdict and reasons by label.
     """
-    first = table.drop_duplicates("label").set_index("label").reindex(index=list(told), columns=["D", "upper"])
+    first = (
+        table.drop_duplicates("label")
+        .set_index("label")
+        .reindex(index=list(told), columns=["D", "upper"])
+    )
     return {
-        label: {"verdict": word, "reasons": list(reasons), "D": first.loc[label, "D"], "upper": first.loc[label, "upper"]}
+        label: {
+            "verdict": word,
+            "reasons": list(reasons),
+            "D": first.loc[label, "D"],
+            "upper": first.loc[label, "upper"],
+        }
         for label, (word, reasons) in told.items()
     }
 
 
-def disclosure_of_schemes(verdicts: Sequence[Verdict], table: "pd.DataFrame") -> dict[str, dict[str, object]]:
+def disclosure_of_schemes(
+    verdicts: Sequence[Verdict], table: "pd.DataFrame"
+) -> dict[str, dict[str, object]]:
     """The same of a run."""
     told = {}
     for label in dict.fromkeys(each.label for each in verdicts):
         of_label = [each for each in verdicts if each.label == label and of_disclosure(each)]
-        told[label] = overall(of_label, label), [text for each in of_label if each.why for text in each.why.split("; ")]
+        told[label] = (
+            overall(of_label, label),
+            [text for each in of_label if each.why for text in each.why.split("; ")],
+        )
     return disclosure_by_label(table, told)

@@ -4,7 +4,12 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from riskweighted.evaluation.summary import FIT_COLUMNS, SummaryColumn, build_summary, summary_columns
+from riskweighted.evaluation.summary import (
+    FIT_COLUMNS,
+    SummaryColumn,
+    build_summary,
+    summary_columns,
+)
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, rows_of
 from riskweighted.measures.measure import Kind
 from riskweighted.runs.finished import FinishedRun
@@ -32,7 +37,9 @@ def main_columns(run: FinishedRun) -> tuple[SummaryColumn, ...]:
 
 
 def main_table(run: FinishedRun) -> pd.DataFrame:
-    """The main table from the tables of risk and utility, a row per label, columns by the names of `main_columns`."""
+    """The main table from the tables of risk and utility, a row per label, columns by the names of
+    `main_columns`.
+    """
     table = build_summary(run.tables["risk"], run.tables["utility"])
     fits = run.tables["summary"].set_index("label").reindex(table.index)
     return pd.concat([fits[[column.name for column in FIT_COLUMNS]], table], axis=1)
@@ -48,18 +55,26 @@ def define(run: FinishedRun, statistic: Statistic) -> str:
 
 def define_confidential(run: FinishedRun, statistic: Statistic) -> str | None:
     """The definition of a measure of risk in the confidential data, if it is given for them."""
-    if statistic.unregistered is not None or CONFIDENTIAL not in by_label(run.tables["risk"], statistic).index:
+    if (
+        statistic.unregistered is not None
+        or CONFIDENTIAL not in by_label(run.tables["risk"], statistic).index
+    ):
         return None
     return statistic.define(CONFIDENTIAL)
 
 
 def rules(run: FinishedRun, statistic: Statistic) -> dict[str, str]:
     """By label, the rule that made the interval of a statistic of utility."""
-    return {str(label): str(rule) for label, rule in by_label(run.tables["utility"], statistic, "rule").dropna().items()}
+    return {
+        str(label): str(rule)
+        for label, rule in by_label(run.tables["utility"], statistic, "rule").dropna().items()
+    }
 
 
 def scale(column: SummaryColumn, records: int, unit: str = "") -> str:
-    """What the numbers of a column are counted in: between 0 and 1, of how many records, or the `unit` of its variable."""
+    """What the numbers of a column are counted in: between 0 and 1, of how many records, or the
+    `unit` of its variable.
+    """
     kind = column.measure.kind
     if kind in _UNIT_INTERVAL and not column.measure.unbounded:
         return "0 to 1"
@@ -73,7 +88,9 @@ def in_words(statistic: Statistic, *, alone: bool = False) -> str:
     measure = statistic.measure
     if statistic.unregistered is not None or not measure.words:
         return statistic.label if alone else statistic.name
-    told = measure.words.format(parameter=statistic.parameter, term="any" if statistic.term is None else statistic.term)
+    told = measure.words.format(
+        parameter=statistic.parameter, term="any" if statistic.term is None else statistic.term
+    )
     told = f"median{told.removeprefix('0.5 quantile')}" if told.startswith("0.5 quantile") else told
     return told if statistic.variable is None or alone else f"{told} of {statistic.variable}"
 
@@ -84,11 +101,16 @@ def symbol_of(statistic: Statistic) -> str:
 
 
 def not_mended(labels: Iterable[str]) -> str:
-    """What is to be said, where a model misfits, of the labels whose weights are centred; nothing where none is."""
+    """What is to be said, where a model misfits, of the labels whose weights are centred; nothing
+    where none is.
+    """
     centred = [label for label in labels if is_centred(label)]
     if not centred:
         return ""
-    return f"Centring does not mend that ({', '.join(centred)}): weights that are centred still fit the model where they are large. "
+    return (
+        f"Centring does not mend that ({', '.join(centred)}): weights that are centred still fit "
+        "the model where they are large. "
+    )
 
 
 def capital(text: str) -> str:

@@ -1,6 +1,8 @@
-"""What was drawn where a value is released: cells of unrounded draws, as `BlockFit.rounded` and the column's dtype make released values.
+"""What was drawn where a value is released: cells of unrounded draws, as `BlockFit.rounded` and the
+column's dtype make released values.
 
-Every released number stands for the draws that are rounded to it, its cell. A wider set is the union of whole cells.
+Every released number stands for the draws that are rounded to it, its cell. A wider set is the
+union of whole cells.
 """
 
 from dataclasses import dataclass, field
@@ -22,7 +24,9 @@ _OFF = 1e-6  # of a unit: how far from a multiple a number may be written
 
 
 class Ends(NamedTuple):
-    """Closed intervals of draws, (n,) each; ``empty`` where no draw is released so, and the ends say nothing."""
+    """Closed intervals of draws, (n,) each; ``empty`` where no draw is released so, and the ends
+    say nothing.
+    """
 
     lower: np.ndarray
     upper: np.ndarray
@@ -31,15 +35,20 @@ class Ends(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Rounding:
-    """How draws of a block's model become released values: rounded to ``precision`` within the bounds, then stored in a ``dtype``.
+    """How draws of a block's model become released values: rounded to ``precision`` within the
+    bounds, then stored in a ``dtype``.
 
-    Without a precision they have 7 significant digits. Of levels, codes are drawn and released as they are.
+    Without a precision they have 7 significant digits. Of levels, codes are drawn and released as
+    they are.
 
     Examples
     --------
     >>> from riskweighted.runs.examples import fit
     >>> rounding = Rounding(fit.block, 10.0)
-    >>> [end.tolist() for end in rounding.ends(np.array([1490.0]), np.array([1500.0])).upper.round(3)[None]]
+    >>> [
+    ...     end.tolist()
+    ...     for end in rounding.ends(np.array([1490.0]), np.array([1500.0])).upper.round(3)[None]
+    ... ]
     [[1505.0]]
     """
 
@@ -65,8 +74,12 @@ class Rounding:
 
     @cached_property
     def points(self) -> tuple[float, ...]:
-        """The codes of the model that no multiple stands for: they are drawn and released as they are."""
-        codes = np.array(() if self.of_levels else getattr(self.fit.synthesizer, "codes", ()), dtype=float)
+        """The codes of the model that no multiple stands for: they are drawn and released as they
+        are.
+        """
+        codes = np.array(
+            () if self.of_levels else getattr(self.fit.synthesizer, "codes", ()), dtype=float
+        )
         return tuple(codes[self.ends(codes, codes).empty].tolist())
 
     @property
@@ -76,9 +89,11 @@ class Rounding:
         return np.dtype(plain) if plain in (np.float16, np.float32) else None
 
     def read(self, column: pd.Series) -> np.ndarray:
-        """Stored numbers (n,) as they were before they were stored: put on the grid where they are on it but for the way of writing.
+        """Stored numbers (n,) as they were before they were stored: put on the grid where they are
+        on it but for the way of writing.
 
-        Numbers of less than double precision are 1e-7 of themselves off it, whatever column holds them. NaN where one is missing.
+        Numbers of less than double precision are 1e-7 of themselves off it, whatever column holds
+        them. NaN where one is missing.
         """
         values = column.to_numpy(dtype=float, na_value=np.nan)
         near, there = values.copy(), np.isfinite(values)
@@ -96,10 +111,14 @@ class Rounding:
     def on_grid(self, values: np.ndarray) -> np.ndarray:
         """Which numbers (n,) can be released, special codes aside: multiples within the bounds."""
         low, high = self._outermost
-        return np.asarray((values >= low) & (values <= high) & (round_to(values, self.precision) == values))
+        return np.asarray(
+            (values >= low) & (values <= high) & (round_to(values, self.precision) == values)
+        )
 
     def ends(self, lower: np.ndarray, upper: np.ndarray) -> Ends:
-        """Of the draws that are released as a number from lower to upper (n,), both included, codes of the model aside."""
+        """Of the draws that are released as a number from lower to upper (n,), both included, codes
+        of the model aside.
+        """
         lower, upper = np.asarray(lower, dtype=float), np.asarray(upper, dtype=float)
         if self.of_levels:
             return Ends(lower - 0.5, upper + 0.5, lower > upper)
@@ -110,7 +129,10 @@ class Rounding:
         empty = (first > last) | (first > highest) | (last < lowest)
         first, last = np.clip(first, lowest, highest), np.clip(last, lowest, highest)
         low, high = self.support
-        outer = np.where(first <= lowest, low, self._edge(first, -1)), np.where(last >= highest, high, self._edge(last, 1))
+        outer = (
+            np.where(first <= lowest, low, self._edge(first, -1)),
+            np.where(last >= highest, high, self._edge(last, 1)),
+        )
         return Ends(outer[0], np.maximum(*outer), empty)
 
     @cached_property
@@ -118,8 +140,12 @@ class Rounding:
         """The outermost multiples within the bounds, which hold all that steps back to them."""
         low, high = self.support
         ends = np.array([low, high])
-        first = ends[0] if not np.isfinite(low) else self._beside(ends[:1], up=True, stored=False)[0]
-        last = ends[1] if not np.isfinite(high) else self._beside(ends[1:], up=False, stored=False)[0]
+        first = (
+            ends[0] if not np.isfinite(low) else self._beside(ends[:1], up=True, stored=False)[0]
+        )
+        last = (
+            ends[1] if not np.isfinite(high) else self._beside(ends[1:], up=False, stored=False)[0]
+        )
         return float(first), float(last)
 
     def _beside(self, values: np.ndarray, *, up: bool, stored: bool = True) -> np.ndarray:
@@ -127,7 +153,10 @@ class Rounding:
         found, there = values.copy(), np.isfinite(values) & (values != 0)
         values, unit = values[there], unit_of(values[there], self.precision)
         steps = np.ceil(values / unit) if up else np.floor(values / unit)
-        multiples = [round_to((steps + step) * unit, self.precision) for step in ((-1, 0, 1) if up else (1, 0, -1))]
+        multiples = [
+            round_to((steps + step) * unit, self.precision)
+            for step in ((-1, 0, 1) if up else (1, 0, -1))
+        ]
         best = multiples[-1]
         for multiple in multiples[-2::-1]:
             held = self.stored(multiple) if stored else multiple
@@ -136,14 +165,23 @@ class Rounding:
         return found
 
     def _edge(self, multiples: np.ndarray, side: int) -> np.ndarray:
-        """Half way from multiples (n,) to the next ones above (1) or below (-1); moved a little, by whether it is rounded to them."""
+        """Half way from multiples (n,) to the next ones above (1) or below (-1); moved a little, by
+        whether it is rounded to them.
+        """
         values, there = multiples.astype(float), np.isfinite(multiples)
         held, edge = values[there], values.copy()
         unit = unit_of(held, self.precision)
         if self.precision is None:  # of a power of ten the next number towards zero is nearer
             toward_zero = np.sign(held) == -side
-            unit = np.where(toward_zero & np.isclose(np.abs(held), unit * 10 ** (SIGNIFICANT_DIGITS - 1), rtol=1e-12), unit / 10, unit)
-        half = round_to(held + side * unit / 2, None if self.precision is None else self.precision / 1000)
+            unit = np.where(
+                toward_zero
+                & np.isclose(np.abs(held), unit * 10 ** (SIGNIFICANT_DIGITS - 1), rtol=1e-12),
+                unit / 10,
+                unit,
+            )
+        half = round_to(
+            held + side * unit / 2, None if self.precision is None else self.precision / 1000
+        )
         half = held + side * unit / 2 if self.precision is None else half
         taken = round_to(half, self.precision) == held
         slack = np.maximum(_SLACK * unit, 4 * np.spacing(np.abs(half)))

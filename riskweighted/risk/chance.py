@@ -1,5 +1,6 @@
-"""Whack-a-mole: protecting some records moves them away, and exposes those that they hid (Hu et al. 2022; METHODS section 2). And what a
-count over L datasets would be by chance, from each record's probability of landing in its ball (METHODS section 2.5).
+"""Whack-a-mole: protecting some records moves them away, and exposes those that they hid (Hu et al.
+2022; METHODS section 2). And what a count over L datasets would be by chance, from each record's
+probability of landing in its ball (METHODS section 2.5).
 """
 
 from typing import Protocol, TypeVar
@@ -10,7 +11,15 @@ from scipy.stats import binom
 
 from riskweighted.common.exact import ExactSum
 
-__all__ = ["Landing", "chance_over", "chance_whacked", "expected_over", "expected_whacked", "risk_rise", "whacked"]
+__all__ = [
+    "Landing",
+    "chance_over",
+    "chance_whacked",
+    "expected_over",
+    "expected_whacked",
+    "risk_rise",
+    "whacked",
+]
 
 
 _Risk = TypeVar("_Risk", np.ndarray, pd.Series)
@@ -33,7 +42,9 @@ _SLACK = 1e-9  # the same risk, reached by another sum
 
 
 class Landing(Protocol):
-    """What is needed of `riskweighted.risk.expected.ExpectedRisk`: ``own_mass`` and ``outside``, (n,)."""
+    """What is needed of `riskweighted.risk.expected.ExpectedRisk`: ``own_mass`` and ``outside``,
+    (n,).
+    """
 
     @property
     def own_mass(self) -> np.ndarray: ...
@@ -58,12 +69,16 @@ def chance_over(risk: Landing, datasets: int, threshold: float) -> np.ndarray:
 
 
 def expected_whacked(risk: Landing, baseline: Landing, datasets: int, increase: float) -> float:
-    """How many records are to be expected whose IR rises by `increase` or more, each fit with L = `datasets` datasets of its own."""
+    """How many records are to be expected whose IR rises by `increase` or more, each fit with L =
+    `datasets` datasets of its own.
+    """
     return ExactSum.of(chance_whacked(risk, baseline, datasets, increase)).sum
 
 
 def chance_whacked(risk: Landing, baseline: Landing, datasets: int, increase: float) -> np.ndarray:
-    """Each record's probability that its IR rises so, (n,): a double binomial sum, N_i ~ Bin(L, p_i) under either fit, independent."""
+    """Each record's probability that its IR rises so, (n,): a double binomial sum, N_i ~ Bin(L,
+    p_i) under either fit, independent.
+    """
     chances = np.zeros(len(risk.own_mass))
     for start in range(0, len(risk.own_mass), _CHUNK):
         part = slice(start, start + _CHUNK)

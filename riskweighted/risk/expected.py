@@ -1,8 +1,9 @@
-"""Expected identification risk: that of the mechanism, where eq. 1 is that of the L datasets at hand (METHODS section 2).
+"""Expected identification risk: that of the mechanism, where eq. 1 is that of the L datasets at
+hand (METHODS section 2).
 
-Given theta synthetic values are independent. So the risk of record i over all datasets that theta could give is the probability p_i
-that its own value lands in its ball, times the share of the pattern expected outside it; averaged over draws, without the chance that
-dominates a maximum.
+Given theta synthetic values are independent. So the risk of record i over all datasets that theta
+could give is the probability p_i that its own value lands in its ball, times the share of the
+pattern expected outside it; averaged over draws, without the chance that dominates a maximum.
 """
 
 import math
@@ -50,9 +51,9 @@ ISOLATED_SHARE, TOP_SHARE = 0.05, 0.01  # shares of the records
 class ExpectedRisk:
     """Expected identification risk of n records in B blocks of posterior draws. Confidential.
 
-    ``blocks`` (B, n): its mean over each block; ``sizes`` (B,): draws in each; ``own_mass`` (n,): probability that a record's
-    synthetic value lies in its ball; ``outside`` (n,): expected share of its pattern whose synthetic values lie outside its ball,
-    given that its own lies inside.
+    ``blocks`` (B, n): its mean over each block; ``sizes`` (B,): draws in each; ``own_mass`` (n,):
+    probability that a record's synthetic value lies in its ball; ``outside`` (n,): expected share
+    of its pattern whose synthetic values lie outside its ball, given that its own lies inside.
     """
 
     blocks: np.ndarray = field(repr=False)
@@ -69,7 +70,8 @@ class ExpectedRisk:
     def risk(self) -> np.ndarray:
         """E[IR_i], (n,)."""
         summed = np.zeros(self.blocks.shape[1])
-        for size, block in zip(self.sizes, self.blocks, strict=True):  # in this order, however many records there are
+        # in this order, however many records there are
+        for size, block in zip(self.sizes, self.blocks, strict=True):
             summed += size * block
         return summed / self.draws
 
@@ -85,19 +87,25 @@ class ExpectedRisk:
     def without(self, block: int) -> np.ndarray:
         """The risk from all blocks but one, (n,)."""
         size = self.sizes[block]
-        return np.asarray((self.draws * self.risk - size * self.blocks[block]) / (self.draws - size))
+        return np.asarray(
+            (self.draws * self.risk - size * self.blocks[block]) / (self.draws - size)
+        )
 
 
-def expected_identification_risk(fit: "Fit", scenario: Scenario, draws: int = 100, random_seed: int | None = None) -> pd.DataFrame:
+def expected_identification_risk(
+    fit: "Fit", scenario: Scenario, draws: int = 100, random_seed: int | None = None
+) -> pd.DataFrame:
     """Return the expected identification risk of each record under a fit (METHODS section 2).
 
-    ``E[IR_i] = E_theta[p_i (1 - (1 + c_-i) / M_i)]``, with ``p_i = P(y*_i in B_i | x_i, theta)`` from the synthesizer's ``mass`` and
-    ``c_-i`` the number of other synthetic values of the pattern in the ball: y* is drawn once for each theta, which leaves the average
-    unbiased. For a synthesizer without ``mass``, p_i is a share of twenty more draws.
+    ``E[IR_i] = E_theta[p_i (1 - (1 + c_-i) / M_i)]``, with ``p_i = P(y*_i in B_i | x_i, theta)``
+    from the synthesizer's ``mass`` and ``c_-i`` the number of other synthetic values of the pattern
+    in the ball: y* is drawn once for each theta, which leaves the average unbiased. For a
+    synthesizer without ``mass``, p_i is a share of twenty more draws.
 
-    Of a chain p_i is the probability that all variables of the scenario land in their balls, estimated along one path for each theta:
-    each variable's mass given those before it, drawn inside their own balls (METHODS section 12). For a scenario of some of its
-    variables the others are drawn freely.
+    Of a chain p_i is the probability that all variables of the scenario land in their balls,
+    estimated along one path for each theta: each variable's mass given those before it, drawn
+    inside their own balls (METHODS section 12). For a scenario of some of its variables the others
+    are drawn freely.
 
     Parameters
     ----------
@@ -111,13 +119,15 @@ def expected_identification_risk(fit: "Fit", scenario: Scenario, draws: int = 10
 
     Returns
     -------
-    DataFrame on the index of the confidential data: ``risk``, in [0, 1]; ``se``, its Monte Carlo standard error from means of blocks of
-    draws (no fewer than two blocks, else NaN); ``own_mass``, the mean of p_i. Confidential.
+    DataFrame on the index of the confidential data: ``risk``, in [0, 1]; ``se``, its Monte Carlo
+    standard error from means of blocks of draws (no fewer than two blocks, else NaN); ``own_mass``,
+    the mean of p_i. Confidential.
 
     Raises
     ------
     InputError
-        If the scenario does not suit the data or synthesizes other variables, or more draws are asked for than were sampled.
+        If the scenario does not suit the data or synthesizes other variables, or more draws are
+        asked for than were sampled.
 
     Examples
     --------
@@ -128,7 +138,10 @@ def expected_identification_risk(fit: "Fit", scenario: Scenario, draws: int = 10
     """
     check_given(fit, "fit", "blocks", "Fit", "fit(...)")
     expected = expected_risk(fit, make_world(fit.confidential, scenario), draws, random_seed)
-    return pd.DataFrame({"risk": expected.risk, "se": expected.error, "own_mass": expected.own_mass}, fit.confidential.index)
+    return pd.DataFrame(
+        {"risk": expected.risk, "se": expected.error, "own_mass": expected.own_mass},
+        fit.confidential.index,
+    )
 
 
 def expected_risk(
@@ -142,15 +155,20 @@ def expected_risk(
 ) -> ExpectedRisk:
     """`expected_identification_risk` of checked data, block by block.
 
-    `draws`: without it 100, or as many as the fit has. `precision`: of the released values, as in `Fit.synthesize`. `each` is given, at
-    every draw of a fit that estimates anything, what the records add to the log posterior of each variable (V, n), and p_i (n,).
+    `draws`: without it 100, or as many as the fit has. `precision`: of the released values, as in
+    `Fit.synthesize`. `each` is given, at every draw of a fit that estimates anything, what the
+    records add to the log posterior of each variable (V, n), and p_i (n,).
     """
     _check_target(fit, world)
     check_seed(random_seed)
     blocks, precision = _blocks(fit, draws), None if fit.keeps_true_values else precision
     from riskweighted.risk.masses import ball_masses  # loads xarray, which a fit did
 
-    count, masses, n = sum(map(len, blocks)), ball_masses(fit, world, precision), len(world.confidential)
+    count, masses, n = (
+        sum(map(len, blocks)),
+        ball_masses(fit, world, precision),
+        len(world.confidential),
+    )
     in_pattern = world.patterns.in_pattern
     one_record = 1 / in_pattern  # as a share of its pattern
     if world.scenario.singletons == "protect":
@@ -171,7 +189,8 @@ def expected_risk(
                 each(variable_terms(fit, theta), mass)
         blockwise[number] /= len(block)
     sizes = np.array([len(block) for block in blocks])
-    own_mass = np.minimum(own_mass / count, 1.0)  # an estimate along a path that rules cut may exceed 1
+    # an estimate along a path that rules cut may exceed 1
+    own_mass = np.minimum(own_mass / count, 1.0)
     return ExpectedRisk(blockwise, sizes, own_mass, share / count)
 
 
@@ -181,7 +200,8 @@ def variable_terms(fit: "Fit", theta: Any) -> np.ndarray:
 
 
 def isolated_records(confidential_risk: np.ndarray, cut: float | None = None) -> np.ndarray:
-    """Which of n records are isolated: the ceil(.05 n) of largest IR^c, with all ties at the cut (METHODS section 2.6); booleans (n,).
+    """Which of n records are isolated: the ceil(.05 n) of largest IR^c, with all ties at the cut
+    (METHODS section 2.6); booleans (n,).
 
     `cut`: the IR^c at it, where the records are a part of a file.
     """
@@ -189,12 +209,16 @@ def isolated_records(confidential_risk: np.ndarray, cut: float | None = None) ->
 
 
 def top_values(values: np.ndarray, cut: float | None = None) -> np.ndarray:
-    """Which of n records hold the largest hundredth of the values, with all ties at the cut (METHODS section 2.6); booleans (n,)."""
+    """Which of n records hold the largest hundredth of the values, with all ties at the cut
+    (METHODS section 2.6); booleans (n,).
+    """
     return _largest(values, TOP_SHARE, cut)
 
 
 def rank_at_cut(n: int, share: float) -> int:
-    """The rank of the value at the cut among n in order, 0 the lowest, where so large a share of them lies at it or above."""
+    """The rank of the value at the cut among n in order, 0 the lowest, where so large a share of
+    them lies at it or above.
+    """
     return n - math.ceil(round(share * n, 9))
 
 
@@ -206,14 +230,19 @@ def _largest(values: np.ndarray, share: float, cut: float | None) -> np.ndarray:
     return np.asarray(values >= cut)
 
 
-def own_masses(fit: "Fit", world: World, places: list[tuple[int, int]], random_seed: int | None = None) -> Iterator[np.ndarray]:
-    """P(y*_i in B_i | theta_s) of every record, (n,), for the draws at these places (chain, draw), one after the other.
+def own_masses(
+    fit: "Fit", world: World, places: list[tuple[int, int]], random_seed: int | None = None
+) -> Iterator[np.ndarray]:
+    """P(y*_i in B_i | theta_s) of every record, (n,), for the draws at these places (chain, draw),
+    one after the other.
 
     Of a chain an estimate along one path, drawn by the seed.
     """
     _check_target(fit, world)
     if not gives_masses(fit):
-        raise InputError(f"{type(fit.synthesizer).__name__} has no mass(), which this measure needs")
+        raise InputError(
+            f"{type(fit.synthesizer).__name__} has no mass(), which this measure needs"
+        )
     from riskweighted.risk.masses import ball_masses  # loads xarray, which a fit did
 
     rng, masses = np.random.default_rng(random_seed), ball_masses(fit, world)
@@ -233,23 +262,33 @@ def gives_masses(fit: "Fit") -> bool:
 
 
 def require_equality(world: World, target: str, levels: tuple[object, ...] | None) -> None:
-    """Refuse a scenario that matches a target in a ball of numbers, where the synthesizer draws its levels."""
+    """Refuse a scenario that matches a target in a ball of numbers, where the synthesizer draws its
+    levels.
+    """
     if levels is not None and target in world.numeric:
         raise InputError(
-            f"{target!r} holds numbers that are drawn as levels, so it is matched by equality: name it in scenario.categorical"
+            f"{target!r} holds numbers that are drawn as levels, so it is matched by equality: "
+            "name it in scenario.categorical"
         )
 
 
 def _check_target(fit: "Fit", world: World) -> None:
     """Refuse a scenario of other variables, and values that a model cannot draw."""
-    asked, strange = world.scenario.synthetic, [name for name in world.scenario.synthetic if name not in fit.variables]
+    asked, strange = (
+        world.scenario.synthetic,
+        [name for name in world.scenario.synthetic if name not in fit.variables],
+    )
     if strange:
-        raise InputError(f"the scenario synthesizes {listing(strange)}; valid are the fit's variables {listing(fit.variables)}")
+        raise InputError(
+            f"the scenario synthesizes {listing(strange)}; valid are the fit's variables "
+            f"{listing(fit.variables)}"
+        )
     for link in fit.prepared.links:
         missing = int(fit.confidential[link.variable].isna().sum()) if fit.prepared.of_one else 0
         if missing:
             raise InputError(
-                f"{link.variable!r} is missing in {missing} of {len(fit.confidential)} records, which a fit of one variable does not draw"
+                f"{link.variable!r} is missing in {missing} of {len(fit.confidential)} records, "
+                "which a fit of one variable does not draw"
             )
         if link.values is not None and link.variable in asked:
             require_equality(world, link.variable, fit.blocks[link.values.name].categories)
@@ -274,6 +313,8 @@ def _blocks(fit: "Fit", draws: int | None) -> list[list[tuple[int, int]]]:
     blocks: list[list[tuple[int, int]]] = []
     for chain in range(min(chains, count)):
         of_chain = [draw for draw in places if draw[0] == chain]
-        pieces = np.array_split(np.arange(len(of_chain)), min(max(_BLOCKS // chains, 1), len(of_chain)))
+        pieces = np.array_split(
+            np.arange(len(of_chain)), min(max(_BLOCKS // chains, 1), len(of_chain))
+        )
         blocks += [[of_chain[at] for at in piece] for piece in pieces]
     return blocks

@@ -1,7 +1,9 @@
-"""The law of one variable of a dataset given theta and the dataset's own earlier values: the mass of any set of released values.
+"""The law of one variable of a dataset given theta and the dataset's own earlier values: the mass
+of any set of released values.
 
-Nothing is drawn and nothing is averaged: of structural values, statuses, amounts and levels each has its mass, in whole cells as values are
-rounded (METHODS section 2); what orders of two columns cut off is divided out (METHODS section 12).
+Nothing is drawn and nothing is averaged: of structural values, statuses, amounts and levels each
+has its mass, in whole cells as values are rounded (METHODS section 2); what orders of two columns
+cut off is divided out (METHODS section 12).
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -33,9 +35,10 @@ _LOOKED_AT = 20  # datasets in which it is seen whether a record is drawn again 
 
 
 class Sets(NamedTuple):
-    """A set of released values for each of n records: numbers from ``first`` to ``last`` (n,), without special ones where ``apart``, and
-    the ``missing`` value; ``ends``: the draws that are released so; ``besides``: of special numbers that come to these draws (1) or go off
-    them (-1) by record (n,), and the ends of their draws."""
+    """A set of released values for each of n records: numbers from ``first`` to ``last`` (n,),
+    without special ones where ``apart``, and the ``missing`` value; ``ends``: the draws that are
+    released so; ``besides``: of special numbers that come to these draws (1) or go off them (-1) by
+    record (n,), and the ends of their draws."""
 
     first: np.ndarray
     last: np.ndarray
@@ -49,18 +52,26 @@ class Sets(NamedTuple):
         n, m = len(self.first), len(other.first)
         besides = [(np.append(sign, np.zeros(m)), low, high) for sign, low, high in self.besides]
         besides += [(np.append(np.zeros(n), sign), low, high) for sign, low, high in other.besides]
-        ends = Ends(*(fixed(np.append(mine, theirs)) for mine, theirs in zip(self.ends, other.ends, strict=True)))
+        ends = Ends(
+            *(
+                fixed(np.append(mine, theirs))
+                for mine, theirs in zip(self.ends, other.ends, strict=True)
+            )
+        )
         first, last, apart, missing = (
-            np.append(getattr(self, name), getattr(other, name)) for name in ("first", "last", "apart", "missing")
+            np.append(getattr(self, name), getattr(other, name))
+            for name in ("first", "last", "apart", "missing")
         )
         return Sets(first, last, ends, apart, missing, tuple(besides))
 
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """What one variable can be, as numbers: amounts as they are released, levels as places in a list, NaN for a missing value.
+    """What one variable can be, as numbers: amounts as they are released, levels as places in a
+    list, NaN for a missing value.
 
-    ``special``: numbers that no wider set holds, each a cell of its own: codes of model and scenario, and zero. Confidential.
+    ``special``: numbers that no wider set holds, each a cell of its own: codes of model and
+    scenario, and zero. Confidential.
     """
 
     fit: Fit = field(repr=False)
@@ -71,7 +82,9 @@ class Space:
     @cached_property
     def of_levels(self) -> bool:
         """Whether equality alone is near."""
-        return not holds_numbers(self._column) or (self.link.values is not None and self._block.categories is not None)
+        return not holds_numbers(self._column) or (
+            self.link.values is not None and self._block.categories is not None
+        )
 
     @cached_property
     def _column(self) -> pd.Series:
@@ -85,11 +98,23 @@ class Space:
     @cached_property
     def _names(self) -> list[object]:
         """The levels, those of the model first, in its order."""
-        link, others = self.link, [] if self.link.values is None else list(self._block.categories or ())
+        link, others = (
+            self.link,
+            [] if self.link.values is None else list(self._block.categories or ()),
+        )
         others += [block.outcome for block in link.statuses]
-        others += [link.constant, *([] if link.structure is None else [link.structure.value(self._column)])]
+        others += [
+            link.constant,
+            *([] if link.structure is None else [link.structure.value(self._column)]),
+        ]
         others += [] if link.decider is None else list(link.decider.outcomes)
-        return list(dict.fromkeys(level for level in [*others, *self._column.dropna().unique()] if not is_missing(level)))
+        return list(
+            dict.fromkeys(
+                level
+                for level in [*others, *self._column.dropna().unique()]
+                if not is_missing(level)
+            )
+        )
 
     @cached_property
     def rounding(self) -> Rounding | None:
@@ -105,16 +130,22 @@ class Space:
         if self.of_levels:
             return np.empty(0)
         own = () if self.link.values is None else getattr(self._block.synthesizer, "codes", ())
-        return np.unique([0.0, *self.codes, *own, *self.fit.prepared.codes.get(self.link.variable, ())])
+        return np.unique(
+            [0.0, *self.codes, *own, *self.fit.prepared.codes.get(self.link.variable, ())]
+        )
 
     @cached_property
     def special_ends(self) -> list[tuple[float, tuple[float, float], bool]]:
-        """Each special number, the draws that are released as it, and whether they are more than itself."""
+        """Each special number, the draws that are released as it, and whether they are more than
+        itself.
+        """
         found = []
         for code in self.special.tolist():
             ends = self.ends(*np.full((2, 1), code))
             wide = not ends.empty[0]
-            found.append((code, (float(ends.lower[0]), float(ends.upper[0])) if wide else (code, code), wide))
+            found.append(
+                (code, (float(ends.lower[0]), float(ends.upper[0])) if wide else (code, code), wide)
+            )
         return found
 
     def number(self, value: object) -> float:
@@ -131,34 +162,66 @@ class Space:
         values = column.to_numpy(dtype=float, na_value=np.nan)
         if self.rounding is None:
             return np.asarray(values)
-        return np.where(np.isin(values, self.special), values, self.rounding.read(column))  # a code may lie near a multiple
+        # a code may lie near a multiple
+        return np.where(np.isin(values, self.special), values, self.rounding.read(column))
 
     def is_amount(self, numbers: np.ndarray) -> np.ndarray:
         """Which numbers (n,) are no level, no special one and not missing."""
-        return np.zeros(len(numbers), dtype=bool) if self.of_levels else ~np.isnan(numbers) & ~np.isin(numbers, self.special)
+        return (
+            np.zeros(len(numbers), dtype=bool)
+            if self.of_levels
+            else ~np.isnan(numbers) & ~np.isin(numbers, self.special)
+        )
 
     def ends(self, first: np.ndarray, last: np.ndarray) -> Ends:
         """The draws that are released from one number to another, (n,)."""
         if self.of_levels:
             return Ends(first - 0.5, last + 0.5, first > last)
-        return Ends(first, last, first > last) if self.rounding is None else self.rounding.ends(first, last)
+        return (
+            Ends(first, last, first > last)
+            if self.rounding is None
+            else self.rounding.ends(first, last)
+        )
 
-    def sets(self, first: np.ndarray, last: np.ndarray, apart: np.ndarray | bool = False, missing: np.ndarray | bool = False) -> Sets:
+    def sets(
+        self,
+        first: np.ndarray,
+        last: np.ndarray,
+        apart: np.ndarray | bool = False,
+        missing: np.ndarray | bool = False,
+    ) -> Sets:
         """The sets between numbers (n,); NaN for an end: no number."""
         none = np.isnan(first)
         ends = self.ends(np.where(none, 0.0, first), np.where(none, 0.0, last))
-        return self._made(first, last, Ends(ends.lower, ends.upper, ends.empty | none), apart, missing)
+        return self._made(
+            first, last, Ends(ends.lower, ends.upper, ends.empty | none), apart, missing
+        )
 
     def up_to(self, sets: Sets) -> Sets:
-        """All numbers up to the last one of each set, and the missing value, with nothing else where that is in the set."""
+        """All numbers up to the last one of each set, and the missing value, with nothing else
+        where that is in the set.
+        """
         first = np.where(sets.missing, np.nan, -np.inf)
-        return self._made(first, sets.last, sets.ends._replace(lower=np.full(len(first), -np.inf)), False, True)
+        return self._made(
+            first, sets.last, sets.ends._replace(lower=np.full(len(first), -np.inf)), False, True
+        )
 
-    def _made(self, first: np.ndarray, last: np.ndarray, ends: Ends, apart: np.ndarray | bool, missing: np.ndarray | bool) -> Sets:
+    def _made(
+        self,
+        first: np.ndarray,
+        last: np.ndarray,
+        ends: Ends,
+        apart: np.ndarray | bool,
+        missing: np.ndarray | bool,
+    ) -> Sets:
         n, besides = len(first), []
         apart = np.broadcast_to(apart, n)
         for code, (low, high), wide in self.special_ends if self.rounding is not None else ():
-            drawn = (first <= code) & (code <= last) if wide else (ends.lower <= code) & (code <= ends.upper)
+            drawn = (
+                (first <= code) & (code <= last)
+                if wide
+                else (ends.lower <= code) & (code <= ends.upper)
+            )
             inside = (first <= code) & (code <= last) & ~apart
             sign = inside.astype(float) - (drawn & ~ends.empty)
             if sign.any():
@@ -167,7 +230,9 @@ class Space:
         return Sets(first, last, held, apart, np.broadcast_to(missing, n), tuple(besides))
 
     def around(self, numbers: np.ndarray, half: np.ndarray) -> Sets:
-        """The balls around numbers (n,): amounts within half a width, anything else itself alone."""
+        """The balls around numbers (n,): amounts within half a width, anything else itself
+        alone.
+        """
         amount = self.is_amount(numbers)
         half = np.where(amount, half, 0.0)
         return self.sets(numbers - half, numbers + half, amount & (half > 0), np.isnan(numbers))
@@ -175,16 +240,24 @@ class Space:
     def hold(self, sets: Sets, numbers: np.ndarray | float) -> np.ndarray:
         """Whether numbers, one or (n,), lie in the sets, (n,)."""
         numbers = np.broadcast_to(numbers, len(sets.first))
-        special = numbers[None] == self.special[:, None] if len(self.special) else np.zeros((1, 1), dtype=bool)
-        inside = (sets.first <= numbers) & (numbers <= sets.last) & ~(sets.apart & special.any(axis=0))
+        special = (
+            numbers[None] == self.special[:, None]
+            if len(self.special)
+            else np.zeros((1, 1), dtype=bool)
+        )
+        inside = (
+            (sets.first <= numbers) & (numbers <= sets.last) & ~(sets.apart & special.any(axis=0))
+        )
         return np.asarray(np.where(np.isnan(numbers), sets.missing, inside))
 
 
 @dataclass(frozen=True, eq=False)
 class Questions:
-    """Q sets of released values, each asked of a record: ``records`` (Q,) by number, in any order and as often as wanted.
+    """Q sets of released values, each asked of a record: ``records`` (Q,) by number, in any order
+    and as often as wanted.
 
-    Many sets are asked of a model at once, whose arrays are held where no dataset changes them. Confidential.
+    Many sets are asked of a model at once, whose arrays are held where no dataset changes them.
+    Confidential.
     """
 
     records: np.ndarray = field(repr=False)
@@ -194,15 +267,20 @@ class Questions:
 class Law:
     """Of one variable for the n records of a dataset. Confidential."""
 
-    def __init__(self, space: Space, frame: pd.DataFrame, encoded: dict[str, Any], thetas: Thetas) -> None:
+    def __init__(
+        self, space: Space, frame: pd.DataFrame, encoded: dict[str, Any], thetas: Thetas
+    ) -> None:
         self.space, self._frame, self._encoded, self._thetas = space, frame, encoded, thetas
         self._asked_of: Questions | None = None
-        self._points: list[tuple[np.ndarray | float, np.ndarray]] = []  # a number, one or (n,), and its share
+        # a number, one or (n,), and its share
+        self._points: list[tuple[np.ndarray | float, np.ndarray]] = []
         fit, link, n = space.fit, space.link, len(frame)
         left = np.ones(n)
         if link.structure is not None:
             holds = link.structure.when.holds(frame).astype(float)
-            self._points.append((space.number(link.structure.value(fit.confidential[link.variable])), 1 - holds))
+            self._points.append(
+                (space.number(link.structure.value(fit.confidential[link.variable])), 1 - holds)
+            )
             left = holds
         ruling = Ruling.of(link, frame)
         if ruling is not None:
@@ -216,7 +294,9 @@ class Law:
                 reach, sure = ruling.asked(block, link.coming[place], reach)
                 hit[sure] = 1.0
             if len(reach):
-                hit[reach] = self._distribution(block, reach).mass(np.full(len(reach), 0.5), np.full(len(reach), 1.5))
+                hit[reach] = self._distribution(block, reach).mass(
+                    np.full(len(reach), 0.5), np.full(len(reach), 1.5)
+                )
             self._points.append((space.number(block.outcome), left * hit))
             left = left * (1 - hit)
         if ruling is not None:
@@ -236,8 +316,15 @@ class Law:
         made, records = copy(self), questions.records
         made.__dict__.pop("_values", None)
         made._asked_of = questions
-        made._points = [(number if np.ndim(number) == 0 else number[records], share[records]) for number, share in self._points]  # type: ignore[index]
-        made._left, made._low, made._high = self._left[records], self._low[records], self._high[records]
+        made._points = [
+            (number if np.ndim(number) == 0 else number[records], share[records])
+            for number, share in self._points
+        ]  # type: ignore[index]
+        made._left, made._low, made._high = (
+            self._left[records],
+            self._low[records],
+            self._high[records],
+        )
         made._obeying, made._rows = self._obeying[records], np.flatnonzero(made._left > 0)
         if self._levels is not None:
             made._levels = self._levels[np.searchsorted(self._rows, records[made._rows])]
@@ -245,7 +332,9 @@ class Law:
 
     @cached_property
     def _values(self) -> Any:
-        """The distribution of the values of the records that reach them; None where there are none."""
+        """The distribution of the values of the records that reach them; None where there are
+        none.
+        """
         block, questions = self.space.link.values, self._asked_of
         if block is None or not len(self._rows):
             return None
@@ -254,29 +343,48 @@ class Law:
         if len(self._rows) < len(self._left) or not self.space.fit.drawing.is_fixed(block):
             return self._distribution(block, questions.records[self._rows])
         if block.name not in questions.held:
-            questions.held[block.name] = self.space.fit.drawing.at(block, self._frame, self._encoded, questions.records)
+            questions.held[block.name] = self.space.fit.drawing.at(
+                block, self._frame, self._encoded, questions.records
+            )
         return self._distribution_at(block, questions.held[block.name])
 
     def _distribution(self, block: Block, rows: np.ndarray) -> Any:
-        return self._distribution_at(block, self.space.fit.drawing.at(block, self._frame, self._encoded, rows))
+        return self._distribution_at(
+            block, self.space.fit.drawing.at(block, self._frame, self._encoded, rows)
+        )
 
     def _distribution_at(self, block: Block, prepared: Any) -> Any:
-        return self.space.fit.blocks[block.name].synthesizer.distribution(self._thetas[block.name], prepared)
+        return self.space.fit.blocks[block.name].synthesizer.distribution(
+            self._thetas[block.name], prepared
+        )
 
     def _of_levels(self, ruling: Ruling | None) -> np.ndarray | None:
         """The shares of levels (m, K) where implications rule some out; None elsewhere."""
         fit, block = self.space.fit, self.space.link.values
         levels = None if block is None else fit.blocks[block.name].categories
-        if ruling is None or block is None or levels is None or not self.space.link.levels or not len(self._rows):
+        if (
+            ruling is None
+            or block is None
+            or levels is None
+            or not self.space.link.levels
+            or not len(self._rows)
+        ):
             return None
         allowed = ruling.levels(levels, self._rows)
-        masses = fit.drawing.level_masses(block, self._frame, self._encoded, self._thetas, self._rows) * allowed
+        masses = (
+            fit.drawing.level_masses(block, self._frame, self._encoded, self._thetas, self._rows)
+            * allowed
+        )
         return np.asarray(masses / masses.sum(axis=1, keepdims=True))
 
     def _keep_orders(self) -> None:
         """Between which numbers amounts must lie, and the probability of that."""
         link = self.space.link
-        orders = [rule for rule in self.space.fit.prepared.rules.redrawn(link.variable, not link.levels) if isinstance(rule, Order)]
+        orders = [
+            rule
+            for rule in self.space.fit.prepared.rules.redrawn(link.variable, not link.levels)
+            if isinstance(rule, Order)
+        ]
         self._is_ordered = bool(orders)
         for rule in orders:
             if rule.names[0] == link.variable:
@@ -292,11 +400,22 @@ class Law:
         """The probability of each record's set, (n,)."""
         total = np.zeros(len(self._left))
         passing = (
-            () if not self._points else np.array([*self.space.codes, *self.space.fit.prepared.codes.get(self.space.link.variable, ())])
+            ()
+            if not self._points
+            else np.array(
+                [
+                    *self.space.codes,
+                    *self.space.fit.prepared.codes.get(self.space.link.variable, ()),
+                ]
+            )
         )
         for number, share in self._points:
             numbers = np.broadcast_to(number, len(total))
-            obeys = np.isnan(numbers) | np.isin(numbers, passing) | ((self._low <= numbers) & (numbers <= self._high))
+            obeys = (
+                np.isnan(numbers)
+                | np.isin(numbers, passing)
+                | ((self._low <= numbers) & (numbers <= self._high))
+            )
             total += share * (self.space.hold(sets, numbers) & obeys)
         if self._levels is not None or self._values is not None:
             total[self._rows] += self._left[self._rows] * self._value_mass(self._ordered(sets))
@@ -306,20 +425,31 @@ class Law:
         """The sets as far as orders leave them."""
         if not self._is_ordered:
             return sets
-        return self.space.sets(np.maximum(sets.first, self._low), np.minimum(sets.last, self._high), sets.apart, sets.missing)
+        return self.space.sets(
+            np.maximum(sets.first, self._low),
+            np.minimum(sets.last, self._high),
+            sets.apart,
+            sets.missing,
+        )
 
     def _value_mass(self, sets: Sets) -> np.ndarray:
         """Of amounts or levels, for the records that reach them, (m,)."""
         rows, ends = self._rows, sets.ends
         if self._levels is not None:
             codes = np.arange(self._levels.shape[1])
-            inside = (ends.lower[rows, None] <= codes) & (codes <= ends.upper[rows, None]) & ~ends.empty[rows, None]
+            inside = (
+                (ends.lower[rows, None] <= codes)
+                & (codes <= ends.upper[rows, None])
+                & ~ends.empty[rows, None]
+            )
             return np.asarray((self._levels * inside).sum(axis=1))
         whole = len(rows) == len(self._left)
         lower, upper = (ends.lower, ends.upper) if whole else (ends.lower[rows], ends.upper[rows])
         mass = np.where(ends.empty[rows], 0.0, self._asked(lower, upper))
         for sign, low, high in sets.besides:
-            mass = mass + sign[rows] * self._asked(np.full(len(rows), low), np.full(len(rows), high))
+            mass = mass + sign[rows] * self._asked(
+                np.full(len(rows), low), np.full(len(rows), high)
+            )
         return np.asarray(np.maximum(mass, 0.0))
 
     def _asked(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
@@ -327,7 +457,9 @@ class Law:
 
 
 def laws(spaces: Sequence[Space], frame: pd.DataFrame, thetas: Thetas) -> Iterator[Law]:
-    """The laws of some variables of one dataset, in the order of the sequence, each given the dataset's own values before it."""
+    """The laws of some variables of one dataset, in the order of the sequence, each given the
+    dataset's own values before it.
+    """
     fit, wanted = spaces[0].fit, {space.link.variable: space for space in spaces}
     encoded = dict(fit.prepared.encoded)
     for link in fit.prepared.links:
@@ -336,11 +468,14 @@ def laws(spaces: Sequence[Space], frame: pd.DataFrame, thetas: Thetas) -> Iterat
         fit.prepared.encode(encoded, link.variable, frame)
 
 
-def not_in_closed_form(fit: Fit, variables: Collection[str], rng: np.random.Generator, precision: Precision = None) -> dict[str, str]:
+def not_in_closed_form(
+    fit: Fit, variables: Collection[str], rng: np.random.Generator, precision: Precision = None
+) -> dict[str, str]:
     """Which variables' laws are not known in closed form, and why.
 
-    A model gives no masses; a rule other than an order is kept by drawing again; or records are drawn again whole, since implications or
-    sums leave a later variable no value, which changes the law of those before it.
+    A model gives no masses; a rule other than an order is kept by drawing again; or records are
+    drawn again whole, since implications or sums leave a later variable no value, which changes the
+    law of those before it.
     """
     why, links = dict[str, str](), fit.prepared.links
     for link in links:
@@ -352,12 +487,16 @@ def not_in_closed_form(fit: Fit, variables: Collection[str], rng: np.random.Gene
             why[link.variable] = "a rule is kept by drawing again, and its share is not known"
     last = _last_drawn_again(fit, rng, precision)
     for link in links[: last + 1]:
-        why.setdefault(link.variable, f"rules of {links[last].variable!r} have records drawn again whole")
+        why.setdefault(
+            link.variable, f"rules of {links[last].variable!r} have records drawn again whole"
+        )
     return {variable: reason for variable, reason in why.items() if variable in variables}
 
 
 def _last_drawn_again(fit: Fit, rng: np.random.Generator, precision: Precision) -> int:
-    """The place of the last variable to which rules leave some record no value, in twenty datasets; -1 where there is none."""
+    """The place of the last variable to which rules leave some record no value, in twenty datasets;
+    -1 where there is none.
+    """
     links = fit.prepared.links
     if all(link.decider is None for link in links):
         return -1

@@ -1,8 +1,9 @@
-"""Probability that all synthetic values of a record land in their balls: one path a record (METHODS section 12, GHK).
+"""Probability that all synthetic values of a record land in their balls: one path a record (METHODS
+section 12, GHK).
 
-Variable after variable, the probability of the ball given those before it is multiplied in, and a value inside it is drawn, on which
-the next ones depend: unbiased, with far less noise than counting. Variables outside the scenario are drawn freely; of one variable
-nothing is drawn.
+Variable after variable, the probability of the ball given those before it is multiplied in, and a
+value inside it is drawn, on which the next ones depend: unbiased, with far less noise than
+counting. Variables outside the scenario are drawn freely; of one variable nothing is drawn.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +22,16 @@ from riskweighted.design.distinct import Distinct
 from riskweighted.design.precision import Precision, precision_of
 from riskweighted.intruder.statuses import AMOUNT, find_statuses
 from riskweighted.intruder.world import World
-from riskweighted.risk.balls import REPEATS, Counted, DrawnBalls, Inside, drawn_balls, gives_mass, mass_inside, masses_inside
+from riskweighted.risk.balls import (
+    REPEATS,
+    Counted,
+    DrawnBalls,
+    Inside,
+    drawn_balls,
+    gives_mass,
+    mass_inside,
+    masses_inside,
+)
 from riskweighted.risk.cells import Rounding
 from riskweighted.sequence.blocks import Block, Link
 from riskweighted.sequence.drawing import ROUNDS, Thetas
@@ -36,21 +46,40 @@ Masses: TypeAlias = Callable[[Thetas, np.random.Generator, pd.DataFrame], np.nda
 
 
 def ball_masses(fit: Fit, world: World, precision: Precision = None) -> Masses:
-    """From parameters, a generator and a dataset drawn with them to an estimate of P(y*_i in B_i | theta), (n,).
+    """From parameters, a generator and a dataset drawn with them to an estimate of P(y*_i in B_i |
+    theta), (n,).
 
-    It is unbiased and at most 1, but where the model is restricted to what rules of order and forbidden combinations allow: there the
-    probability is divided by that of obeying, estimated without bias by the number of draws until one obeys (100 at most), and may
-    exceed 1. Of the dataset the variables before the scenario's first one are used. Of a fit that keeps true values the estimate is
-    whether the dataset's lie in their balls.
+    It is unbiased and at most 1, but where the model is restricted to what rules of order and
+    forbidden combinations allow: there the probability is divided by that of obeying, estimated
+    without bias by the number of draws until one obeys (100 at most), and may exceed 1. Of the
+    dataset the variables before the scenario's first one are used. Of a fit that keeps true values
+    the estimate is whether the dataset's lie in their balls.
     """
     if fit.keeps_true_values:
         return lambda thetas, rng, frame: world.find(frame).own_inside.astype(float)
-    balls = {link.variable: _balls(fit, link, world, precision) for link in fit.prepared.links if link.variable in world.scenario.synthetic}
+    balls = {
+        link.variable: _balls(fit, link, world, precision)
+        for link in fit.prepared.links
+        if link.variable in world.scenario.synthetic
+    }
     last = max(number for number, link in enumerate(fit.prepared.links) if link.variable in balls)
-    links, with_mass = fit.prepared.links[: last + 1], {name: gives_mass(block) for name, block in fit.blocks.items()}
+    links, with_mass = (
+        fit.prepared.links[: last + 1],
+        {name: gives_mass(block) for name, block in fit.blocks.items()},
+    )
 
     def masses(thetas: Thetas, rng: np.random.Generator, frame: pd.DataFrame) -> np.ndarray:
-        walk = _Walk(fit, balls, with_mass, precision, thetas, rng, frame.copy(deep=False), dict(fit.prepared.encoded), np.ones(len(frame)))
+        walk = _Walk(
+            fit,
+            balls,
+            with_mass,
+            precision,
+            thetas,
+            rng,
+            frame.copy(deep=False),
+            dict(fit.prepared.encoded),
+            np.ones(len(frame)),
+        )
         for number, link in enumerate(links):
             walk.step(link, links[number + 1 :])
         return walk.mass
@@ -59,8 +88,9 @@ def ball_masses(fit: Fit, world: World, precision: Precision = None) -> Masses:
 
 
 class _Balls(NamedTuple):
-    """Of one variable: which records (n,) have each status, the constant, and the structural value in their ball, where there are any;
-    the balls of its amounts or levels, and which of them can hold any; the confidential values in the form of drawn ones."""
+    """Of one variable: which records (n,) have each status, the constant, and the structural value
+    in their ball, where there are any; the balls of its amounts or levels, and which of them can
+    hold any; the confidential values in the form of drawn ones."""
 
     statuses: tuple[np.ndarray, ...]
     constant: np.ndarray | None
@@ -68,24 +98,49 @@ class _Balls(NamedTuple):
     values: DrawnBalls | None
     possible: np.ndarray
     confidential: np.ndarray
-    fixed: Callable[[Draw], np.ndarray] | None = None  # their masses (n,), where no dataset changes the model's arrays
-    decided: tuple[np.ndarray, ...] = ()  # which records (n,) have each outcome that implications may decide in their ball
-    near: Callable[[np.ndarray], np.ndarray] | None = None  # which values (n,) that a sum gives lie in their balls
+    # their masses (n,), where no dataset changes the model's arrays
+    fixed: Callable[[Draw], np.ndarray] | None = None
+    # which records (n,) have each outcome that implications may decide in their ball
+    decided: tuple[np.ndarray, ...] = ()
+    # which values (n,) that a sum gives lie in their balls
+    near: Callable[[np.ndarray], np.ndarray] | None = None
 
 
 def _balls(fit: Fit, link: Link, world: World, precision: Precision) -> _Balls:
     statuses = tuple(_holds(world, link, block.status.outcome) for block in link.statuses)  # type: ignore[union-attr]
-    structural = None if link.structure is None else _holds(world, link, link.structure.value(fit.confidential[link.variable]))
+    structural = (
+        None
+        if link.structure is None
+        else _holds(world, link, link.structure.value(fit.confidential[link.variable]))
+    )
     column, name = world.confidential[link.variable], link.variable
-    decided = () if link.decider is None else tuple(_holds(world, link, outcome) for outcome in link.decider.outcomes)
-    near = None if link.decider is None or link.decider.total is None else partial(_near, world, name)
+    decided = (
+        ()
+        if link.decider is None
+        else tuple(_holds(world, link, outcome) for outcome in link.decider.outcomes)
+    )
+    near = (
+        None if link.decider is None or link.decider.total is None else partial(_near, world, name)
+    )
     plain = fit.drawing.outcomes[name].numbers(column)
     if link.values is None:
         return _Balls(
-            statuses, _holds(world, link, link.constant), structural, None, np.zeros(len(column), dtype=bool), plain, None, decided, near
+            statuses,
+            _holds(world, link, link.constant),
+            structural,
+            None,
+            np.zeros(len(column), dtype=bool),
+            plain,
+            None,
+            decided,
+            near,
         )
     block = fit.blocks[link.values.name]
-    numbers = as_floats(column) if block.categories is None else target_numbers(block.synthesizer, block.prepared, world.confidential)
+    numbers = (
+        as_floats(column)
+        if block.categories is None
+        else target_numbers(block.synthesizer, block.prepared, world.confidential)
+    )
     rounding = Rounding(block, precision_of(precision, name) or block.precision, column.dtype)
     balls = drawn_balls(world.scenario, name, numbers, name in world.numeric, rounding)
     possible = ~np.isnan(numbers) if block.categories is None else numbers >= 0
@@ -140,7 +195,8 @@ class _Walk:
     frame: pd.DataFrame
     encoded: dict[str, Distinct]
     mass: np.ndarray
-    truncated: bool = field(default=False)  # whether a variable was; those before stand in the frame
+    # whether a variable was; those before stand in the frame
+    truncated: bool = field(default=False)
 
     def step(self, link: Link, later: Sequence[Link]) -> None:
         """One variable: truncated to its balls, or drawn freely."""
@@ -151,7 +207,9 @@ class _Walk:
             self.truncated = True
         elif self.truncated and needed:
             rows = np.flatnonzero(self.mass > 0)
-            values = self.fit.drawing.drawn(link, self.frame, self.encoded, self.thetas, self.rng, self.precision, rows, [])
+            values = self.fit.drawing.drawn(
+                link, self.frame, self.encoded, self.thetas, self.rng, self.precision, rows, []
+            )
             self.fit.drawing.put(link, values, self.frame, self.encoded)
             drawn = True
         if needed and not drawn:
@@ -165,7 +223,9 @@ class _Walk:
         return variable in {*looks, *ruled}
 
     def _truncate(self, link: Link, needed: bool) -> bool:
-        """Multiply the mass of the balls in; draw inside them where the values matter, and tell whether any was drawn."""
+        """Multiply the mass of the balls in; draw inside them where the values matter, and tell
+        whether any was drawn.
+        """
         checked = self.fit.prepared.rules.redrawn(link.variable, not link.levels)
         rules = [rule for rule in checked if not isinstance(rule, Structure)]
         rows = np.flatnonzero(self.mass > 0)
@@ -176,7 +236,8 @@ class _Walk:
         if not (needed or rules) or not (total > 0).any():
             return False
         kept, before = total > 0, self.frame.copy(deep=False)
-        values = self.balls[link.variable].confidential.copy()  # of the others, whose product is zero
+        # of the others, whose product is zero
+        values = self.balls[link.variable].confidential.copy()
         values[rows[kept]] = self._chosen(link, pieces, masses, kept)
         self.fit.drawing.put(link, values, self.frame, self.encoded, needed)
         if rules:
@@ -187,35 +248,54 @@ class _Walk:
             self.mass[rows[obeyed]] *= self._tries(link, before, rows[obeyed])
         return True
 
-    def _chosen(self, link: Link, pieces: Sequence[_Piece], masses: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    def _chosen(
+        self, link: Link, pieces: Sequence[_Piece], masses: np.ndarray, kept: np.ndarray
+    ) -> np.ndarray:
         """For every kept record a value of a piece, chosen by its mass, (k,)."""
-        values, below = self.fit.drawing.outcomes[link.variable].empty(len(kept)), list(accumulate(masses))
+        values, below = (
+            self.fit.drawing.outcomes[link.variable].empty(len(kept)),
+            list(accumulate(masses)),
+        )
         aim = self.rng.random(len(kept)) * below[-1]
-        piece_of = sum((aim >= share).astype(np.int64) for share in below[:-1])  # the last one takes what is left
+        # the last one takes what is left
+        piece_of = sum((aim >= share).astype(np.int64) for share in below[:-1])
         for number, piece in enumerate(pieces):
             here = kept & (piece_of == number)
             if here.any():
-                values[here] = np.broadcast_to(np.asarray(piece.values(), dtype=values.dtype), len(kept))[here]
+                values[here] = np.broadcast_to(
+                    np.asarray(piece.values(), dtype=values.dtype), len(kept)
+                )[here]
         return np.asarray(values[kept])
 
     def _tries(self, link: Link, frame: pd.DataFrame, rows: np.ndarray) -> np.ndarray:
         """Draws until one obeys the rules, (m,): on average one over the probability of obeying."""
         tries, again = np.zeros(len(rows)), np.arange(len(rows))
-        outcomes, checked = self.fit.drawing.outcomes[link.variable], self.fit.prepared.rules.redrawn(link.variable, not link.levels)
+        outcomes, checked = (
+            self.fit.drawing.outcomes[link.variable],
+            self.fit.prepared.rules.redrawn(link.variable, not link.levels),
+        )
         for _ in range(ROUNDS):
             if not len(again):
                 break
             at = rows[again]
             precision = precision_of(self.precision, link.variable)
-            values = self.fit.drawing.values_at(link, frame, self.encoded, self.thetas, self.rng, at, precision)
+            values = self.fit.drawing.values_at(
+                link, frame, self.encoded, self.thetas, self.rng, at, precision
+            )
             tries[again] += 1
             drawn = with_columns(frame.iloc[at], {link.variable: outcomes.column(values, at)})
             again = again[any_broken(checked, drawn)]
         return tries
 
     def _pieces(self, link: Link, rows: np.ndarray) -> list[_Piece]:
-        """The parts of the balls of some records: the structural value, each status, the amounts or levels."""
-        balls, outcomes, pieces = self.balls[link.variable], self.fit.drawing.outcomes[link.variable], list[_Piece]()
+        """The parts of the balls of some records: the structural value, each status, the amounts or
+        levels.
+        """
+        balls, outcomes, pieces = (
+            self.balls[link.variable],
+            self.fit.drawing.outcomes[link.variable],
+            list[_Piece](),
+        )
         left = np.ones(len(rows))
 
         def single(value: object, mass: np.ndarray) -> None:
@@ -223,7 +303,10 @@ class _Walk:
 
         if link.structure is not None and balls.structural is not None:
             left = link.structure.when.holds(self.frame.iloc[rows]).astype(float)
-            single(link.structure.value(self.fit.confidential[link.variable]), (1 - left) * balls.structural[rows])
+            single(
+                link.structure.value(self.fit.confidential[link.variable]),
+                (1 - left) * balls.structural[rows],
+            )
         ruling = Ruling.of(link, self.frame.iloc[rows])
         if ruling is not None:
             for place in np.unique(ruling.left.only[ruling.left.only >= 0]):
@@ -250,12 +333,20 @@ class _Walk:
             single(link.constant, left * balls.constant[rows])
         elif link.values is not None and balls.values is not None:
             pieces.append(
-                self._value_piece(link, link.values, balls, rows, left if ruling is None else left * self._allowed(link, ruling, rows))
+                self._value_piece(
+                    link,
+                    link.values,
+                    balls,
+                    rows,
+                    left if ruling is None else left * self._allowed(link, ruling, rows),
+                )
             )
         return pieces
 
     def _allowed(self, link: Link, ruling: Ruling, rows: np.ndarray) -> np.ndarray:
-        """By what to multiply the mass of each record's own level, since one of those that are left to it is drawn, (m,)."""
+        """By what to multiply the mass of each record's own level, since one of those that are left
+        to it is drawn, (m,).
+        """
         block, factor = link.values, np.ones(len(rows))
         levels = None if block is None else self.fit.blocks[block.name].categories
         if block is None or levels is None or not link.levels:
@@ -263,7 +354,9 @@ class _Walk:
         allowed = ruling.levels(levels, np.arange(len(rows)))
         some = np.flatnonzero(~allowed.all(axis=1))
         if len(some):
-            masses = self.fit.drawing.level_masses(block, self.frame, self.encoded, self.thetas, rows[some])
+            masses = self.fit.drawing.level_masses(
+                block, self.frame, self.encoded, self.thetas, rows[some]
+            )
             own = codes_in(self.fit.confidential[link.variable].iloc[rows[some]], levels)
             held = np.where(own >= 0, allowed[some, np.maximum(own, 0)], False)
             factor[some] = held / (masses * allowed[some]).sum(axis=1)
@@ -273,12 +366,22 @@ class _Walk:
         """P(the status | those before it), (m,)."""
         fit = self.fit.blocks[block.name]
         if not self.with_mass[block.name]:
-            draw = (self.fit.drawing.numbers_at(block, self.frame, self.encoded, self.thetas, self.rng, rows) == 1 for _ in range(REPEATS))
+            draw = (
+                self.fit.drawing.numbers_at(
+                    block, self.frame, self.encoded, self.thetas, self.rng, rows
+                )
+                == 1
+                for _ in range(REPEATS)
+            )
             return np.asarray(np.mean(list(draw), axis=0))
         prepared = self.fit.drawing.at(block, self.frame, self.encoded, rows)
-        return mass_inside(fit, self.thetas[block.name], prepared, DrawnBalls.of_code(1.0, len(rows)))
+        return mass_inside(
+            fit, self.thetas[block.name], prepared, DrawnBalls.of_code(1.0, len(rows))
+        )
 
-    def _value_piece(self, link: Link, block: Block, balls: _Balls, rows: np.ndarray, left: np.ndarray) -> _Piece:
+    def _value_piece(
+        self, link: Link, block: Block, balls: _Balls, rows: np.ndarray, left: np.ndarray
+    ) -> _Piece:
         """The amounts or levels: their mass, and values drawn inside the balls."""
         reach = np.flatnonzero((left > 0) & balls.possible[rows])
         mass, outcomes = np.zeros(len(rows)), self.fit.drawing.outcomes[link.variable]
@@ -286,9 +389,18 @@ class _Walk:
         if not len(reach) or balls.values is None:
             return _Piece(mass, lambda: values)
         everybody = len(reach) == len(self.frame)
-        inside = cache(partial(self._inside, block, balls.values if everybody else balls.values.at(rows[reach]), rows[reach]))
+        inside = cache(
+            partial(
+                self._inside,
+                block,
+                balls.values if everybody else balls.values.at(rows[reach]),
+                rows[reach],
+            )
+        )
         fixed = balls.fixed if everybody else None
-        mass[reach] = left[reach] * (inside().mass() if fixed is None else fixed(self.thetas[block.name]))
+        mass[reach] = left[reach] * (
+            inside().mass() if fixed is None else fixed(self.thetas[block.name])
+        )
 
         def filled() -> np.ndarray:
             values[reach] = outcomes.drawn(inside().values())
@@ -300,7 +412,18 @@ class _Walk:
         """The model of the amounts or levels, cut to the balls of some records."""
         fit, theta = self.fit.blocks[block.name], self.thetas[block.name]
         if self.with_mass[block.name]:
-            return Inside(fit, theta, self.fit.drawing.at(block, self.frame, self.encoded, rows), balls, self.rng)
+            return Inside(
+                fit,
+                theta,
+                self.fit.drawing.at(block, self.frame, self.encoded, rows),
+                balls,
+                self.rng,
+            )
         times = REPEATS if fit.estimates else 1
-        drawn = (self.fit.drawing.numbers_at(block, self.frame, self.encoded, self.thetas, self.rng, rows) for _ in range(times))
+        drawn = (
+            self.fit.drawing.numbers_at(
+                block, self.frame, self.encoded, self.thetas, self.rng, rows
+            )
+            for _ in range(times)
+        )
         return Counted(fit, drawn, balls)

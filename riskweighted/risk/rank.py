@@ -1,4 +1,6 @@
-"""The lab's rank measure (Kleisle-Murphy 2020): how many synthetic records of the pattern lie between the true and the synthetic value?"""
+"""The lab's rank measure (Kleisle-Murphy 2020): how many synthetic records of the pattern lie
+between the true and the synthetic value?
+"""
 
 import numpy as np
 import pandas as pd
@@ -14,7 +16,8 @@ __all__ = ["rank_measure", "rank_shares"]
 
 
 def rank_measure(confidential: Frame, synthetic: "GivenFrames", scenario: Scenario) -> pd.Series:
-    """Return the share of the pattern's synthetic values strictly between y_i and its own (Kleisle-Murphy 2020; METHODS section 7).
+    """Return the share of the pattern's synthetic values strictly between y_i and its own
+    (Kleisle-Murphy 2020; METHODS section 7).
 
     Parameters
     ----------
@@ -25,10 +28,11 @@ def rank_measure(confidential: Frame, synthetic: "GivenFrames", scenario: Scenar
 
     Returns
     -------
-    Series on the index of `confidential`, averaged over the datasets, in [0, 1]: 0 means that the record's own synthetic
-    value is the closest one to the truth (at risk), 1 that all others are closer (safe). The lab reports its mean.
-    A missing value is closest to missing ones and a special code to the same code: where the own synthetic value is of another kind than
-    the truth, all of the truth's kind are closer.
+    Series on the index of `confidential`, averaged over the datasets, in [0, 1]: 0 means that the
+    record's own synthetic value is the closest one to the truth (at risk), 1 that all others are
+    closer (safe). The lab reports its mean. A missing value is closest to missing ones and a
+    special code to the same code: where the own synthetic value is of another kind than the truth,
+    all of the truth's kind are closer.
 
     Examples
     --------
@@ -44,7 +48,9 @@ def rank_shares(paired: Paired) -> pd.Series:
     """`rank_measure` of paired data."""
     world, numeric = paired.world, paired.world.numeric
     if len(numeric) != 1:
-        raise InputError(f"the rank measure needs one numeric synthetic variable, got {listing(numeric)}")
+        raise InputError(
+            f"the rank measure needs one numeric synthetic variable, got {listing(numeric)}"
+        )
     (name,) = numeric
     patterns = world.patterns
     confidential, n = world.scenario.statuses(world.confidential[name]), len(world.confidential)
@@ -53,11 +59,15 @@ def rank_shares(paired: Paired) -> pd.Series:
         released = world.scenario.statuses(frame[name])
         kinds = pd.Series(np.concatenate([confidential.status, released.status]))
         cell = cells([kinds], np.concatenate([patterns.codes, patterns.codes]))
-        lower, upper = np.minimum(confidential.values, released.values), np.maximum(confidential.values, released.values)
+        lower, upper = (
+            np.minimum(confidential.values, released.values),
+            np.maximum(confidential.values, released.values),
+        )
         # Strictly between: closed between the next floating-point numbers.
         lower, upper = np.nextafter(lower, np.inf), np.nextafter(upper, -np.inf)
         other = confidential.status != released.status
         lower[other], upper[other] = -np.inf, np.inf
         between = find_runs(cell[:n], cell[n:], released.values, lower, upper).within
-        total += np.maximum(between, 0) / patterns.in_pattern  # nothing lies between equal numbers, where lower is above upper
+        # nothing lies between equal numbers, where lower is above upper
+        total += np.maximum(between, 0) / patterns.in_pattern
     return pd.Series(total / len(paired), world.confidential.index, name="rank_measure")

@@ -1,6 +1,8 @@
-"""What mends a study: each reason why it fails, and the change of its settings that lowers the failing figure.
+"""What mends a study: each reason why it fails, and the change of its settings that lowers the
+failing figure.
 
-Advice never changes the scenario, what is known, a radius or a threshold in order to pass: where one looks wrong it says so and stops.
+Advice never changes the scenario, what is known, a radius or a threshold in order to pass: where
+one looks wrong it says so and stops.
 """
 
 import copy
@@ -21,7 +23,15 @@ from riskweighted.common.text import as_argument
 from riskweighted.design.formulas import split_formula
 from riskweighted.evaluation.judgement import missed_checks, worst_misfits
 from riskweighted.evaluation.summary import CONVERGED, FITS
-from riskweighted.evaluation.verdicts import FAIL, NOT_JUDGED, NOT_SHOWN, WARN, Verdict, failed, of_disclosure
+from riskweighted.evaluation.verdicts import (
+    FAIL,
+    NOT_JUDGED,
+    NOT_SHOWN,
+    WARN,
+    Verdict,
+    failed,
+    of_disclosure,
+)
 from riskweighted.measures import beyond
 from riskweighted.runs.amended import (
     Table,
@@ -54,16 +64,21 @@ __all__ = ["Advice", "advise", "applied"]
 
 _WIDE, _NARROW = 0.5, 0.01  # relative radii beyond which one looks wrong
 _FEWEST_DRAWS, _MOST_DRAWS = 500, 10_000
-_OF_FEW, _FEW = {"largest", "isolated", "group"}, 5  # rules of few records; those in a pattern who may stand alone
+# rules of few records; those in a pattern who may stand alone
+_OF_FEW, _FEW = {"largest", "isolated", "group"}, 5
 _TWO = 2  # levels, which cost one parameter
-_ALONE = 0.2  # of the records: alone in the released pattern, so that shuffling does nothing for them
-_CHAINED = "predictors then enter as they suit and amounts have the model of their type, in place of the formula and model"
+# of the records: alone in the released pattern, so that shuffling does nothing for them
+_ALONE = 0.2
+_CHAINED = (
+    "predictors then enter as they suit and amounts have the model of their type, in place of "
+    "the formula and model"
+)
 
 
 @dataclass(frozen=True)
 class Advice:
-    """``reason``: what is wrong, with its figure; ``what``: what to do about it, in words; ``change``: of the tables of the study file,
-    None where it is not ours to change."""
+    """``reason``: what is wrong, with its figure; ``what``: what to do about it, in words;
+    ``change``: of the tables of the study file, None where it is not ours to change."""
 
     reason: str
     what: str
@@ -71,12 +86,16 @@ class Advice:
 
 
 def advise(
-    study: Study, data: pd.DataFrame, verdicts: Sequence[Verdict] = (), tables: Mapping[str, pd.DataFrame] | None = None
+    study: Study,
+    data: pd.DataFrame,
+    verdicts: Sequence[Verdict] = (),
+    tables: Mapping[str, pd.DataFrame] | None = None,
 ) -> list[Advice]:
     """Return what to do about a study, the largest reason first.
 
-    What no release may hold stands first: identifiers and columns that give a synthesized variable away; then a radius that looks wrong;
-    then, of a finished run, the reasons why the first scheme that fails does not pass.
+    What no release may hold stands first: identifiers and columns that give a synthesized variable
+    away; then a radius that looks wrong; then, of a finished run, the reasons why the first scheme
+    that fails does not pass.
 
     Parameters
     ----------
@@ -91,8 +110,15 @@ def advise(
     list of Advice
         Empty where there is nothing to say.
     """
-    require_columns(data, [*study.scenario.known, *study.variables, *study.release.columns], "confidential data")
-    found = [*_identifiers(study, data), *_giving_away(study, data), *_radius(study), *_missing(study, data)]
+    require_columns(
+        data, [*study.scenario.known, *study.variables, *study.release.columns], "confidential data"
+    )
+    found = [
+        *_identifiers(study, data),
+        *_giving_away(study, data),
+        *_radius(study),
+        *_missing(study, data),
+    ]
     if not verdicts:
         found += _codes(study, data, "")
         if not found:
@@ -101,12 +127,20 @@ def advise(
     reason = largest(verdicts, study.weights.schemes)
     for each in [] if reason is None else failed(verdicts, reason.label):
         said = {one.what for one in found}
-        found += [one for one in _of_verdict(study, data, each, verdicts, tables or {}) if one.what not in said]
+        found += [
+            one
+            for one in _of_verdict(study, data, each, verdicts, tables or {})
+            if one.what not in said
+        ]
     return found or [*_codes(study, data, "")]
 
 
-def applied(study: Study, data: pd.DataFrame, advice: Sequence[Advice]) -> tuple[Study, list[Advice]]:
-    """The study with all changes that are ours to make, checked as a run would check it, and which they are."""
+def applied(
+    study: Study, data: pd.DataFrame, advice: Sequence[Advice]
+) -> tuple[Study, list[Advice]]:
+    """The study with all changes that are ours to make, checked as a run would check it, and which
+    they are.
+    """
     made = [each for each in advice if each.change is not None]
     for each in made:
         study = _changed(study, each)
@@ -120,7 +154,9 @@ def applied(study: Study, data: pd.DataFrame, advice: Sequence[Advice]) -> tuple
 
 
 def _checked(study: Study, data: pd.DataFrame) -> None:
-    """Refuse what a run would refuse before it fits anything; of a study that leaves the model to the run, what can be known."""
+    """Refuse what a run would refuse before it fits anything; of a study that leaves the model to
+    the run, what can be known.
+    """
     if study.synthesizer.name != AUTO:
         check_study(study, data)
         return
@@ -130,10 +166,18 @@ def _checked(study: Study, data: pd.DataFrame) -> None:
 
 def _changed(study: Study, advice: Advice) -> Study:
     assert advice.change is not None
-    table = advice.change({name: part for name, part in copy.deepcopy(to_table(study)).items() if name != "thresholds"})
+    table = advice.change(
+        {
+            name: part
+            for name, part in copy.deepcopy(to_table(study)).items()
+            if name != "thresholds"
+        }
+    )
     read = read_study(table)
     kinds = {**study.data.kinds, **table["data"].get("kinds", {})}
-    return dataclasses.replace(read, data=dataclasses.replace(study.data, kinds=kinds), thresholds=study.thresholds)
+    return dataclasses.replace(
+        read, data=dataclasses.replace(study.data, kinds=kinds), thresholds=study.thresholds
+    )
 
 
 def _named(names: Iterable[str]) -> str:
@@ -146,11 +190,16 @@ def _named(names: Iterable[str]) -> str:
 def _identifiers(study: Study, data: pd.DataFrame) -> Iterator[Advice]:
     """Columns that name persons among those that leave or predict."""
     used = dict.fromkeys([*study.release.columns, *study.synthesizer.columns_among(data.columns)])
-    keys = [of.name for of in kinds_of(data, study.data.described, study.data.kinds) if of.kind == RECORD_ID]
+    keys = [
+        of.name
+        for of in kinds_of(data, study.data.described, study.data.kinds)
+        if of.kind == RECORD_ID
+    ]
     names = [name for name in keys if name in used and name not in study.variables]
     if names:
         yield Advice(
-            f"{_named(names)}: nearly every record has a value of its own, so that it names single records",
+            f"{_named(names)}: nearly every record has a value of its own, so that it names "
+            "single records",
             f"leave out {_named(names)} of [release] columns and of what predicts",
             partial(without_columns, names=names),
         )
@@ -177,7 +226,9 @@ def _giving_away(study: Study, data: pd.DataFrame) -> Iterator[Advice]:
             )
         else:
             yield Advice(
-                f"{_named(names)}, known: {how}", "what is known gives the variable away: no synthesis protects it; coarsen it yourself"
+                f"{_named(names)}, known: {how}",
+                "what is known gives the variable away: no synthesis protects it; coarsen it "
+                "yourself",
             )
 
 
@@ -185,10 +236,15 @@ def _radius(study: Study) -> Iterator[Advice]:
     """A radius that spans nearly everything, or nothing."""
     for name in study.variables:
         scenario = study.evaluating_scenario()
-        if scenario.kind_of(name) == "relative" and not _NARROW <= scenario.radius_of(name) <= _WIDE:
+        if (
+            scenario.kind_of(name) == "relative"
+            and not _NARROW <= scenario.radius_of(name) <= _WIDE
+        ):
             yield Advice(
-                f"the radius of {name} is {scenario.radius_of(name):g} of the value: every risk and weight is read from it",
-                "Hu et al. (2022) use 0.2, and 0.15 to 0.3 for comparison; it is the board's decision, which advice does not change",
+                f"the radius of {name} is {scenario.radius_of(name):g} of the value: every risk "
+                "and weight is read from it",
+                "Hu et al. (2022) use 0.2, and 0.15 to 0.3 for comparison; it is the board's "
+                "decision, which advice does not change",
             )
 
 
@@ -196,8 +252,10 @@ def _missing(study: Study, data: pd.DataFrame) -> Iterator[Advice]:
     """A variable of a single model that is missing in some records."""
     if study.synthesizer.formula is not None and (gaps := int(data[study.target].isna().sum())):
         yield Advice(
-            f"{study.target} is missing in {gaps} of {len(data)} records, which a single model does not draw",
-            f"a chain of the one variable, which gives missing values a share of their own; {_CHAINED}",
+            f"{study.target} is missing in {gaps} of {len(data)} records, which a single model "
+            "does not draw",
+            "a chain of the one variable, which gives missing values a share of their own; "
+            f"{_CHAINED}",
             partial(as_chain, study=study),
         )
 
@@ -207,13 +265,14 @@ def _codes(study: Study, data: pd.DataFrame, why: str) -> Iterator[Advice]:
     columns, stated = look_at(data, only=study.variables), known_codes(study)
     told = list(likely_codes(columns, stated))
     codes = {
-        column.name: [int(code) if float(code).is_integer() else code for code in column.codes] for column in with_unstated(columns, stated)
+        column.name: [int(code) if float(code).is_integer() else code for code in column.codes]
+        for column in with_unstated(columns, stated)
     }
     if codes and study.guarantee is None:
         yield Advice(
             "; ".join([*told, why] if why else told),
-            f"state the codes of {_named(codes)} in [synthesizer.variables]: a chain gives each a share of its own"
-            + (f"; {_CHAINED}" if study.synthesizer.formula else ""),
+            f"state the codes of {_named(codes)} in [synthesizer.variables]: a chain gives each "
+            "a share of its own" + (f"; {_CHAINED}" if study.synthesizer.formula else ""),
             partial(with_codes, study=study, codes=codes),
         )
 
@@ -222,12 +281,17 @@ def _codes(study: Study, data: pd.DataFrame, why: str) -> Iterator[Advice]:
 
 
 def _of_verdict(
-    study: Study, data: pd.DataFrame, reason: Verdict, verdicts: Sequence[Verdict], tables: Mapping[str, pd.DataFrame]
+    study: Study,
+    data: pd.DataFrame,
+    reason: Verdict,
+    verdicts: Sequence[Verdict],
+    tables: Mapping[str, pd.DataFrame],
 ) -> Iterator[Advice]:
     key, failing = reason.statistic.key, reason.verdict == FAIL
     if of_disclosure(reason) and reason.verdict == WARN:
         yield Advice(
-            f"{reason.label}: warn: {reason.why}", "a release takes what is warned of; the sign-off sheet says it, and a person decides"
+            f"{reason.label}: warn: {reason.why}",
+            "a release takes what is warned of; the sign-off sheet says it, and a person decides",
         )
     elif of_disclosure(reason) and key == beyond.HIDDEN.key:
         yield from _of_hidden(study, data, reason)
@@ -236,7 +300,8 @@ def _of_verdict(
     elif key == CONVERGED.statistic.key and not failing:
         yield Advice(
             f"{reason.label}: converged with {reason.why}",
-            "look at its convergence card (riskweighted report RUN --internal); shorter steps: [sampling] target_accept = 0.99",
+            "look at its convergence card (riskweighted report RUN --internal); shorter steps: "
+            "[sampling] target_accept = 0.99",
             partial(with_settings, section="sampling", target_accept=0.99),
         )
     elif key == CONVERGED.statistic.key:
@@ -251,11 +316,16 @@ def _of_verdict(
             "the run did not measure it: its limit names what this study does not have",
         )
     elif of_guesses(reason):
-        yield from _of_risk(study, data, reason, tables.get("reasons", pd.DataFrame(columns=list(REASONS))))
+        yield from _of_risk(
+            study, data, reason, tables.get("reasons", pd.DataFrame(columns=list(REASONS)))
+        )
     elif reason.limit is not None and reason.limit.of_cost:
         yield from _of_cost(study, data, reason, verdicts, tables)
     else:
-        yield Advice(f"{reason.label}: {reason.statistic.key} is {reason.value:.3g}, outside its limit", _sought(reason))
+        yield Advice(
+            f"{reason.label}: {reason.statistic.key} is {reason.value:.3g}, outside its limit",
+            _sought(reason),
+        )
 
 
 def _sought(reason: Verdict) -> str:
@@ -267,8 +337,14 @@ def _sought(reason: Verdict) -> str:
     except InputError:
         target = ""
     if not target or reason.limit is None or reason.limit.at_most is None:
-        return "no setting is sure to mend it: the internal report shows what it depends on (riskweighted report RUN --internal)"
-    return f"weights that keep to it: riskweighted tune STUDY.toml --target {as_argument(target)} --at-most {reason.limit.at_most:g}"
+        return (
+            "no setting is sure to mend it: the internal report shows what it depends on "
+            "(riskweighted report RUN --internal)"
+        )
+    return (
+        f"weights that keep to it: riskweighted tune STUDY.toml --target {as_argument(target)} "
+        f"--at-most {reason.limit.at_most:g}"
+    )
 
 
 def _of_hidden(study: Study, data: pd.DataFrame, reason: Verdict) -> Iterator[Advice]:
@@ -281,71 +357,116 @@ def _of_hidden(study: Study, data: pd.DataFrame, reason: Verdict) -> Iterator[Ad
     )
 
 
-def _of_disclosure(study: Study, data: pd.DataFrame, reason: Verdict, tables: Mapping[str, pd.DataFrame]) -> Iterator[Advice]:
-    """Fewer datasets where the run found that they would pass, else a column that leaves records alone, else the predictor that costs most
-    parameters; weights lower no D over all records."""
+def _of_disclosure(
+    study: Study, data: pd.DataFrame, reason: Verdict, tables: Mapping[str, pd.DataFrame]
+) -> Iterator[Advice]:
+    """Fewer datasets where the run found that they would pass, else a column that leaves records
+    alone, else the predictor that costs most parameters; weights lower no D over all records."""
     why, listed = f"{reason.label}: {reason.why}", f"; the records concerned: {CONCERNED}"
     if reason.verdict == NOT_JUDGED:
-        yield Advice(why, "the internal report says what was lacking (riskweighted report RUN --internal)")
+        yield Advice(
+            why, "the internal report says what was lacking (riskweighted report RUN --internal)"
+        )
         return
     told = tables.get("disclosure_verdicts", pd.DataFrame(columns=["label"])).set_index("label")
     told = told.reindex(index=[reason.label], columns=["fewer", "rules"])
     fewer, rules = told["fewer"].fillna(0).iloc[0], str(told["rules"].iloc[0]).split("; ")
     if fewer := int(fewer):
-        yield Advice(why, f"fewer datasets: [release] L = {fewer} would pass", partial(with_settings, section="release", L=fewer))
+        yield Advice(
+            why,
+            f"fewer datasets: [release] L = {fewer} would pass",
+            partial(with_settings, section="release", L=fewer),
+        )
     elif lonely := _leaving_alone(study, data):
         yield Advice(
             why,
-            f"{lonely} leaves records alone in their released pattern: leave it out of [release] columns{listed}",
+            f"{lonely} leaves records alone in their released pattern: leave it out of [release] "
+            f"columns{listed}",
             partial(without_columns, names=[lonely]),
         )
     elif set(rules) & _OF_FEW and (parting := _parting(study, data)):
         yield Advice(
-            why, f"wider levels of {parting}, which parts most of those in a pattern of fewer than {_FEW}: join some yourself{listed}"
+            why,
+            f"wider levels of {parting}, which parts most of those in a pattern of fewer than "
+            f"{_FEW}: join some yourself{listed}",
         )
     elif heavy := _of_most_levels(study, data):
         yield Advice(
             why,
-            f"fewer parameters, of which {heavy} takes most ({data[heavy].nunique()} levels): leave it out of what predicts{listed}",
+            f"fewer parameters, of which {heavy} takes most ({data[heavy].nunique()} levels): "
+            f"leave it out of what predicts{listed}",
             partial(without_columns, names=[heavy], released=False),
         )
     else:
         yield Advice(why, (reason.cure or "fewer datasets, or a stronger prior") + listed)
     if reason.verdict == NOT_SHOWN:
-        yield Advice(why, 'or, if the board accepts it: [release.disclosure.accept] not_shown = "the reason"')
+        yield Advice(
+            why, 'or, if the board accepts it: [release.disclosure.accept] not_shown = "the reason"'
+        )
 
 
 def _of_most_levels(study: Study, data: pd.DataFrame) -> str:
-    """The predictor of most levels, which costs most parameters; "" where none has more than two."""
+    """The predictor of most levels, which costs most parameters; "" where none has more than
+    two.
+    """
     settings = str(to_table(study)["synthesizer"])
-    names = [name for name in study.synthesizer.columns_among(data.columns) if name not in study.variables]
-    levels = {name: data[name].nunique() for name in names if not holds_numbers(data[name]) or f"C({name})" in settings}
+    names = [
+        name
+        for name in study.synthesizer.columns_among(data.columns)
+        if name not in study.variables
+    ]
+    levels = {
+        name: data[name].nunique()
+        for name in names
+        if not holds_numbers(data[name]) or f"C({name})" in settings
+    }
     most = max(levels, key=levels.__getitem__, default="")
     return most if most and levels[most] > _TWO else ""
 
 
 def _leaving_alone(study: Study, data: pd.DataFrame) -> str:
-    """The released column without which fewest records are alone in their released pattern, where many are; "" where few are."""
+    """The released column without which fewest records are alone in their released pattern, where
+    many are; "" where few are.
+    """
     leaving = study.unaltered(data)
-    free = [name for name in study.release.columns if name in leaving and name not in study.scenario.known]
+    free = [
+        name
+        for name in study.release.columns
+        if name in leaving and name not in study.scenario.known
+    ]
     if not free or _in_small_patterns(data, leaving, 2) < _ALONE:
         return ""
-    return min(free, key=lambda name: _in_small_patterns(data, [other for other in leaving if other != name], 2))
+    return min(
+        free,
+        key=lambda name: _in_small_patterns(data, [other for other in leaving if other != name], 2),
+    )
 
 
 def _parting(study: Study, data: pd.DataFrame) -> str:
-    """The column of those that leave unaltered without which fewest records are in a small pattern; "" where none is."""
+    """The column of those that leave unaltered without which fewest records are in a small pattern;
+    "" where none is.
+    """
     leaving = study.unaltered(data)
     if not _in_small_patterns(data, leaving, _FEW):
         return ""
-    return min(leaving, key=lambda name: _in_small_patterns(data, [other for other in leaving if other != name], _FEW))
+    return min(
+        leaving,
+        key=lambda name: _in_small_patterns(
+            data, [other for other in leaving if other != name], _FEW
+        ),
+    )
 
 
 def _in_small_patterns(data: pd.DataFrame, names: Sequence[str], size: int) -> float:
     """The share of the records in a pattern of some columns that fewer than so many have."""
     if not names:
         return 0.0
-    return float((data.groupby(list(names), observed=True, dropna=False)[names[0]].transform("size") < size).mean())
+    return float(
+        (
+            data.groupby(list(names), observed=True, dropna=False)[names[0]].transform("size")
+            < size
+        ).mean()
+    )
 
 
 def _of_convergence(study: Study, label: str, convergence: pd.DataFrame) -> Iterator[Advice]:
@@ -354,17 +475,30 @@ def _of_convergence(study: Study, label: str, convergence: pd.DataFrame) -> Iter
     sampling, least = study.sampling, rows["ess_bulk"].min()
     missed = int((rows["converged"].astype(str) != "True").sum())
     times = 2.0 if not least > 0 else max(2.0, 1.5 * ESS_LIMIT / float(least))
-    reason = f"{label}: {missed} of {len(rows)} judged quantities did not converge, from {sampling.chains} x {sampling.draws} draws"
+    reason = (
+        f"{label}: {missed} of {len(rows)} judged quantities did not converge, from "
+        f"{sampling.chains} x {sampling.draws} draws"
+    )
     if sampling.draws >= _MOST_DRAWS:
-        yield Advice(reason, "more draws will hardly help: a simpler model, such as fewer components or predictors")
+        yield Advice(
+            reason,
+            "more draws will hardly help: a simpler model, such as fewer components or predictors",
+        )
         return
     draws, tune = (
-        int(min(max(np.ceil(times * count / 100) * 100, _FEWEST_DRAWS), _MOST_DRAWS)) for count in (sampling.draws, sampling.tune)
+        int(min(max(np.ceil(times * count / 100) * 100, _FEWEST_DRAWS), _MOST_DRAWS))
+        for count in (sampling.draws, sampling.tune)
     )
     yield Advice(
         reason,
         f"longer chains: [sampling] draws = {draws}, tune = {tune}",
-        partial(with_settings, section="sampling", draws=draws, tune=tune, chains=max(sampling.chains, 4)),
+        partial(
+            with_settings,
+            section="sampling",
+            draws=draws,
+            tune=tune,
+            chains=max(sampling.chains, 4),
+        ),
     )
 
 
@@ -383,7 +517,9 @@ def _unjudged_model(study: Study) -> Iterator[Advice]:
 
 
 def _of_misfit(study: Study, data: pd.DataFrame, checks: pd.DataFrame) -> Iterator[Advice]:
-    """Codes among amounts first, then what the study lacks, then another model, then predictors that bend."""
+    """Codes among amounts first, then what the study lacks, then another model, then predictors
+    that bend.
+    """
     missed = missed_checks(checks)
     reason = "; ".join([missed, *worst_misfits(checks, 1)])
     codes = list(_codes(study, data, missed))
@@ -397,38 +533,78 @@ def _of_misfit(study: Study, data: pd.DataFrame, checks: pd.DataFrame) -> Iterat
     other = _other_models(study, data)
     if other:
         said = ", ".join(f"{name}: {settings['model']}" for name, settings in other.items())
-        yield Advice(reason, f"the model that suits the type of its values ({said})", partial(with_models, other=other))
+        yield Advice(
+            reason,
+            f"the model that suits the type of its values ({said})",
+            partial(with_models, other=other),
+        )
         return
     straight = _straight(study, data)
     if straight:
-        yield Advice(reason, f"numbers that bend: spline({', '.join(straight)})", partial(with_splines, names=straight))
+        yield Advice(
+            reason,
+            f"numbers that bend: spline({', '.join(straight)})",
+            partial(with_splines, names=straight),
+        )
         return
     if study.synthesizer.formula is None:
-        yield Advice(reason, "a variable of [synthesizer.variables] that misfits takes another model, or a formula: the report shows where")
+        yield Advice(
+            reason,
+            "a variable of [synthesizer.variables] that misfits takes another model, or a "
+            "formula: the report shows where",
+        )
         return
-    yield Advice(reason, f'[synthesizer] name = "{AUTO}": the run compares the models that take the data', with_choice)
+    yield Advice(
+        reason,
+        f'[synthesizer] name = "{AUTO}": the run compares the models that take the data',
+        with_choice,
+    )
 
 
-def _of_risk(study: Study, data: pd.DataFrame, reason: Verdict, reasons: pd.DataFrame) -> Iterator[Advice]:
-    """The fewest predictors without which the figure keeps to its limit, or those that lower it most."""
-    told = told_by(reasons) or f"{reason.label}: {reason.statistic.key} is {reason.value:.2f}, over its limit"
+def _of_risk(
+    study: Study, data: pd.DataFrame, reason: Verdict, reasons: pd.DataFrame
+) -> Iterator[Advice]:
+    """The fewest predictors without which the figure keeps to its limit, or those that lower it
+    most.
+    """
+    told = (
+        told_by(reasons)
+        or f"{reason.label}: {reason.statistic.key} is {reason.value:.2f}, over its limit"
+    )
     limit = reason.limit.at_most if reason.limit is not None else None
     sources = reasons[(reasons["kind"] == "predictor") & (reasons["share"] >= COUNTS)].copy()
     if not len(sources):
-        one = reasons[(reasons["kind"] == "predictor") & ~reasons["names"].str.contains(", ")] if len(reasons) else reasons
-        guess = f"; without any one predictor it is {one['without'].min():.2f} at least" if len(one) else ""
+        one = (
+            reasons[(reasons["kind"] == "predictor") & ~reasons["names"].str.contains(", ")]
+            if len(reasons)
+            else reasons
+        )
+        guess = (
+            f"; without any one predictor it is {one['without'].min():.2f} at least"
+            if len(one)
+            else ""
+        )
         yield Advice(
             told,
-            f"no predictor accounts for it{guess}: it is inference, which no weight that keeps the model straight lowers; ask the "
+            f"no predictor accounts for it{guess}: it is inference, which no weight that keeps "
+            "the model straight lowers; ask the "
             "board whether a limit of disclosure is meant (METHODS section 13.1)",
         )
         return
     sources["count"] = sources["names"].str.count(", ") + 1
-    enough = sources[sources["without"] <= (limit if limit is not None else np.inf)].sort_values(["count", "without"])
+    enough = sources[sources["without"] <= (limit if limit is not None else np.inf)].sort_values(
+        ["count", "without"]
+    )
     chosen: Any = (enough if len(enough) else sources.sort_values("without")).iloc[0]
     names = [name for name in chosen["names"].split(", ") if name in data.columns]
-    leaves = [name for name in names if name in study.release.columns and name not in study.scenario.known]
-    also = f" and {_named(leaves)} out of [release] columns, since who has it predicts as well" if leaves else ""
+    leaves = [
+        name for name in names if name in study.release.columns and name not in study.scenario.known
+    ]
+    also = (
+        f" and {_named(leaves)} out of [release] columns, since who has it predicts as well"
+        if leaves
+        else ""
+    )
     after = f"the figure falls to about {chosen['without']:.2f} ({chosen['figure']:.2f} now)"
     beyond_it = "" if len(enough) or limit is None else f"; {limit:g} stays out of reach"
     yield Advice(
@@ -439,7 +615,11 @@ def _of_risk(study: Study, data: pd.DataFrame, reason: Verdict, reasons: pd.Data
 
 
 def _of_cost(
-    study: Study, data: pd.DataFrame, reason: Verdict, verdicts: Sequence[Verdict], tables: Mapping[str, pd.DataFrame]
+    study: Study,
+    data: pd.DataFrame,
+    reason: Verdict,
+    verdicts: Sequence[Verdict],
+    tables: Mapping[str, pd.DataFrame],
 ) -> Iterator[Advice]:
     """Weaker weights where the unweighted fit keeps to the limit, otherwise another model."""
     own = [each for each in failed(verdicts, UNWEIGHTED) if each.limit == reason.limit]
@@ -456,7 +636,9 @@ def _of_cost(
 
 
 def _weaker(scheme: str) -> str:
-    """A centred scheme with a floor in place of one without; half as strong where it is one already."""
+    """A centred scheme with a floor in place of one without; half as strong where it is one
+    already.
+    """
     parsed = parse_scheme(scheme)
     if parsed.name == "mix+":
         return f"mix+(t={parsed.settings['t'] / 2:g})"
@@ -464,10 +646,14 @@ def _weaker(scheme: str) -> str:
 
 
 def _other_models(study: Study, data: pd.DataFrame) -> dict[str, dict[str, str]]:
-    """By variable the model that suits its type, where the study has another one, with what bounds it."""
+    """By variable the model that suits its type, where the study has another one, with what bounds
+    it.
+    """
     if study.guarantee is not None or study.synthesizer.name == AUTO:
         return {}
-    columns = look_at(data, study.data.described, kinds_of(data, study.data.described, study.data.kinds))
+    columns = look_at(
+        data, study.data.described, kinds_of(data, study.data.described, study.data.kinds)
+    )
     if not all(column.usable for column in columns if column.name in study.variables):
         return {}
     found = suggest(data, columns, study.variables)
@@ -477,7 +663,9 @@ def _other_models(study: Study, data: pd.DataFrame) -> dict[str, dict[str, str]]
         now = study.synthesizer.name if study.synthesizer.formula else own.get("model")
         if now is not None and found.models.get(name) and now != found.models[name]:
             bounds = found.found_bounds(name)
-            other[name] = {"model": found.models[name]} | ({} if bounds is None else {"support": list(bounds.support)})
+            other[name] = {"model": found.models[name]} | (
+                {} if bounds is None else {"support": list(bounds.support)}
+            )
     return other
 
 

@@ -1,4 +1,6 @@
-"""A finished run judged again, from its fits, its datasets and the confidential data: what its tables say is held to that, not believed."""
+"""A finished run judged again, from its fits, its datasets and the confidential data: what its
+tables say is held to that, not believed.
+"""
 
 import hashlib
 import json
@@ -32,13 +34,19 @@ _ROUNDING = 1e-6  # relative: of numbers that another machine makes again
 _made = Memo(room=0, few=2)  # a second pack of a run need not make its tables again
 
 
-def refuse_what_is_not_made(run: FinishedRun, confidential: pd.DataFrame, reporter: Reporter) -> None:
-    """Refuse a run that holds datasets, weights, risks or tables that its fits and the confidential data do not make.
+def refuse_what_is_not_made(
+    run: FinishedRun, confidential: pd.DataFrame, reporter: Reporter
+) -> None:
+    """Refuse a run that holds datasets, weights, risks or tables that its fits and the confidential
+    data do not make.
 
-    Everything is computed as the run computed it, so this takes as long as the run did without its fits.
+    Everything is computed as the run computed it, so this takes as long as the run did without its
+    fits.
     """
     rows = pd.util.hash_pandas_object(confidential.astype(str), index=False).to_numpy()
-    key = hashlib.sha256(json.dumps(run.manifest, sort_keys=True).encode() + rows.tobytes()).hexdigest()
+    key = hashlib.sha256(
+        json.dumps(run.manifest, sort_keys=True).encode() + rows.tobytes()
+    ).hexdigest()
     refuse_other_tables(run, _made.once(key, lambda: _tables_again(run, confidential, reporter)))
 
 
@@ -51,20 +59,31 @@ def refuse_other_tables(run: FinishedRun, made: Mapping[str, pd.DataFrame]) -> N
         raise not_made(f"tables/{min(other)}.csv")
 
 
-def _tables_again(run: FinishedRun, confidential: pd.DataFrame, reporter: Reporter) -> dict[str, pd.DataFrame]:
-    """The tables by which a run is judged, once its datasets and what it holds of the records are seen to be what it makes."""
+def _tables_again(
+    run: FinishedRun, confidential: pd.DataFrame, reporter: Reporter
+) -> dict[str, pd.DataFrame]:
+    """The tables by which a run is judged, once its datasets and what it holds of the records are
+    seen to be what it makes.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RiskWeightedWarning)  # the run has said it
         return _made_of_fits(run, confidential, _work(run, confidential, reporter))
 
 
-def _made_of_fits(run: FinishedRun, confidential: pd.DataFrame, work: Work) -> dict[str, pd.DataFrame]:
+def _made_of_fits(
+    run: FinishedRun, confidential: pd.DataFrame, work: Work
+) -> dict[str, pd.DataFrame]:
     with work.reporter.step("reading the fits"):
         for scheme in run.schemes:
             for block in work.fit(scheme).blocks.values():  # which refuses other data
                 refuse_other_diagnostics(block, work.study.sampling)
-    tuned = run.manifest["tuning"]  # a target changed the settings after the random numbers were made
-    refuse_other_settings(work.study if tuned is None else asking_study(work.study, tuned), work.prepared().fingerprint, run.streams)
+    # a target changed the settings after the random numbers were made
+    tuned = run.manifest["tuning"]
+    refuse_other_settings(
+        work.study if tuned is None else asking_study(work.study, tuned),
+        work.prepared().fingerprint,
+        run.streams,
+    )
     for scheme in run.schemes:
         datasets = work.drawn(scheme)
         writer = DatasetWriter(datasets.only(work.study.released(confidential)))
@@ -76,19 +95,37 @@ def _made_of_fits(run: FinishedRun, confidential: pd.DataFrame, work: Work) -> d
     result, tables = measured(work)
     verdicts_of = replace(run, tables=tables).verdicts
     reasons = risk_reasons(work, verdicts_of)
-    held = {"identification_risk": (result.records, run.records), "expected_risk": (result.expected, run.expected)}
-    held["weights"] = (weights_table({scheme: work.fit(scheme).alphas for scheme in run.schemes}), run.weights)
+    held = {
+        "identification_risk": (result.records, run.records),
+        "expected_risk": (result.expected, run.expected),
+    }
+    held["weights"] = (
+        weights_table({scheme: work.fit(scheme).alphas for scheme in run.schemes}),
+        run.weights,
+    )
     for name, (made, stored) in held.items():
-        if not np.allclose(made.to_numpy(dtype=float), stored[list(made)].to_numpy(dtype=float), rtol=_ROUNDING, equal_nan=True):
+        if not np.allclose(
+            made.to_numpy(dtype=float),
+            stored[list(made)].to_numpy(dtype=float),
+            rtol=_ROUNDING,
+            equal_nan=True,
+        ):
             raise not_made(f"confidential/{name}.csv")
-    return {name: as_read(table) for name, table in (tables | ({"reasons": reasons} if len(reasons) else {})).items()}
+    return {
+        name: as_read(table)
+        for name, table in (tables | ({"reasons": reasons} if len(reasons) else {})).items()
+    }
 
 
 def _work(run: FinishedRun, confidential: pd.DataFrame, reporter: Reporter) -> Work:
     """The stages of a run, whose fits are those in its folder."""
     study = replace(run.study, seed=run.streams.seed)
-    stages = Stages(study, repr(study.data), compared=UNWEIGHTED in run.schemes, streams=run.streams)
-    archives = {stages.key("fit", scheme): run.posterior_path(scheme).read_bytes() for scheme in run.schemes}
+    stages = Stages(
+        study, repr(study.data), compared=UNWEIGHTED in run.schemes, streams=run.streams
+    )
+    archives = {
+        stages.key("fit", scheme): run.posterior_path(scheme).read_bytes() for scheme in run.schemes
+    }
     return Work(stages, confidential, Store(archives=archives), reporter)
 
 
@@ -109,23 +146,41 @@ def alike(made: pd.DataFrame, stored: pd.DataFrame) -> bool:
 
 def _columns_alike(made: pd.Series, stored: pd.Series) -> bool:
     """Whether two columns hold the same texts, or the same numbers but for rounding."""
-    if all(pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype) for column in (made, stored)):
+    if all(
+        pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype)
+        for column in (made, stored)
+    ):
         mine, theirs = (column.to_numpy(dtype=float, na_value=np.nan) for column in (made, stored))
         return bool(np.allclose(mine, theirs, rtol=_ROUNDING, atol=1e-12, equal_nan=True))
-    return bool((made.astype(object).fillna("").astype(str).to_numpy() == stored.astype(object).fillna("").astype(str).to_numpy()).all())
+    return bool(
+        (
+            made.astype(object).fillna("").astype(str).to_numpy()
+            == stored.astype(object).fillna("").astype(str).to_numpy()
+        ).all()
+    )
 
 
 def not_made(what: str, why: str = "") -> InputError:
     """The error about one file of a run."""
     why = why or "it was changed after the run, or is of other versions: run the study again"
-    return InputError(f"nothing was released: {what!r} of the run is not what its fits and the confidential data make; {why}")
+    return InputError(
+        f"nothing was released: {what!r} of the run is not what its fits and the confidential "
+        f"data make; {why}"
+    )
 
 
 def _lacking(run: FinishedRun) -> str:
-    """Which measures of a run no installed package registers, so that its tables are not made again."""
-    keys = dict.fromkeys(str(key) for name in ("risk", "utility") for key in run.tables[name]["key"])
+    """Which measures of a run no installed package registers, so that its tables are not made
+    again.
+    """
+    keys = dict.fromkeys(
+        str(key) for name in ("risk", "utility") for key in run.tables[name]["key"]
+    )
     missing = [key for key in keys if key not in measures()]
     if not missing:
         return ""
     some, they = ("the measure", "it comes") if len(missing) == 1 else ("the measures", "they come")
-    return f"the run holds {some} {listing(missing)}, which no installed package registers here; install what {they} from"
+    return (
+        f"the run holds {some} {listing(missing)}, which no installed package registers here; "
+        f"install what {they} from"
+    )

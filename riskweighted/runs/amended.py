@@ -1,4 +1,6 @@
-"""Changes of a study's tables: columns left out, codes stated, other models, schemes and settings. Each gives a new table."""
+"""Changes of a study's tables: columns left out, codes stated, other models, schemes and settings.
+Each gives a new table.
+"""
 
 import copy
 import dataclasses
@@ -43,23 +45,40 @@ def without_columns(table: Table, names: Sequence[str], *, released: bool = True
     if "formula" in synthesizer:
         synthesizer["formula"] = _formula_without(synthesizer["formula"], names)
     if "predictors" in synthesizer:
-        synthesizer["predictors"] = [name for name in synthesizer["predictors"] if name not in names]
+        synthesizer["predictors"] = [
+            name for name in synthesizer["predictors"] if name not in names
+        ]
     for settings in synthesizer.get("variables", {}).values():
         if "formula" in settings:
             settings["formula"] = _formula_without(settings["formula"], names)
     table = table | {"synthesizer": synthesizer}
     release = table.get("release", {})
-    reasons = {name: {key: why for key, why in release.get(name, {}).items() if key not in names} for name in ("derived", "hidden")}
-    columns = [name for name in release.get("columns", ()) if name not in names] if released else list(release.get("columns", ()))
+    reasons = {
+        name: {key: why for key, why in release.get(name, {}).items() if key not in names}
+        for name in ("derived", "hidden")
+    }
+    columns = (
+        [name for name in release.get("columns", ()) if name not in names]
+        if released
+        else list(release.get("columns", ()))
+    )
     return with_settings(table, "release", columns=columns, **reasons)
 
 
 def _formula_without(formula: str, names: Sequence[str]) -> str:
-    """The formula without some columns: of a term that names one of them, what stands in it beside stays by itself."""
+    """The formula without some columns: of a term that names one of them, what stands in it beside
+    stays by itself.
+    """
     (left, right), kept = sides(formula), list[str]()
     for term in terms_of(right):
-        parts = _FACTOR.findall(term) if set(split_formula(f"{left} ~ {term}").names) & set(names) else [term]
-        kept += [part for part in parts if not set(split_formula(f"{left} ~ {part}").names) & set(names)]
+        parts = (
+            _FACTOR.findall(term)
+            if set(split_formula(f"{left} ~ {term}").names) & set(names)
+            else [term]
+        )
+        kept += [
+            part for part in parts if not set(split_formula(f"{left} ~ {part}").names) & set(names)
+        ]
     return f"{left} ~ {' + '.join(dict.fromkeys(kept)) or '1'}"
 
 
@@ -81,7 +100,11 @@ def as_chain(table: Table, study: Study) -> Table:
     if "formula" not in given:
         return table
     own = {"support": given["support"]} if "support" in given else {}
-    chain = {"name": chain_names()[0], "predictors": list(split_formula(given["formula"]).names), "variables": {study.target: own}}
+    chain = {
+        "name": chain_names()[0],
+        "predictors": list(split_formula(given["formula"]).names),
+        "variables": {study.target: own},
+    }
     return table | {"synthesizer": chain}
 
 
@@ -96,20 +119,42 @@ def with_models(table: Table, other: Mapping[str, Mapping[str, Any]]) -> Table:
     given = copy.deepcopy(table["synthesizer"])
     if "formula" in given:
         ((_, settings),) = other.items()
-        valid = {setting.name for setting in dataclasses.fields(load_synthesizer(settings["model"]))}  # type: ignore[arg-type]
-        kept = {name: value for name, value in given.items() if name in valid and name not in ("name", "priors")}
+        valid = {
+            setting.name for setting in dataclasses.fields(load_synthesizer(settings["model"]))
+        }  # type: ignore[arg-type]
+        kept = {
+            name: value
+            for name, value in given.items()
+            if name in valid and name not in ("name", "priors")
+        }
         bounds = {name: value for name, value in settings.items() if name == "support"}
-        return table | {"synthesizer": {**bounds, **kept, "name": settings["model"], "formula": given["formula"]}}
+        return table | {
+            "synthesizer": {
+                **bounds,
+                **kept,
+                "name": settings["model"],
+                "formula": given["formula"],
+            }
+        }
     for name, settings in other.items():
         own = given["variables"][name]
-        given["variables"][name] = {key: value for key, value in own.items() if key in ("codes", "formula", "when", "otherwise", "support")}
-        given["variables"][name] |= {key: value for key, value in settings.items() if key not in given["variables"][name]}
+        given["variables"][name] = {
+            key: value
+            for key, value in own.items()
+            if key in ("codes", "formula", "when", "otherwise", "support")
+        }
+        given["variables"][name] |= {
+            key: value for key, value in settings.items() if key not in given["variables"][name]
+        }
     return table | {"synthesizer": given}
 
 
 def with_splines(table: Table, names: Sequence[str]) -> Table:
     left, right = sides(table["synthesizer"]["formula"])
-    terms = [f"spline({term})" if term in {quoted(name) for name in names} else term for term in terms_of(right)]
+    terms = [
+        f"spline({term})" if term in {quoted(name) for name in names} else term
+        for term in terms_of(right)
+    ]
     return with_settings(table, "synthesizer", formula=f"{left} ~ {' + '.join(terms)}")
 
 

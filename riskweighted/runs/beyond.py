@@ -1,4 +1,6 @@
-"""What the datasets of a label give away beyond inference, as they leave, and what those of a fit tell of predictors not released."""
+"""What the datasets of a label give away beyond inference, as they leave, and what those of a fit
+tell of predictors not released.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -24,8 +26,9 @@ __all__ = ["Disclosed", "attributed", "disclosure_tables", "told_of_hidden", "we
 
 
 class Disclosed(NamedTuple):
-    """Of one label: ``table``, as `riskweighted.attribution` gives it; ``rows``, its figures as they stand among risks; the ``verdict`` of
-    the study's policy; ``concerned``, the records that what is broken concerns, and which rule that is. Confidential."""
+    """Of one label: ``table``, as `riskweighted.attribution` gives it; ``rows``, its figures as
+    they stand among risks; the ``verdict`` of the study's policy; ``concerned``, the records that
+    what is broken concerns, and which rule that is. Confidential."""
 
     table: pd.DataFrame
     rows: list[dict[str, object]]
@@ -33,12 +36,27 @@ class Disclosed(NamedTuple):
     concerned: pd.DataFrame
 
     @classmethod
-    def of(cls, label: str, study: Study, fit: Fit, drawn: Datasets, streams: Streams, table: pd.DataFrame) -> "Disclosed":
-        """The table with its figures, and with what the datasets tell of predictors that are not released."""
+    def of(
+        cls,
+        label: str,
+        study: Study,
+        fit: Fit,
+        drawn: Datasets,
+        streams: Streams,
+        table: pd.DataFrame,
+    ) -> "Disclosed":
+        """The table with its figures, and with what the datasets tell of predictors that are not
+        released.
+        """
         values = [*values_of_attribution(table), *told_of_hidden(label, study, fit, drawn, streams)]
         concerned = pd.DataFrame(table.attrs.get("concerned", ()), columns=list(Concerned._fields))
         concerned.insert(0, "label", label)
-        return cls(table, [as_row(label, value) for value in values], judge(table, study.release.disclosure), concerned)
+        return cls(
+            table,
+            [as_row(label, value) for value in values],
+            judge(table, study.release.disclosure),
+            concerned,
+        )
 
 
 def attributed(
@@ -51,47 +69,81 @@ def attributed(
     progress: Advance | None = None,
     refits: int = 3,
 ) -> pd.DataFrame:
-    """What the datasets give away of synthesized values, beside what they would without each record.
+    """What the datasets give away of synthesized values, beside what they would without each
+    record.
 
-    `drawn`: what `fit` draws with the seed that the study has for that; `worlds`: that in which risk is measured, and that in which the
-    weights were made; `refits`: of how many records at most.
+    `drawn`: what `fit` draws with the seed that the study has for that; `worlds`: that in which
+    risk is measured, and that in which the weights were made; `refits`: of how many records at
+    most.
     """
     weights, released = study.weights, study.unaltered(fit.confidential)
     release = study.release
-    asked = Asked(released, (), study.linking_column, weights.survey, release.disclosure, release.shuffle, precision=release.precision)
-    seed = streams.seed_for("disclosure", "")  # the same halves, and the same yardstick, for every label
+    asked = Asked(
+        released,
+        (),
+        study.linking_column,
+        weights.survey,
+        release.disclosure,
+        release.shuffle,
+        precision=release.precision,
+    )
+    # the same halves, and the same yardstick, for every label
+    seed = streams.seed_for("disclosure", "")
     made = weighting_of(label, study, worlds[1])
     places = fit.places(len(drawn), random_seed=streams.seed_for("synthesize", label))
     return attribution_of_fit(
-        fit, worlds[0], asked, [drawn], weighting=made, refits=refits, places=places, random_seed=seed, progress=progress
+        fit,
+        worlds[0],
+        asked,
+        [drawn],
+        weighting=made,
+        refits=refits,
+        places=places,
+        random_seed=seed,
+        progress=progress,
     )
 
 
 def weighting_of(label: str, study: Study, world: World) -> Weighting | None:
     """How the weights of a label are made, None of a baseline."""
-    return None if label in study.baselines else Weighting(label, world=world, **study.weights.making)
+    return (
+        None if label in study.baselines else Weighting(label, world=world, **study.weights.making)
+    )
 
 
-def told_of_hidden(label: str, study: Study, fit: Fit, drawn: Datasets, streams: Streams) -> Iterator[Value]:
+def told_of_hidden(
+    label: str, study: Study, fit: Fit, drawn: Datasets, streams: Streams
+) -> Iterator[Value]:
     """What the datasets tell of predictors, and of columns of rules, that are not released."""
     if fit.keeps_true_values or not fit.estimates:
         return iter(())
     released = study.unaltered(fit.confidential)
-    read = dict.fromkeys([*study.synthesizer.columns, *(name for rule in fit.prepared.rules.rules for name in rule.names)])
+    read = dict.fromkeys(
+        [
+            *study.synthesizer.columns,
+            *(name for rule in fit.prepared.rules.rules for name in rule.names),
+        ]
+    )
     hidden = [name for name in read if name not in (*released, *study.variables)]
-    return values_of_hidden(hidden_predictors(fit, drawn, hidden, released, streams.seed_for("hidden", label)))
+    return values_of_hidden(
+        hidden_predictors(fit, drawn, hidden, released, streams.seed_for("hidden", label))
+    )
 
 
 def disclosure_tables(found: Mapping[str, Disclosed]) -> dict[str, pd.DataFrame]:
-    """All figures by label; and of each label the verdict of the policy, its reasons, what was accepted and why, both as they may be
-    said outside, what mends it, how many datasets would pass, and what was held."""
+    """All figures by label; and of each label the verdict of the policy, its reasons, what was
+    accepted and why, both as they may be said outside, what mends it, how many datasets would pass,
+    and what was held."""
     verdicts = [
         {"label": label, **{name: _listed(told) for name, told in of.verdict._asdict().items()}}
         | {"fewer": of.table.attrs.get("fewer"), "held": _listed(of.table.attrs["held"])}
         for label, of in found.items()
     ]
     figures = pd.concat({label: of.table for label, of in found.items()}, names=["label"])
-    return {"disclosure": figures.reset_index("label").reset_index(drop=True), "disclosure_verdicts": pd.DataFrame(verdicts)}
+    return {
+        "disclosure": figures.reset_index("label").reset_index(drop=True),
+        "disclosure_verdicts": pd.DataFrame(verdicts),
+    }
 
 
 def _listed(told: str | Sequence[object]) -> str:

@@ -1,4 +1,6 @@
-"""The registered synthesizers that a choice is among: each prepared for the data, or refused with its reason."""
+"""The registered synthesizers that a choice is among: each prepared for the data, or refused with
+its reason.
+"""
 
 import dataclasses
 import math
@@ -10,7 +12,12 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError
 from riskweighted.contract.distribution import has_mass
-from riskweighted.contract.synthesizer import baseline_names, chain_names, load_synthesizer, synthesizer_names
+from riskweighted.contract.synthesizer import (
+    baseline_names,
+    chain_names,
+    load_synthesizer,
+    synthesizer_names,
+)
 from riskweighted.design.design import response_values
 from riskweighted.design.formulas import split_formula, straightened
 from riskweighted.runs.models import build_chain, build_synthesizer
@@ -25,10 +32,11 @@ STRAIGHT, LEARNED = "straight lines", "learned"
 
 
 class Candidate(NamedTuple):
-    """A synthesizer with settings; ``model`` None and ``refusal`` a reason where it does not take the data.
+    """A synthesizer with settings; ``model`` None and ``refusal`` a reason where it does not take
+    the data.
 
-    ``formula``: where it is not the one that was asked for, but that with numbers as straight lines. ``chain``: of a model with a learned
-    part, which is a chain of the one variable.
+    ``formula``: where it is not the one that was asked for, but that with numbers as straight
+    lines. ``chain``: of a model with a learned part, which is a chain of the one variable.
     """
 
     name: str
@@ -47,11 +55,15 @@ class Candidate(NamedTuple):
         return ", ".join([*([STRAIGHT] if self.formula else []), *told])
 
 
-def find_candidates(formula: str, confidential: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[Candidate]:
-    """Every registered synthesizer that is no baseline, prepared for the data or refused with its reason; nothing is sampled.
+def find_candidates(
+    formula: str, confidential: pd.DataFrame, settings: Mapping[str, Any]
+) -> Iterator[Candidate]:
+    """Every registered synthesizer that is no baseline, prepared for the data or refused with its
+    reason; nothing is sampled.
 
-    Where the formula has splines, each that takes the data is one with straight lines, too. A setting ``learned`` is that of the chain
-    that the best of them is compared with (`with_learned`).
+    Where the formula has splines, each that takes the data is one with straight lines, too. A
+    setting ``learned`` is that of the chain that the best of them is compared with
+    (`with_learned`).
     """
     settings = {setting: value for setting, value in settings.items() if setting != LEARNED}
     for name in synthesizer_names():
@@ -60,7 +72,9 @@ def find_candidates(formula: str, confidential: pd.DataFrame, settings: Mapping[
         try:
             variants = _variants(name, formula, confidential, settings)
         except ImportError as error:
-            yield Candidate(name, dict(settings), None, f"its package cannot be loaded ({type(error).__name__})")
+            yield Candidate(
+                name, dict(settings), None, f"its package cannot be loaded ({type(error).__name__})"
+            )
             continue
         except InputError as error:
             yield Candidate(name, dict(settings), None, str(error))
@@ -71,17 +85,29 @@ def find_candidates(formula: str, confidential: pd.DataFrame, settings: Mapping[
                 try:
                     model = prepare_model(build_synthesizer(name, text, variant), confidential)
                     if not has_mass(model.synthesizer, start_of(model.build()), model.prepared):
-                        raise InputError("its distribution has no mass, so its likelihood cannot be compared with that of others")
+                        raise InputError(
+                            "its distribution has no mass, so its likelihood cannot be compared "
+                            "with that of others"
+                        )
                     yield Candidate(name, variant, model, formula=straight)
                 except InputError as error:
                     yield Candidate(name, variant, None, str(error), straight)
 
 
-def with_learned(best: Candidate, formula: str, confidential: pd.DataFrame, learned: Sequence[str]) -> Candidate:
-    """The model of a candidate in a chain of its one variable, to whose predictors the scores of tree ensembles are added."""
+def with_learned(
+    best: Candidate, formula: str, confidential: pd.DataFrame, learned: Sequence[str]
+) -> Candidate:
+    """The model of a candidate in a chain of its one variable, to whose predictors the scores of
+    tree ensembles are added.
+    """
     parts, name = split_formula(best.formula or formula), chain_names()[0]
     own = {"model": best.name, **best.settings}
-    settings = {"predictors": list(parts.names), "recoding": "statuses", LEARNED: list(learned), "variables": {parts.response: own}}
+    settings = {
+        "predictors": list(parts.names),
+        "recoding": "statuses",
+        LEARNED: list(learned),
+        "variables": {parts.response: own},
+    }
     try:
         chain = prepare_sequence(build_chain(name, [parts.response], settings), confidential)
         (block,) = chain.blocks
@@ -89,13 +115,21 @@ def with_learned(best: Candidate, formula: str, confidential: pd.DataFrame, lear
         return Candidate(name, settings, None, str(error))
     except ValueError:
         return Candidate(
-            name, settings, None, "some values have a share of their own, which a model of all of them cannot be compared with"
+            name,
+            settings,
+            None,
+            "some values have a share of their own, which a model of all of them cannot be "
+            "compared with",
         )
     return Candidate(name, settings, block.model, chain=chain)
 
 
-def _variants(name: str, formula: str, confidential: pd.DataFrame, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The settings given; and for a class with a setting ``transform`` also log, or asinh where values are zero or negative."""
+def _variants(
+    name: str, formula: str, confidential: pd.DataFrame, settings: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """The settings given; and for a class with a setting ``transform`` also log, or asinh where
+    values are zero or negative.
+    """
     kind: Any = load_synthesizer(name)
     fields = {setting.name: setting.default for setting in dataclasses.fields(kind)}
     given = dict(settings)
@@ -105,6 +139,10 @@ def _variants(name: str, formula: str, confidential: pd.DataFrame, settings: Map
     if values.min() > 0:
         other: dict[str, Any] = {"transform": "log"}
     else:
-        constant = 10.0 ** math.floor(math.log10(np.median(np.abs(values[values != 0])))) if values.any() else 1.0
+        constant = (
+            10.0 ** math.floor(math.log10(np.median(np.abs(values[values != 0]))))
+            if values.any()
+            else 1.0
+        )
         other = {"transform": "asinh", "transform_constant": constant}
     return [given] if other["transform"] == fields["transform"] else [given, given | other]

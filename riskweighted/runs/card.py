@@ -18,7 +18,13 @@ def run_card(folder: Path, verdicts: Sequence[Verdict], summary: pd.DataFrame) -
     answers = [f"{label}: {overall(verdicts, label)}{_reason(verdicts, label)}" for label in labels]
     table = summary.select_dtypes("number").T
     table = table[table.fillna(0.0).ne(0.0).any(axis=1)]  # a screen is small
-    return card("Run", answers, {"folder": folder}, table, "riskweighted.summary_table says what each figure means. Confidential folder.")
+    return card(
+        "Run",
+        answers,
+        {"folder": folder},
+        table,
+        "riskweighted.summary_table says what each figure means. Confidential folder.",
+    )
 
 
 def _reason(verdicts: Sequence[Verdict], label: str) -> str:

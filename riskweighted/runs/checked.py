@@ -46,8 +46,9 @@ __all__ = ["CheckedStudy", "check_study"]
 class CheckedStudy(NamedTuple):
     """What checking leaves. Confidential.
 
-    ``work``: holds what was made of study and data. ``sparse_levels``: by scheme the levels of predictors whose weights sum to less than 5.
-    ``parameters``: how many the models of a variable have, where they were chosen for it.
+    ``work``: holds what was made of study and data. ``sparse_levels``: by scheme the levels of
+    predictors whose weights sum to less than 5. ``parameters``: how many the models of a variable
+    have, where they were chosen for it.
     """
 
     work: Work
@@ -55,12 +56,15 @@ class CheckedStudy(NamedTuple):
     parameters: Mapping[str, int]
 
 
-def check_study(study: Study, confidential: pd.DataFrame, folder: Path | None = None) -> CheckedStudy:
-    """A study checked against its data; refuses whatever can be known to be wrong before a fit. `folder`: the working folder of its run.
+def check_study(
+    study: Study, confidential: pd.DataFrame, folder: Path | None = None
+) -> CheckedStudy:
+    """A study checked against its data; refuses whatever can be known to be wrong before a fit.
+    `folder`: the working folder of its run.
 
-    Warns (`SparseLevelWarning`) where under some scheme the weights of a level of the predictors sum to less than 5, and
-    (`MarginShiftWarning`) where those of a variable whose models were chosen for it sum to less than they have parameters, or leave little
-    of one of its levels.
+    Warns (`SparseLevelWarning`) where under some scheme the weights of a level of the predictors
+    sum to less than 5, and (`MarginShiftWarning`) where those of a variable whose models were
+    chosen for it sum to less than they have parameters, or leave little of one of its levels.
     """
     _refuse_levels_of_amounts(study, confidential)
     refuse_heaps_of_few(study, confidential)
@@ -71,8 +75,15 @@ def check_study(study: Study, confidential: pd.DataFrame, folder: Path | None = 
     _check_columns(study, confidential)
     analysis = work.analysis()
     in_order(study.weights.schemes)
-    if study.weights.tuning is not None and study.weights.tuning.loss == "overlap" and analysis is None:
-        raise InputError("weights.loss 'overlap' is that of a regression coefficient: give evaluation.regression and coefficient")
+    if (
+        study.weights.tuning is not None
+        and study.weights.tuning.loss == "overlap"
+        and analysis is None
+    ):
+        raise InputError(
+            "weights.loss 'overlap' is that of a regression coefficient: give "
+            "evaluation.regression and coefficient"
+        )
     if study.weights.tuning is not None:
         check_measurable(study.weights.tuning, world)
     prepared = work.prepared()
@@ -93,105 +104,174 @@ def check_study(study: Study, confidential: pd.DataFrame, folder: Path | None = 
 
 
 def _check_columns(study: Study, confidential: pd.DataFrame) -> None:
-    """Refuse columns that the data lack, that are synthesized where they must not be, or that give a synthesized one away."""
+    """Refuse columns that the data lack, that are synthesized where they must not be, or that give
+    a synthesized one away.
+    """
     require_columns(confidential, study.release.columns, "confidential data (release.columns)")
     _check_kinds(study, confidential)
-    linking = {"weights.cluster": study.weights.cluster, "evaluation.cluster": study.evaluation.cluster, "release.unit": study.release.unit}
+    linking = {
+        "weights.cluster": study.weights.cluster,
+        "evaluation.cluster": study.evaluation.cluster,
+        "release.unit": study.release.unit,
+    }
     for setting, cluster in linking.items():
-        require_columns(confidential, [] if cluster is None else [cluster], f"confidential data ({setting})")
+        require_columns(
+            confidential, [] if cluster is None else [cluster], f"confidential data ({setting})"
+        )
         if cluster in study.variables:
-            raise InputError(f"{setting} names {cluster!r}, which is synthesized: name a column that tells who belongs together")
+            raise InputError(
+                f"{setting} names {cluster!r}, which is synthesized: name a column that tells "
+                "who belongs together"
+            )
     _check_survey(study, confidential)
     check_derived(study, confidential)
 
 
 def _refuse_levels_of_amounts(study: Study, confidential: pd.DataFrame) -> None:
-    """Refuse variables whose kind says that their numbers are levels, and which have too many different ones to be drawn as such."""
+    """Refuse variables whose kind says that their numbers are levels, and which have too many
+    different ones to be drawn as such.
+    """
     for name in study.variables:
-        if study.data.kinds.get(name) == LEVELS and name in confidential and name not in study.scenario.categorical:
+        if (
+            study.data.kinds.get(name) == LEVELS
+            and name in confidential
+            and name not in study.scenario.categorical
+        ):
             levels, most = confidential[name].nunique(), most_categories(len(confidential))
             if levels > most:
                 raise InputError(
-                    f"[data.kinds] says {LEVELS!r} of {name!r}, which has {levels:,} different values in {len(confidential):,} records, "
-                    f"and at most {most:,} are drawn as levels: of an amount say {NUMBER!r}, or take the line out"
+                    f"[data.kinds] says {LEVELS!r} of {name!r}, which has {levels:,} different "
+                    f"values in {len(confidential):,} records, "
+                    f"and at most {most:,} are drawn as levels: of an amount say {NUMBER!r}, or "
+                    "take the line out"
                 )
 
 
 def _check_kinds(study: Study, confidential: pd.DataFrame) -> None:
-    """Refuse kinds that the columns cannot have, and columns in parts that their stated kinds do not play."""
+    """Refuse kinds that the columns cannot have, and columns in parts that their stated kinds do
+    not play.
+    """
     check_kinds(confidential, study.data.kinds)
     predictors = [name for name in study.synthesizer.columns if name not in study.variables]
-    parts = {"scenario.synthetic": study.variables, "scenario.known": study.scenario.known, "synthesizer": predictors}
+    parts = {
+        "scenario.synthetic": study.variables,
+        "scenario.known": study.scenario.known,
+        "synthesizer": predictors,
+    }
     for setting, names in {**parts, "release.columns": study.release.columns}.items():
         leave = (WEIGHT, DESIGN) if setting == "release.columns" else ()
         for name in names:
             kind = study.data.kinds.get(name, LEVELS)
             if kind not in (*PLAYING, *leave):
-                raise InputError(f"{setting} names {name!r}, which is {kind!r} by [data.kinds]; valid are {listing([*PLAYING, *leave])}")
+                raise InputError(
+                    f"{setting} names {name!r}, which is {kind!r} by [data.kinds]; valid are "
+                    f"{listing([*PLAYING, *leave])}"
+                )
 
 
 def _check_survey(study: Study, confidential: pd.DataFrame) -> None:
-    """Refuse survey weights, strata and regressions that do not suit the data; weights must be the same in every synthetic dataset."""
+    """Refuse survey weights, strata and regressions that do not suit the data; weights must be the
+    same in every synthetic dataset.
+    """
     column = study.weights.survey
     if column is not None and column in study.variables:
-        raise InputError(f"weights.survey names {column!r}, which is synthesized: survey weights must be the same in every dataset")
+        raise InputError(
+            f"weights.survey names {column!r}, which is synthesized: survey weights must be the "
+            "same in every dataset"
+        )
     if column is not None:
         survey_weights(confidential, column)
     design = checked_design(confidential, study.evaluation.measures, study.variables)
     checked_own_analyses(confidential, study.evaluation.analyses, design)
-    checked_analyses(confidential, study.evaluation.regressions, {name: study.scenario.codes_of(name) for name in study.scenario.codes})
+    checked_analyses(
+        confidential,
+        study.evaluation.regressions,
+        {name: study.scenario.codes_of(name) for name in study.scenario.codes},
+    )
 
 
 def _check_values(study: Study, world: World, prepared: PreparedSequence) -> None:
-    """Refuse settings that are of numbers where a model draws levels; say whose values of zero no model hits."""
+    """Refuse settings that are of numbers where a model draws levels; say whose values of zero no
+    model hits.
+    """
     for link in prepared.links:
         if link.values is None:
             continue
         model = link.values.model
         require_equality(world, link.variable, categories_of(model.synthesizer, model.prepared))
-        if not link.levels and not _hits_points(model.synthesizer, world.confidential[link.variable]):
+        if not link.levels and not _hits_points(
+            model.synthesizer, world.confidential[link.variable]
+        ):
             warn_of_unscored(world.confidential, world.scenario.only(link.variable))
     given = study.release.precision
-    of_levels = [link.variable for link in prepared.links if link.levels and study.release.precision_of(link.variable) is not None]
-    if of_levels and (isinstance(given, Mapping) or len(of_levels) == len(prepared.links)):  # one number is that of the numeric ones
-        raise InputError(f"release.precision is that of numbers, and {listing(of_levels)} is drawn as levels; leave it out")
+    of_levels = [
+        link.variable
+        for link in prepared.links
+        if link.levels and study.release.precision_of(link.variable) is not None
+    ]
+    # one number is that of the numeric ones
+    if of_levels and (isinstance(given, Mapping) or len(of_levels) == len(prepared.links)):
+        raise InputError(
+            f"release.precision is that of numbers, and {listing(of_levels)} is drawn as levels; "
+            "leave it out"
+        )
 
 
 def _hits_points(synthesizer: Synthesizer, column: pd.Series) -> bool:
-    """Whether drawn values can be exactly zero: whole numbers are rounded, and a model may say that it has a part for them."""
+    """Whether drawn values can be exactly zero: whole numbers are rounded, and a model may say that
+    it has a part for them.
+    """
     whole = pd.api.types.is_integer_dtype(column.dtype)
     return whole or keeps_true_values(synthesizer) or getattr(synthesizer, "draws_points", False)
 
 
-def _sparse_levels(prepared: PreparedSequence, weights: Mapping[str, pd.DataFrame]) -> dict[str, tuple[str, ...]]:
-    """Per scheme the levels of the designs with little weight; warns of them. None where a model keeps no `Design`."""
+def _sparse_levels(
+    prepared: PreparedSequence, weights: Mapping[str, pd.DataFrame]
+) -> dict[str, tuple[str, ...]]:
+    """Per scheme the levels of the designs with little weight; warns of them. None where a model
+    keeps no `Design`.
+    """
     sparse: dict[str, tuple[str, ...]] = {}
     for link in prepared.links:
-        design = None if link.values is None else getattr(link.values.model.prepared, "design", None)
+        design = (
+            None if link.values is None else getattr(link.values.model.prepared, "design", None)
+        )
         if link.values is None or not isinstance(design, Design):
             continue
         members, model = level_members(design), link.values.model
         for scheme, alphas in weights.items():
-            names = sparse_levels(members, model.weights(block_alpha(link.values, alphas)).to_numpy())
+            names = sparse_levels(
+                members, model.weights(block_alpha(link.values, alphas)).to_numpy()
+            )
             sparse[scheme] = (*sparse.get(scheme, ()), *names)
             if names:
                 columns = dict.fromkeys(re.split(r"\[| = ", name)[0] for name in names)
-                bounds = ", or set public bounds (support)" if hasattr(model.synthesizer, "support") else ""
+                bounds = (
+                    ", or set public bounds (support)"
+                    if hasattr(model.synthesizer, "support")
+                    else ""
+                )
                 have = "has" if len(names) == 1 else "each have"
                 warnings.warn(
-                    f"scheme {scheme!r}: {len(names)} of {len(members)} levels of what predicts {link.variable!r}, of {listing(columns)}, "
-                    f"{have} weights that sum to less than {SPARSE:g}: the prior decides what is drawn there; merge levels{bounds}",
+                    f"scheme {scheme!r}: {len(names)} of {len(members)} levels of what predicts "
+                    f"{link.variable!r}, of {listing(columns)}, "
+                    f"{have} weights that sum to less than {SPARSE:g}: the prior decides what is "
+                    f"drawn there; merge levels{bounds}",
                     SparseLevelWarning,
                     stacklevel=4,
                 )
     return sparse
 
 
-def _warn_of_shift(weighting: World, weights: Mapping[str, pd.DataFrame], parameters: Mapping[str, int]) -> None:
+def _warn_of_shift(
+    weighting: World, weights: Mapping[str, pd.DataFrame], parameters: Mapping[str, int]
+) -> None:
     for scheme in weights:
         if scheme != UNWEIGHTED:
             shift = world_shift(weighting, weights[scheme])
-            warn_of_shift(shift.assign(erased=0) if is_centred(scheme) else shift, parameters, scheme)
+            warn_of_shift(
+                shift.assign(erased=0) if is_centred(scheme) else shift, parameters, scheme
+            )
 
 
 def _warn_of_overfilling(weights: Mapping[str, pd.DataFrame]) -> None:
@@ -200,8 +280,10 @@ def _warn_of_overfilling(weights: Mapping[str, pd.DataFrame]) -> None:
         if is_centred(scheme) and alphas.to_numpy().min() < FLOOR:
             times = overfilling(float(alphas.to_numpy().min()))
             warnings.warn(
-                f"scheme {scheme!r}: its smallest weight is below {FLOOR:g}, and where weights are near 0 a centred fit overfills what is "
-                f"rare: a level of one in a thousand was released up to {times:g} times as often in our measurement (docs/choosing.md); "
+                f"scheme {scheme!r}: its smallest weight is below {FLOOR:g}, and where weights "
+                "are near 0 a centred fit overfills what is "
+                f"rare: a level of one in a thousand was released up to {times:g} times as often "
+                "in our measurement (docs/choosing.md); "
                 "a release takes a floor, as in 'mix+(t=0.5)'",
                 OverfillWarning,
                 stacklevel=4,
@@ -214,5 +296,7 @@ def chosen_parameters(prepared: PreparedSequence) -> dict[str, int]:
     for block in prepared.blocks if counts else ():
         blueprint = block.model.build()
         if blueprint is not None:
-            counts[block.variable] += sum(math.prod(shape) for shape in free_shapes(blueprint.model).values())
+            counts[block.variable] += sum(
+                math.prod(shape) for shape in free_shapes(blueprint.model).values()
+            )
     return counts

@@ -1,4 +1,6 @@
-"""``name = "auto"``: which of the registered synthesizers suits the data, chosen in the open (METHODS section 5.11)."""
+"""``name = "auto"``: which of the registered synthesizers suits the data, chosen in the open
+(METHODS section 5.11).
+"""
 
 import hashlib
 import json
@@ -77,17 +79,21 @@ class Choice:
     why : str
         One sentence.
     formula : str
-        Of the model chosen: the one asked for, or where that has splines perhaps the one with straight lines in their place; "" of a
-        chain with a learned part.
+        Of the model chosen: the one asked for, or where that has splines perhaps the one with
+        straight lines in their place; "" of a chain with a learned part.
     table : DataFrame
-        One row per candidate: ``result`` ("chosen", "compared", "refused"), ``why`` it was refused, ``elpd`` (sum over the records of
-        the log probability that the others give to the record's value), its ``difference`` from the largest with ``difference_error``,
-        ``unreliable`` (records whose Pareto k exceeds 0.7), ``model_fits``, the number of checks it ``misfits``, ``converged``.
+        One row per candidate: ``result`` ("chosen", "compared", "refused"), ``why`` it was refused,
+        ``elpd`` (sum over the records of the log probability that the others give to the record's
+        value), its ``difference`` from the largest with ``difference_error``, ``unreliable``
+        (records whose Pareto k exceeds 0.7), ``model_fits``, the number of checks it ``misfits``,
+        ``converged``.
 
     Examples
     --------
     >>> from riskweighted.runs.examples import data
-    >>> rw.choose_synthesizer("smokes ~ region + age", data, random_seed=1).table["result"].value_counts()["chosen"].item()
+    >>> rw.choose_synthesizer("smokes ~ region + age", data, random_seed=1).table[
+    ...     "result"
+    ... ].value_counts()["chosen"].item()
     1
     """
 
@@ -108,15 +114,17 @@ def choose_synthesizer(
     random_seed: int = 0,
     reporter: Reporter | None = None,
 ) -> Choice:
-    """Return which of the registered synthesizers that take the data suits them best, by their unweighted fits.
+    """Return which of the registered synthesizers that take the data suits them best, by their
+    unweighted fits.
 
     Parameters
     ----------
     formula : str
     confidential : DataFrame, n rows
     settings : mapping, optional
-        Given to every candidate, such as ``{"support": (0, 1e6)}``; one that has no such setting is refused. ``learned``: columns of the
-        formula that tree ensembles read; the best model is compared with the same in a chain that has their scores as predictors.
+        Given to every candidate, such as ``{"support": (0, 1e6)}``; one that has no such setting is
+        refused. ``learned``: columns of the formula that tree ensembles read; the best model is
+        compared with the same in a chain that has their scores as predictors.
     scenario : Scenario, optional
         Its known patterns are those whose means are compared (`check_fit`).
     sampling : Sampling, optional
@@ -126,8 +134,9 @@ def choose_synthesizer(
     Returns
     -------
     Choice
-        Among the candidates that converged, those whose model fits every check; among these the largest elpd. Where none fits, or none
-        converged, the largest elpd of the others, which ``why`` says.
+        Among the candidates that converged, those whose model fits every check; among these the
+        largest elpd. Where none fits, or none converged, the largest elpd of the others, which
+        ``why`` says.
 
     Raises
     ------
@@ -171,7 +180,11 @@ def choose_synthesizer(
             best, why = _best(tried)
     chosen = best.candidate
     return Choice(
-        chosen.name, dict(chosen.settings), why, _table(candidates, tried, best), chosen.formula or ("" if chosen.chain else formula)
+        chosen.name,
+        dict(chosen.settings),
+        why,
+        _table(candidates, tried, best),
+        chosen.formula or ("" if chosen.chain else formula),
     )
 
 
@@ -184,21 +197,35 @@ def _model(candidate: Candidate) -> PreparedModel:
 def _judge(candidate: Candidate, fitted: Fit, scenario: Scenario | None, seed: int) -> _Tried:
     table = check_fit(fitted, scenario=scenario, random_seed=seed)
     missed = int((table["verdict"].iloc[1:] == MISFITS).sum())
-    return _Tried(candidate, leave_one_out(_log_probabilities(fitted)), fit_verdict(table), missed, fitted.converged)
+    return _Tried(
+        candidate,
+        leave_one_out(_log_probabilities(fitted)),
+        fit_verdict(table),
+        missed,
+        fitted.converged,
+    )
 
 
 def _log_probabilities(fitted: Fit) -> np.ndarray:
-    """log P(lower_i <= Y_i <= upper_i | theta_s), (m, S): the recorded value as the interval of values that are recorded so, or its level.
+    """log P(lower_i <= Y_i <= upper_i | theta_s), (m, S): the recorded value as the interval of
+    values that are recorded so, or its level.
 
-    Of a density, of a transformed one and of a probability of grid points alike, this is a probability on the original scale, so no
-    Jacobian is needed. Records beyond the first 4,000 of a fixed random order are left out.
+    Of a density, of a transformed one and of a probability of grid points alike, this is a
+    probability on the original scale, so no Jacobian is needed. Records beyond the first 4,000 of a
+    fixed random order are left out.
     """
     (block,) = fitted.blocks.values()
     values, sizes, unit = block.numbers(block.confidential), fitted.sizes, block.precision
     magnitude = np.median(np.abs(values[values != 0])) if values.any() else 1.0
-    half = unit / 2 if unit is not None else _RELATIVE_WIDTH / 2 * np.maximum(np.abs(values), magnitude)
+    half = (
+        unit / 2
+        if unit is not None
+        else _RELATIVE_WIDTH / 2 * np.maximum(np.abs(values), magnitude)
+    )
     rows = np.sort(np.random.default_rng(0).permutation(len(values))[:_MOST_RECORDS])
-    places = spread_draws(sizes["chain"], sizes["draw"], min(_DRAWS, sizes["chain"] * sizes["draw"]))
+    places = spread_draws(
+        sizes["chain"], sizes["draw"], min(_DRAWS, sizes["chain"] * sizes["draw"])
+    )
     masses = interval_masses(block.synthesizer, block.prepared, values - half, values + half)
     probabilities = np.array([masses(block.draw(*at))[rows] for at in places]).T
     logarithms: np.ndarray = np.log(np.maximum(probabilities, _LEAST_MASS))
@@ -214,13 +241,19 @@ def _best(tried: list[_Tried]) -> tuple[_Tried, str]:
     if fitting:
         which = f"of the {len(fitting)} that fit the data in every check"
     elif converged:
-        which = f"of the {len(converged)} that converged; none fits the data in every check (it misfits in {best.misfits})"
+        which = (
+            f"of the {len(converged)} that converged; none fits the data in every check (it "
+            f"misfits in {best.misfits})"
+        )
     else:
         which = f"of {len(tried)}, none of which converged"
     better = max(tried, key=lambda trial: float(trial.loo.elpd.sum()))
     missed = ""
     if converged and not better.converged:
-        missed = f"; {better.candidate.name} has a larger one and did not converge: sample longer, then choose again"
+        missed = (
+            f"; {better.candidate.name} has a larger one and did not converge: sample longer, "
+            "then choose again"
+        )
     return best, f"largest leave-one-out log probability {which}{missed}"
 
 
@@ -238,18 +271,36 @@ def _table(candidates: list[Candidate], tried: list[_Tried], best: _Tried) -> pd
             int((trial.loo.pareto_k > K_LIMIT).sum()),
         )
         result = "chosen" if trial is best else "compared"
-        judged = ("yes" if trial.verdict == FITS else "NO", trial.misfits, "yes" if trial.converged else "NO")
-        rows.append((trial.candidate.name, trial.candidate.described, result, "", *numbers, *judged))
+        judged = (
+            "yes" if trial.verdict == FITS else "NO",
+            trial.misfits,
+            "yes" if trial.converged else "NO",
+        )
+        rows.append(
+            (trial.candidate.name, trial.candidate.described, result, "", *numbers, *judged)
+        )
     rows += [
-        (candidate.name, candidate.described, "refused", candidate.refusal, *[np.nan] * 4, "", np.nan, "")
+        (
+            candidate.name,
+            candidate.described,
+            "refused",
+            candidate.refusal,
+            *[np.nan] * 4,
+            "",
+            np.nan,
+            "",
+        )
         for candidate in candidates
         if candidate.model is None
     ]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def resolve_study(study: Study, confidential: pd.DataFrame, partial: Path, reporter: Reporter) -> tuple[Study, Choice | None]:
-    """A study that names its model, and how it was chosen: as it stands, or with the choice, which `partial` keeps.
+def resolve_study(
+    study: Study, confidential: pd.DataFrame, partial: Path, reporter: Reporter
+) -> tuple[Study, Choice | None]:
+    """A study that names its model, and how it was chosen: as it stands, or with the choice, which
+    `partial` keeps.
 
     The choice follows from the study's seed alone: no number of it enters the released data.
     """
@@ -279,13 +330,23 @@ def resolve_study(study: Study, confidential: pd.DataFrame, partial: Path, repor
 def _as_json(choice: Choice) -> bytes:
     table = choice.table.to_csv(index=False)
     return json.dumps(
-        {"name": choice.name, "settings": to_table(choice.settings), "why": choice.why, "table": table, "formula": choice.formula}
+        {
+            "name": choice.name,
+            "settings": to_table(choice.settings),
+            "why": choice.why,
+            "table": table,
+            "formula": choice.formula,
+        }
     ).encode()
 
 
 def _from_json(content: bytes) -> Choice:
     stored = json.loads(content)
-    table = pd.read_csv(StringIO(stored.pop("table")), keep_default_na=False, na_values={name: [""] for name in _NUMBERS})
+    table = pd.read_csv(
+        StringIO(stored.pop("table")),
+        keep_default_na=False,
+        na_values={name: [""] for name in _NUMBERS},
+    )
     return Choice(**stored, table=table)
 
 

@@ -1,6 +1,8 @@
-"""What a study says of columns that give a synthesized variable away: which are looked at, which are declared, and what is refused.
+"""What a study says of columns that give a synthesized variable away: which are looked at, which
+are declared, and what is refused.
 
-Looked at is whatever leaves unaltered and whatever the model reads: values drawn given a copy of the target are the target."""
+Looked at is whatever leaves unaltered and whatever the model reads: values drawn given a copy of
+the target are the target."""
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,27 +17,46 @@ from riskweighted.runs.file_order import order_told
 from riskweighted.runs.study import AUTO, Study
 from riskweighted.sequence.rule_kinds import Rule, Structure
 
-__all__ = ["RELEASE_OR_STRIKE", "check_derived", "refuse_derived", "refuse_order", "refuse_told_by_rules", "told_by_rules", "undeclared"]
+__all__ = [
+    "RELEASE_OR_STRIKE",
+    "check_derived",
+    "refuse_derived",
+    "refuse_order",
+    "refuse_told_by_rules",
+    "told_by_rules",
+    "undeclared",
+]
 
-_ADVICE = 'leave {it} out of {places}, coarsen it, or say why it may {do}: [release] derived = {{column = "the reason"}}{each}'
+_ADVICE = (
+    "leave {it} out of {places}, coarsen it, or say why it may {do}: [release] derived = "
+    '{{column = "the reason"}}{each}'
+)
 RELEASE_OR_STRIKE = "release that, or leave the rule out"
 _LEAVES, _PREDICTS = "release.columns and scenario.known", "the model's formula or predictors"
 
 
 def check_derived(study: Study, confidential: pd.DataFrame) -> None:
-    """Refuse columns that give a synthesized variable away and are not declared; warn (`DerivedWarning`) of the declared ones, and of those
-    that predict it best, of universes, and of variables that cannot be judged."""
+    """Refuse columns that give a synthesized variable away and are not declared; warn
+    (`DerivedWarning`) of the declared ones, and of those that predict it best, of universes, and of
+    variables that cannot be judged."""
     rows = list(_told(study, confidential))
     predicted = [row for row in rows if row["rule"] == PREDICTED and row["columns"]]
-    best = {row["target"]: row for row in sorted(predicted, key=lambda row: float(row["recovered"]))}
+    best = {
+        row["target"]: row for row in sorted(predicted, key=lambda row: float(row["recovered"]))
+    }
     for row in rows:
         if row["verdict"] == REFUSE and not _is_declared(study, row):
             raise _refusal(study, row)
     refuse_told_by_rules(study, confidential)
     for row in rows:
         if row["verdict"] == REFUSE:
-            reasons = "; ".join(dict.fromkeys(study.release.derived[name] for name in row["columns"]))
-            message = f"{_named(study, row)} gives away the synthesized {row['target']!r}: {how_told(row)}; "
+            reasons = "; ".join(
+                dict.fromkeys(study.release.derived[name] for name in row["columns"])
+            )
+            message = (
+                f"{_named(study, row)} gives away the synthesized {row['target']!r}: "
+                f"{how_told(row)}; "
+            )
             message += f"declared in release.derived: {reasons}"
         elif row["rule"] != PREDICTED or not row["columns"] or row is best[row["target"]]:
             message = _remark(study, row)
@@ -56,8 +77,14 @@ def _remark(study: Study, row: Mapping[str, Any]) -> str:
     if not row["columns"]:
         return f"{target}: {row['relation']}"
     if row["rule"] == UNIVERSE:
-        stated = f'if nobody is asked there, a chain may say so: [synthesizer.variables.{target}] when = "..." of {listing(row["columns"])}'
-        return f'{_named(study, row)}: {row["relation"]} of the synthesized {target!r}; {stated}, otherwise = "missing"'
+        stated = (
+            f"if nobody is asked there, a chain may say so: [synthesizer.variables.{target}] "
+            f'when = "..." of {listing(row["columns"])}'
+        )
+        return (
+            f"{_named(study, row)}: {row['relation']} of the synthesized {target!r}; {stated}, "
+            'otherwise = "missing"'
+        )
     does = "predicts" if row["rule"] == PREDICTED else "tells something of"
     return f"{_named(study, row)} {does} the synthesized {target!r}: {how_told(row)}"
 
@@ -69,7 +96,11 @@ def _part(study: Study, row: Mapping[str, Any]) -> str:
     hidden = [name for name in row["columns"] if name in row["hidden"]]
     if not hidden:
         return "released unaltered"
-    return "in the model" if len(hidden) == len(row["columns"]) else "released unaltered or in the model"
+    return (
+        "in the model"
+        if len(hidden) == len(row["columns"])
+        else "released unaltered or in the model"
+    )
 
 
 def refuse_derived(study: Study, confidential: pd.DataFrame) -> None:
@@ -82,15 +113,21 @@ def refuse_derived(study: Study, confidential: pd.DataFrame) -> None:
 
 
 def refuse_told_by_rules(study: Study, confidential: pd.DataFrame) -> None:
-    """Refuse a rule that every dataset keeps and that looks at a column which does not leave (`told_by_rules`)."""
+    """Refuse a rule that every dataset keeps and that looks at a column which does not leave
+    (`told_by_rules`).
+    """
     for staying, why in told_by_rules(study, confidential):
         it = "it" if len(staying) == 1 else "they"
-        raise InputError(f'{why}; {RELEASE_OR_STRIKE}, or say why {it} may be told: [release] hidden = {{column = "the reason"}}')
+        raise InputError(
+            f"{why}; {RELEASE_OR_STRIKE}, or say why {it} may be told: [release] hidden = "
+            '{column = "the reason"}'
+        )
 
 
 def told_by_rules(study: Study, confidential: pd.DataFrame) -> Iterator[tuple[list[str], str]]:
-    """Columns that do not leave and that a rule of the chain looks at, and what that gives away: every dataset keeps to the rule, so that
-    the columns which leave tell of each record on which side of it it is.
+    """Columns that do not leave and that a rule of the chain looks at, and what that gives away:
+    every dataset keeps to the rule, so that the columns which leave tell of each record on which
+    side of it it is.
 
     Not what ``release.hidden`` declares with a reason, nor what a guarantee declares public.
     """
@@ -100,11 +137,17 @@ def told_by_rules(study: Study, confidential: pd.DataFrame) -> Iterator[tuple[li
         staying = [name for name in rule.names if name in confidential and name not in spared]
         if staying:
             does = "does" if len(staying) == 1 else "do"
-            yield staying, f"every dataset keeps to the rule {rule.text!r}, which gives away what {does} not leave: {listing(staying)}"
+            yield (
+                staying,
+                f"every dataset keeps to the rule {rule.text!r}, which gives away what {does} "
+                f"not leave: {listing(staying)}",
+            )
 
 
 def refuse_order(study: Study, confidential: pd.DataFrame) -> None:
-    """Refuse a column that leaves unaltered and tells the order of the file, and with it a synthesized variable."""
+    """Refuse a column that leaves unaltered and tells the order of the file, and with it a
+    synthesized variable.
+    """
     for line in order_told(study, confidential):
         raise InputError(line)
 
@@ -113,19 +156,42 @@ def undeclared(study: Study, confidential: pd.DataFrame) -> Iterator[tuple[tuple
     """Columns that give a synthesized variable away and are not declared, and how they do."""
     for row in sorted(_told(study, confidential), key=lambda row: -float(row["recovered"])):
         if row["verdict"] == REFUSE and not _is_declared(study, row):
-            yield tuple(row["columns"]), f"{'gives' if len(row['columns']) == 1 else 'together give'} away {row['target']}: {how_told(row)}"
+            yield (
+                tuple(row["columns"]),
+                f"{'gives' if len(row['columns']) == 1 else 'together give'} away "
+                f"{row['target']}: {how_told(row)}",
+            )
 
 
 def _refusal(study: Study, row: Mapping[str, Any]) -> InputError:
-    one, hidden = len(row["columns"]) == 1, [name for name in row["columns"] if name in row["hidden"]]
-    subject, how = _subject(row["columns"]), f"away the synthesized {row['target']!r}: {how_told(row)}"
+    one, hidden = (
+        len(row["columns"]) == 1,
+        [name for name in row["columns"] if name in row["hidden"]],
+    )
+    subject, how = (
+        _subject(row["columns"]),
+        f"away the synthesized {row['target']!r}: {how_told(row)}",
+    )
     if study.guarantee is not None:
-        taken = f"no reason makes {'it' if one else 'them'} public: take {'it' if one else 'one of them'} out of model and release"
+        taken = (
+            f"no reason makes {'it' if one else 'them'} public: take "
+            f"{'it' if one else 'one of them'} out of model and release"
+        )
         return InputError(f"{subject} {'gives' if one else 'together give'} {how}; {taken}")
-    doing = ["released unaltered"] * (len(hidden) < len(row["columns"])) + ["read by the model"] * bool(hidden)
-    subject += f" {'is' if one else 'are'} to be {' or '.join(doing)}, but {'it gives' if one else 'together they give'} {how}"
-    universe = f'; or, if who is asked is no secret, state it: [synthesizer.variables.{row["target"]}] when = "...", otherwise = ...'
-    return InputError(f"{subject}; {_advice(one, doing)}{universe if row['rule'] == STATUS else ''}")
+    doing = ["released unaltered"] * (len(hidden) < len(row["columns"])) + [
+        "read by the model"
+    ] * bool(hidden)
+    subject += (
+        f" {'is' if one else 'are'} to be {' or '.join(doing)}, but "
+        f"{'it gives' if one else 'together they give'} {how}"
+    )
+    universe = (
+        f"; or, if who is asked is no secret, state it: [synthesizer.variables.{row['target']}] "
+        'when = "...", otherwise = ...'
+    )
+    return InputError(
+        f"{subject}; {_advice(one, doing)}{universe if row['rule'] == STATUS else ''}"
+    )
 
 
 def _advice(one: bool, doing: Sequence[str]) -> str:
@@ -147,23 +213,44 @@ def _is_declared(study: Study, row: Mapping[str, Any]) -> bool:
 
 
 def _told(study: Study, confidential: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """What columns that leave unaltered or that the model reads tell of the synthesized variables; under a guarantee also what is declared
-    public does. ``hidden`` of a row: those of all of these columns that do not leave.
+    """What columns that leave unaltered or that the model reads tell of the synthesized variables;
+    under a guarantee also what is declared public does. ``hidden`` of a row: those of all of these
+    columns that do not leave.
 
-    What a rule `when` states is a declaration, and relations among synthesized variables are rules of the chain.
+    What a rule `when` states is a declaration, and relations among synthesized variables are rules
+    of the chain.
     """
     leaving = study.unaltered(confidential)
-    read = {*study.synthesizer.columns_among(confidential.columns), *(() if study.guarantee is None else study.guarantee.public)}
-    hidden = [str(name) for name in confidential.columns if name in read - {*leaving, *study.variables}]
+    read = {
+        *study.synthesizer.columns_among(confidential.columns),
+        *(() if study.guarantee is None else study.guarantee.public),
+    }
+    hidden = [
+        str(name) for name in confidential.columns if name in read - {*leaving, *study.variables}
+    ]
     tested = [*leaving, *hidden]
-    strange = [name for name in study.release.derived if name not in tested and name not in study.variables]
+    strange = [
+        name for name in study.release.derived if name not in tested and name not in study.variables
+    ]
     if strange:
-        raise InputError(f"release.derived names {listing(strange)}, which neither leave nor predict; valid are {listing(tested)}")
+        raise InputError(
+            f"release.derived names {listing(strange)}, which neither leave nor predict; valid "
+            f"are {listing(tested)}"
+        )
     in_rules = [name for rule in _rules(study) for name in rule.names if name in confidential]
-    told = list(dict.fromkeys(name for name in [*hidden, *in_rules] if name not in leaving and name not in study.variables))
+    told = list(
+        dict.fromkeys(
+            name
+            for name in [*hidden, *in_rules]
+            if name not in leaving and name not in study.variables
+        )
+    )
     strange = [name for name in study.release.hidden if name not in (*told, *leaving)]
     if strange:
-        raise InputError(f"release.hidden names {listing(strange)}, which nothing reads; valid are {listing(told)}")
+        raise InputError(
+            f"release.hidden names {listing(strange)}, which nothing reads; valid are "
+            f"{listing(told)}"
+        )
     scenario, stated = study.evaluating_scenario(), _stated(study)
     numbers = [name for name in study.variables if scenario.is_numeric(confidential[name])]
     reach = {name: scenario.radius_of(name) for name in numbers}
@@ -173,25 +260,36 @@ def _told(study: Study, confidential: pd.DataFrame) -> Iterator[dict[str, Any]]:
         study.variables,
         [name for name in scenario.known if name in tested],
         tested,
-        radius={name: 0.0 if name in absolute else reach.get(name, 0.0) for name in study.variables},
+        radius={
+            name: 0.0 if name in absolute else reach.get(name, 0.0) for name in study.variables
+        },
         min_radius={
-            name: max(scenario.min_radius_of(name) if name in reach else 0.0, reach[name] if name in absolute else 0.0)
+            name: max(
+                scenario.min_radius_of(name) if name in reach else 0.0,
+                reach[name] if name in absolute else 0.0,
+            )
             for name in study.variables
         },
         codes={name: scenario.codes_of(name) for name in study.variables},
         categorical=scenario.categorical,
     )
     for row in table.to_dict("records"):
-        if row["rule"] not in (STATUS, UNIVERSE, COARSENING) or not set(row["columns"]) <= stated.get(row["target"], set()):
+        if row["rule"] not in (STATUS, UNIVERSE, COARSENING) or not set(
+            row["columns"]
+        ) <= stated.get(row["target"], set()):
             yield row | {"hidden": hidden}
 
 
 def _rules(study: Study) -> tuple[Rule, ...]:
     """The rules that its chain declares."""
-    rules = None if study.synthesizer.name == AUTO else getattr(study.make_synthesizer(), "rules", None)
+    rules = (
+        None if study.synthesizer.name == AUTO else getattr(study.make_synthesizer(), "rules", None)
+    )
     return () if rules is None else rules.rules
 
 
 def _stated(study: Study) -> dict[str, set[str]]:
     """By variable the columns that its rule `when` looks at."""
-    return {rule.variable: set(rule.when.names) for rule in _rules(study) if isinstance(rule, Structure)}
+    return {
+        rule.variable: set(rule.when.names) for rule in _rules(study) if isinstance(rule, Structure)
+    }

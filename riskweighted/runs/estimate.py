@@ -1,7 +1,9 @@
-"""What a run takes: a small piece of each of its steps is done and timed here, and multiplied by how often the run does it.
+"""What a run takes: a small piece of each of its steps is done and timed here, and multiplied by
+how often the run does it.
 
-Seconds are those of the machine at hand. What is known beforehand are counts, of gradients above all; they were measured, and are the same
-on any machine. Steps that grow with the records are tried on some of them, with parameters in the place of a fit's.
+Seconds are those of the machine at hand. What is known beforehand are counts, of gradients above
+all; they were measured, and are the same on any machine. Steps that grow with the records are tried
+on some of them, with parameters in the place of a fit's.
 """
 
 import io
@@ -52,14 +54,18 @@ _STAND_IN = 40  # draws of what stands in for a fit: as few as disclosure is jud
 _LEAST = 0.05  # seconds that are timed
 # Counts of gradients, measured at 10^3 to 10^6 records
 _ROUND = 7  # an iteration of chains in round coordinates
-_COMPONENTS, _COMPONENTS_OF_FEW = 15, 40  # in those of a mixture (7, or 40 where one must go far); of few records chains run again
+# in those of a mixture (7, or 40 where one must go far); of few records chains run again
+_COMPONENTS, _COMPONENTS_OF_FEW = 15, 40
 _FEW = 30  # records for each parameter
-_SEARCH, _SEARCH_FROM_STARTS = 4.5, 18  # for each parameter, to find the mode; and to find it from several places
+# for each parameter, to find the mode; and to find it from several places
+_SEARCH, _SEARCH_FROM_STARTS = 4.5, 18
 _SHIFTING, _CURVATURES = 200, 4  # of a direct fit, besides, and Hessians
-_PROPOSALS, _PROPOSED_NEAR, _TRIED = 2000, 2000, 20  # of compiled densities the proposals with the shift of their centre
+# of compiled densities the proposals with the shift of their centre
+_PROPOSALS, _PROPOSED_NEAR, _TRIED = 2000, 2000, 20
 # Of a model that has a graph alone, which nothing can be timed of before it is compiled
 _COMPILING, _PER_DENSITY, _OF_GRAPH = 20.0, 3e-8, 20
-# Numbers that are held of every record: expected risk of a label, by block of draws and summed up; and while a label is measured
+# Numbers that are held of every record: expected risk of a label, by block of draws and summed up;
+# and while a label is measured
 _OF_LABEL, _WORKING = 26, 60
 _WRITTEN, _TABLES = 18, 1e5  # bytes of a number in a table by record; of tables of aggregates
 
@@ -68,8 +74,8 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a run takes, within a factor of two of what was measured (`benchmarks/estimates.py`): processor seconds by step, bytes of
-    ``memory`` at the peak and written to ``disk``.
+    """What a run takes, within a factor of two of what was measured (`benchmarks/estimates.py`):
+    processor seconds by step, bytes of ``memory`` at the peak and written to ``disk``.
     """
 
     seconds: Mapping[str, float]
@@ -83,21 +89,28 @@ class Estimate:
 
 
 def estimate_run(work: Work) -> Estimate:
-    """Time, memory and disk of a run of a checked study, without what a choice of the model or the search for a target adds.
+    """Time, memory and disk of a run of a checked study, without what a choice of the model or the
+    search for a target adds.
 
-    Some seconds, of which a tenth to a half is a gradient of all records, compiled where it was not before.
+    Some seconds, of which a tenth to a half is a gradient of all records, compiled where it was not
+    before.
     """
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore")  # whatever is the matter with parameters that stand in
         models = [block.model for block in work.prepared().blocks]
-        seconds = {"compiling": _compiling(work, models), "fitting": sum(_fitting(work, model) for model in models)}
+        seconds = {
+            "compiling": _compiling(work, models),
+            "fitting": sum(_fitting(work, model) for model in models),
+        }
         some = _some(work)
         share = len(work.confidential) / len(some.world.confidential)
         further, written = _after(some, share)
         if some.fit is not None and some.fit.estimates and not some.fit.keeps_true_values:
             further |= _disclosing(work, some, some.fit, share, seconds | further)
     posteriors = _posteriors(work, some.fit)
-    return Estimate(seconds | further, memory_peak() + _held(work) + posteriors, written + posteriors + _TABLES)
+    return Estimate(
+        seconds | further, memory_peak() + _held(work) + posteriors, written + posteriors + _TABLES
+    )
 
 
 # -- fits
@@ -120,9 +133,18 @@ def _fitting(work: Work, model: PreparedModel) -> float:
     study, blueprint, sampling = work.study, model.build(), work.study.sampling
     if blueprint is None:
         return 0.0
-    iterations, drawn = sampling.chains * (sampling.draws + sampling.tune), sampling.chains * sampling.draws
+    iterations, drawn = (
+        sampling.chains * (sampling.draws + sampling.tune),
+        sampling.chains * sampling.draws,
+    )
     if blueprint.of_vector is None or study.guarantee is not None:
-        return len(study.weights.schemes) * iterations * _OF_GRAPH * blueprint.density_terms * _PER_DENSITY
+        return (
+            len(study.weights.schemes)
+            * iterations
+            * _OF_GRAPH
+            * blueprint.density_terms
+            * _PER_DENSITY
+        )
     weights = model.weights(pd.Series(1.0, model.confidential.index)).to_numpy()
     began = time.process_time()
     density, size = blueprint.of_vector(weights), layout_of(blueprint).size
@@ -147,23 +169,35 @@ def _by_chains(density: Density, size: int, iterations: int, few: bool) -> float
     of_iteration = _ROUND
     if isinstance(density, Scaled) and density.starts is not None:
         of_iteration = _COMPONENTS_OF_FEW if few else _COMPONENTS
-    of_search = size * (_SEARCH if getattr(density, "starts", None) is None else _SEARCH_FROM_STARTS)
+    of_search = size * (
+        _SEARCH if getattr(density, "starts", None) is None else _SEARCH_FROM_STARTS
+    )
     if getattr(density, "rough", None) is not None:
         of_search = size * _SEARCH  # what is left of it once a share of the records was searched
     return (of_search + of_iteration * iterations) * _gradient(density, size)
 
 
 def _near(density: Density, size: int) -> float:
-    """The search for the mode, the shift of the centre, and the proposals, of which the fewest often suffice."""
+    """The search for the mode, the shift of the centre, and the proposals, of which the fewest
+    often suffice.
+    """
     return (size * _SEARCH + _PROPOSED_NEAR) * _gradient(density, size)
 
 
 def _directly(density: Density, size: int, drawn: int) -> float:
-    """The search for the mode, the shift of the centre, and the proposals of one round, of what is drawn again without the data."""
+    """The search for the mode, the shift of the centre, and the proposals of one round, of what is
+    drawn again without the data.
+    """
     zero, curvature = np.zeros(size), getattr(density, "curvature", None)
-    hessians = _CURVATURES * (2 * size * _gradient(density, size) if curvature is None else _timed(lambda: curvature(zero)))
+    hessians = _CURVATURES * (
+        2 * size * _gradient(density, size)
+        if curvature is None
+        else _timed(lambda: curvature(zero))
+    )
     some = np.zeros((_TRIED, size))
-    proposals = (max(_PROPOSALS, drawn) + drawn) / _TRIED * _timed(lambda: heights_of(density, some))
+    proposals = (
+        (max(_PROPOSALS, drawn) + drawn) / _TRIED * _timed(lambda: heights_of(density, some))
+    )
     return hessians + _SHIFTING * _gradient(density, size) + proposals
 
 
@@ -188,7 +222,9 @@ def _timed(make: Callable[[], object]) -> float:
 
 @dataclass(frozen=True)
 class _Some:
-    """Some of the records, and what stands in for a fit to them; None where only a compiled graph gives one."""
+    """Some of the records, and what stands in for a fit to them; None where only a compiled graph
+    gives one.
+    """
 
     study: Study
     world: World
@@ -204,17 +240,25 @@ def _some(work: Work) -> _Some:
         survey = None if model.survey is None else model.survey[data.index]
         if model.of_one:
             block = model.blocks[0].model
-            model = sequence_of(PreparedModel(block.synthesizer, data, block.prepared.at(data), survey))
+            model = sequence_of(
+                PreparedModel(block.synthesizer, data, block.prepared.at(data), survey)
+            )
         else:
             model = prepare_sequence(work.study.make_synthesizer(), data, work.study.weights.survey)
     return _Some(work.study, world, _stand_in(model))
 
 
 def _stand_in(prepared: PreparedSequence) -> Fit | None:
-    """A fit whose draws all lie where the vector of the density is 0: what is drawn and measured of it takes as long as of any other."""
+    """A fit whose draws all lie where the vector of the density is 0: what is drawn and measured of
+    it takes as long as of any other.
+    """
     fits = {block.name: _block_stand_in(block.model) for block in prepared.blocks}
     given = {name: fit for name, fit in fits.items() if fit is not None}
-    return Fit(prepared, alphas_of(prepared.variables, None, prepared.confidential.index), given, 0) if len(given) == len(fits) else None
+    return (
+        Fit(prepared, alphas_of(prepared.variables, None, prepared.confidential.index), given, 0)
+        if len(given) == len(fits)
+        else None
+    )
 
 
 def _block_stand_in(model: PreparedModel) -> BlockFit | None:
@@ -225,46 +269,87 @@ def _block_stand_in(model: PreparedModel) -> BlockFit | None:
             return None
         layout = layout_of(blueprint)
         posterior = as_posterior(layout, np.zeros((1, _STAND_IN, layout.size)))
-    return BlockFit(model.synthesizer, alpha, posterior, no_diagnostics(), model.confidential, model.prepared, 0, survey=model.survey)
+    return BlockFit(
+        model.synthesizer,
+        alpha,
+        posterior,
+        no_diagnostics(),
+        model.confidential,
+        model.prepared,
+        0,
+        survey=model.survey,
+    )
 
 
 def _after(some: _Some, share: float) -> tuple[dict[str, float], float]:
-    """Seconds of the steps after the fits, and bytes written; `share`: how many times as many records the run has."""
+    """Seconds of the steps after the fits, and bytes written; `share`: how many times as many
+    records the run has.
+    """
     study, world, fit = some.study, some.world, some.fit
-    labels, count, settings = len(study.weights.schemes) + len(study.baselines), study.release.L, study.evaluation.measures
+    labels, count, settings = (
+        len(study.weights.schemes) + len(study.baselines),
+        study.release.L,
+        study.evaluation.measures,
+    )
     frames, seconds = [world.confidential] * 2, dict[str, float]()
     if fit is not None:
         precision: Any = study.release.precision
         frames, drawing = _once(lambda: list(fit.synthetic(2, random_seed=0, precision=precision)))
         tried = replace(settings, risk_draws=_DRAWS if fit.estimates else None)
         _, walking = _once(lambda: find_mechanism("", fit, world, tried, 0, precision))
-        _, checking = _once(lambda: check_fit(fit, scenario=world.scenario, draws=_DRAWS, random_seed=0))
+        _, checking = _once(
+            lambda: check_fit(fit, scenario=world.scenario, draws=_DRAWS, random_seed=0)
+        )
         draws = settings.risk_draws or _WALK
         seconds = {
             "drawing": labels * count * drawing / 2,
             "expected risk": labels * walking * (draws / _DRAWS if fit.estimates else 1),
             "comparing with the data": labels * checking * draws_for(len(fit.variables)) / _DRAWS,
         }
-    measure = partial(evaluate_world, settings=settings, analysis=None, unaltered=study.unaltered(world.confidential), random_seed=0)
+    measure = partial(
+        evaluate_world,
+        settings=settings,
+        analysis=None,
+        unaltered=study.unaltered(world.confidential),
+        random_seed=0,
+    )
     _, of_one = _once(lambda: measure(world, {"": frames[:1]}))
     _, of_two = _once(lambda: measure(world, {"": frames}))
     seconds["measuring"] = labels * (of_one + (count - 1) * max(of_two - of_one, 0.0))
     written, writing = _once(lambda: _text(frames, study))
     seconds["writing"] = labels * count * writing
     numbers = _WRITTEN * (1 + 3 * labels * len(study.variables)) * len(world.confidential)
-    return {step: share * taken for step, taken in seconds.items()}, share * (labels * count * written + numbers)
+    return {step: share * taken for step, taken in seconds.items()}, share * (
+        labels * count * written + numbers
+    )
 
 
-def _disclosing(work: Work, some: _Some, fit: Fit, share: float, before: Mapping[str, float]) -> dict[str, float]:
-    """Seconds of what the datasets give away beyond inference, and of the fits without a fold where it takes any.
+def _disclosing(
+    work: Work, some: _Some, fit: Fit, share: float, before: Mapping[str, float]
+) -> dict[str, float]:
+    """Seconds of what the datasets give away beyond inference, and of the fits without a fold where
+    it takes any.
 
-    `before`: seconds of other steps. A copy of a dataset takes what it takes to draw one and to find the probabilities of its balls.
+    `before`: seconds of other steps. A copy of a dataset takes what it takes to draw one and to
+    find the probabilities of its balls.
     """
-    study, world, schemes, L = work.study, some.world, work.study.weights.schemes, work.study.release.L  # noqa: N806
+    study, world, schemes, L = (  # noqa: N806
+        work.study,
+        some.world,
+        work.study.weights.schemes,
+        work.study.release.L,
+    )
     labels = len(schemes) + len(study.baselines)
-    of_copy = (before["drawing"] / L + before["expected risk"] / (study.evaluation.measures.risk_draws or _WALK)) / labels
+    of_copy = (
+        before["drawing"] / L
+        + before["expected risk"] / (study.evaluation.measures.risk_draws or _WALK)
+    ) / labels
     seed = work.streams.seed_for("synthesize", UNWEIGHTED)
-    drawn = Datasets.of(world.confidential, fit.synthetic(L, random_seed=seed, precision=study.release.precision), study.variables)
+    drawn = Datasets.of(
+        world.confidential,
+        fit.synthetic(L, random_seed=seed, precision=study.release.precision),
+        study.variables,
+    )
     worlds = world, world.under(replace(study.weighting_scenario(), singletons="protect"))
     began = time.process_time()
     attributed(UNWEIGHTED, study, fit, worlds, drawn, work.streams, refits=0)
@@ -279,7 +364,10 @@ def _disclosing(work: Work, some: _Some, fit: Fit, share: float, before: Mapping
         folds = sum(can_refit(weighting) for weighting in weightings)
         anew = (before["compiling"] + before["fitting"]) / len(schemes)
         found = len(schemes) * each + (len(schemes) - folds) * copies * of_copy
-        return {"disclosure": found, "fits without a fold": folds * K * (anew + before["drawing"] / labels)}
+        return {
+            "disclosure": found,
+            "fits without a fold": folds * K * (anew + before["drawing"] / labels),
+        }
     return {"disclosure": len(schemes) * (each + copies * of_copy)}
 
 
@@ -291,11 +379,17 @@ def _text(frames: list[pd.DataFrame], study: Study) -> int:
         frames[0][columns].to_parquet(file)
         return len(file.getvalue())
     chunks = CsvTable(frames[0][columns], list(study.variables)).chunks(frames[0][columns])
-    return sum(map(len, chunks)) if chunks is not None else len(frames[0][columns].to_csv(index=False).encode())
+    return (
+        sum(map(len, chunks))
+        if chunks is not None
+        else len(frames[0][columns].to_csv(index=False).encode())
+    )
 
 
 def _once(make: Callable[[], Made]) -> tuple[Made, float]:
-    """What a call gives, and its processor seconds the second time: the first may compile kernels."""
+    """What a call gives, and its processor seconds the second time: the first may compile
+    kernels.
+    """
     make()
     began = time.process_time()
     return make(), time.process_time() - began
@@ -309,7 +403,14 @@ def _posteriors(work: Work, fit: Fit | None) -> float:
 
 
 def _held(work: Work) -> float:
-    """Bytes that a run holds beyond these and what it has checked: datasets, expected risk, and what one label is measured with."""
+    """Bytes that a run holds beyond these and what it has checked: datasets, expected risk, and
+    what one label is measured with.
+    """
     study = work.study
-    labels, datasets = len(study.weights.schemes) + len(study.baselines), study.release.L * len(study.variables)
-    return 8.0 * (labels * (datasets + _OF_LABEL) + 3 * datasets + _WORKING) * len(work.confidential)
+    labels, datasets = (
+        len(study.weights.schemes) + len(study.baselines),
+        study.release.L * len(study.variables),
+    )
+    return (
+        8.0 * (labels * (datasets + _OF_LABEL) + 3 * datasets + _WORKING) * len(work.confidential)
+    )

@@ -40,13 +40,33 @@ from riskweighted.runs.study import Study, read_study
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["DRAWN", "OURS", "SAMPLE", "TABLES", "FinishedRun", "SampledRun", "data_file", "data_places", "find_confidential", "load_run"]
+__all__ = [
+    "DRAWN",
+    "OURS",
+    "SAMPLE",
+    "TABLES",
+    "FinishedRun",
+    "SampledRun",
+    "data_file",
+    "data_places",
+    "find_confidential",
+    "load_run",
+]
 
 SAMPLE = "confidential/sample.parquet"  # of a run of data in parts
-OURS = "riskweighted "  # before the names of columns that are not the data's: weight, risk and expected risk under a label
+# before the names of columns that are not the data's: weight, risk and expected risk under a label
+OURS = "riskweighted "
 DRAWN = f"{OURS}drawn of "
 
-TABLES = ("summary", "risk", "utility", "convergence", "fit_check", "disclosure", "disclosure_verdicts")
+TABLES = (
+    "summary",
+    "risk",
+    "utility",
+    "convergence",
+    "fit_check",
+    "disclosure",
+    "disclosure_verdicts",
+)
 _RECORDS, _EXPECTED = "confidential/identification_risk.csv", "confidential/expected_risk.csv"
 _WEIGHTS = "confidential/weights.csv"
 
@@ -61,18 +81,19 @@ class FinishedRun:
     manifest : dict
         Settings, versions, input, SHA-256 of every file.
     tables : dict of str to DataFrame
-        "summary", "risk", "utility", "convergence", "fit_check", "disclosure", "disclosure_verdicts", and of a run whose risk exceeds a
-        limit "reasons": aggregates.
+        "summary", "risk", "utility", "convergence", "fit_check", "disclosure",
+        "disclosure_verdicts", and of a run whose risk exceeds a limit "reasons": aggregates.
     study : Study
     verdicts : tuple of Verdict
         Of every label on every threshold, and on its fit.
     schemes : tuple of str
         The weighting schemes, in the study's order.
     synthetic : dict of str to sequence of L DataFrames
-        By scheme; n rows each, of the types that the study's file of variables states. Unaltered columns are held once (`Datasets`).
+        By scheme; n rows each, of the types that the study's file of variables states. Unaltered
+        columns are held once (`Datasets`).
     records, expected, weights : DataFrame (n, labels)
-        Identification risk in these datasets, expected identification risk, and weight of every record. Confidential. Of several
-        variables there are weights of each (`alpha`).
+        Identification risk in these datasets, expected identification risk, and weight of every
+        record. Confidential. Of several variables there are weights of each (`alpha`).
     posteriors : dict of str to xr.Dataset
         Posterior draws by scheme. Confidential.
 
@@ -115,7 +136,9 @@ class FinishedRun:
     def with_tables(self, tables: dict[str, pd.DataFrame]) -> "FinishedRun":
         """The same run with other tables; what was read of it is not read again."""
         other = replace(self, tables=tables)
-        other.__dict__.update({name: value for name, value in self.__dict__.items() if name not in other.__dict__})
+        other.__dict__.update(
+            {name: value for name, value in self.__dict__.items() if name not in other.__dict__}
+        )
         return other
 
     @cached_property
@@ -145,7 +168,10 @@ class FinishedRun:
     def synthetic(self) -> dict[str, Sequence[pd.DataFrame]]:
         names = {scheme: _datasets(self.manifest, scheme) for scheme in self.schemes}
         texts = None if self.described is None else self.described.of_types(TEXTS)
-        first, scenario = read_table(self.folder / names[self.schemes[0]][0], variables=texts), self.study.scenario
+        first, scenario = (
+            read_table(self.folder / names[self.schemes[0]][0], variables=texts),
+            self.study.scenario,
+        )
         columns = list(dict.fromkeys([*first, *scenario.known, *scenario.synthetic]))
         datasets: dict[str, Sequence[pd.DataFrame]] = {}
         for scheme, files in names.items():
@@ -159,19 +185,31 @@ class FinishedRun:
     @cached_property
     def described(self) -> Variables | None:
         """What is said of the columns, where the study names a file that does."""
-        return Variables.read(self.folder / DESCRIBED) if DESCRIBED in self.manifest["files"] else None
+        return (
+            Variables.read(self.folder / DESCRIBED) if DESCRIBED in self.manifest["files"] else None
+        )
 
     def baseline(self, name: str) -> pd.DataFrame:
-        """The data as a baseline protects them, (n, columns). Confidential: most of its values are true ones."""
+        """The data as a baseline protects them, (n, columns). Confidential: most of its values are
+        true ones.
+        """
         file = f"confidential/{name}.{self.study.release.format}"
         return check_dataset(
-            read_table(self.folder / file, variables=self.described), file, self.study.variables, self._numeric, self.shown
+            read_table(self.folder / file, variables=self.described),
+            file,
+            self.study.variables,
+            self._numeric,
+            self.shown,
         )
 
     @property
     def _numeric(self) -> list[str]:
         """The synthesized variables that hold numbers."""
-        return [name for name in self.study.variables if self.manifest.get("precision", {}).get(name) != LEVELS]
+        return [
+            name
+            for name in self.study.variables
+            if self.manifest.get("precision", {}).get(name) != LEVELS
+        ]
 
     @cached_property
     def records(self) -> pd.DataFrame:
@@ -185,17 +223,29 @@ class FinishedRun:
 
     @cached_property
     def weights(self) -> pd.DataFrame:
-        names = [name for scheme in self.schemes for name in weight_names(scheme, self.study.variables).values()]
+        names = [
+            name
+            for scheme in self.schemes
+            for name in weight_names(scheme, self.study.variables).values()
+        ]
         return check_records(read_table(self.folder / _WEIGHTS), _WEIGHTS, names, self.shown)
 
     def alpha(self, scheme: str) -> pd.DataFrame:
         """The weights of a scheme, (n, V), a column for each synthesized variable."""
-        return pd.DataFrame({variable: self.weights[name] for variable, name in weight_names(scheme, self.study.variables).items()})
+        return pd.DataFrame(
+            {
+                variable: self.weights[name]
+                for variable, name in weight_names(scheme, self.study.variables).items()
+            }
+        )
 
     @cached_property
     def posteriors(self) -> "dict[str, xr.Dataset]":
         rows = self.tables["convergence"]
-        return {scheme: read_posterior(self.posterior_path(scheme), rows[rows["label"] == scheme]) for scheme in self.schemes}
+        return {
+            scheme: read_posterior(self.posterior_path(scheme), rows[rows["label"] == scheme])
+            for scheme in self.schemes
+        }
 
     def posterior_path(self, scheme: str) -> Path:
         """Where the fit of a scheme is stored, for `load_fit`."""
@@ -204,7 +254,9 @@ class FinishedRun:
 
 @dataclass(frozen=True)
 class SampledRun(FinishedRun):
-    """A finished run of data in parts: of its records, and of what was drawn for them, it holds those of a sample taken at random."""
+    """A finished run of data in parts: of its records, and of what was drawn for them, it holds
+    those of a sample taken at random.
+    """
 
     @cached_property
     def _sample(self) -> pd.DataFrame:
@@ -225,7 +277,9 @@ class SampledRun(FinishedRun):
         datasets: dict[str, Sequence[pd.DataFrame]] = {}
         for scheme in self.schemes:
             names = [f"{DRAWN}{scheme}/{place}" for place in range(1, self.study.release.L + 1)]
-            datasets[scheme] = Datasets(base, [{target: self._sample[name].rename(target)} for name in names])
+            datasets[scheme] = Datasets(
+                base, [{target: self._sample[name].rename(target)} for name in names]
+            )
         return datasets
 
     def _told(self, what: str, labels: Sequence[str]) -> pd.DataFrame:
@@ -237,7 +291,10 @@ class SampledRun(FinishedRun):
 
     @cached_property
     def expected(self) -> pd.DataFrame:
-        return with_columns(self._told("expected", self.schemes), {CONFIDENTIAL: self._sample[f"{OURS}risk {CONFIDENTIAL}"]})
+        return with_columns(
+            self._told("expected", self.schemes),
+            {CONFIDENTIAL: self._sample[f"{OURS}risk {CONFIDENTIAL}"]},
+        )
 
     @cached_property
     def weights(self) -> pd.DataFrame:
@@ -258,9 +315,9 @@ def load_run(path: str | Path) -> FinishedRun:
     Raises
     ------
     InputError
-        If the folder is absent or not of a run, of another version of this package, incomplete, or not as its manifest
-        says: a file is missing, changed, or one too many (the message names it). A file that holds something else than a
-        run writes is refused when it is read.
+        If the folder is absent or not of a run, of another version of this package, incomplete, or
+        not as its manifest says: a file is missing, changed, or one too many (the message names
+        it). A file that holds something else than a run writes is refused when it is read.
 
     Examples
     --------
@@ -282,16 +339,25 @@ def load_run(path: str | Path) -> FinishedRun:
     return run
 
 
-def _shared(first: pd.DataFrame, read: Sequence[Mapping[str, pd.Series] | pd.DataFrame]) -> Sequence[pd.DataFrame]:
-    """Datasets that share all unaltered columns with the first of a run; whole frames where one does not, as no run leaves them."""
+def _shared(
+    first: pd.DataFrame, read: Sequence[Mapping[str, pd.Series] | pd.DataFrame]
+) -> Sequence[pd.DataFrame]:
+    """Datasets that share all unaltered columns with the first of a run; whole frames where one
+    does not, as no run leaves them.
+    """
     altered = [dataset for dataset in read if not isinstance(dataset, pd.DataFrame)]
     if len(altered) == len(read):
         return Datasets(first, altered)
-    return [dataset if isinstance(dataset, pd.DataFrame) else with_columns(first, dataset) for dataset in read]
+    return [
+        dataset if isinstance(dataset, pd.DataFrame) else with_columns(first, dataset)
+        for dataset in read
+    ]
 
 
 def _typed(datasets: Sequence[pd.DataFrame], described: Variables) -> Sequence[pd.DataFrame]:
-    """Datasets of the stated types, each column of the same one, with the same levels, in all of them."""
+    """Datasets of the stated types, each column of the same one, with the same levels, in all of
+    them.
+    """
     if not isinstance(datasets, Datasets):
         return [described.typed(frame) for frame in datasets]
     altered: list[dict[str, pd.Series]] = [{} for _ in datasets.altered]
@@ -308,28 +374,51 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
         raise InputError(f"there is no run folder {str(folder)!r}")
     if (folder / ".riskweighted").is_file():
-        raise InputError(f"{str(folder)!r} is the working folder of an unfinished run; give the same command again to finish it")
+        raise InputError(
+            f"{str(folder)!r} is the working folder of an unfinished run; give the same command "
+            "again to finish it"
+        )
     if not (folder / "manifest.json").is_file():
         raise InputError(f"{str(folder)!r} is not the result of a run: it has no manifest.json")
     try:
-        manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        manifest: dict[str, Any] = json.loads(
+            (folder / "manifest.json").read_text(encoding="utf-8")
+        )
         settings, files = manifest["settings"], manifest["files"]
-        complete = isinstance(manifest["versions"]["riskweighted"], str) and isinstance(manifest["input"]["records"], int)
-        texts = [*files, *files.values(), *settings["weights"]["schemes"], settings["synthesizer"]["name"]]
-        understood = complete and isinstance(files, dict) and all(isinstance(text, str) for text in texts)
-        understood = understood and isinstance(settings["weights"]["schemes"], list) and isinstance(settings["release"]["L"], int)
+        complete = isinstance(manifest["versions"]["riskweighted"], str) and isinstance(
+            manifest["input"]["records"], int
+        )
+        texts = [
+            *files,
+            *files.values(),
+            *settings["weights"]["schemes"],
+            settings["synthesizer"]["name"],
+        ]
+        understood = (
+            complete and isinstance(files, dict) and all(isinstance(text, str) for text in texts)
+        )
+        understood = (
+            understood
+            and isinstance(settings["weights"]["schemes"], list)
+            and isinstance(settings["release"]["L"], int)
+        )
         understood = understood and len(settings["weights"]["schemes"]) > 0
     except (ValueError, KeyError, TypeError, AttributeError):
         understood = False
     if not understood:
-        raise InputError(f"{str(folder / 'manifest.json')!r} is not the manifest of a run, or is damaged")
+        raise InputError(
+            f"{str(folder / 'manifest.json')!r} is not the manifest of a run, or is damaged"
+        )
     return manifest
 
 
 def _check_version(folder: Path, manifest: Mapping[str, Any]) -> None:
     theirs, ours = manifest["versions"]["riskweighted"], version("riskweighted")
     if theirs != ours:
-        raise InputError(f"{str(folder)!r} is of riskweighted {theirs}, and this is {ours}: run the study again, or install {theirs}")
+        raise InputError(
+            f"{str(folder)!r} is of riskweighted {theirs}, and this is {ours}: run the study "
+            f"again, or install {theirs}"
+        )
 
 
 def _datasets(manifest: Mapping[str, Any], scheme: str) -> list[str]:
@@ -340,22 +429,42 @@ def _datasets(manifest: Mapping[str, Any], scheme: str) -> list[str]:
 def _check_complete(folder: Path, manifest: Mapping[str, Any]) -> None:
     """Refuse a manifest that lacks what every run has, or names a file outside the folder."""
     files, settings = manifest["files"], manifest["settings"]
-    outside = [name for name in files if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts]
+    outside = [
+        name
+        for name in files
+        if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts
+    ]
     if outside:
-        raise InputError(f"the manifest of {str(folder)!r} names files outside the folder: {listing(outside)}")
-    posteriors = [f"confidential/posterior/{posterior_name(scheme)}" for scheme in settings["weights"]["schemes"]]
-    if any(str(PurePosixPath(name).with_suffix(".nc")) in files and name not in files for name in posteriors):
-        raise InputError(f"the run {str(folder)!r} has the fits of one variable in their form before 2026-11: run the study again")
+        raise InputError(
+            f"the manifest of {str(folder)!r} names files outside the folder: {listing(outside)}"
+        )
+    posteriors = [
+        f"confidential/posterior/{posterior_name(scheme)}"
+        for scheme in settings["weights"]["schemes"]
+    ]
+    if any(
+        str(PurePosixPath(name).with_suffix(".nc")) in files and name not in files
+        for name in posteriors
+    ):
+        raise InputError(
+            f"the run {str(folder)!r} has the fits of one variable in their form before 2026-11: "
+            "run the study again"
+        )
     of_records = [SAMPLE] if _in_parts(manifest) else [_RECORDS, _EXPECTED, _WEIGHTS]
     needed = [*(f"tables/{name}.csv" for name in TABLES), *of_records, FILE, *posteriors]
     lacking = [name for name in needed if name not in files]
     if lacking:
-        raise InputError(f"the run {str(folder)!r} is incomplete: its manifest lacks {listing(lacking)}")
+        raise InputError(
+            f"the run {str(folder)!r} is incomplete: its manifest lacks {listing(lacking)}"
+        )
     expected = manifest["input"]["parts"] if _in_parts(manifest) else settings["release"]["L"]
     for scheme in settings["weights"]["schemes"]:
         count = len(_datasets(manifest, scheme))
         if count != expected:
-            raise InputError(f"the run {str(folder)!r} is incomplete: {count} of {expected} synthetic datasets of scheme {scheme!r}")
+            raise InputError(
+                f"the run {str(folder)!r} is incomplete: {count} of {expected} synthetic "
+                f"datasets of scheme {scheme!r}"
+            )
 
 
 def _in_parts(manifest: Mapping[str, Any]) -> bool:
@@ -367,24 +476,45 @@ def _check_unchanged(folder: Path, files: Mapping[str, str]) -> None:
     """Refuse missing, changed and foreign files, by name."""
     missing = [name for name in files if not (folder / name).is_file()]
     if missing:
-        raise InputError(f"the run {str(folder)!r} is incomplete: {listing(missing)} of its manifest is not there")
-    foreign = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()} - set(files) - {"manifest.json"}
+        raise InputError(
+            f"the run {str(folder)!r} is incomplete: {listing(missing)} of its manifest is not "
+            "there"
+        )
+    foreign = (
+        {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
+        - set(files)
+        - {"manifest.json"}
+    )
     if foreign:
-        raise InputError(f"the run {str(folder)!r} holds files that its manifest does not name: {listing(sorted(foreign))}")
+        raise InputError(
+            f"the run {str(folder)!r} holds files that its manifest does not name: "
+            f"{listing(sorted(foreign))}"
+        )
     changed = [name for name, digest in files.items() if file_hash(folder / name) != digest]
     if changed:
-        raise InputError(f"the run {str(folder)!r} was changed since its manifest was written: {listing(changed)}")
+        raise InputError(
+            f"the run {str(folder)!r} was changed since its manifest was written: "
+            f"{listing(changed)}"
+        )
 
 
 def data_places(run: FinishedRun) -> list[Path]:
-    """Where the data of a run may lie: beside the run, beside the folder in which it lies, and where they were read."""
+    """Where the data of a run may lie: beside the run, beside the folder in which it lies, and
+    where they were read.
+    """
     name, folder = str(run.study.data.path), run.folder.absolute().parent
-    read = [(run.folder / DATA_PATH).read_text(encoding="utf-8").strip()] if DATA_PATH in run.manifest["files"] else []
+    read = (
+        [(run.folder / DATA_PATH).read_text(encoding="utf-8").strip()]
+        if DATA_PATH in run.manifest["files"]
+        else []
+    )
     return [folder / name, folder.parent / name, *(folder / path for path in read)]
 
 
 def data_file(run: FinishedRun) -> Path:
-    """The file that a run was made from, of those that are there; where none is, the first that was looked for."""
+    """The file that a run was made from, of those that are there; where none is, the first that was
+    looked for.
+    """
     places = data_places(run)
     files = [file for file in places if file.is_file()]
     ours = [file for file in files if file_hash(file) == run.manifest["input"].get("sha256")]
@@ -392,8 +522,8 @@ def data_file(run: FinishedRun) -> Path:
 
 
 def find_confidential(run: FinishedRun, path: str | Path | None = None) -> pd.DataFrame:
-    """The confidential data that a run was made from: the file at `path`, else embedded data or the file that is found (`data_file`). Of a
-    run of data in parts those of its sample.
+    """The confidential data that a run was made from: the file at `path`, else embedded data or the
+    file that is found (`data_file`). Of a run of data in parts those of its sample.
 
     Refuses a file that is absent, or has another SHA-256 or number of records.
     """
@@ -405,11 +535,22 @@ def find_confidential(run: FinishedRun, path: str | Path | None = None) -> pd.Da
     else:
         file = Path(path) if path is not None else data_file(run)
         if not file.is_file():
-            where = "say where it is (--confidential FILE; in the study of an attack, [run] confidential)"
-            raise InputError(f"the confidential data {file.name!r} is not at {str(file)!r}: {where}")
+            where = (
+                "say where it is (--confidential FILE; in the study of an attack, [run] "
+                "confidential)"
+            )
+            raise InputError(
+                f"the confidential data {file.name!r} is not at {str(file)!r}: {where}"
+            )
         if recorded.get("sha256") is not None and file_hash(file) != recorded["sha256"]:
-            raise InputError(f"{str(file)!r} is not the data that the run was made from: its SHA-256 differs from the manifest's")
+            raise InputError(
+                f"{str(file)!r} is not the data that the run was made from: its SHA-256 differs "
+                "from the manifest's"
+            )
         confidential = data.read(file, run.described)
     if len(confidential) != recorded["records"]:
-        raise InputError(f"the confidential data has {len(confidential)} records, and the run was made from {recorded['records']}")
+        raise InputError(
+            f"the confidential data has {len(confidential)} records, and the run was made from "
+            f"{recorded['records']}"
+        )
     return confidential

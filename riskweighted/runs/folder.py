@@ -1,7 +1,9 @@
-"""The folder that a run leaves: what is in it, whether it may replace another, and what its files must hold when they are read.
+"""The folder that a run leaves: what is in it, whether it may replace another, and what its files
+must hold when they are read.
 
-``synthetic/`` holds every dataset in the order of the data's rows, which no pack of `riskweighted release` has, ``tables/`` holds
-aggregates for that decision, ``confidential/`` (weights, per-record risk, posteriors, top-coded data) never leaves.
+``synthetic/`` holds every dataset in the order of the data's rows, which no pack of `riskweighted
+release` has, ``tables/`` holds aggregates for that decision, ``confidential/`` (weights, per-record
+risk, posteriors, top-coded data) never leaves.
 """
 
 import io
@@ -62,18 +64,28 @@ def check_replaceable(out: Path) -> None:
     try:
         files = set(json.loads((out / "manifest.json").read_text(encoding="utf-8"))["files"])
     except (OSError, ValueError, KeyError, TypeError):
-        raise InputError(f"{str(out)!r} is not the result of a run (it has no manifest.json of ours), so it is not replaced") from None
-    foreign = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()} - files - {"manifest.json"}
+        raise InputError(
+            f"{str(out)!r} is not the result of a run (it has no manifest.json of ours), so it "
+            "is not replaced"
+        ) from None
+    foreign = (
+        {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
+        - files
+        - {"manifest.json"}
+    )
     if foreign:
         raise InputError(
-            f"{str(out)!r} holds {len(foreign)} files that are not of a run, for example {sorted(foreign)[0]!r}; move them away first"
+            f"{str(out)!r} holds {len(foreign)} files that are not of a run, for example "
+            f"{sorted(foreign)[0]!r}; move them away first"
         )
 
 
 DATA_PATH = "confidential/data.txt"  # where the data lie, from the folder on in which the run lies
-# what the data's own file, or one beside it, says of the columns; levels of its categories are those of confidential records
+# what the data's own file, or one beside it, says of the columns; levels of its categories are
+# those of confidential records
 DESCRIBED = "confidential/variables.toml"
-CONCERNED = "confidential/disclosure_records.csv"  # by scheme the records that a broken rule of disclosure concerns, and which rule
+# by scheme the records that a broken rule of disclosure concerns, and which rule
+CONCERNED = "confidential/disclosure_records.csv"
 _GUIDE = """What lies here
 
 synthetic/      the synthetic datasets, one folder per scheme. Rows stand in the order of the data: of a file that is sorted, the number of
@@ -99,23 +111,35 @@ def write_results(
     study_file: str | None = None,
     tuned: "TunedScheme | None" = None,
 ) -> None:
-    """Write the folder `result`, which is empty: datasets, `tables` by name, `records` (identification risk, expected risk) by name.
+    """Write the folder `result`, which is empty: datasets, `tables` by name, `records`
+    (identification risk, expected risk) by name.
 
     `study_file`: text of a study file with what was chosen; `tuned`: the scheme among it.
     """
-    study, secret, fits = work.study, result / "confidential", {label: work.fit(label) for label in work.labels}
+    study, secret, fits = (
+        work.study,
+        result / "confidential",
+        {label: work.fit(label) for label in work.labels},
+    )
     make_folder(secret, private=True)
     digits, columns = len(str(study.release.L)), study.released(work.confidential)
     for label, fitted in fits.items():
         datasets = work.drawn(label)
         if fitted.keeps_true_values:
-            # Not synthetic: most of its values are true ones. And one is enough, the others are the same.
+            # Not synthetic: most of its values are true ones. And one is enough, the others are the
+            # same.
             write_table(datasets[0], secret / f"{label}.{study.release.format}", private=True)
             continue
         writer = DatasetWriter(datasets.only(columns))
         make_folder(result / "synthetic" / label, private=True)
         for number in range(len(datasets)):
-            writer.write(number, result / "synthetic" / label / f"synthetic_{number + 1:0{digits}d}.{study.release.format}")
+            writer.write(
+                number,
+                result
+                / "synthetic"
+                / label
+                / f"synthetic_{number + 1:0{digits}d}.{study.release.format}",
+            )
     for name, table in tables.items():
         write_table(table, result / "tables" / f"{name}.csv")
     if (described := study.data.described) is not None:
@@ -124,7 +148,9 @@ def write_results(
     write_table(weights.rename_axis("row"), secret / "weights.csv", index=True, private=True)
     for name, table in records.items():
         write_table(table.rename_axis("row"), secret / f"{name}.csv", index=True, private=True)
-    concerned = pd.concat([work.disclosed(label).concerned for label in work.labels], ignore_index=True)
+    concerned = pd.concat(
+        [work.disclosed(label).concerned for label in work.labels], ignore_index=True
+    )
     write_table(concerned, result / CONCERNED, private=True)
     make_folder(secret / "posterior", private=True)
     for label, fitted in fits.items():
@@ -138,7 +164,14 @@ def write_results(
         "sha256": file_hash(path) if path is not None and path.is_file() else None,
         "question": question(study, work.prepared().fingerprint),
     }
-    write_manifest(study, work.streams, result, precisions(study, fits[study.weights.schemes[0]]), read, tuned=tuned)
+    write_manifest(
+        study,
+        work.streams,
+        result,
+        precisions(study, fits[study.weights.schemes[0]]),
+        read,
+        tuned=tuned,
+    )
 
 
 def write_manifest(
@@ -151,35 +184,51 @@ def write_manifest(
     tuned: "TunedScheme | None" = None,
     hashes: Mapping[str, str] | None = None,
 ) -> None:
-    """Write what says what the folder `result` is, in the working folder beside its place, last: seed and entropy, where the data lie, a
-    guide, and the manifest of all files.
+    """Write what says what the folder `result` is, in the working folder beside its place, last:
+    seed and entropy, where the data lie, a guide, and the manifest of all files.
 
     `read`: of the input; `hashes`: of files whose SHA-256 is known.
     """
     write_file(result / FILE, streams_bytes(streams), private=True)
     if study.data.path is not None:
-        write_file(result / DATA_PATH, f"{_from(result.absolute().parents[1], study.data.path)}\n", private=True)
+        write_file(
+            result / DATA_PATH,
+            f"{_from(result.absolute().parents[1], study.data.path)}\n",
+            private=True,
+        )
     write_file(result / "README.txt", _GUIDE + (_STUDY_ONLY if study.reproducible else ""))
-    files = {path.relative_to(result).as_posix(): path for path in sorted(result.rglob("*")) if path.is_file()}
+    files = {
+        path.relative_to(result).as_posix(): path
+        for path in sorted(result.rglob("*"))
+        if path.is_file()
+    }
     settings, known = to_table(study), hashes or {}
     del settings["seed"]
     for name in ("path", "variables"):
         if (path := getattr(study.data, name)) is not None:
-            settings["data"][name] = f"{path.parent.name}/{path.name}" if is_pattern(path) else path.name
+            settings["data"][name] = (
+                f"{path.parent.name}/{path.name}" if is_pattern(path) else path.name
+            )
     manifest = {
         "settings": settings,
         "versions": versions(),
         "precision": dict(precision),
         "tuning": None if tuned is None else {**tuned.asked, "scheme": tuned.scheme},
         "input": dict(read),
-        **({"guarantee": list(statement.sentences(listing(study.variables)))} if (statement := study.statement()) is not None else {}),
+        **(
+            {"guarantee": list(statement.sentences(listing(study.variables)))}
+            if (statement := study.statement()) is not None
+            else {}
+        ),
         "files": {name: known.get(name) or file_hash(path) for name, path in files.items()},
     }
     write_file(result / "manifest.json", json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
 
 
 def _from(folder: Path, path: Path) -> str:
-    """A path from a folder on, so that both can be moved together; in full where they lie on different drives."""
+    """A path from a folder on, so that both can be moved together; in full where they lie on
+    different drives.
+    """
     try:
         return Path(os.path.relpath(path.absolute(), folder)).as_posix()
     except ValueError:
@@ -188,7 +237,9 @@ def _from(folder: Path, path: Path) -> str:
 
 def weights_table(alphas: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Weights (n, V) by scheme, side by side."""
-    named = [table.rename(columns=weight_names(scheme, list(table))) for scheme, table in alphas.items()]
+    named = [
+        table.rename(columns=weight_names(scheme, list(table))) for scheme, table in alphas.items()
+    ]
     return pd.concat(named, axis=1)
 
 
@@ -200,62 +251,128 @@ def precisions(study: "Study", fit: "Fit") -> dict[str, str]:
         if block_fit is None:  # its statuses say all
             words[variable] = "-" if holds_numbers(fit.confidential[variable]) else LEVELS
         else:
-            words[variable] = LEVELS if block_fit.categories is not None else in_words(given or block_fit.precision)
+            words[variable] = (
+                LEVELS
+                if block_fit.categories is not None
+                else in_words(given or block_fit.precision)
+            )
     return words
 
 
 # -- read back: whoever wrote these files can have written a manifest with their hashes too
 
 
-def check_tables(tables: Mapping[str, pd.DataFrame], schemes: Sequence[str], variables: Sequence[str], folder: Path) -> None:
+def check_tables(
+    tables: Mapping[str, pd.DataFrame],
+    schemes: Sequence[str],
+    variables: Sequence[str],
+    folder: Path,
+) -> None:
     """Refuse tables of a run that lack a column or a scheme, or hold text where numbers stand."""
     for name in ("risk", "utility"):
         if list(tables[name]) != list(COLUMNS):
-            raise InputError(f"{str(folder)!r} holds a table {name!r} of another version of riskweighted: run the study again")
+            raise InputError(
+                f"{str(folder)!r} holds a table {name!r} of another version of riskweighted: run "
+                "the study again"
+            )
         _require(tables[name], f"tables/{name}.csv", (), _MEASURED)
     needed = [column.name for column in FIT_COLUMNS]
     try:
-        needed += [column.name for column in summary_columns(tables["risk"], tables["utility"]) if _of_study(column.statistic, variables)]
+        needed += [
+            column.name
+            for column in summary_columns(tables["risk"], tables["utility"])
+            if _of_study(column.statistic, variables)
+        ]
     except (KeyError, ValueError, TypeError):
-        raise InputError(f"{str(folder)!r}: 'tables/risk.csv' or 'tables/utility.csv' names a measure that is none") from None
+        raise InputError(
+            f"{str(folder)!r}: 'tables/risk.csv' or 'tables/utility.csv' names a measure that is "
+            "none"
+        ) from None
     _require(
-        tables["summary"], "tables/summary.csv", ("label", *needed), [name for name in needed if name not in (CONVERGED.name, FITS.name)]
+        tables["summary"],
+        "tables/summary.csv",
+        ("label", *needed),
+        [name for name in needed if name not in (CONVERGED.name, FITS.name)],
     )
-    _require(tables["convergence"], "tables/convergence.csv", ("label", "quantity", "converged", "engine"), _DIAGNOSTICS)
-    _require(tables["fit_check"], "tables/fit_check.csv", ("label", "check", "parameter", "verdict"), _CHECKED)
-    _require(tables["disclosure"], "tables/disclosure.csv", ("label", "release", "group"), ("D", "upper", "with", "out", "none"))
-    _require(tables["disclosure_verdicts"], "tables/disclosure_verdicts.csv", ("label", "verdict", "reasons", "accepted", "outside"), ())
+    _require(
+        tables["convergence"],
+        "tables/convergence.csv",
+        ("label", "quantity", "converged", "engine"),
+        _DIAGNOSTICS,
+    )
+    _require(
+        tables["fit_check"],
+        "tables/fit_check.csv",
+        ("label", "check", "parameter", "verdict"),
+        _CHECKED,
+    )
+    _require(
+        tables["disclosure"],
+        "tables/disclosure.csv",
+        ("label", "release", "group"),
+        ("D", "upper", "with", "out", "none"),
+    )
+    _require(
+        tables["disclosure_verdicts"],
+        "tables/disclosure_verdicts.csv",
+        ("label", "verdict", "reasons", "accepted", "outside"),
+        (),
+    )
     of_schemes = ("convergence", "fit_check", "disclosure", "disclosure_verdicts")
-    for name, wanted in (("summary", [CONFIDENTIAL, *schemes]), *((name, list(schemes)) for name in of_schemes)):
+    for name, wanted in (
+        ("summary", [CONFIDENTIAL, *schemes]),
+        *((name, list(schemes)) for name in of_schemes),
+    ):
         lacking = [label for label in wanted if label not in set(tables[name]["label"])]
         repeated = name == "summary" and tables[name]["label"].duplicated().any()
         if lacking or repeated:
-            raise InputError(f"{str(folder)!r}: 'tables/{name}.csv' must have a row for each label; it lacks {listing(lacking)}")
+            raise InputError(
+                f"{str(folder)!r}: 'tables/{name}.csv' must have a row for each label; it lacks "
+                f"{listing(lacking)}"
+            )
 
 
 def _of_study(statistic: Statistic, variables: Sequence[str]) -> bool:
-    """Whether a measure is of the registry, and of no variable or one that the study synthesizes."""
-    return statistic.unregistered is None and (statistic.variable is None or statistic.variable in variables)
+    """Whether a measure is of the registry, and of no variable or one that the study
+    synthesizes.
+    """
+    return statistic.unregistered is None and (
+        statistic.variable is None or statistic.variable in variables
+    )
 
 
-def check_records(table: pd.DataFrame, name: str, labels: Sequence[str], records: int) -> pd.DataFrame:
+def check_records(
+    table: pd.DataFrame, name: str, labels: Sequence[str], records: int
+) -> pd.DataFrame:
     """A table (n, labels) of the records, its rows named by the column "row"."""
     _require(table, name, ("row", *labels), labels)
     if len(table) != records:
-        raise InputError(f"{name!r} of the run has {len(table)} rows, and the run was made from {records} records")
+        raise InputError(
+            f"{name!r} of the run has {len(table)} rows, and the run was made from {records} "
+            "records"
+        )
     return table.set_index("row")
 
 
-def check_dataset(frame: pd.DataFrame, name: str, columns: Sequence[str], targets: Sequence[str], records: int) -> pd.DataFrame:
-    """A synthetic dataset: the columns of the first one, as many rows as the run has records, numbers where a model drew numbers."""
+def check_dataset(
+    frame: pd.DataFrame, name: str, columns: Sequence[str], targets: Sequence[str], records: int
+) -> pd.DataFrame:
+    """A synthetic dataset: the columns of the first one, as many rows as the run has records,
+    numbers where a model drew numbers.
+    """
     _require(frame, name, columns, targets)
     if len(frame) != records:
-        raise InputError(f"{name!r} of the run has {len(frame)} rows, and the run was made from {records} records")
+        raise InputError(
+            f"{name!r} of the run has {len(frame)} rows, and the run was made from {records} "
+            "records"
+        )
     return frame
 
 
 def weight_names(scheme: str, variables: Sequence[str]) -> dict[str, str]:
-    """The columns of a scheme's weights by variable: the scheme's name, with the variable's where another one has weights of its own."""
+    """The columns of a scheme's weights by variable: the scheme's name, with the variable's where
+    another one has weights of its own.
+    """
     return {name: f"{scheme}: {name}" if len(variables) > 1 else scheme for name in variables}
 
 
@@ -265,7 +382,8 @@ def posterior_name(scheme: str) -> str:
 
 
 def read_posterior(path: Path, convergence: pd.DataFrame) -> "xr.Dataset":
-    """The draws of a fit; of a chain each variable under the name of its block, as its rows of `convergence` give them in order.
+    """The draws of a fit; of a chain each variable under the name of its block, as its rows of
+    `convergence` give them in order.
 
     For reading, not for drawing.
     """
@@ -274,7 +392,9 @@ def read_posterior(path: Path, convergence: pd.DataFrame) -> "xr.Dataset":
     try:
         with zipfile.ZipFile(path) as archive:
             stored = {name: archive.read(name) for name in archive.namelist()}
-        blocks = list(dict.fromkeys(str(quantity).rpartition(": ")[0] for quantity in convergence["quantity"]))
+        blocks = list(
+            dict.fromkeys(str(quantity).rpartition(": ")[0] for quantity in convergence["quantity"])
+        )
         if len(blocks) != len(stored):
             raise ValueError
         merged = {}
@@ -282,20 +402,30 @@ def read_posterior(path: Path, convergence: pd.DataFrame) -> "xr.Dataset":
             before = f"{name}: " if name else ""
             with xr.open_dataset(io.BytesIO(content), engine="scipy") as opened:
                 for variable, values in opened.load().items():
-                    dims = {dim: f"{before}{dim}" for dim in values.dims if dim not in ("chain", "draw")}
+                    dims = {
+                        dim: f"{before}{dim}" for dim in values.dims if dim not in ("chain", "draw")
+                    }
                     merged[f"{before}{variable}"] = values.rename(dims).reset_coords(drop=True)
         loaded = xr.Dataset(merged)
     except Exception as error:  # of the readers, which may quote what they read
-        raise InputError(f"{path.name!r} of the run holds no posterior draws ({type(error).__name__})") from None
+        raise InputError(
+            f"{path.name!r} of the run holds no posterior draws ({type(error).__name__})"
+        ) from None
     if not {"chain", "draw"} <= set(loaded.sizes):
         raise InputError(f"{path.name!r} of the run holds no posterior draws by chain and draw")
     return loaded
 
 
-def _require(table: pd.DataFrame, name: str, columns: Sequence[str], numbers: Sequence[str]) -> None:
+def _require(
+    table: pd.DataFrame, name: str, columns: Sequence[str], numbers: Sequence[str]
+) -> None:
     lacking = [column for column in (*columns, *numbers) if column not in table.columns]
     if lacking:
         raise InputError(f"{name!r} of the run lacks the column {listing(dict.fromkeys(lacking))}")
-    text = [column for column in numbers if not pd.api.types.is_numeric_dtype(table[column].dtype) and table[column].notna().any()]
+    text = [
+        column
+        for column in numbers
+        if not pd.api.types.is_numeric_dtype(table[column].dtype) and table[column].notna().any()
+    ]
     if text:
         raise InputError(f"{name!r} of the run must hold numbers in {listing(text)}")

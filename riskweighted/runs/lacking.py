@@ -1,4 +1,6 @@
-"""What a study lacks, where its model misfits: who is asked, a kind, a unit, or a predictor that tells more than one in use."""
+"""What a study lacks, where its model misfits: who is asked, a kind, a unit, or a predictor that
+tells more than one in use.
+"""
 
 import copy
 from collections.abc import Iterator, Mapping
@@ -23,7 +25,9 @@ __all__ = ["Lack", "lacking"]
 
 
 class Lack(NamedTuple):
-    """``reason``: what is lacking; ``what``: how a study says it; ``change``: of its tables, None where a person decides."""
+    """``reason``: what is lacking; ``what``: how a study says it; ``change``: of its tables, None
+    where a person decides.
+    """
 
     reason: str
     what: str
@@ -31,14 +35,29 @@ class Lack(NamedTuple):
 
 
 def lacking(study: Study, data: pd.DataFrame) -> list[Lack]:
-    """What mends a misfit before another model does: units, universes and kinds, else the predictor that tells most."""
-    columns = {of.name: of for of in look_at(data, study.data.described, kinds_of(data, study.data.described, study.data.kinds))}
-    used = [name for name in study.synthesizer.columns_among(data.columns) if name not in study.variables and name in columns]
+    """What mends a misfit before another model does: units, universes and kinds, else the predictor
+    that tells most.
+    """
+    columns = {
+        of.name: of
+        for of in look_at(
+            data, study.data.described, kinds_of(data, study.data.described, study.data.kinds)
+        )
+    }
+    used = [
+        name
+        for name in study.synthesizer.columns_among(data.columns)
+        if name not in study.variables and name in columns
+    ]
     if study.guarantee is not None or not all(columns[name].usable for name in study.variables):
         return []
     coded = [columns[name] for name in used if columns[name].needs_stating]
     few = [columns[name] for name in used if columns[name].is_coded]
-    found = [*_units(study, columns, used), *_universes(study, data, columns, used), *_kinds(study, data, coded)]
+    found = [
+        *_units(study, columns, used),
+        *_universes(study, data, columns, used),
+        *_kinds(study, data, coded),
+    ]
     return found or list(_predictor(study, data, columns, used)) or list(_kinds(study, data, few))
 
 
@@ -48,13 +67,15 @@ def _units(study: Study, columns: Mapping[str, Column], used: list[str]) -> Iter
         if within := columns[name].found.within:
             yield Lack(
                 f"{name} is the same in all records of one {within[0]}",
-                f"it is a property of {within[0]}: synthesize it in a file with one record a {within[0]}",
+                f"it is a property of {within[0]}: synthesize it in a file with one record a "
+                f"{within[0]}",
             )
     ids = [name for name in used if columns[name].kind == UNIT_ID]
     if ids:
         yield Lack(
             f"{', '.join(ids)} names units and predicts",
-            f"leave it out of what predicts, and say [release] unit = {ids[0]!r}: hold-outs then leave out whole units",
+            f"leave it out of what predicts, and say [release] unit = {ids[0]!r}: hold-outs then "
+            "leave out whole units",
             partial(_with_unit, ids=ids),
         )
 
@@ -63,32 +84,46 @@ def _with_unit(table: Table, ids: list[str]) -> Table:
     return with_settings(without_columns(table, ids), "release", unit=ids[0])
 
 
-def _universes(study: Study, data: pd.DataFrame, columns: Mapping[str, Column], used: list[str]) -> Iterator[Lack]:
+def _universes(
+    study: Study, data: pd.DataFrame, columns: Mapping[str, Column], used: list[str]
+) -> Iterator[Lack]:
     """Gaps, and codes in their place, that another column tells, where the study has no rule."""
     leaving, stated = study.unaltered(data), study.synthesizer.settings.get("variables", {})
     distinct = {of.name: of.distinct for of in columns.values()}
     for place, name in enumerate(study.variables):
         if "when" in stated.get(name, {}):
             continue
-        askers = [of.name for of in columns.values() if of.usable and of.kind in PLAYING and of.name not in study.variables[place:]]
+        askers = [
+            of.name
+            for of in columns.values()
+            if of.usable and of.kind in PLAYING and of.name not in study.variables[place:]
+        ]
         codes = {of.name: of.codes for of in columns.values()}
         rules = find_universes(data, [name], askers, codes, uncut=study.variables)
-        rule = next((rule for rule in rules if not rule.is_secret(distinct) and not rule.exceptions), None)
+        rule = next(
+            (rule for rule in rules if not rule.is_secret(distinct) and not rule.exceptions), None
+        )
         if rule is None:
             continue
         lines = as_toml({"when": rule.when, "otherwise": rule.setting}).strip().replace("\n", ", ")
         free = rule.by in {*leaving, *study.variables[:place]}
         yield Lack(
-            f"{name} is {rule.setting} wherever not {rule.when}, {100 * rule.covered:.0f} % of all such: a question that not all are asked",
-            f"[synthesizer.variables.{name}] {lines}" + ("" if free else f"; {rule.by} must leave for that, or be banded until it may"),
-            partial(_with_rule, study=study, rule=rule, by=rule.by if rule.by in leaving else "") if free else None,
+            f"{name} is {rule.setting} wherever not {rule.when}, {100 * rule.covered:.0f} % of "
+            "all such: a question that not all are asked",
+            f"[synthesizer.variables.{name}] {lines}"
+            + ("" if free else f"; {rule.by} must leave for that, or be banded until it may"),
+            partial(_with_rule, study=study, rule=rule, by=rule.by if rule.by in leaving else "")
+            if free
+            else None,
         )
 
 
 def _with_rule(table: Table, study: Study, rule: Universe, by: str) -> Table:
     """A rule of who is asked; a column that decides it predicts, too."""
     synthesizer = copy.deepcopy(as_chain(table, study)["synthesizer"])
-    synthesizer.setdefault("variables", {}).setdefault(rule.variable, {}).update(when=rule.when, otherwise=rule.setting)
+    synthesizer.setdefault("variables", {}).setdefault(rule.variable, {}).update(
+        when=rule.when, otherwise=rule.setting
+    )
     predictors = synthesizer.get("predictors", [])
     synthesizer["predictors"] = [*predictors, *([by] if by and by not in predictors else [])]
     return table | {"synthesizer": synthesizer}
@@ -97,11 +132,16 @@ def _with_rule(table: Table, study: Study, rule: Universe, by: str) -> Table:
 def _kinds(study: Study, data: pd.DataFrame, coded: list[Column]) -> Iterator[Lack]:
     """Codes that the model takes for amounts."""
     settings = str(study.synthesizer.formula or "")
-    columns = {of.name: of for of in coded if holds_numbers(data[of.name]) and f"C({of.name})" not in settings}
+    columns = {
+        of.name: of
+        for of in coded
+        if holds_numbers(data[of.name]) and f"C({of.name})" not in settings
+    }
     if names := list(columns):
         said = ", ".join(f'{name} = "{LEVELS}"' for name in names)
         yield Lack(
-            f"{', '.join(names)}: codes that the model takes for amounts ({'; '.join(of.found.reason for of in columns.values())})",
+            f"{', '.join(names)}: codes that the model takes for amounts "
+            f"({'; '.join(of.found.reason for of in columns.values())})",
             f"[data.kinds] {said}",
             partial(_with_kinds, names=names),
         )
@@ -109,26 +149,52 @@ def _kinds(study: Study, data: pd.DataFrame, coded: list[Column]) -> Iterator[La
 
 def _with_kinds(table: Table, names: list[str]) -> Table:
     data = table.get("data", {})
-    return with_settings(table, "data", kinds={**data.get("kinds", {}), **dict.fromkeys(names, LEVELS)})
+    return with_settings(
+        table, "data", kinds={**data.get("kinds", {}), **dict.fromkeys(names, LEVELS)}
+    )
 
 
-def _predictor(study: Study, data: pd.DataFrame, columns: Mapping[str, Column], used: list[str]) -> Iterator[Lack]:
-    """The column that tells most of the variables, where that is more than the weakest predictor tells."""
+def _predictor(
+    study: Study, data: pd.DataFrame, columns: Mapping[str, Column], used: list[str]
+) -> Iterator[Lack]:
+    """The column that tells most of the variables, where that is more than the weakest predictor
+    tells.
+    """
     some = sampled(data)
-    free = [of for of in columns.values() if of.usable and of.kind in (LEVELS, NUMBER) and of.name not in {*used, *study.variables}]
+    free = [
+        of
+        for of in columns.values()
+        if of.usable and of.kind in (LEVELS, NUMBER) and of.name not in {*used, *study.variables}
+    ]
     told = telling(some, [*free, *(columns[name] for name in used)], study.variables)
     weakest = min((name for name in used if name in told), key=told.__getitem__, default="")
-    better = sorted((of for of in free if told.get(of.name, 0.0) > max(told.get(weakest, 0.0), 0.0)), key=lambda of: -told[of.name])
-    better = [of for of in better if not giving_away(some, [of], [columns[name] for name in study.variables])]
+    better = sorted(
+        (of for of in free if told.get(of.name, 0.0) > max(told.get(weakest, 0.0), 0.0)),
+        key=lambda of: -told[of.name],
+    )
+    better = [
+        of
+        for of in better
+        if not giving_away(some, [of], [columns[name] for name in study.variables])
+    ]
     if not better:
         return
     leaving = study.unaltered(data)
     able = next((of for of in better if of.name in leaving or may_leave(data, of, leaving)), None)
-    of, than = able or better[0], f"more of {', '.join(study.variables)} than {weakest}, which does" if weakest else "of it"
-    released = "" if of.name in leaving else ", and name it in [release] columns, if it may leave unaltered"
+    of, than = (
+        able or better[0],
+        f"more of {', '.join(study.variables)} than {weakest}, which does" if weakest else "of it",
+    )
+    released = (
+        ""
+        if of.name in leaving
+        else ", and name it in [release] columns, if it may leave unaltered"
+    )
     yield Lack(
         f"{of.name} does not predict, and tells {than}",
-        f"let {of.name} predict{released}" if able is not None else f"band {of.name} so that it may leave, then let it predict",
+        f"let {of.name} predict{released}"
+        if able is not None
+        else f"band {of.name} so that it may leave, then let it predict",
         None if able is None else partial(_with_predictor, term=term_of(of), name=of.name),
     )
 

@@ -1,4 +1,6 @@
-"""What is said of a study before anything else: what a release of one column is, columns of the design on offer, targets of one another."""
+"""What is said of a study before anything else: what a release of one column is, columns of the
+design on offer, targets of one another.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -22,10 +24,16 @@ _MOST_OFFERED = 3  # columns of the design that are named: replicate weights are
 
 
 def of_release(study: Study, data: pd.DataFrame, kinds: Sequence[ColumnKind]) -> list[str]:
-    """A sentence each, in this order: of a release of one column, or of none unaltered; what units group; targets that are functions of
-    others; columns of the design that analysts of a survey need, each with the records that it singles out.
+    """A sentence each, in this order: of a release of one column, or of none unaltered; what units
+    group; targets that are functions of others; columns of the design that analysts of a survey
+    need, each with the records that it singles out.
     """
-    return [*_few(study, data), *_units(study, data, kinds), *_functions(study, data, kinds), *_offers(study, data, kinds)]
+    return [
+        *_few(study, data),
+        *_units(study, data, kinds),
+        *_functions(study, data, kinds),
+        *_offers(study, data, kinds),
+    ]
 
 
 def ids_first(names: Sequence[str], kinds: Sequence[ColumnKind]) -> list[str]:
@@ -38,17 +46,28 @@ def _few(study: Study, data: pd.DataFrame) -> Iterator[str]:
     if len(study.released(data)) == 1:
         yield f"analysts get {study.variables[0]} alone: name columns in [release]"
     elif not study.unaltered(data):
-        yield "no column leaves unaltered: analysts can compare no groups; name columns in [release]"
+        yield (
+            "no column leaves unaltered: analysts can compare no groups; name columns in [release]"
+        )
 
 
 def _units(study: Study, data: pd.DataFrame, kinds: Sequence[ColumnKind]) -> Iterator[str]:
-    """Ids of units that the study does not name, nor others of the same units, each with how many it groups."""
+    """Ids of units that the study does not name, nor others of the same units, each with how many
+    it groups.
+    """
     stated = (study.release.unit, study.weights.cluster, study.evaluation.cluster)
     named = {name for name in stated if name is not None and name in data}
     for of in kinds:
-        if of.kind == UNIT_ID and of.name in data and not any(_same_units(data, of.name, other) for other in named):
+        if (
+            of.kind == UNIT_ID
+            and of.name in data
+            and not any(_same_units(data, of.name, other) for other in named)
+        ):
             count = f"{data[of.name].nunique():,} units in {len(data):,} records"
-            yield f"{of.name} groups {count}: [release] unit = {of.name!r} leaves out whole ones where records are held out"
+            yield (
+                f"{of.name} groups {count}: [release] unit = {of.name!r} leaves out whole ones "
+                "where records are held out"
+            )
 
 
 def _same_units(data: pd.DataFrame, one: str, other: str) -> bool:
@@ -59,26 +78,57 @@ def _same_units(data: pd.DataFrame, one: str, other: str) -> bool:
 def _functions(study: Study, data: pd.DataFrame, kinds: Sequence[ColumnKind]) -> Iterator[str]:
     """Targets that earlier ones determine."""
     some = sampled(data)
-    codes = {name: [*study.scenario.codes_of(name), *study.synthesizer.codes.get(name, ())] for name in study.variables}
-    numbers = {of.name: as_floats(some[of.name]) for of in kinds if of.kind == NUMBER and of.name in study.variables}
-    numbers = {name: np.where(np.isin(values, codes[name]), np.nan, values) for name, values in numbers.items()}
+    codes = {
+        name: [*study.scenario.codes_of(name), *study.synthesizer.codes.get(name, ())]
+        for name in study.variables
+    }
+    numbers = {
+        of.name: as_floats(some[of.name])
+        for of in kinds
+        if of.kind == NUMBER and of.name in study.variables
+    }
+    numbers = {
+        name: np.where(np.isin(values, codes[name]), np.nan, values)
+        for name, values in numbers.items()
+    }
     for place, name in enumerate(study.variables[1:], 1):
         near = [
-            of for of in study.variables[:place] if of in numbers and name in numbers and order_alike(numbers[of], numbers[name]) >= _ALIKE
+            of
+            for of in study.variables[:place]
+            if of in numbers
+            and name in numbers
+            and order_alike(numbers[of], numbers[name]) >= _ALIKE
         ]
-        table = derived(some, [name], released=near, codes=codes) if near else pd.DataFrame(columns=["verdict", "rule"])
+        table = (
+            derived(some, [name], released=near, codes=codes)
+            if near
+            else pd.DataFrame(columns=["verdict", "rule"])
+        )
         rows = table[(table["verdict"] == REFUSE) & (table["rule"] == EXACT)]
         if len(rows):
-            yield f"{name} is a function of {listing(rows.iloc[0]['columns'])}: synthesize one, compute the other from what is synthetic"
+            yield (
+                f"{name} is a function of {listing(rows.iloc[0]['columns'])}: synthesize one, "
+                "compute the other from what is synthetic"
+            )
 
 
 def _offers(study: Study, data: pd.DataFrame, kinds: Sequence[ColumnKind]) -> Iterator[str]:
-    """Weights, strata and primary units that stay, with how many records are alone in what leaves without and with each."""
+    """Weights, strata and primary units that stay, with how many records are alone in what leaves
+    without and with each.
+    """
     leaving = study.unaltered(data)
-    staying = [of for of in kinds if of.kind in _OFFERED and of.name in data and of.name not in leaving]
+    staying = [
+        of for of in kinds if of.kind in _OFFERED and of.name in data and of.name not in leaving
+    ]
     alone = patterns_of(data, leaving)[1] if staying else 0
-    told = [f"{of.name} ({of.kind}) {patterns_of(data, [*leaving, of.name])[1]:,}" for of in staying[:_MOST_OFFERED]]
+    told = [
+        f"{of.name} ({of.kind}) {patterns_of(data, [*leaving, of.name])[1]:,}"
+        for of in staying[:_MOST_OFFERED]
+    ]
     if told:
         more = f", and {len(staying) - len(told)} more" if len(staying) > len(told) else ""
         now = f"{alone:,} record{' is' if alone == 1 else 's are'} alone in what leaves"
-        yield f"of a survey analysts need its design: {now} now, with {', '.join(told)}{more} ([release] columns)"
+        yield (
+            f"of a survey analysts need its design: {now} now, with {', '.join(told)}{more} "
+            "([release] columns)"
+        )

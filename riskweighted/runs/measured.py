@@ -1,4 +1,6 @@
-"""What the fits of a study come to: the evaluation of their datasets, and the tables by which a run is judged."""
+"""What the fits of a study come to: the evaluation of their datasets, and the tables by which a run
+is judged.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -18,23 +20,40 @@ from riskweighted.weights.names import UNWEIGHTED
 __all__ = ["measured", "summary_table"]
 
 
-def measured(work: Work, labels: Sequence[str] | None = None) -> tuple[Evaluation, dict[str, pd.DataFrame]]:
-    """The evaluation of the datasets of some labels, by default all, and the tables that a run judges them by, from their fits."""
+def measured(
+    work: Work, labels: Sequence[str] | None = None
+) -> tuple[Evaluation, dict[str, pd.DataFrame]]:
+    """The evaluation of the datasets of some labels, by default all, and the tables that a run
+    judges them by, from their fits.
+    """
     labels = work.labels if labels is None else labels
     fits = {label: work.fit(label) for label in labels}
     _draw(work, labels)
     result = work.evaluated(labels)
-    fit_check = _check_fits(work, dict.fromkeys([*(scheme for scheme in work.study.weights.schemes if scheme == UNWEIGHTED), *labels]))
+    fit_check = _check_fits(
+        work,
+        dict.fromkeys(
+            [*(scheme for scheme in work.study.weights.schemes if scheme == UNWEIGHTED), *labels]
+        ),
+    )
     fitted = {label: fit for label, fit in fits.items() if len(fit.diagnostics)}
     means = {label: float(fit.alpha.to_numpy().mean()) for label, fit in fitted.items()}
-    summary = summary_table(result, {label: fit.diagnostics for label, fit in fitted.items()}, means, fit_check)
-    tables = {"summary": summary.rename_axis("label").reset_index(), **_tables(work, fits, result), "fit_check": fit_check}
+    summary = summary_table(
+        result, {label: fit.diagnostics for label, fit in fitted.items()}, means, fit_check
+    )
+    tables = {
+        "summary": summary.rename_axis("label").reset_index(),
+        **_tables(work, fits, result),
+        "fit_check": fit_check,
+    }
     return result, tables | disclosure_tables({label: work.disclosed(label) for label in labels})
 
 
 def _draw(work: Work, labels: Sequence[str]) -> None:
     """L datasets of every label, which the store keeps."""
-    with work.reporter.step(f"drawing {work.study.release.L} synthetic datasets per scheme") as advance:
+    with work.reporter.step(
+        f"drawing {work.study.release.L} synthetic datasets per scheme"
+    ) as advance:
         for done, label in enumerate(labels, 1):
             work.drawn(label)
             advance(done, len(labels))
@@ -42,17 +61,23 @@ def _draw(work: Work, labels: Sequence[str]) -> None:
 
 def _tables(work: Work, fits: Mapping[str, Fit], result: Evaluation) -> dict[str, pd.DataFrame]:
     """Risk, utility and convergence of every label."""
-    synthetic = {label: work.drawn(label) for label, fitted in fits.items() if not fitted.keeps_true_values}
+    synthetic = {
+        label: work.drawn(label) for label, fitted in fits.items() if not fitted.keeps_true_values
+    }
     released = released_rows(work.world(), synthetic, work.study.unaltered(work.confidential))
     return {
         "risk": pd.concat([result.risk, released], ignore_index=True),
         "utility": result.utility,
-        "convergence": pd.concat({label: fitted.diagnostics for label, fitted in fits.items()}, names=["label"]).reset_index(),
+        "convergence": pd.concat(
+            {label: fitted.diagnostics for label, fitted in fits.items()}, names=["label"]
+        ).reset_index(),
     }
 
 
 def _check_fits(work: Work, labels: Collection[str]) -> pd.DataFrame:
-    """How the fits of some labels compare with the data; the model is judged by the unweighted one."""
+    """How the fits of some labels compare with the data; the model is judged by the unweighted
+    one.
+    """
     tables = []
     with work.reporter.step("comparing the fits with the data") as advance:
         for done, label in enumerate(labels, 1):
@@ -62,12 +87,21 @@ def _check_fits(work: Work, labels: Collection[str]) -> pd.DataFrame:
 
 
 def summary_table(
-    result: Evaluation, diagnostics: Mapping[str, pd.DataFrame], means: Mapping[str, float], fit_check: pd.DataFrame
+    result: Evaluation,
+    diagnostics: Mapping[str, pd.DataFrame],
+    means: Mapping[str, float],
+    fit_check: pd.DataFrame,
 ) -> pd.DataFrame:
-    """The main table, led by the model's verdict, how much likelihood each scheme keeps (`means`) and whether its chains agree."""
+    """The main table, led by the model's verdict, how much likelihood each scheme keeps (`means`)
+    and whether its chains agree.
+    """
     table = result.summary()
     verdicts = {label: fit_verdict(rows) for label, rows in fit_check.groupby("label", sort=False)}
-    judged = {label: "yes" if verdict == FITS else "NO" for label, verdict in verdicts.items() if verdict in JUDGED}
+    judged = {
+        label: "yes" if verdict == FITS else "NO"
+        for label, verdict in verdicts.items()
+        if verdict in JUDGED
+    }
     worst = {label: deciding(each)["r_hat"].max() for label, each in diagnostics.items()}
     passed = {label: CONVERGED_WORDS[verdict_of(each)[0]] for label, each in diagnostics.items()}
     columns = (

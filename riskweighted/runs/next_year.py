@@ -1,7 +1,9 @@
-"""Next year's file by last year's study: what a person said stays, what was found is found again, what is no longer true is listed.
+"""Next year's file by last year's study: what a person said stays, what was found is found again,
+what is no longer true is listed.
 
-The result is a table as `riskweighted.runs.amended` changes them, and lines that say what is new, gone or no longer true. A line holds
-rules as the study states them, counts, and no other value of the data.
+The result is a table as `riskweighted.runs.amended` changes them, and lines that say what is new,
+gone or no longer true. A line holds rules as the study states them, counts, and no other value of
+the data.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +33,18 @@ from riskweighted.utility.regressions import split_regression
 
 __all__ = ["LastYear", "carried", "carried_text", "kinds_that_stay"]
 
-_BY_NAME = ("kinds", "variables", "radius", "radius_kind", "min_radius", "codes", "precision", "hidden", "derived")  # tables by column
+# tables by column
+_BY_NAME = (
+    "kinds",
+    "variables",
+    "radius",
+    "radius_kind",
+    "min_radius",
+    "codes",
+    "precision",
+    "hidden",
+    "derived",
+)
 _COLUMNS = ("known", "synthetic", "categorical", "columns")  # lists of columns
 _COLUMN = ("unit", "cluster", "survey", "strata", "psu", "fpc")
 _RULES = ("order", "forbidden", "implied", "sums")
@@ -39,7 +52,9 @@ _LAYOUT = ("delimiter", "decimal", "thousands", "encoding", "missing")
 
 
 class LastYear(NamedTuple):
-    """A study file: its ``table`` as it is written, what it says, and its ``data``, None where they are no longer there. Confidential."""
+    """A study file: its ``table`` as it is written, what it says, and its ``data``, None where they
+    are no longer there. Confidential.
+    """
 
     table: Table
     study: Study
@@ -52,7 +67,10 @@ class LastYear(NamedTuple):
         folder, table = path.absolute().parent, read_toml(path, "study")
         study = read_study(table, folder)
         if study.data.in_parts:
-            raise InputError(f"--like {path.name!r} is a study of data in parts: change its [data] path, nothing is found in such data")
+            raise InputError(
+                f"--like {path.name!r} is a study of data in parts: change its [data] path, "
+                "nothing is found in such data"
+            )
         try:
             return cls(table, study, folder, study.data.read())
         except InputError:
@@ -64,44 +82,84 @@ class LastYear(NamedTuple):
         policy = thresholds.get("policy")
         if not isinstance(policy, str) or not (self.folder / policy).is_file():
             return self
-        return self._replace(table=self.table | {"thresholds": {**thresholds, "policy": path_from(folder, self.folder / policy)}})
+        return self._replace(
+            table=self.table
+            | {"thresholds": {**thresholds, "policy": path_from(folder, self.folder / policy)}}
+        )
 
     @property
     def named(self) -> Path | None:
         """The file that says what the columns are, unless it is the data themselves."""
         said, path = self.study.data.variables, self.study.data.path
-        return None if said is None or (path is not None and real_path(said) == real_path(path)) else said
+        return (
+            None
+            if said is None or (path is not None and real_path(said) == real_path(path))
+            else said
+        )
 
     def uses(self, columns: Sequence[str]) -> list[str]:
         """Those of some columns that are known, synthesized, predict, or leave."""
         study = self.study
-        listed = {*study.scenario.known, *study.variables, *study.release.columns, *study.synthesizer.columns_among(columns)}
+        listed = {
+            *study.scenario.known,
+            *study.variables,
+            *study.release.columns,
+            *study.synthesizer.columns_among(columns),
+        }
         return [name for name in columns if name in listed]
 
     def gone(self, columns: Sequence[str]) -> list[str]:
         """The columns that the study or its data have, and that are none of these."""
         study, evaluation = self.study, self.study.evaluation
-        single = (study.linking_column, study.weights.survey, evaluation.survey, evaluation.strata, evaluation.psu, evaluation.fpc)
-        named = [*study.variables, *study.scenario.known, *study.synthesizer.columns, *study.release.columns, *study.data.kinds]
+        single = (
+            study.linking_column,
+            study.weights.survey,
+            evaluation.survey,
+            evaluation.strata,
+            evaluation.psu,
+            evaluation.fpc,
+        )
+        named = [
+            *study.variables,
+            *study.scenario.known,
+            *study.synthesizer.columns,
+            *study.release.columns,
+            *study.data.kinds,
+        ]
         held = [] if self.data is None else list(map(str, self.data.columns))
-        return [name for name in dict.fromkeys([*named, *filter(None, single), *held]) if name not in columns]
+        return [
+            name
+            for name in dict.fromkeys([*named, *filter(None, single), *held])
+            if name not in columns
+        ]
 
 
 def kinds_that_stay(
-    last: LastYear, data: pd.DataFrame, described: Mapping[str, Variable] | None, stated: Mapping[str, str]
+    last: LastYear,
+    data: pd.DataFrame,
+    described: Mapping[str, Variable] | None,
+    stated: Mapping[str, str],
 ) -> tuple[dict[str, str], list[str]]:
     """Kinds to state of the columns of new data, and what is to be said of them.
 
-    Those that the study states, and those that its columns had by the old data and would not have by the new ones, as long as the columns
-    can have them; `stated` comes before both.
+    Those that the study states, and those that its columns had by the old data and would not have
+    by the new ones, as long as the columns can have them; `stated` comes before both.
     """
     said = {name: kind for name, kind in last.study.data.kinds.items() if name in data}
     guessed = dict[str, str]()
     if last.data is not None:
-        before = {of.name: of.kind for of in kinds_of(last.data, described, last.study.data.kinds)} if _fit(last) else {}
+        before = (
+            {of.name: of.kind for of in kinds_of(last.data, described, last.study.data.kinds)}
+            if _fit(last)
+            else {}
+        )
         now = {of.name: of.kind for of in kinds_of(data, described)}
         used = last.uses(list(map(str, data.columns)))
-        guessed = {name: before[name] for name in used if before.get(name) in PLAYING and before[name] != now[name]}
+        guessed = {
+            name: before[name]
+            for name in used
+            if before.get(name) in PLAYING and before[name] != now[name]
+        }
     kept, lines = dict(stated), list[str]()
     for name, kind in {**guessed, **said}.items():
         if name in stated:
@@ -109,11 +167,16 @@ def kinds_that_stay(
         try:
             check_kinds(data, {name: kind})
         except InputError as error:
-            lines.append(f"no longer true: {error}: it is not stated, see what {plain(name)} is now")
+            lines.append(
+                f"no longer true: {error}: it is not stated, see what {plain(name)} is now"
+            )
             continue
         kept[name] = kind
         if name not in said:
-            lines.append(f"{plain(name)} was {kind} and looks like {now[name]} now: it stays what it was, stated in [data.kinds]")
+            lines.append(
+                f"{plain(name)} was {kind} and looks like {now[name]} now: it stays what it was, "
+                "stated in [data.kinds]"
+            )
     return kept, lines
 
 
@@ -127,20 +190,35 @@ def _fit(last: LastYear) -> bool:
 
 
 def carried(
-    last: LastYear, data: pd.DataFrame, suggestion: Suggestion, kinds: Mapping[str, str], place: Mapping[str, Any]
+    last: LastYear,
+    data: pd.DataFrame,
+    suggestion: Suggestion,
+    kinds: Mapping[str, str],
+    place: Mapping[str, Any],
 ) -> tuple[Table, list[str]]:
     """The table of last year's study for new data, and what is new, gone or no longer true.
 
-    `suggestion`: what is suggested for the new data and the same targets; `kinds`: those that are stated; `place`: the settings of [data]
-    that say where the new data are and how they are read.
+    `suggestion`: what is suggested for the new data and the same targets; `kinds`: those that are
+    stated; `place`: the settings of [data] that say where the new data are and how they are read.
     """
-    columns, gone = {of.name: of for of in suggestion.columns}, last.gone([of.name for of in suggestion.columns])
+    columns, gone = (
+        {of.name: of for of in suggestion.columns},
+        last.gone([of.name for of in suggestion.columns]),
+    )
     table, lines = _without(last, gone)
-    said = {name: value for name, value in table["data"].items() if name not in ("path", "embedded", "variables", "kinds", *_LAYOUT)}
+    said = {
+        name: value
+        for name, value in table["data"].items()
+        if name not in ("path", "embedded", "variables", "kinds", *_LAYOUT)
+    }
     used = last.uses(list(columns))
     stated = {**kinds, **{name: columns[name].kind for name in used if columns[name].needs_stating}}
     table = table | {"data": {**place, **said, **({"kinds": stated} if stated else {})}}
-    lines += [*_new_columns(last, columns), *_levels(last, data, [columns[name] for name in used]), *_units(last, data, columns)]
+    lines += [
+        *_new_columns(last, columns),
+        *_levels(last, data, [columns[name] for name in used]),
+        *_units(last, data, columns),
+    ]
     lines += _bounds(last, suggestion)
     changed = _found_again(table, "", suggestion.targets[0], suggestion, lines)
     table, lines = _products(changed, suggestion), list(dict.fromkeys(lines))
@@ -152,7 +230,8 @@ def carried_text(table: Table, lines: Sequence[str], data: Path, like: Path) -> 
     """The study file: the lines as comments, and the table."""
     told = [f"# - {line}" for line in lines] or ["# - nothing: all that was stated holds"]
     head = [
-        f"# The study of {plain(data.name)} by {plain(like.name)}: `riskweighted init --like`. What was said there stays.",
+        f"# The study of {plain(data.name)} by {plain(like.name)}: `riskweighted init --like`. "
+        "What was said there stays.",
         '# Confidential: what has the mark "found" was found again in the new data.',
         "# New, gone or no longer true:",
         *told,
@@ -168,12 +247,22 @@ def _without(last: LastYear, gone: Sequence[str]) -> tuple[Table, list[str]]:
     """The table without columns that are gone, and without what names them."""
     if not gone:
         return dict(last.table), []
-    table = without_columns(last.table, gone) if {*gone} & {*last.study.synthesizer.columns} else dict(last.table)
+    table = (
+        without_columns(last.table, gone)
+        if {*gone} & {*last.study.synthesizer.columns}
+        else dict(last.table)
+    )
     dropped = list[str]()
     table = {section: _less(value, section, {*gone}, dropped) for section, value in table.items()}
     if isinstance(table["scenario"].get("synthetic"), str) and last.study.target in gone:
-        raise InputError(f"the file has no column {last.study.target!r}, which the study synthesizes")
-    lines = [f"gone: column {plain(name)}{'' if name in _named_by(last) else ', which the study does not use'}" for name in gone]
+        raise InputError(
+            f"the file has no column {last.study.target!r}, which the study synthesizes"
+        )
+    lines = [
+        "gone: column "
+        f"{plain(name)}{'' if name in _named_by(last) else ', which the study does not use'}"
+        for name in gone
+    ]
     return table, [*lines, *(f"gone with its columns: {text}" for text in dropped)]
 
 
@@ -187,7 +276,9 @@ def _less(value: Any, setting: str, gone: set[str], dropped: list[str]) -> Any:
         kept = {
             name: inner
             for name, inner in value.items()
-            if not (setting in _BY_NAME and name in gone) and not (name in _COLUMN and inner in gone) and inner != {}
+            if not (setting in _BY_NAME and name in gone)
+            and not (name in _COLUMN and inner in gone)
+            and inner != {}
         }
         if isinstance(kept.get("regression"), str) and _regressed(kept["regression"]) & gone:
             dropped.append(as_toml({"regression": kept.pop("regression")}).strip())
@@ -207,7 +298,10 @@ def _regressed(text: str) -> set[str]:
 
 def _new_columns(last: LastYear, columns: Mapping[str, Column]) -> Iterator[str]:
     if last.data is None:
-        yield "the data of last year are not there or cannot be read: which columns, levels and units are new is not said"
+        yield (
+            "the data of last year are not there or cannot be read: which columns, levels and "
+            "units are new is not said"
+        )
         return
     for name, column in columns.items():
         if name not in last.data:
@@ -221,14 +315,21 @@ def _levels(last: LastYear, data: pd.DataFrame, columns: Sequence[Column]) -> It
             continue
         before, now = _values(last.data[column.name]), _values(data[column.name])
         counts = {"new": len(now - before), "gone": len(before - now)}
-        told = [f"{count} level{'s'[: count != 1]} {'is' if count == 1 else 'are'} {what}" for what, count in counts.items() if count]
+        told = [
+            f"{count} level{'s'[: count != 1]} {'is' if count == 1 else 'are'} {what}"
+            for what, count in counts.items()
+            if count
+        ]
         if told:
             yield f"{plain(column.name)}: {', '.join(told)}"
 
 
 def _values(column: pd.Series) -> set[str]:
     """The different values as texts; 1 and 1.0 are one."""
-    return {f"{value:.15g}" if isinstance(value, (int, float, np.number)) else str(value) for value in column.dropna().unique()}
+    return {
+        f"{value:.15g}" if isinstance(value, (int, float, np.number)) else str(value)
+        for value in column.dropna().unique()
+    }
 
 
 def _units(last: LastYear, data: pd.DataFrame, columns: Mapping[str, Column]) -> Iterator[str]:
@@ -239,7 +340,10 @@ def _units(last: LastYear, data: pd.DataFrame, columns: Mapping[str, Column]) ->
     for time in (of.name for of in columns.values() if of.kind == TIME and of.name in last.data):
         twice = int(data.duplicated([unit, time]).sum())
         if twice and not last.data.duplicated([unit, time]).any():
-            yield f"no longer true: {plain(unit)} and {plain(time)} named one record, and {twice} repeat one: correct the data, or the unit"
+            yield (
+                f"no longer true: {plain(unit)} and {plain(time)} named one record, and {twice} "
+                "repeat one: correct the data, or the unit"
+            )
 
 
 # -- found again
@@ -254,47 +358,85 @@ def _bounds(last: LastYear, suggestion: Suggestion) -> Iterator[str]:
             continue
         amounts = columns[name].amounts
         low, high = (end if isinstance(end, (int, float)) else np.nan for end in support[:2])
-        beyond, again = int(((amounts < low) | (amounts > high)).sum()), suggestion.bounds.get(name) if is_found(support) else None
+        beyond, again = (
+            int(((amounts < low) | (amounts > high)).sum()),
+            suggestion.bounds.get(name) if is_found(support) else None,
+        )
         if beyond and (again is None or list(again.support) != support):
             what = (
                 "found last year: they are found again"
                 if is_found(support)
                 else "stated in support: they stay, edit them if they are wrong"
             )
-            yield f"{plain(name)}: {beyond} record{'s lie' if beyond > 1 else ' lies'} beyond the bounds {what}"
+            yield (
+                f"{plain(name)}: {beyond} record{'s lie' if beyond > 1 else ' lies'} beyond the "
+                f"bounds {what}"
+            )
 
 
-def _found_again(value: Any, setting: str, variable: str, suggestion: Suggestion, lines: list[str]) -> Any:
-    """A setting with what was found in the data found again; None where there is no such thing any more."""
+def _found_again(
+    value: Any, setting: str, variable: str, suggestion: Suggestion, lines: list[str]
+) -> Any:
+    """A setting with what was found in the data found again; None where there is no such thing any
+    more.
+    """
     if is_found(value) and setting == "heaps":
         return marked(list(held)) if (held := suggestion.shared.get(variable)) else None
-    if is_found(value) and setting in _AGAIN and any(of.name == variable for of in suggestion.columns):
-        return _again(value, setting, suggestion.column(variable), suggestion.bounds.get(variable), lines)
+    if (
+        is_found(value)
+        and setting in _AGAIN
+        and any(of.name == variable for of in suggestion.columns)
+    ):
+        return _again(
+            value, setting, suggestion.column(variable), suggestion.bounds.get(variable), lines
+        )
     if isinstance(value, Mapping):
         made = {
-            name: _found_again(inner, setting if setting in _BY_NAME and not isinstance(inner, Mapping) else "", name, suggestion, lines)
+            name: _found_again(
+                inner,
+                setting if setting in _BY_NAME and not isinstance(inner, Mapping) else "",
+                name,
+                suggestion,
+                lines,
+            )
             if setting in _BY_NAME
             else _found_again(inner, name, variable, suggestion, lines)
             for name, inner in value.items()
         }
         return {name: inner for name, inner in made.items() if inner is not None}
     if setting == "value_settings" and isinstance(value, list):
-        pairs = [[name, _found_again(inner, name, variable, suggestion, lines)] for name, inner in value]
+        pairs = [
+            [name, _found_again(inner, name, variable, suggestion, lines)] for name, inner in value
+        ]
         return [pair for pair in pairs if pair[1] is not None] or None
     return value
 
 
-_AGAIN = ("radius", "min_radius", "codes", "support")  # settings, besides heaps, that `init` finds in a column
+# settings, besides heaps, that `init` finds in a column
+_AGAIN = ("radius", "min_radius", "codes", "support")
 
 
-def _again(value: list[Any], setting: str, column: Column, bounds: FoundBounds | None, lines: list[str]) -> Any:
+def _again(
+    value: list[Any], setting: str, column: Column, bounds: FoundBounds | None, lines: list[str]
+) -> Any:
     """What is found of a column now."""
     name, amounts = plain(column.name), column.amounts
     if setting == "codes":
-        codes = [*column.codes, *([0.0] if 0 in value[:-1] and column.zero and 0 not in column.codes else [])]  # a rule asks for zero
+        # a rule asks for zero
+        codes = [
+            *column.codes,
+            *([0.0] if 0 in value[:-1] and column.zero and 0 not in column.codes else []),
+        ]
         if {*value[:-1]} != {*codes}:
-            lines.append(f"{name}: other likely special codes are found ({len(codes)}, there were {len(value) - 1}): check them")
-        return marked([int(code) if float(code).is_integer() else code for code in codes]) if codes else None
+            lines.append(
+                f"{name}: other likely special codes are found ({len(codes)}, there were "
+                f"{len(value) - 1}): check them"
+            )
+        return (
+            marked([int(code) if float(code).is_integer() else code for code in codes])
+            if codes
+            else None
+        )
     if setting == "support" and bounds is not None:
         return list(bounds.support)
     if setting == "min_radius":
@@ -303,33 +445,50 @@ def _again(value: list[Any], setting: str, column: Column, bounds: FoundBounds |
         radius, kind = radius_of(column)
         if kind == "absolute":
             return marked(radius)
-        lines.append(f"{name}: a radius of 20 % would do now; that of last year stays, in its units: check it")
+        lines.append(
+            f"{name}: a radius of 20 % would do now; that of last year stays, in its units: "
+            "check it"
+        )
         return value
     lines.append(f"{name}: no bounds are found now: state public ones, support = [LOW, HIGH]")
     return None
 
 
 def _products(table: Table, suggestion: Suggestion) -> Table:
-    """With the products that are found now in the place of those that were, and without those of columns that are gone."""
+    """With the products that are found now in the place of those that were, and without those of
+    columns that are gone.
+    """
     given = dict(table["synthesizer"])
     before, named = given.pop("products", []), {*given.get("predictors", ()), *suggestion.targets}
     products = [product for product in before if not is_found(product) and {*product} <= named]
     of_now = suggestion.products if any(map(is_found, before)) else ()
-    for pair in dict.fromkeys((of.when, of.levels) for of in of_now if {of.when, of.levels} <= named):
-        products.append(marked([*pair, *(of.variable for of in of_now if (of.when, of.levels) == pair)]))
-    variables = {"variables": given.pop("variables")} if "variables" in given else {}  # tables come last
-    return table | {"synthesizer": {**given, **({"products": products} if products else {}), **variables}}
+    for pair in dict.fromkeys(
+        (of.when, of.levels) for of in of_now if {of.when, of.levels} <= named
+    ):
+        products.append(
+            marked([*pair, *(of.variable for of in of_now if (of.when, of.levels) == pair)])
+        )
+    # tables come last
+    variables = {"variables": given.pop("variables")} if "variables" in given else {}
+    return table | {
+        "synthesizer": {**given, **({"products": products} if products else {}), **variables}
+    }
 
 
 # -- rules
 
 
 def _rules(table: Table, data: pd.DataFrame, suggestion: Suggestion) -> tuple[Table, list[str]]:
-    """Without the rules that have exceptions in the data, or cannot be read any more, which are listed so that they can be put back."""
+    """Without the rules that have exceptions in the data, or cannot be read any more, which are
+    listed so that they can be put back.
+    """
     given, lines = dict(table["synthesizer"]), list[str]()
     if "formula" in given:
         return table, []
-    codes, on_broken = SynthesizerSettings.from_table(given, "synthesizer").codes, given.get("on_broken", "error")
+    codes, on_broken = (
+        SynthesizerSettings.from_table(given, "synthesizer").codes,
+        given.get("on_broken", "error"),
+    )
 
     def holds(what: str, **rule: Any) -> bool:
         """Whether a rule may stand; says what became of it."""
@@ -344,24 +503,44 @@ def _rules(table: Table, data: pd.DataFrame, suggestion: Suggestion) -> tuple[Ta
         if count and on_broken == "error":
             lines.append(f"no longer true, {some}, and left out: {what}")
         elif count:
-            lines.append(f"no longer true, {some}; kept, since on_broken leaves such records out: {what}")
+            lines.append(
+                f"no longer true, {some}; kept, since on_broken leaves such records out: {what}"
+            )
         return not count or on_broken != "error"
 
     for setting in _RULES:
         if setting in given:
-            kept = [rule for rule in given[setting] if holds(as_toml({setting: [rule]}).strip(), **{setting: [rule]})]
-            given = {name: value for name, value in given.items() if name != setting} | ({setting: kept} if kept else {})
+            kept = [
+                rule
+                for rule in given[setting]
+                if holds(as_toml({setting: [rule]}).strip(), **{setting: [rule]})
+            ]
+            given = {name: value for name, value in given.items() if name != setting} | (
+                {setting: kept} if kept else {}
+            )
     variables = {name: dict(settings) for name, settings in given.get("variables", {}).items()}
     for name, settings in variables.items():
         asked = {key: settings[key] for key in ("when", "otherwise") if key in settings}
-        structure = Structure.read(name, asked.get("when"), asked.get("otherwise"), f"synthesizer.variables.{name}") if asked else None
-        if structure is None or holds(f"{plain(name)}: {', '.join(as_toml(asked).splitlines())}", structures=[structure]):
+        structure = (
+            Structure.read(
+                name, asked.get("when"), asked.get("otherwise"), f"synthesizer.variables.{name}"
+            )
+            if asked
+            else None
+        )
+        if structure is None or holds(
+            f"{plain(name)}: {', '.join(as_toml(asked).splitlines())}", structures=[structure]
+        ):
             continue
         variables[name] = {key: value for key, value in settings.items() if key not in asked}
         rule = suggestion.asked_of(name)
         if rule is not None:
             text = ", ".join(as_toml({"when": rule.when, "otherwise": "missing"}).splitlines())
-            lines.append(f"{plain(name)}: what holds now is {text}: declare it if it is a rule of the survey")
+            lines.append(
+                f"{plain(name)}: what holds now is {text}: declare it if it is a rule of the survey"
+            )
     if "variables" in given:  # tables come last
-        given = {name: value for name, value in given.items() if name != "variables"} | {"variables": variables}
+        given = {name: value for name, value in given.items() if name != "variables"} | {
+            "variables": variables
+        }
     return table | {"synthesizer": given}, lines

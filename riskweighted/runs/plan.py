@@ -30,14 +30,16 @@ _FEW = 3  # records, of which each tells the others what they have
 class Plan:
     """What a study would do, found without sampling.
 
-    Of the schemes that are made of the data alone: ``mean_weight``; ``shift``, the table of `riskweighted.margin_shift` by variable, with
-    the number of ``parameters`` that its model has where there are several variables; ``survey``, where there are survey weights: the
-    least and the largest product w_i alpha_i, the power of a record's likelihood. ``models``: of the blocks of a chain.
-    ``estimate``: the time, memory and disk that it takes, None where it was not asked for.
-    ``rare``: how many levels or counted values of a variable are held by fewer than 3 records, and are drawn as they are all the same.
-    ``unstated``: rules that no record breaks and that a chain is not told of, by kind and columns.
-    ``unaltered``, ``staying``: the columns that leave as they are, and those that do not leave.
-    ``remarks``: what the file says of itself and the study does not (codes, identifiers, survey weights, recodes).
+    Of the schemes that are made of the data alone: ``mean_weight``; ``shift``, the table of
+    `riskweighted.margin_shift` by variable, with the number of ``parameters`` that its model has
+    where there are several variables; ``survey``, where there are survey weights: the least and the
+    largest product w_i alpha_i, the power of a record's likelihood. ``models``: of the blocks of a
+    chain. ``estimate``: the time, memory and disk that it takes, None where it was not asked for.
+    ``rare``: how many levels or counted values of a variable are held by fewer than 3 records, and
+    are drawn as they are all the same. ``unstated``: rules that no record breaks and that a chain
+    is not told of, by kind and columns. ``unaltered``, ``staying``: the columns that leave as they
+    are, and those that do not leave. ``remarks``: what the file says of itself and the study does
+    not (codes, identifiers, survey weights, recodes).
     """
 
     records: int
@@ -59,29 +61,47 @@ class Plan:
     remarks: tuple[str, ...] = ()
 
 
-def plan_study(study: Study, confidential: pd.DataFrame | None = None, began: float | None = None, *, estimated: bool = True) -> Plan:
+def plan_study(
+    study: Study,
+    confidential: pd.DataFrame | None = None,
+    began: float | None = None,
+    *,
+    estimated: bool = True,
+) -> Plan:
     """Check a study against its data and say what it would do (``--dry-run``).
 
-    `began`: the processor time of this process from which on all of it counts as a part of a run: 0 includes what was loaded. `estimated`:
-    whether steps are tried, which takes most of the time.
+    `began`: the processor time of this process from which on all of it counts as a part of a run: 0
+    includes what was loaded. `estimated`: whether steps are tried, which takes most of the time.
     """
     began = time.process_time() if began is None else began
     with threadpool_limits(1):  # threads that wait for each other are processor time, too
-        return _planned(study, study.read_data() if confidential is None else confidential, began, estimated)
+        return _planned(
+            study, study.read_data() if confidential is None else confidential, began, estimated
+        )
 
 
 def _planned(study: Study, confidential: pd.DataFrame, began: float, estimated: bool) -> Plan:
     work, sparse_levels, parameters = check_study(study, confidential)
     preparing = time.process_time() - began
     world, prepared, weights = work.world(), work.prepared(), work.data_weights()
-    uncentred = {scheme: alpha for scheme, alpha in weights.items() if not is_centred(scheme)}  # centring takes off what they do to margins
-    shift = {scheme: world_shift(work.world("weighing"), alpha) for scheme, alpha in uncentred.items()}
+    # centring takes off what they do to margins
+    uncentred = {scheme: alpha for scheme, alpha in weights.items() if not is_centred(scheme)}
+    shift = {
+        scheme: world_shift(work.world("weighing"), alpha) for scheme, alpha in uncentred.items()
+    }
     if parameters:
-        shift = {scheme: table.assign(parameters=table["variable"].map(parameters)) for scheme, table in shift.items()}
+        shift = {
+            scheme: table.assign(parameters=table["variable"].map(parameters))
+            for scheme, table in shift.items()
+        }
     estimate = estimate_run(work) if estimated else None
     found = _found(work.study, prepared) if prepared.chosen and study.guarantee is None else None
     staying = list(map(str, work.confidential.columns.drop(study.released(work.confidential))))
-    kinds = kinds_of(work.confidential, study.data.described, study.data.kinds) if study.guarantee is None else ()
+    kinds = (
+        kinds_of(work.confidential, study.data.described, study.data.kinds)
+        if study.guarantee is None
+        else ()
+    )
     return Plan(
         records=len(work.confidential),
         patterns=len(world.patterns.sizes),
@@ -92,14 +112,18 @@ def _planned(study: Study, confidential: pd.DataFrame, began: float, estimated: 
         mean_weight={scheme: float(alpha.to_numpy().mean()) for scheme, alpha in weights.items()},
         shift=shift,
         sparse_levels=dict(sparse_levels),
-        estimate=estimate and replace(estimate, seconds={"reading and checking": preparing, **estimate.seconds}),
+        estimate=estimate
+        and replace(estimate, seconds={"reading and checking": preparing, **estimate.seconds}),
         models=prepared.chosen,
         survey=_ranges(prepared, weights),
         rare=_rare(prepared) if prepared.chosen else {},
         unstated=() if found is None else _unstated(found, prepared),
         unaltered=tuple(study.unaltered(work.confidential)),
         staying=tuple(ids_first(staying, kinds)),
-        remarks=(*remarks(work.study, work.confidential, found, kinds), *told_of_bounds(study, work.study)),
+        remarks=(
+            *remarks(work.study, work.confidential, found, kinds),
+            *told_of_bounds(study, work.study),
+        ),
     )
 
 
@@ -112,12 +136,17 @@ def _predictors(block: Block) -> int:
 
 
 def _rare(prepared: PreparedSequence) -> dict[str, int]:
-    """By variable how many of its levels or counted values fewer than 3 records hold, unless the study lists them."""
+    """By variable how many of its levels or counted values fewer than 3 records hold, unless the
+    study lists them.
+    """
     counts_of_rare = {}
     for link in prepared.links:
         model = None if link.values is None else link.values.model
         drawn = link.levels or hasattr(None if model is None else model.prepared, "levels")
-        listed = any(getattr(None if model is None else model.synthesizer, name, None) is not None for name in ("levels", "values"))
+        listed = any(
+            getattr(None if model is None else model.synthesizer, name, None) is not None
+            for name in ("levels", "values")
+        )
         counts = prepared.confidential[link.variable].value_counts()
         rare = int(((counts > 0) & (counts < _FEW)).sum())
         if drawn and not listed and rare:
@@ -129,7 +158,11 @@ def _found(study: Study, prepared: PreparedSequence) -> FoundStructure:
     """What holds together among the columns that predict, that leave and that are synthesized."""
     data = prepared.confidential
     beside = [*study.synthesizer.columns, *study.unaltered(data)]
-    names = [name for name in dict.fromkeys(beside) if name in data.columns and name not in prepared.variables]
+    names = [
+        name
+        for name in dict.fromkeys(beside)
+        if name in data.columns and name not in prepared.variables
+    ]
     return find_structure(data, [*names, *prepared.variables][-MOST_COLUMNS:], codes=prepared.codes)
 
 
@@ -138,21 +171,39 @@ def _unstated(found: FoundStructure, prepared: PreparedSequence) -> tuple[str, .
     rules = prepared.rules
     told = {rule.text for rule in rules.rules}
     covered = [{*rule.names} for rule in rules.rules if not isinstance(rule, Implied | Sum)]
-    left = [rule for rule in found.kept(prepared.variables) if not all(_stated(*declared) in told for declared in rule.declared)]
-    return tuple(f"{rule.kind}: {', '.join(rule.columns)}" for rule in left if not any({*rule.columns} <= names for names in covered))
+    left = [
+        rule
+        for rule in found.kept(prepared.variables)
+        if not all(_stated(*declared) in told for declared in rule.declared)
+    ]
+    return tuple(
+        f"{rule.kind}: {', '.join(rule.columns)}"
+        for rule in left
+        if not any({*rule.columns} <= names for names in covered)
+    )
 
 
 def _stated(setting: str, parts: Sequence[str]) -> str:
     """A rule as it is declared, in the words of the rule."""
     if setting == "implied":
         return f"{parts[1]} where {parts[0]}"
-    return f"{parts[0]} <= {parts[1]}" if setting == "order" else f"{parts[0]} = {' + '.join(parts[1:])}"
+    return (
+        f"{parts[0]} <= {parts[1]}"
+        if setting == "order"
+        else f"{parts[0]} = {' + '.join(parts[1:])}"
+    )
 
 
-def _ranges(prepared: PreparedSequence, weights: Mapping[str, pd.DataFrame]) -> dict[str, tuple[float, float]]:
-    """By scheme the least and the largest product of risk weight and survey weight; empty without survey weights."""
+def _ranges(
+    prepared: PreparedSequence, weights: Mapping[str, pd.DataFrame]
+) -> dict[str, tuple[float, float]]:
+    """By scheme the least and the largest product of risk weight and survey weight; empty without
+    survey weights.
+    """
     if prepared.survey is None:
         return {}
     survey = prepared.survey.to_numpy()
     products = {scheme: (alpha.to_numpy().T * survey).T for scheme, alpha in weights.items()}
-    return {scheme: (float(product.min()), float(product.max())) for scheme, product in products.items()}
+    return {
+        scheme: (float(product.min()), float(product.max())) for scheme, product in products.items()
+    }

@@ -1,4 +1,6 @@
-"""Why a risk exceeds its limit: where the expected risk of the first scheme that fails comes from, measured on its fit."""
+"""Why a risk exceeds its limit: where the expected risk of the first scheme that fails comes from,
+measured on its fit.
+"""
 
 import warnings
 from collections.abc import Sequence
@@ -21,14 +23,20 @@ if TYPE_CHECKING:  # at run time they would load what samples
 __all__ = ["COUNTS", "REASONS", "largest", "of_guesses", "risk_reasons", "told_by"]
 
 REASONS = ("label", "key", "kind", "names", "share", "without", "records", "figure", "told", "what")
-_KEYS = frozenset(measure.key for measure in (*expected.MEASURES, *identification.MEASURES, *MATCHING))
+_KEYS = frozenset(
+    measure.key for measure in (*expected.MEASURES, *identification.MEASURES, *MATCHING)
+)
 _MOST, _LEAST = 12, 0.01  # rows that are kept, and their least share
 COUNTS = 0.1  # of a risk: a source that is worth leaving out
 
 
 def largest(verdicts: Sequence[Verdict], schemes: Sequence[str]) -> Verdict | None:
-    """The first reason of the first scheme that a release would not take, weighted ones first; else of one that is warned of."""
-    for scheme in sorted(schemes, key=lambda scheme: (overall(verdicts, scheme) in LEAVES, scheme == UNWEIGHTED)):
+    """The first reason of the first scheme that a release would not take, weighted ones first; else
+    of one that is warned of.
+    """
+    for scheme in sorted(
+        schemes, key=lambda scheme: (overall(verdicts, scheme) in LEAVES, scheme == UNWEIGHTED)
+    ):
         if reasons := failed(verdicts, scheme):
             return reasons[0]
     return None
@@ -40,15 +48,21 @@ def of_guesses(verdict: Verdict) -> bool:
 
 
 def risk_reasons(work: "Work", verdicts: Sequence[Verdict]) -> pd.DataFrame:
-    """Where that risk comes from, a row a source (`riskweighted.risk.shares`); empty where no scheme exceeds a limit of risk.
+    """Where that risk comes from, a row a source (`riskweighted.risk.shares`); empty where no
+    scheme exceeds a limit of risk.
 
-    ``figure``: the mean expected risk that is explained, of all records, or of the isolated ones where the limit is theirs; ``told``: the
-    share of records of which the model gives the own ball a probability of one half or more; ``what``: of which variable, how closely.
+    ``figure``: the mean expected risk that is explained, of all records, or of the isolated ones
+    where the limit is theirs; ``told``: the share of records of which the model gives the own ball
+    a probability of one half or more; ``what``: of which variable, how closely.
     """
     from riskweighted.risk.shares import RiskShares
 
-    schemes = [scheme for scheme in work.study.weights.schemes if not work.fit(scheme).keeps_true_values]
-    found = [verdict for scheme in schemes for verdict in failed(verdicts, scheme) if of_guesses(verdict)]
+    schemes = [
+        scheme for scheme in work.study.weights.schemes if not work.fit(scheme).keeps_true_values
+    ]
+    found = [
+        verdict for scheme in schemes for verdict in failed(verdicts, scheme) if of_guesses(verdict)
+    ]
     if not found:
         return pd.DataFrame(columns=list(REASONS))
     verdict = min(found, key=lambda each: each.label == UNWEIGHTED)
@@ -57,15 +71,19 @@ def risk_reasons(work: "Work", verdicts: Sequence[Verdict]) -> pd.DataFrame:
         work.fit(verdict.label),
         world,
         _counted(work, verdict),
-        [name for name in study.synthesizer.columns_among(world.confidential.columns) if name not in study.variables],
+        [
+            name
+            for name in study.synthesizer.columns_among(world.confidential.columns)
+            if name not in study.variables
+        ],
         work.streams.seed_for("check", verdict.label),
         study.release.precision,
     )
     table = shares.table()
     kept = table[table["share"] >= _LEAST].head(_MOST)
-    return kept.assign(label=verdict.label, key=key, figure=shares.figure, told=shares.told, what=_what(world))[list(REASONS)].reset_index(
-        drop=True
-    )
+    return kept.assign(
+        label=verdict.label, key=key, figure=shares.figure, told=shares.told, what=_what(world)
+    )[list(REASONS)].reset_index(drop=True)
 
 
 def _counted(work: "Work", verdict: Verdict) -> np.ndarray:
@@ -83,13 +101,19 @@ def _counted(work: "Work", verdict: Verdict) -> np.ndarray:
 
 
 def told_by(reasons: pd.DataFrame) -> str:
-    """The largest source in words, headed as inference, a predictor where one counts; "" where there is none."""
+    """The largest source in words, headed as inference, a predictor where one counts; "" where
+    there is none.
+    """
     if not len(reasons):
         return ""
-    predictors = reasons[(reasons["kind"] == "predictor") & (reasons["share"] >= COUNTS)]  # which can be left out
+    # which can be left out
+    predictors = reasons[(reasons["kind"] == "predictor") & (reasons["share"] >= COUNTS)]
     first: Any = (predictors if len(predictors) else reasons).iloc[0]
     of, figure = "isolated records' risk" if "isolated" in first["key"] else "risk", first["figure"]
-    part = f"{first['label']}: {figure - first['without']:.2f} of {figure:.2f} of {of} (inference) comes from {first['names']}"
+    part = (
+        f"{first['label']}: {figure - first['without']:.2f} of {figure:.2f} of {of} (inference) "
+        f"comes from {first['names']}"
+    )
     if first["kind"] != "predictor" or first["told"] < _LEAST:
         return part
     tell = "tell" if ", " in first["names"] else "tells"
@@ -104,4 +128,7 @@ def _what(world: "World") -> str:
     if name not in world.numeric:
         return name
     radius = scenario.radius_of(name)
-    return f"{name} to within {f'{100 * radius:g} %' if scenario.kind_of(name) == 'relative' else exactly(radius)}"
+    return (
+        f"{name} to within "
+        f"{f'{100 * radius:g} %' if scenario.kind_of(name) == 'relative' else exactly(radius)}"
+    )

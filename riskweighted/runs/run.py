@@ -1,7 +1,7 @@
 """The main job: fit, weight, synthesize, evaluate. The one place that knows every step.
 
-Its results appear at once when the run is complete (`riskweighted.common.folders`); until then finished fits wait in
-``OUT.partial``, from which the same command goes on.
+Its results appear at once when the run is complete (`riskweighted.common.folders`); until then
+finished fits wait in ``OUT.partial``, from which the same command goes on.
 """
 
 from collections.abc import Mapping
@@ -42,11 +42,13 @@ __all__ = ["Run", "run_study"]
 class Run:
     """A finished run: the folder, and its tables in memory.
 
-    ``fit_check``: the rows of `check_fit` of every scheme, under its ``label``. ``converged``: whether every fit did. ``fits``: whether the
-    model suits the data, judged on its unweighted fit; None where the study has none. ``choice``: how the model was chosen, where the
-    study left that to the run. ``tuned``: the scheme that its target led to, where it has one. ``verdicts``: of every scheme on every
-    threshold, and on its fit. ``reasons``: where a risk that exceeds its limit comes from. ``study``: as it was run; ``tables``: all that
-    stand in the folder, by name; ``data``: the confidential records that a release is judged by, of data in parts a sample.
+    ``fit_check``: the rows of `check_fit` of every scheme, under its ``label``. ``converged``:
+    whether every fit did. ``fits``: whether the model suits the data, judged on its unweighted fit;
+    None where the study has none. ``choice``: how the model was chosen, where the study left that
+    to the run. ``tuned``: the scheme that its target led to, where it has one. ``verdicts``: of
+    every scheme on every threshold, and on its fit. ``reasons``: where a risk that exceeds its
+    limit comes from. ``study``: as it was run; ``tables``: all that stand in the folder, by name;
+    ``data``: the confidential records that a release is judged by, of data in parts a sample.
     """
 
     folder: Path
@@ -71,7 +73,9 @@ class Run:
 
     @property
     def fits(self) -> bool | None:
-        verdicts = {fit_verdict(rows) for _, rows in self.fit_check.groupby("label", sort=False)} & set(JUDGED)
+        verdicts = {
+            fit_verdict(rows) for _, rows in self.fit_check.groupby("label", sort=False)
+        } & set(JUDGED)
         return None if not verdicts else verdicts == {FITS}
 
 
@@ -102,14 +106,15 @@ def run_study(
     reporter : Reporter, optional
         Shows progress.
     entropy : bytes, optional
-        That of an earlier run (`riskweighted.runs.randomness.read_entropy`), to repeat it; otherwise it is fresh, or that of the
-        interrupted run that goes on. Not for a reproducible study, whose seed alone decides.
+        That of an earlier run (`riskweighted.runs.randomness.read_entropy`), to repeat it;
+        otherwise it is fresh, or that of the interrupted run that goes on. Not for a reproducible
+        study, whose seed alone decides.
 
     Raises
     ------
     InputError
-        If `out` exists without `force`, a command is at work there, or anything in the study or the data is not valid.
-        Nothing is left then.
+        If `out` exists without `force`, a command is at work there, or anything in the study or the
+        data is not valid. Nothing is left then.
 
     Examples
     --------
@@ -120,15 +125,24 @@ def run_study(
     """
     check_given(study, "study", "synthesizer", "Study", "load_study(FILE)")
     confidential = as_pandas(confidential)
-    # Matrices here are small: more threads of BLAS wait for each other, and a sum that is split over them does not repeat.
-    with opened(Path(out), "a run", check_replaceable=check_replaceable, force=force) as working, threadpool_limits(1):
+    # Matrices here are small: more threads of BLAS wait for each other, and a sum that is split
+    # over them does not repeat.
+    with (
+        opened(Path(out), "a run", check_replaceable=check_replaceable, force=force) as working,
+        threadpool_limits(1),
+    ):
         study = replace(study, sampling=replace(study.sampling, cores=cores))
-        data, reporter = study.read_data() if confidential is None else confidential, reporter or default_reporter()
+        data, reporter = (
+            study.read_data() if confidential is None else confidential,
+            reporter or default_reporter(),
+        )
         study, choice = resolve_study(study, data, working.folder, reporter)
         work = check_study(study, data, working.folder).work
         streams = run_streams(work.study, work.prepared().fingerprint, working.folder, entropy)
         study = counting_earlier(work.study, work.prepared().fingerprint, streams, Path(out))
-        stages = replace(work.stages, study=study, streams=streams, compared=UNWEIGHTED in study.weights.schemes)
+        stages = replace(
+            work.stages, study=study, streams=streams, compared=UNWEIGHTED in study.weights.schemes
+        )
         return _run_in(working, replace(work, stages=stages, reporter=reporter), choice)
 
 
@@ -141,14 +155,24 @@ def _run_in(working: WorkingFolder, work: Work, choice: Choice | None) -> Run:
     verdicts = find_verdicts(work.study.thresholds, tables, work.study.release.hidden)
     tables["verdicts"], reasons = verdict_table(verdicts), risk_reasons(work, verdicts)
     tables |= {"reasons": reasons} if len(reasons) else {}
-    statements = {label: fitted.statement for label, fitted in fits.items() if fitted.statement is not None}
-    tables |= ({"guarantee": guarantee_table(statements)} if statements else {}) | ({} if choice is None else {"choice": choice.table})
+    statements = {
+        label: fitted.statement for label, fitted in fits.items() if fitted.statement is not None
+    }
+    tables |= ({"guarantee": guarantee_table(statements)} if statements else {}) | (
+        {} if choice is None else {"choice": choice.table}
+    )
     tables |= {} if tuned is None else tuned.judged(verdicts)
-    records, study_file = {"identification_risk": result.records, "expected_risk": result.expected}, None
+    records, study_file = (
+        {"identification_risk": result.records, "expected_risk": result.expected},
+        None,
+    )
     made = {"the model (tables/choice.csv)": choice, "a scheme (tables/tuning.csv)": tuned}
     chosen = [what for what, how in made.items() if how is not None]
     if chosen:
-        remark = f"What the run chose: {', '.join(chosen)}; it looked at the data for that. This file chooses nothing."
+        remark = (
+            f"What the run chose: {', '.join(chosen)}; it looked at the data for that. This file "
+            "chooses nothing."
+        )
         study_file = study_text(work.study, working.out / "confidential", remark)
     write_results(work, tables, records, working.result, study_file, tuned)
     summary = tables["summary"].set_index("label")

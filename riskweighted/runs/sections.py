@@ -1,7 +1,7 @@
 """The sections of a study file: each is a frozen class that declares and checks its settings.
 
-Every stage of a run (`riskweighted.runs.stages`) reads all fields of the classes that it reads; a field that only some of them read says so
-where it is declared, with the reason (`read_by`).
+Every stage of a run (`riskweighted.runs.stages`) reads all fields of the classes that it reads; a
+field that only some of them read says so where it is declared, with the reason (`read_by`).
 """
 
 import dataclasses
@@ -42,34 +42,52 @@ if TYPE_CHECKING:
     from riskweighted.data.variables import Variables
     from riskweighted.tuning.settings import TuningSettings
 
-__all__ = ["DataSettings", "EvaluatingSettings", "Radius", "ReleaseSettings", "SynthesizerSettings", "WeightSettings"]
+__all__ = [
+    "DataSettings",
+    "EvaluatingSettings",
+    "Radius",
+    "ReleaseSettings",
+    "SynthesizerSettings",
+    "WeightSettings",
+]
 
 Radius = float | Mapping[str, float]
 _MOST_DATASETS = 100_000
 _WHERE = read_by(why="the fingerprint of what is read stands for the place it is read from")
 _IN_SCENARIO = read_by(why="it stands in the scenario that the stage reads")
-_SOUGHT = read_by("tuned", why="what is asked of the search for a scheme; the scheme that it finds is named in schemes")
+_SOUGHT = read_by(
+    "tuned",
+    why="what is asked of the search for a scheme; the scheme that it finds is named in schemes",
+)
 _WRITTEN = read_by(why="how the datasets are written and released, not what they are")
-_JUDGED = read_by("disclosed", why="how the datasets leave, and what a board accepts of them; they are drawn before")
+_JUDGED = read_by(
+    "disclosed",
+    why="how the datasets leave, and what a board accepts of them; they are drawn before",
+)
 
 
 @dataclass(frozen=True)
 class DataSettings:
-    """Where the confidential data is: a file (relative to the study file) or an embedded data set; and how it is to be read.
+    """Where the confidential data is: a file (relative to the study file) or an embedded data set;
+    and how it is to be read.
 
-    Of a csv that is not a plain one: ``delimiter``, ``decimal``, ``thousands``, ``encoding`` and ``missing``
-    (`riskweighted.data.layout.CsvLayout`). ``variables``: a file that says what the columns are (`riskweighted.Variables`), which may be
-    the data file itself; codes that it declares to mean missing stay codes, and its labels leave with a release.
+    Of a csv that is not a plain one: ``delimiter``, ``decimal``, ``thousands``, ``encoding`` and
+    ``missing`` (`riskweighted.data.layout.CsvLayout`). ``variables``: a file that says what the
+    columns are (`riskweighted.Variables`), which may be the data file itself; codes that it
+    declares to mean missing stay codes, and its labels leave with a release.
 
-    ``path`` may be a pattern that names parquet files, such as ``parts/*.parquet``; or one parquet file with ``row_groups = true``. A run
-    of such a study goes part by part (docs/parts.md). ``id``: the column that identifies its records, by whose order they are drawn;
-    without it their place in the files, in the order of the names. ``fitted``: to how many records the model is fitted, a part of every
-    known pattern at random; without it to all.
+    ``path`` may be a pattern that names parquet files, such as ``parts/*.parquet``; or one parquet
+    file with ``row_groups = true``. A run of such a study goes part by part (docs/parts.md).
+    ``id``: the column that identifies its records, by whose order they are drawn; without it their
+    place in the files, in the order of the names. ``fitted``: to how many records the model is
+    fitted, a part of every known pattern at random; without it to all.
 
-    ``where``: a condition over the columns, such as ``"age >= 16"``; records that do not meet it are no part of the study and never leave.
+    ``where``: a condition over the columns, such as ``"age >= 16"``; records that do not meet it
+    are no part of the study and never leave.
 
-    ``kinds``: what columns are, by name one of the nine kinds of `riskweighted.suggest.kind`, where `init` or the numbers themselves would
-    say otherwise. Whole numbers that are "levels", or a "time" of twenty values at most, are read as categories.
+    ``kinds``: what columns are, by name one of the nine kinds of `riskweighted.suggest.kind`, where
+    `init` or the numbers themselves would say otherwise. Whole numbers that are "levels", or a
+    "time" of twenty values at most, are read as categories.
     """
 
     path: Path | None = field(default=None, metadata=_WHERE)
@@ -93,11 +111,18 @@ class DataSettings:
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, check_path(getattr(self, name), name))
         check_text(self.embedded, "embedded", optional=True)
-        texts = (self.missing,) if isinstance(self.missing, str) else check_sequence(self.missing, "missing")
+        texts = (
+            (self.missing,)
+            if isinstance(self.missing, str)
+            else check_sequence(self.missing, "missing")
+        )
         object.__setattr__(self, "missing", texts)
         stated = self.layout.stated
         if stated and (self.path is None or self.path.suffix.lower() != ".csv"):
-            raise InputError(f"data: {listing(stated)} {'is' if len(stated) == 1 else 'are'} of a csv file, and the data is none")
+            raise InputError(
+                f"data: {listing(stated)} {'is' if len(stated) == 1 else 'are'} of a csv file, "
+                "and the data is none"
+            )
         check_text(self.id, "id", optional=True)
         if not isinstance(self.row_groups, bool):
             raise InputError(f"row_groups must be true or false, got {self.row_groups!r}")
@@ -109,15 +134,22 @@ class DataSettings:
         for name, kind in self.kinds.items():
             check_choice(kind, KINDS, f"data.kinds.{name}")
         if self.kinds and self.in_parts:
-            raise InputError("data: kinds are of data that are read whole; state the types of data in parts in the file itself")
+            raise InputError(
+                "data: kinds are of data that are read whole; state the types of data in parts "
+                "in the file itself"
+            )
         given = [name for name in ("id", "fitted") if getattr(self, name) is not None]
         if given and not self.in_parts:
-            raise InputError(f"data: {given[0]} is of data in parts; valid are path = 'parts/*.parquet', or row_groups = true")
+            raise InputError(
+                f"data: {given[0]} is of data in parts; valid are path = 'parts/*.parquet', or "
+                "row_groups = true"
+            )
         if self.where is not None:
             Condition.parse(self.where, "data.where")
             if self.in_parts:
                 raise InputError(
-                    "data: where is of data that are read whole, and these are in parts: write the parts without other records"
+                    "data: where is of data that are read whole, and these are in parts: write "
+                    "the parts without other records"
                 )
 
     @property
@@ -140,8 +172,13 @@ class DataSettings:
         """How a csv is laid out."""
         from riskweighted.data.layout import CsvLayout
 
-        given = {name: getattr(self, name) for name in ("delimiter", "decimal", "thousands", "encoding")}
-        return CsvLayout(**{name: value for name, value in given.items() if value is not None}, missing=self.missing)
+        given = {
+            name: getattr(self, name) for name in ("delimiter", "decimal", "thousands", "encoding")
+        }
+        return CsvLayout(
+            **{name: value for name, value in given.items() if value is not None},
+            missing=self.missing,
+        )
 
     @property
     def described(self) -> "Variables | None":
@@ -153,30 +190,60 @@ class DataSettings:
         return Variables.read(self.variables)
 
     def to_table(self) -> dict[str, Any]:
-        """As it stands in a file: without the settings of files that are not plain, where they are not stated."""
-        texts = ("path", "embedded", "delimiter", "decimal", "thousands", "encoding", "variables", "where")
-        given = {name: None if (value := getattr(self, name)) is None else str(value) for name in texts}
-        stated = {name: value for name, value in given.items() if value is not None or name in ("path", "embedded")}
+        """As it stands in a file: without the settings of files that are not plain, where they are
+        not stated.
+        """
+        texts = (
+            "path",
+            "embedded",
+            "delimiter",
+            "decimal",
+            "thousands",
+            "encoding",
+            "variables",
+            "where",
+        )
+        given = {
+            name: None if (value := getattr(self, name)) is None else str(value) for name in texts
+        }
+        stated = {
+            name: value
+            for name, value in given.items()
+            if value is not None or name in ("path", "embedded")
+        }
         of_parts = {"row_groups": self.row_groups or None, "id": self.id, "fitted": self.fitted}
         in_parts = {name: value for name, value in of_parts.items() if value is not None}
         kinds = {"kinds": dict(self.kinds)} if self.kinds else {}
-        return {**stated, **kinds, **({"missing": list(self.missing)} if self.missing else {}), **in_parts}
+        return {
+            **stated,
+            **kinds,
+            **({"missing": list(self.missing)} if self.missing else {}),
+            **in_parts,
+        }
 
     def within(self, folder: Path | None) -> "DataSettings":
         """Relative paths from `folder` on."""
         if folder is None:
             return self
         paths = {"path": self.path, "variables": self.variables}
-        absolute: dict[str, Any] = {name: real_path(folder / path) for name, path in paths.items() if path is not None}
+        absolute: dict[str, Any] = {
+            name: real_path(folder / path) for name, path in paths.items() if path is not None
+        }
         return dataclasses.replace(self, **absolute)
 
-    def read(self, path: str | Path | None = None, described: "Variables | None" = None) -> pd.DataFrame:
-        """The data, or that of another file read alike; `described`: what is said of its columns, where that was read already.
+    def read(
+        self, path: str | Path | None = None, described: "Variables | None" = None
+    ) -> pd.DataFrame:
+        """The data, or that of another file read alike; `described`: what is said of its columns,
+        where that was read already.
 
-        Of data in parts all of them, one after the other, which must fit in memory; else the records that ``where`` takes.
+        Of data in parts all of them, one after the other, which must fit in memory; else the
+        records that ``where`` takes.
         """
         table = self._read(path, described)
-        return self.of_kinds(table if self.where is None else taken(table, Condition.parse(self.where, "data.where")))
+        return self.of_kinds(
+            table if self.where is None else taken(table, Condition.parse(self.where, "data.where"))
+        )
 
     def _read(self, path: str | Path | None, described: "Variables | None") -> pd.DataFrame:
         """All records of a file."""
@@ -186,24 +253,43 @@ class DataSettings:
         if path is not None or self.path is not None:
             from riskweighted.data.io import read_table
 
-            return read_table(Path(str(path or self.path)), self.layout, described if described is not None else self.described)
+            return read_table(
+                Path(str(path or self.path)),
+                self.layout,
+                described if described is not None else self.described,
+            )
         from riskweighted.data.embedded import load_embedded
 
         return load_embedded(str(self.embedded))
 
     def of_kinds(self, table: pd.DataFrame) -> pd.DataFrame:
-        """A table whose whole numbers are categories where the kinds say that they are levels, or times of few values."""
+        """A table whose whole numbers are categories where the kinds say that they are levels, or
+        times of few values.
+        """
         from riskweighted.data.typed import as_categories
 
-        stated = {name: kind for name, kind in self.kinds.items() if name in table and kind in (LEVELS, TIME)}
-        return as_categories(table, [name for name, kind in stated.items() if kind == LEVELS or table[name].nunique() <= FEW])
+        stated = {
+            name: kind
+            for name, kind in self.kinds.items()
+            if name in table and kind in (LEVELS, TIME)
+        }
+        return as_categories(
+            table,
+            [
+                name
+                for name, kind in stated.items()
+                if kind == LEVELS or table[name].nunique() <= FEW
+            ],
+        )
 
 
 def taken(data: pd.DataFrame, where: Condition) -> pd.DataFrame:
     """The records that meet a condition, with its misspelt texts refused."""
     misspelt = where.unknown_texts(data)
     if misspelt:
-        raise InputError(f"data.where: no record has {misspelt[0][1]!r} in column {misspelt[0][0]!r}")
+        raise InputError(
+            f"data.where: no record has {misspelt[0][1]!r} in column {misspelt[0][0]!r}"
+        )
     met = where.holds(data)
     if not met.any():
         raise InputError(f"data.where: none of the {len(data):,} records meets {where.text!r}")
@@ -215,8 +301,8 @@ def taken(data: pd.DataFrame, where: Condition) -> pd.DataFrame:
 class SynthesizerSettings:
     """Name and formula of a synthesizer; every other setting of its table goes to its class.
 
-    A chain of several variables has no formula: its variables are those that the scenario synthesizes, in that order, and the table
-    ``variables`` holds what each has of its own.
+    A chain of several variables has no formula: its variables are those that the scenario
+    synthesizes, in that order, and the table ``variables`` holds what each has of its own.
     """
 
     name: str
@@ -235,13 +321,20 @@ class SynthesizerSettings:
 
     def to_table(self) -> dict[str, Any]:
         """As it stands in a file."""
-        return {"name": self.name, **({} if self.formula is None else {"formula": self.formula}), **to_table(self.settings)}
+        return {
+            "name": self.name,
+            **({} if self.formula is None else {"formula": self.formula}),
+            **to_table(self.settings),
+        }
 
     @property
     def codes(self) -> dict[str, tuple[float, ...]]:
         """Special codes of the variables of a chain."""
         tables = as_table(self.settings.get("variables", {}), "synthesizer.variables")
-        stated = {name: stated_codes(name, as_table(settings, f"synthesizer.variables.{name}")) for name, settings in tables.items()}
+        stated = {
+            name: stated_codes(name, as_table(settings, f"synthesizer.variables.{name}"))
+            for name, settings in tables.items()
+        }
         return {name: codes for name, codes in stated.items() if codes}
 
     @property
@@ -251,11 +344,25 @@ class SynthesizerSettings:
             return split_formula(self.formula).names
         tables = as_table(self.settings.get("variables", {}), "synthesizer.variables").values()
         formulas = [as_table(table, "synthesizer.variables").get("formula") for table in tables]
-        named = [name for formula in formulas if formula is not None for name in split_formula(formula).names]
-        return tuple(dict.fromkeys([*check_names(self.settings.get("predictors", ()), "synthesizer.predictors"), *named]))
+        named = [
+            name
+            for formula in formulas
+            if formula is not None
+            for name in split_formula(formula).names
+        ]
+        return tuple(
+            dict.fromkeys(
+                [
+                    *check_names(self.settings.get("predictors", ()), "synthesizer.predictors"),
+                    *named,
+                ]
+            )
+        )
 
     def columns_among(self, names: Iterable[object]) -> list[str]:
-        """Those of some columns that its formulas, its predictors, or any other setting such as ``groups`` names."""
+        """Those of some columns that its formulas, its predictors, or any other setting such as
+        ``groups`` names.
+        """
         named = {*self.columns, *_texts_in(self.settings)}
         return [str(name) for name in names if str(name) in named]
 
@@ -272,30 +379,38 @@ def _texts_in(value: object) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class WeightSettings:
-    """Weighting schemes, and the adjustment clip(scale * alpha + shift, 0, 1) of all but the unweighted one.
+    """Weighting schemes, and the adjustment clip(scale * alpha + shift, 0, 1) of all but the
+    unweighted one.
 
-    A scheme with settings has them in its text: "uniform(c=0.1)" (`riskweighted.weights.schemes.scheme_weights`).
-    The radius of the weights is the scenario's unless given here. ``cluster``: a column such as a household's number; every record then
-    has the smallest weight of its cluster.
+    A scheme with settings has them in its text: "uniform(c=0.1)"
+    (`riskweighted.weights.schemes.scheme_weights`). The radius of the weights is the scenario's
+    unless given here. ``cluster``: a column such as a household's number; every record then has the
+    smallest weight of its cluster.
 
-    ``match``: of several synthesized variables, whose ball makes the weights of each: its "own", the "joint" one of all, or those of listed
-    subsets (`riskweighted.match_weights`).
+    ``match``: of several synthesized variables, whose ball makes the weights of each: its "own",
+    the "joint" one of all, or those of listed subsets (`riskweighted.match_weights`).
 
-    ``survey``: a column of survey weights, which are normalised to sum n and multiply the weights of every scheme in the likelihood
-    (METHODS section 12). As a predictor instead, it is named in the synthesizer's formula.
+    ``survey``: a column of survey weights, which are normalised to sum n and multiply the weights
+    of every scheme in the likelihood (METHODS section 12). As a predictor instead, it is named in
+    the synthesizer's formula.
 
-    ``target`` and ``at_most``: the run adds the scheme that meets it at the least ``loss``, along one ``family`` or all
-    (`riskweighted.tuning.tune.tune`); that looks at the data. ``keep``: constraints beside it, what other figures shall not exceed.
+    ``target`` and ``at_most``: the run adds the scheme that meets it at the least ``loss``, along
+    one ``family`` or all (`riskweighted.tuning.tune.tune`); that looks at the data. ``keep``:
+    constraints beside it, what other figures shall not exceed.
     """
 
     schemes: Sequence[str] = field(
-        default=("unweighted", "marginal", "pairwise"), metadata=read_by(why="a stage is one of one scheme, which is in its key")
+        default=("unweighted", "marginal", "pairwise"),
+        metadata=read_by(why="a stage is one of one scheme, which is in its key"),
     )
     scale: float = 1.0
     shift: float = 0.0
     radius: Radius | None = field(default=None, metadata=_IN_SCENARIO)
     cluster: str | None = None
-    survey: str | None = field(default=None, metadata=read_by("prepared", why="survey weights multiply what the weights come to"))
+    survey: str | None = field(
+        default=None,
+        metadata=read_by("prepared", why="survey weights multiply what the weights come to"),
+    )
     target: str | None = field(default=None, metadata=_SOUGHT)
     at_most: float | None = field(default=None, metadata=_SOUGHT)
     family: str | None = field(default=None, metadata=_SOUGHT)
@@ -314,7 +429,12 @@ class WeightSettings:
         check_number(self.shift, "shift")
         if not isinstance(self.match, str):
             object.__setattr__(
-                self, "match", tuple(check_names(subset, "a subset of match") for subset in check_sequence(self.match, "match"))
+                self,
+                "match",
+                tuple(
+                    check_names(subset, "a subset of match")
+                    for subset in check_sequence(self.match, "match")
+                ),
             )
         self._check_target()
 
@@ -325,17 +445,29 @@ class WeightSettings:
             raise InputError("target and at_most go together: give both, or neither")
         if self.target is None:
             if self.family is not None:
-                raise InputError(f"family {self.family!r} is that of a target: give target and at_most too")
+                raise InputError(
+                    f"family {self.family!r} is that of a target: give target and at_most too"
+                )
             if self.keep:
-                raise InputError("keep holds constraints beside a target: give target and at_most too")
+                raise InputError(
+                    "keep holds constraints beside a target: give target and at_most too"
+                )
             return
         if UNWEIGHTED not in self.schemes:
-            raise InputError(f"a target is sought from the unweighted fit: name {UNWEIGHTED!r} in schemes")
+            raise InputError(
+                f"a target is sought from the unweighted fit: name {UNWEIGHTED!r} in schemes"
+            )
 
     @property
     def making(self) -> dict[str, Any]:
-        """What the stage "weights" reads, as `riskweighted.weights.match.world_weights` takes it."""
-        return {setting.name: getattr(self, setting.name) for setting in dataclasses.fields(self) if "read_by" not in setting.metadata}
+        """What the stage "weights" reads, as `riskweighted.weights.match.world_weights` takes
+        it.
+        """
+        return {
+            setting.name: getattr(self, setting.name)
+            for setting in dataclasses.fields(self)
+            if "read_by" not in setting.metadata
+        }
 
     @property
     def tuning(self) -> "TuningSettings | None":
@@ -351,33 +483,48 @@ class WeightSettings:
 class ReleaseSettings:
     """What leaves: how many synthetic datasets, in which format, which columns, how finely.
 
-    The known and the synthesized variables are released, and the unaltered ``columns`` that are named here. ``precision``: released
-    numbers are multiples of it; without it of the largest power of ten of which all confidential values are multiples, or they have 7
-    significant digits; of several variables a table gives one for each. ``unique_share``: above this share of records that are alone on
-    the unaltered released columns, `release` asks for an explicit acceptance.
+    The known and the synthesized variables are released, and the unaltered ``columns`` that are
+    named here. ``precision``: released numbers are multiples of it; without it of the largest power
+    of ten of which all confidential values are multiples, or they have 7 significant digits; of
+    several variables a table gives one for each. ``unique_share``: above this share of records that
+    are alone on the unaltered released columns, `release` asks for an explicit acceptance.
 
-    ``shuffle``: values leave shuffled within the patterns of all unaltered released columns, anew for every dataset (METHODS section 13.4);
-    ``shuffle = false`` needs the reason ``unshuffled``, which stands on the sign-off sheet. Whole rows leave in a random order always.
-    ``unit``: a column such as a household's number, whose rows move together, and stay together where it is released; without it the
-    ``cluster`` of the evaluation or of the weights. ``hidden``: predictors, and columns of rules, that are not released and may be
-    told by the datasets all the same, each with the reason why, which stands on the sign-off sheet. ``derived``: columns that may leave, or
-    be read by the model, although they give a synthesized variable away (`riskweighted.derived`), or the order of the file, with reasons in
-    the same way.
+    ``shuffle``: values leave shuffled within the patterns of all unaltered released columns, anew
+    for every dataset (METHODS section 13.4); ``shuffle = false`` needs the reason ``unshuffled``,
+    which stands on the sign-off sheet. Whole rows leave in a random order always. ``unit``: a
+    column such as a household's number, whose rows move together, and stay together where it is
+    released; without it the ``cluster`` of the evaluation or of the weights. ``hidden``:
+    predictors, and columns of rules, that are not released and may be told by the datasets all the
+    same, each with the reason why, which stands on the sign-off sheet. ``derived``: columns that
+    may leave, or be read by the model, although they give a synthesized variable away
+    (`riskweighted.derived`), or the order of the file, with reasons in the same way.
     ``disclosure``: what a release may give away beyond inference (`DisclosureSettings`).
     """
 
-    L: int = field(default=20, metadata=read_by("drawn", "fit", why="expected risk is that of one dataset"))
+    L: int = field(
+        default=20, metadata=read_by("drawn", "fit", why="expected risk is that of one dataset")
+    )
     format: Literal["csv", "parquet"] = field(default="csv", metadata=_WRITTEN)
     columns: Sequence[str] = field(
-        default=(), metadata=read_by("paired", "utility", "disclosed", "evaluated", "checked", why="released as they are")
+        default=(),
+        metadata=read_by(
+            "paired", "utility", "disclosed", "evaluated", "checked", why="released as they are"
+        ),
     )
-    precision: Precision = field(default=None, metadata=read_by("drawn", "expected", "checked", why="how finely drawn values are rounded"))
+    precision: Precision = field(
+        default=None,
+        metadata=read_by("drawn", "expected", "checked", why="how finely drawn values are rounded"),
+    )
     unique_share: float = field(default=0.05, metadata=_WRITTEN)
     shuffle: bool = field(default=True, metadata=_JUDGED)
     unshuffled: str | None = field(default=None, metadata=_WRITTEN)
     unit: str | None = field(default=None, metadata=_JUDGED)
-    hidden: Mapping[str, str] = field(default_factory=dict, metadata=read_by("checked", why="a declared column is not refused"))
-    derived: Mapping[str, str] = field(default_factory=dict, metadata=read_by("checked", why="a declared column is not refused"))
+    hidden: Mapping[str, str] = field(
+        default_factory=dict, metadata=read_by("checked", why="a declared column is not refused")
+    )
+    derived: Mapping[str, str] = field(
+        default_factory=dict, metadata=read_by("checked", why="a declared column is not refused")
+    )
     disclosure: DisclosureSettings = field(default_factory=DisclosureSettings, metadata=_JUDGED)
 
     def __post_init__(self) -> None:
@@ -397,7 +544,9 @@ class ReleaseSettings:
         for name in ("unshuffled", "unit"):
             check_text(getattr(self, name), name, optional=True)
         if self.shuffle == bool((self.unshuffled or "").strip()):
-            raise InputError('shuffle = false and unshuffled = "the reason" go together: give both, or neither')
+            raise InputError(
+                'shuffle = false and unshuffled = "the reason" go together: give both, or neither'
+            )
         object.__setattr__(self, "hidden", check_reasons(self.hidden, "hidden"))
         object.__setattr__(self, "derived", check_reasons(self.derived, "derived"))
 
@@ -414,7 +563,9 @@ def _is_named(function: Callable[..., Any]) -> bool:
 
 @dataclass(frozen=True)
 class EvaluatingSettings(EvaluationSettings):
-    """The settings of `evaluate`; the radius of the risk measures is the scenario's unless given here."""
+    """The settings of `evaluate`; the radius of the risk measures is the scenario's unless given
+    here.
+    """
 
     radius: Radius | None = field(default=None, metadata=_IN_SCENARIO)
 
@@ -423,7 +574,8 @@ class EvaluatingSettings(EvaluationSettings):
         for function in self.analyses:
             if not isinstance(function, str) and not _is_named(function):
                 raise InputError(
-                    f"evaluation.analyses: {function_name(function)!r} cannot be imported by that name, as a study must name it; valid is "
+                    f"evaluation.analyses: {function_name(function)!r} cannot be imported by "
+                    "that name, as a study must name it; valid is "
                     "a function at the top of a module; evaluate() takes any"
                 )
         object.__setattr__(self, "analyses", tuple(map(function_name, self.analyses)))
@@ -431,4 +583,6 @@ class EvaluatingSettings(EvaluationSettings):
     @property
     def measures(self) -> EvaluationSettings:
         """Without the radius, which stands in `Study.evaluating_scenario`."""
-        return EvaluationSettings(**{f.name: getattr(self, f.name) for f in dataclasses.fields(EvaluationSettings)})
+        return EvaluationSettings(
+            **{f.name: getattr(self, f.name) for f in dataclasses.fields(EvaluationSettings)}
+        )

@@ -1,9 +1,12 @@
-"""The stages of a study, and what each is made of: whoever keeps a result to use it again asks this graph for its key.
+"""The stages of a study, and what each is made of: whoever keeps a result to use it again asks this
+graph for its key.
 
-data -> patterns -> world -> weights, prepared -> fit -> drawn, expected -> disclosed, evaluated, for each label: a scheme, a baseline or
-the confidential data. A key is a digest of every field of the settings classes that the stage reads, of the keys of the stages before
-it, of the data and of the versions: a new setting changes every key that it may change, without anyone naming it. A field that not all
-stages read which read its class says so where it is declared, and why (`riskweighted.common.settings.read_by`).
+data -> patterns -> world -> weights, prepared -> fit -> drawn, expected -> disclosed, evaluated,
+for each label: a scheme, a baseline or the confidential data. A key is a digest of every field of
+the settings classes that the stage reads, of the keys of the stages before it, of the data and of
+the versions: a new setting changes every key that it may change, without anyone naming it. A field
+that not all stages read which read its class says so where it is declared, and why
+(`riskweighted.common.settings.read_by`).
 """
 
 import dataclasses
@@ -23,7 +26,12 @@ from riskweighted.contract.centring import Centring
 from riskweighted.evaluation.tables import CONFIDENTIAL
 from riskweighted.guarantee.statement import Guarantee
 from riskweighted.intruder.scenario import Scenario
-from riskweighted.runs.sections import EvaluatingSettings, ReleaseSettings, SynthesizerSettings, WeightSettings
+from riskweighted.runs.sections import (
+    EvaluatingSettings,
+    ReleaseSettings,
+    SynthesizerSettings,
+    WeightSettings,
+)
 from riskweighted.runs.study import Study
 from riskweighted.sampling.block_fit import PreparedModel
 from riskweighted.sampling.settings import Sampling
@@ -34,7 +42,9 @@ __all__ = ["STAGES", "Stage", "Stages", "fit_key", "is_read"]
 
 
 class Stage(NamedTuple):
-    """``reads``: the settings classes whose fields it reads, but those that name other stages; ``after``: the stages that it reads."""
+    """``reads``: the settings classes whose fields it reads, but those that name other stages;
+    ``after``: the stages that it reads.
+    """
 
     reads: tuple[type, ...]
     after: tuple[str, ...]
@@ -47,7 +57,8 @@ STAGES: Mapping[str, Stage] = {
     "patterns": Stage((Scenario,), ()),  # who shares whose known pattern
     "weighing": Stage((), ("patterns",)),  # the world that weights are made in
     "world": Stage((), ("patterns",)),  # and the one that risk is measured in
-    "weights": Stage((WeightSettings,), ("weighing", "fit")),  # the fit is that of the scheme they are made of, if any
+    # the fit is that of the scheme they are made of, if any
+    "weights": Stage((WeightSettings,), ("weighing", "fit")),
     "prepared": Stage((SynthesizerSettings,), ()),
     "fit": Stage((Sampling, Guarantee), ("prepared", "weights")),
     "drawn": Stage((ReleaseSettings,), ("fit",)),
@@ -56,11 +67,15 @@ STAGES: Mapping[str, Stage] = {
     "scores": Stage((), ("drawn", "world")),
     "utility": Stage((EvaluatingSettings,), ("paired",)),
     "disclosed": Stage((ReleaseSettings,), ("drawn", "world")),
-    "evaluated": Stage((ReleaseSettings, EvaluatingSettings), ("scores", "utility", "expected", "disclosed")),
-    "chosen": Stage((SynthesizerSettings, Sampling), ("patterns",)),  # a model, where the study names none
+    "evaluated": Stage(
+        (ReleaseSettings, EvaluatingSettings), ("scores", "utility", "expected", "disclosed")
+    ),
+    # a model, where the study names none
+    "chosen": Stage((SynthesizerSettings, Sampling), ("patterns",)),
     "tuned": Stage((WeightSettings,), ("weighing", "evaluated")),  # a scheme that meets a target
 }
-_OF_ALL = ("checked", "patterns", "weighing", "world", "prepared", "chosen", "tuned")  # the same for every scheme
+# the same for every scheme
+_OF_ALL = ("checked", "patterns", "weighing", "world", "prepared", "chosen", "tuned")
 _SEEDS = {"fit": "fit", "drawn": "synthesize", "disclosed": "disclosure", "chosen": "choose"}
 _SEEDS |= dict.fromkeys(("expected", "utility", "evaluated"), "evaluate")
 _OF_LABEL = ("fit", "synthesize")  # seeds that differ by label
@@ -68,7 +83,9 @@ _ALONE = {"weighing": "world"}  # equal scenarios make the same world
 
 
 def is_read(stage: str, kind: type, setting: "dataclasses.Field[Any]") -> bool:
-    """Whether a stage reads a field of a settings class: all of a class that it reads, or those that name it."""
+    """Whether a stage reads a field of a settings class: all of a class that it reads, or those
+    that name it.
+    """
     named = setting.metadata.get("read_by")
     return issubclass(kind, STAGES[stage].reads) if named is None else stage in named
 
@@ -77,8 +94,8 @@ def is_read(stage: str, kind: type, setting: "dataclasses.Field[Any]") -> bool:
 class Stages:
     """The stages of one study on one data set, for which its fingerprint `data` stands.
 
-    ``compared``: whether every other label is measured against the unweighted one. ``streams``: where the seeds come from; by default the
-    study's seed alone.
+    ``compared``: whether every other label is measured against the unweighted one. ``streams``:
+    where the seeds come from; by default the study's seed alone.
     """
 
     study: Study = field(repr=False)
@@ -106,14 +123,20 @@ class Stages:
                 before,
                 self._settings(stage, label),
             ]
-            self._made[stage, label] = hashlib.sha256(json.dumps(parts, sort_keys=True, default=repr).encode()).hexdigest()[:32]
+            self._made[stage, label] = hashlib.sha256(
+                json.dumps(parts, sort_keys=True, default=repr).encode()
+            ).hexdigest()[:32]
         return self._made[stage, label]
 
     def _reads_nothing(self, stage: str, label: str) -> bool:
-        """Whether a stage of a label takes nothing of the study: the data themselves, weights of 1, a baseline, which has no parameters."""
+        """Whether a stage of a label takes nothing of the study: the data themselves, weights of 1,
+        a baseline, which has no parameters.
+        """
         if label == CONFIDENTIAL:
             return stage in ("fit", "drawn", "expected", "disclosed")
-        return (stage == "weights" and label == UNWEIGHTED) or (stage == "fit" and label in self.study.baselines)
+        return (stage == "weights" and label == UNWEIGHTED) or (
+            stage == "fit" and label in self.study.baselines
+        )
 
     def _before(self, stage: str, label: str) -> Iterator[tuple[str, str]]:
         """The stages that one reads, each with its label."""
@@ -124,13 +147,18 @@ class Stages:
             yield from [("weighing", label)] if uses_scenario(label) else []
             yield from [] if source is None else [("fit", source)]
             return
-        yield from [(name, label) for name in STAGES[stage].after if name != "weights" or label not in self.study.baselines]
+        yield from [
+            (name, label)
+            for name in STAGES[stage].after
+            if name != "weights" or label not in self.study.baselines
+        ]
         if stage == "evaluated" and self.compared and label not in (UNWEIGHTED, CONFIDENTIAL):
             yield from [("scores", UNWEIGHTED), ("expected", UNWEIGHTED)]
 
     def _seed(self, stage: str, label: str) -> int | None:
         purpose, unseeded = _SEEDS.get(stage), self._reads_nothing(stage, label)
-        if purpose is None or (unseeded and not (stage == "fit" and label == CONFIDENTIAL)):  # data of each seed are a family of cells
+        # data of each seed are a family of cells
+        if purpose is None or (unseeded and not (stage == "fit" and label == CONFIDENTIAL)):
             return None
         streams = self.streams or Streams(self.study.seed)
         return streams.seed_for(purpose, label if purpose in _OF_LABEL else "")
@@ -146,7 +174,8 @@ class Stages:
             }
         if self._reads_nothing(stage, label):
             return {}
-        linked = {"linking": self.study.linking_column} if stage == "disclosed" else {}  # of whichever section names it
+        # of whichever section names it
+        linked = {"linking": self.study.linking_column} if stage == "disclosed" else {}
         return settings_of(self.study, stage) | linked
 
 
@@ -157,7 +186,8 @@ def settings_of(study: Study, stage: str) -> dict[str, Any]:
         values = {
             part.name: _plain(part.metadata.get("in_key", _itself)(getattr(section, part.name)))
             for part in dataclasses.fields(section)
-            if is_read(stage, type(section), part) and not (part.metadata.get("unsaid") and getattr(section, part.name) == part.default)
+            if is_read(stage, type(section), part)
+            and not (part.metadata.get("unsaid") and getattr(section, part.name) == part.default)
         }
         if values:
             settings[name] = values
@@ -165,13 +195,27 @@ def settings_of(study: Study, stage: str) -> dict[str, Any]:
 
 
 def _sections(study: Study, stage: str) -> dict[str, Any]:
-    """The sections of a study as a stage sees them: its scenario, and what it leaves out; L decides a fit under a guarantee alone."""
-    scenario = study.weighting_scenario() if stage in ("weighing", "tuned") else study.evaluating_scenario()
-    sections = {part.name: getattr(study, part.name) for part in dataclasses.fields(study) if part.metadata.get("read_by") is None}
+    """The sections of a study as a stage sees them: its scenario, and what it leaves out; L decides
+    a fit under a guarantee alone.
+    """
+    scenario = (
+        study.weighting_scenario()
+        if stage in ("weighing", "tuned")
+        else study.evaluating_scenario()
+    )
+    sections = {
+        part.name: getattr(study, part.name)
+        for part in dataclasses.fields(study)
+        if part.metadata.get("read_by") is None
+    }
     left_out = {name for name, section in sections.items() if section is None}
     if stage == "fit" and study.guarantee is None:
         left_out.add("release")
-    return {name: section for name, section in (sections | {"scenario": scenario}).items() if name not in left_out}
+    return {
+        name: section
+        for name, section in (sections | {"scenario": scenario}).items()
+        if name not in left_out
+    }
 
 
 def _itself(value: Any) -> Any:
@@ -181,7 +225,10 @@ def _itself(value: Any) -> Any:
 def _plain(value: Any) -> Any:
     """Settings as tables, lists and values, every field of every class among them."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {setting.name: _plain(getattr(value, setting.name)) for setting in dataclasses.fields(value)}
+        return {
+            setting.name: _plain(getattr(value, setting.name))
+            for setting in dataclasses.fields(value)
+        }
     if isinstance(value, Mapping):
         return {str(name): _plain(inner) for name, inner in value.items()}
     if isinstance(value, (list, tuple)):
@@ -189,13 +236,22 @@ def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, Path) else value
 
 
-def fit_key(study: Study, model: PreparedModel, alpha: pd.Series, centring: Centring | None = None) -> str:
-    """The key of the fit of one block, whose model and weights are at hand and stand for the stages that they come from.
+def fit_key(
+    study: Study, model: PreparedModel, alpha: pd.Series, centring: Centring | None = None
+) -> str:
+    """The key of the fit of one block, whose model and weights are at hand and stand for the stages
+    that they come from.
 
-    It holds the model's settings, its data, the power of each record's likelihood, what centring takes off, everything that the stage
-    "fit" reads and the versions; whoever keeps the fit adds the seed. So the blocks of a chain are fitted anew by themselves.
+    It holds the model's settings, its data, the power of each record's likelihood, what centring
+    takes off, everything that the stage "fit" reads and the versions; whoever keeps the fit adds
+    the seed. So the blocks of a chain are fitted anew by themselves.
     """
-    parts = [repr(model.synthesizer), *settings_of(study, "fit").values(), versions(), model.fingerprint]
+    parts = [
+        repr(model.synthesizer),
+        *settings_of(study, "fit").values(),
+        versions(),
+        model.fingerprint,
+    ]
     digest = hashlib.sha256(json.dumps(parts, default=str).encode())
     digest.update(model.weights(alpha).to_numpy().tobytes())
     if centring is not None:

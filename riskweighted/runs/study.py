@@ -1,7 +1,8 @@
-"""A study: which data, which scenario, which synthesizer, which weights. Read from TOML and checked before anything runs.
+"""A study: which data, which scenario, which synthesizer, which weights. Read from TOML and checked
+before anything runs.
 
-Each section of the file is the frozen class that declares its settings: `Scenario`, `Sampling`, `Guarantee`, `Thresholds` and those of
-`riskweighted.runs.sections`.
+Each section of the file is the frozen class that declares its settings: `Scenario`, `Sampling`,
+`Guarantee`, `Thresholds` and those of `riskweighted.runs.sections`.
 """
 
 import dataclasses
@@ -16,7 +17,16 @@ import pandas as pd
 from riskweighted.common.checks import check_names, check_seed
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
-from riskweighted.common.settings import APART, as_table, fields_to_table, from_table, read_by, read_fields, read_toml, to_table
+from riskweighted.common.settings import (
+    APART,
+    as_table,
+    fields_to_table,
+    from_table,
+    read_by,
+    read_fields,
+    read_toml,
+    to_table,
+)
 from riskweighted.contract.synthesizer import Synthesizer, baseline_names
 from riskweighted.design.formulas import response_name, split_formula
 from riskweighted.evaluation.thresholds import Thresholds
@@ -24,18 +34,39 @@ from riskweighted.guarantee.clip import refusal
 from riskweighted.guarantee.statement import Guarantee, Reference, Statement
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.runs.models import build_synthesizer, declare
-from riskweighted.runs.sections import DataSettings, EvaluatingSettings, Radius, ReleaseSettings, SynthesizerSettings, WeightSettings
+from riskweighted.runs.sections import (
+    DataSettings,
+    EvaluatingSettings,
+    Radius,
+    ReleaseSettings,
+    SynthesizerSettings,
+    WeightSettings,
+)
 from riskweighted.sampling.settings import Sampling
 from riskweighted.sequence.declared import Chain
 from riskweighted.weights.names import UNWEIGHTED, parse_scheme
 from riskweighted.weights.subsets import match_subsets
 
-__all__ = ["AUTO", "UNNAMED", "Study", "check_models", "demo_study", "load_study", "make_study", "read_study", "section_of"]
+__all__ = [
+    "AUTO",
+    "UNNAMED",
+    "Study",
+    "check_models",
+    "demo_study",
+    "load_study",
+    "make_study",
+    "read_study",
+    "section_of",
+]
 
 AUTO = "auto"  # in place of a synthesizer's name: a run compares those that take the data
-_PUBLIC_SCHEMES = (UNWEIGHTED, "uniform")  # weights that are the same for all records, whatever the data
+# weights that are the same for all records, whatever the data
+_PUBLIC_SCHEMES = (UNWEIGHTED, "uniform")
 _BY_CHANCE = ("fit", "drawn", "expected", "utility", "evaluated", "chosen")
-UNNAMED = f"the study names no model (name = {AUTO!r}): `run` it, which chooses one and writes a study file that names it"
+UNNAMED = (
+    f"the study names no model (name = {AUTO!r}): `run` it, which chooses one and writes a study "
+    "file that names it"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,13 +80,16 @@ class Study:
     guarantee : Guarantee, optional
         A section, too: what is to be proved of the L datasets of each scheme (METHODS section 9.3).
     thresholds : Thresholds
-        A section, too: what the agency asks of a release, by measure; nothing that a run computes depends on it but its verdicts.
+        A section, too: what the agency asks of a release, by measure; nothing that a run computes
+        depends on it but its verdicts.
     baselines : mapping of name to settings
-        Ways to protect the data without a model, for comparison: each a section of its own in the file.
+        Ways to protect the data without a model, for comparison: each a section of its own in the
+        file.
     seed : int
     reproducible : bool
-        Whether the seed alone decides the numbers, as experiments and tests need. Such a run is not for release: who knows the seed
-        can make the noise of the draws again. Otherwise secret entropy is mixed in (METHODS section 13).
+        Whether the seed alone decides the numbers, as experiments and tests need. Such a run is not
+        for release: who knows the seed can make the noise of the draws again. Otherwise secret
+        entropy is mixed in (METHODS section 13).
 
     Examples
     --------
@@ -73,11 +107,18 @@ class Study:
     sampling: Sampling = field(default_factory=Sampling)
     release: ReleaseSettings = field(default_factory=ReleaseSettings)
     evaluation: EvaluatingSettings = field(default_factory=EvaluatingSettings)
-    thresholds: Thresholds = field(default_factory=Thresholds, metadata=read_by(why="verdicts are read off finished tables"))
+    thresholds: Thresholds = field(
+        default_factory=Thresholds, metadata=read_by(why="verdicts are read off finished tables")
+    )
     guarantee: Guarantee | None = None
-    baselines: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, metadata={**APART, **read_by("prepared", why="its own alone")})
+    baselines: Mapping[str, Mapping[str, Any]] = field(
+        default_factory=dict, metadata={**APART, **read_by("prepared", why="its own alone")}
+    )
     seed: int = field(default=0, metadata=read_by(*_BY_CHANCE, why="only these draw at random"))
-    reproducible: bool = field(default=False, metadata=read_by(why="the seeds that are made with or without entropy are in the keys"))
+    reproducible: bool = field(
+        default=False,
+        metadata=read_by(why="the seeds that are made with or without entropy are in the keys"),
+    )
 
     def __post_init__(self) -> None:
         check_seed(self.seed, "seed")
@@ -88,11 +129,21 @@ class Study:
         self._check_guarantee()
         self._check_variables()
         most = self.sampling.chains * self.sampling.draws
-        for name, asked in (("release.L", self.release.L), ("evaluation.risk_draws", self.evaluation.risk_draws)):
+        for name, asked in (
+            ("release.L", self.release.L),
+            ("evaluation.risk_draws", self.evaluation.risk_draws),
+        ):
             if asked is not None and asked > most:
-                raise InputError(f"{name} must be at most the {most} posterior draws of sampling.chains x sampling.draws, got {asked}")
-        self._scenario_with(None)  # its codes beside the synthesizer's; what fails below is the radius
-        for section, radius in (("weights", self.weights.radius), ("evaluation", self.evaluation.radius)):
+                raise InputError(
+                    f"{name} must be at most the {most} posterior draws of sampling.chains x "
+                    f"sampling.draws, got {asked}"
+                )
+        # its codes beside the synthesizer's; what fails below is the radius
+        self._scenario_with(None)
+        for section, radius in (
+            ("weights", self.weights.radius),
+            ("evaluation", self.evaluation.radius),
+        ):
             try:
                 self._scenario_with(radius)
             except InputError as error:
@@ -104,25 +155,46 @@ class Study:
         given = self.release.precision if isinstance(self.release.precision, Mapping) else {}
         strange = [name for name in given if name not in self.variables]
         if strange:
-            raise InputError(f"release.precision names {listing(strange)}; valid are the synthesized variables {listing(self.variables)}")
+            raise InputError(
+                f"release.precision names {listing(strange)}; valid are the synthesized "
+                f"variables {listing(self.variables)}"
+            )
 
     def _check_guarantee(self) -> None:
-        """Refuse what a file cannot hold, and an automatic choice of the model, which looks at the data before any fit."""
+        """Refuse what a file cannot hold, and an automatic choice of the model, which looks at the
+        data before any fit.
+        """
         if self.guarantee is None:
             return
         if self.weights.survey is not None:
-            raise InputError("a guarantee holds for no survey weights: leave out [guarantee] or weights.survey")
+            raise InputError(
+                "a guarantee holds for no survey weights: leave out [guarantee] or weights.survey"
+            )
         if not isinstance(self.guarantee.reference, Reference | None):
-            raise InputError("guarantee.reference must be a distribution with its parameters in a study, which is written to a file")
+            raise InputError(
+                "guarantee.reference must be a distribution with its parameters in a study, "
+                "which is written to a file"
+            )
         if self.synthesizer.name == AUTO:
             raise refusal(self.data_dependent())
 
     def data_dependent(self) -> list[str]:
         """What is taken from the data besides the synthesizer's own settings, in words."""
-        weighted = [scheme for scheme in self.weights.schemes if parse_scheme(scheme).name not in _PUBLIC_SCHEMES]
-        taken = [f"the choice of a model (synthesizer.name = {AUTO!r})"] if self.synthesizer.name == AUTO else []
+        weighted = [
+            scheme
+            for scheme in self.weights.schemes
+            if parse_scheme(scheme).name not in _PUBLIC_SCHEMES
+        ]
+        taken = (
+            [f"the choice of a model (synthesizer.name = {AUTO!r})"]
+            if self.synthesizer.name == AUTO
+            else []
+        )
         if weighted:
-            taken.append(f"the weights of {listing(weighted)} (weights.schemes may hold {listing(_PUBLIC_SCHEMES)})")
+            taken.append(
+                f"the weights of {listing(weighted)} (weights.schemes may hold "
+                f"{listing(_PUBLIC_SCHEMES)})"
+            )
         if self.weights.target is not None:
             taken.append("a setting tuned on the data (weights.target)")
         return taken
@@ -131,7 +203,8 @@ class Study:
         """What is proved of the datasets of each scheme, where the study asks for a guarantee."""
         if self.guarantee is None:
             return None
-        from riskweighted.sequence.clipping import statement_of  # loads what samples, which reading a study does not need
+        # loads what samples, which reading a study does not need
+        from riskweighted.sequence.clipping import statement_of
 
         return statement_of(self.make_synthesizer(), self.guarantee, self.release.L)
 
@@ -140,12 +213,18 @@ class Study:
         """The tables of a study file; a section that names a registered baseline is one."""
         given = dict(as_table(table, place))
         sections = {section_of(name): name for name in baseline_names()}
-        baselines = {sections[name]: dict(as_table(given.pop(name), name)) for name in list(given) if name in sections}
+        baselines = {
+            sections[name]: dict(as_table(given.pop(name), name))
+            for name in list(given)
+            if name in sections
+        }
         return read_fields(cls, given, place, sections, baselines=baselines)
 
     def to_table(self) -> dict[str, Any]:
         """As it stands in a file."""
-        return fields_to_table(self) | {section_of(name): to_table(settings) for name, settings in self.baselines.items()}
+        return fields_to_table(self) | {
+            section_of(name): to_table(settings) for name, settings in self.baselines.items()
+        }
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -162,18 +241,25 @@ class Study:
 
     @property
     def linking_column(self) -> str | None:
-        """The column that tells which records belong together, such as a household's number, where one is declared."""
+        """The column that tells which records belong together, such as a household's number, where
+        one is declared.
+        """
         return self.release.unit or self.evaluation.cluster or self.weights.cluster
 
     @property
     def target(self) -> str:
         """The variable that the synthesizer replaces, where it is one."""
         if len(self.variables) != 1:
-            raise InputError(f"the study synthesizes {listing(self.variables)}; this is for studies of one variable")
+            raise InputError(
+                f"the study synthesizes {listing(self.variables)}; this is for studies of one "
+                "variable"
+            )
         return self.variables[0]
 
     def unaltered(self, confidential: pd.DataFrame) -> list[str]:
-        """The columns that are released as they are: the known ones and the declared ones, in the order of the data."""
+        """The columns that are released as they are: the known ones and the declared ones, in the
+        order of the data.
+        """
         wanted = {*self.scenario.known, *self.release.columns} - set(self.variables)
         return [str(name) for name in confidential.columns if name in wanted]
 
@@ -191,18 +277,31 @@ class Study:
         return self._scenario_with(self.evaluation.radius)
 
     def _scenario_with(self, radius: Radius | None) -> Scenario:
-        """The scenario with a radius, and with the special codes that the synthesizer's settings state."""
-        stated = {name: codes for name, codes in self.synthesizer.codes.items() if name in self.variables}
+        """The scenario with a radius, and with the special codes that the synthesizer's settings
+        state.
+        """
+        stated = {
+            name: codes for name, codes in self.synthesizer.codes.items() if name in self.variables
+        }
         codes = {**stated, **self.scenario.codes}
         if radius is None and codes == dict(self.scenario.codes):
             return self.scenario
-        return dataclasses.replace(self.scenario, radius=self.scenario.radius if radius is None else radius, codes=codes)
+        return dataclasses.replace(
+            self.scenario, radius=self.scenario.radius if radius is None else radius, codes=codes
+        )
 
     def make_synthesizer(self) -> Synthesizer | Chain:
-        """What the study declares: a synthesizer by its formula, or a chain; refuses one of another variable than the scenario's."""
+        """What the study declares: a synthesizer by its formula, or a chain; refuses one of another
+        variable than the scenario's.
+        """
         if self.synthesizer.name == AUTO:
             raise InputError(UNNAMED)
-        made = declare(self.synthesizer.name, self.synthesizer.formula, self.variables, self.synthesizer.settings)
+        made = declare(
+            self.synthesizer.name,
+            self.synthesizer.formula,
+            self.variables,
+            self.synthesizer.settings,
+        )
         target = getattr(made, "target", None)
         if target is not None:
             self._check_target(target)
@@ -218,19 +317,31 @@ class Study:
     def _check_target(self, target: str) -> None:
         if self.variables != (target,):
             raise InputError(
-                f"the synthesizer replaces {target!r}, but scenario.synthetic is {', '.join(self.variables)!r}; "
+                f"the synthesizer replaces {target!r}, but scenario.synthetic is "
+                f"{', '.join(self.variables)!r}; "
                 "they must be the same variable"
             )
 
     def make_baselines(self, name: str) -> dict[str, Synthesizer]:
-        """A baseline of each variable, by its own table of ``variables`` where it has one, otherwise by the settings for all."""
+        """A baseline of each variable, by its own table of ``variables`` where it has one,
+        otherwise by the settings for all.
+        """
         settings, section = dict(self.baselines[name]), section_of(name)
         tables = as_table(settings.pop("variables", {}), f"{section}.variables")
         strange = [variable for variable in tables if variable not in self.variables]
         if strange:
-            raise InputError(f"{section}.variables names {listing(strange)}; valid are the synthesized variables {listing(self.variables)}")
-        given = {variable: as_table(tables.get(variable, {}), f"{section}.variables.{variable}") for variable in self.variables}
-        return {variable: build_synthesizer(name, f"`{variable}` ~ 1", {**settings, **given[variable]}) for variable in self.variables}
+            raise InputError(
+                f"{section}.variables names {listing(strange)}; valid are the synthesized "
+                f"variables {listing(self.variables)}"
+            )
+        given = {
+            variable: as_table(tables.get(variable, {}), f"{section}.variables.{variable}")
+            for variable in self.variables
+        }
+        return {
+            variable: build_synthesizer(name, f"`{variable}` ~ 1", {**settings, **given[variable]})
+            for variable in self.variables
+        }
 
     def read_data(self) -> pd.DataFrame:
         """The confidential data."""
@@ -243,7 +354,9 @@ def section_of(name: str) -> str:
 
 
 def make_study(settings: Mapping[str, Any], folder: Path | None = None) -> Study:
-    """A checked study from settings as they stand in a study file, its synthesizer's settings too; paths are relative to `folder`."""
+    """A checked study from settings as they stand in a study file, its synthesizer's settings too;
+    paths are relative to `folder`.
+    """
     try:
         study = read_study(settings, folder)
         check_models(study)
@@ -266,7 +379,9 @@ def _check_names(study: Study) -> None:
 
 
 def _refuse_absent(settings: Mapping[str, Any], folder: Path | None) -> None:
-    """Of settings that are refused: where a synthetic variable is no column of the data, say that instead."""
+    """Of settings that are refused: where a synthetic variable is no column of the data, say that
+    instead.
+    """
     try:
         data = from_table(DataSettings, settings["data"], "data").within(folder).read()
         synthetic = check_names(settings["scenario"]["synthetic"], "synthetic")
@@ -285,7 +400,9 @@ def check_models(study: Study) -> None:
 def read_study(settings: Mapping[str, Any], folder: Path | None = None) -> Study:
     """The same without building a synthesizer: enough to read a finished run, and quick."""
     study = from_table(Study, settings)
-    return dataclasses.replace(study, thresholds=study.thresholds.with_policy(folder), data=study.data.within(folder))
+    return dataclasses.replace(
+        study, thresholds=study.thresholds.with_policy(folder), data=study.data.within(folder)
+    )
 
 
 def load_study(path: str | Path) -> Study:
@@ -294,8 +411,9 @@ def load_study(path: str | Path) -> Study:
     Parameters
     ----------
     path : str or Path
-        A TOML file with the tables [data], [scenario], [synthesizer], and optionally [weights], [sampling],
-        [release], [evaluation], [thresholds], [guarantee], and a table for each baseline.
+        A TOML file with the tables [data], [scenario], [synthesizer], and optionally [weights],
+        [sampling], [release], [evaluation], [thresholds], [guarantee], and a table for each
+        baseline.
 
     Raises
     ------
@@ -313,5 +431,7 @@ def load_study(path: str | Path) -> Study:
 
 
 def demo_study() -> Study:
-    """The embedded default: synthesize the income of 9,275 real households (METHODS sections 2-6)."""
+    """The embedded default: synthesize the income of 9,275 real households (METHODS sections
+    2-6).
+    """
     return load_study(Path(str(files("riskweighted.runs") / "demo.toml")))

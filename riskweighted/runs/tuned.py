@@ -1,4 +1,6 @@
-"""A scheme that meets a target: that of a study (`[weights] target`), found once in a run and named, or that of `riskweighted tune`."""
+"""A scheme that meets a target: that of a study (`[weights] target`), found once in a run and
+named, or that of `riskweighted tune`.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -30,15 +32,17 @@ from riskweighted.weights.names import UNWEIGHTED
 
 __all__ = ["TunedScheme", "asking_study", "meet_target", "tune_study", "tuned_study"]
 
-ASKED = ("target", "at_most", "family", "keep", "schemes")  # settings of a study's weights that a finished run has no more
+# settings of a study's weights that a finished run has no more
+ASKED = ("target", "at_most", "family", "keep", "schemes")
 
 
 @dataclass(frozen=True)
 class TunedScheme:
     """The scheme that a run's target led to.
 
-    ``target``, ``at_most``, ``family``, ``keep``, ``schemes``: what was asked; ``scheme``: what meets it, as its text; ``why``: in words;
-    ``tables``: "tuning" (a row per family) and "frontier" (a row per setting that was scored).
+    ``target``, ``at_most``, ``family``, ``keep``, ``schemes``: what was asked; ``scheme``: what
+    meets it, as its text; ``why``: in words; ``tables``: "tuning" (a row per family) and "frontier"
+    (a row per setting that was scored).
     """
 
     target: str
@@ -61,9 +65,11 @@ class TunedScheme:
 
 
 def meet_target(work: Work, folder: Path) -> tuple[Work, TunedScheme | None]:
-    """The work of a study that names the scheme which meets its target, and how it was found; as it stands where it has no target.
+    """The work of a study that names the scheme which meets its target, and how it was found; as it
+    stands where it has no target.
 
-    Unweighted and tuned fit are sampled as the run samples them, and kept with its other fits; what was found is kept in `folder`.
+    Unweighted and tuned fit are sampled as the run samples them, and kept with its other fits; what
+    was found is kept in `folder`.
     """
     study, model = work.study, work.prepared()
     settings = study.weights.tuning
@@ -76,7 +82,13 @@ def meet_target(work: Work, folder: Path) -> tuple[Work, TunedScheme | None]:
     else:
         tuning = _tuned(work, settings, work.analysis())
         tables = {"tuning": tuning.families, "frontier": tuning.frontier}
-        asked = (settings.target, settings.at_most, study.weights.family, settings.keep, study.weights.schemes)
+        asked = (
+            settings.target,
+            settings.at_most,
+            study.weights.family,
+            settings.keep,
+            study.weights.schemes,
+        )
         tuned = TunedScheme(*asked, tuning.scheme, tuning.why, tables)
         keep(folder / "tuning", _as_json(tuned), name)
     schemes = list(dict.fromkeys([*study.weights.schemes, tuned.scheme]))
@@ -85,11 +97,18 @@ def meet_target(work: Work, folder: Path) -> tuple[Work, TunedScheme | None]:
 
 def _with_schemes(study: Study, schemes: Sequence[str]) -> Study:
     """The study with these schemes, and no target any more."""
-    return replace(study, weights=replace(study.weights, schemes=schemes, target=None, at_most=None, family=None, keep={}))
+    return replace(
+        study,
+        weights=replace(
+            study.weights, schemes=schemes, target=None, at_most=None, family=None, keep={}
+        ),
+    )
 
 
 def asking_study(study: Study, tuned: Mapping[str, Any]) -> Study:
-    """The study that asked for the scheme which a finished run's study names; `tuned`: what its manifest says of that."""
+    """The study that asked for the scheme which a finished run's study names; `tuned`: what its
+    manifest says of that.
+    """
     if not isinstance(tuned, Mapping) or set(ASKED) - set(tuned):
         raise InputError(f"'tuning' in a run's manifest.json must say {listing(ASKED)}")
     return replace(study, weights=replace(study.weights, **{name: tuned[name] for name in ASKED}))
@@ -101,19 +120,33 @@ def tuned_study(study: Study, tuning: Tuning) -> Study:
 
 
 def tune_study(
-    study: Study, settings: TuningSettings, *, seed: int | None = None, cores: int | None = None, reporter: Reporter | None = None
+    study: Study,
+    settings: TuningSettings,
+    *,
+    seed: int | None = None,
+    cores: int | None = None,
+    reporter: Reporter | None = None,
 ) -> Tuning:
-    """Tune the weights of a study (METHODS section 11), whatever its list of schemes; by its own seed alone, or `seed`.
+    """Tune the weights of a study (METHODS section 11), whatever its list of schemes; by its own
+    seed alone, or `seed`.
 
-    The chosen scheme is judged as a run judges it. No number of the search enters released data. The regression of the loss "overlap" is
-    that of the study's evaluation.
+    The chosen scheme is judged as a run judges it. No number of the search enters released data.
+    The regression of the loss "overlap" is that of the study's evaluation.
     """
     if study.guarantee is not None:
-        raise InputError("a guarantee holds for no setting that is tuned on the data: leave out [guarantee], or name a public setting")
+        raise InputError(
+            "a guarantee holds for no setting that is tuned on the data: leave out [guarantee], "
+            "or name a public setting"
+        )
     study = replace(study, sampling=replace(study.sampling, cores=cores))
     confidential, reporter = study.read_data(), reporter or default_reporter()
     study = bounded(study, confidential)
-    stages = Stages(study, repr(study.data), compared=True, streams=Streams(study.seed if seed is None else seed))
+    stages = Stages(
+        study,
+        repr(study.data),
+        compared=True,
+        streams=Streams(study.seed if seed is None else seed),
+    )
     work = Work(stages, confidential, reporter=reporter)
     check_derived(study, confidential)
     tuning = _tuned(work, settings, work.analysis() if settings.loss == "overlap" else None)
@@ -141,7 +174,9 @@ def _tuned(work: Work, settings: TuningSettings, analysis: Analysis | None) -> T
 def _leaving(work: Work) -> Leaving:
     """How a run leaves a record out of a fit."""
     making, world = work.study.weights.making, work.world("weighing")
-    return Leaving(lambda scheme: Weighting(scheme, world=world, **making), work.study.linking_column)
+    return Leaving(
+        lambda scheme: Weighting(scheme, world=world, **making), work.study.linking_column
+    )
 
 
 def _as_json(tuned: TunedScheme) -> bytes:

@@ -1,7 +1,9 @@
-"""What is computed of a study, stage by stage: asked of a store by the stage's key, else made of the stages before it.
+"""What is computed of a study, stage by stage: asked of a store by the stage's key, else made of
+the stages before it.
 
-The one place that knows how weights, fits, datasets and evaluations are made. A run keeps them in memory, and the fits of blocks in its
-working folder, from which an interrupted run goes on; a worker of a sweep keeps what other cells may need (`riskweighted.sweeps.work`).
+The one place that knows how weights, fits, datasets and evaluations are made. A run keeps them in
+memory, and the fits of blocks in its working folder, from which an interrupted run goes on; a
+worker of a sweep keeps what other cells may need (`riskweighted.sweeps.work`).
 """
 
 import hashlib
@@ -58,8 +60,9 @@ _ITSELF = "itself"  # the label of the confidential data as their own release
 class Work:
     """The stages of a study of one data set (`riskweighted.runs.stages`), computed. Confidential.
 
-    A label is a scheme, a baseline or the confidential data. ``cores``: chains sampled at once, where the study does not say it.
-    ``compiled``: seconds that compiling the models took, once it is done.
+    A label is a scheme, a baseline or the confidential data. ``cores``: chains sampled at once,
+    where the study does not say it. ``compiled``: seconds that compiling the models took, once it
+    is done.
     """
 
     stages: Stages
@@ -71,8 +74,14 @@ class Work:
 
     @classmethod
     def of(cls, study: Study, confidential: pd.DataFrame, folder: Path | None = None) -> "Work":
-        """That of one study in this process, with bounds where it gives none; `folder`: the working folder of its run."""
-        return cls(Stages(bounded(study, confidential), repr(study.data)), confidential, Store(folder=folder))
+        """That of one study in this process, with bounds where it gives none; `folder`: the working
+        folder of its run.
+        """
+        return cls(
+            Stages(bounded(study, confidential), repr(study.data)),
+            confidential,
+            Store(folder=folder),
+        )
 
     @property
     def study(self) -> Study:
@@ -96,14 +105,25 @@ class Work:
     # -- before a fit
 
     def world(self, stage: str = "world") -> World:
-        """The data under the scenario that a stage has; patterns are found once for all that know the same."""
-        scenario = self.study.weighting_scenario() if stage == "weighing" else self.study.evaluating_scenario()
-        base = self.store.once(("patterns", self.stages.key("patterns")), lambda: make_world(self.confidential, scenario))
+        """The data under the scenario that a stage has; patterns are found once for all that know
+        the same.
+        """
+        scenario = (
+            self.study.weighting_scenario()
+            if stage == "weighing"
+            else self.study.evaluating_scenario()
+        )
+        base = self.store.once(
+            ("patterns", self.stages.key("patterns")),
+            lambda: make_world(self.confidential, scenario),
+        )
         return self.store.once(("world", self.stages.key(stage)), lambda: base.under(scenario))
 
     def prepared(self, label: str = UNWEIGHTED) -> PreparedSequence:
         """The model, or that of a baseline, prepared for the data."""
-        return self.store.once(("prepared", self.stages.key("prepared", label)), partial(self._prepared, label))
+        return self.store.once(
+            ("prepared", self.stages.key("prepared", label)), partial(self._prepared, label)
+        )
 
     def _prepared(self, label: str) -> PreparedSequence:
         study, data = self.study, self.confidential
@@ -117,7 +137,13 @@ class Work:
     def analysis(self) -> Analysis | None:
         """The regression whose coefficient the evaluation reports."""
         settings, variables = self.study.evaluation, self.study.variables
-        made = partial(checked_regression, self.confidential, settings.regression, settings.coefficient, variables)
+        made = partial(
+            checked_regression,
+            self.confidential,
+            settings.regression,
+            settings.coefficient,
+            variables,
+        )
         return self.store.once(("analysis", self.stages.key("checked")), made)
 
     # -- weights and fits
@@ -126,7 +152,9 @@ class Work:
         """Weights of a scheme, (n, V), made of the fit of another one where they are."""
         source = scheme_source(scheme)
         made_of = None if source is None else self.fit(source)
-        return self.store.once(("weights", self.stages.key("weights", scheme)), partial(self.weigh, scheme, made_of))
+        return self.store.once(
+            ("weights", self.stages.key("weights", scheme)), partial(self.weigh, scheme, made_of)
+        )
 
     def weighting(self, scheme: str) -> pd.DataFrame | CentredWeights:
         """The same as a fit takes them: centred weights with the functions that they come from."""
@@ -134,37 +162,60 @@ class Work:
             return self.weights(scheme)
         source = scheme_source(scheme)
         of_fit = None if source is None else self.fit(source)
-        make = partial(world_weighting, self.world("weighing"), scheme, of_fit, alphas=self.weights(scheme), **self.study.weights.making)
+        make = partial(
+            world_weighting,
+            self.world("weighing"),
+            scheme,
+            of_fit,
+            alphas=self.weights(scheme),
+            **self.study.weights.making,
+        )
         return self.store.once(("weighting", self.stages.key("weights", scheme)), make)
 
     def data_weights(self) -> dict[str, pd.DataFrame]:
         """Weights by scheme, of those that are made of the data alone."""
-        return {scheme: self.weights(scheme) for scheme in self.study.weights.schemes if scheme_source(scheme) is None}
+        return {
+            scheme: self.weights(scheme)
+            for scheme in self.study.weights.schemes
+            if scheme_source(scheme) is None
+        }
 
     def weigh_anew(self, scheme: str, fit: Fit | None = None) -> pd.DataFrame | CentredWeights:
         """`weigh` as a fit takes it."""
         alphas = self.weigh(scheme, fit)
-        return world_weighting(self.world("weighing"), scheme, fit, alphas=alphas, **self.study.weights.making)
+        return world_weighting(
+            self.world("weighing"), scheme, fit, alphas=alphas, **self.study.weights.making
+        )
 
     def weigh(self, scheme: str, fit: Fit | None = None) -> pd.DataFrame:
         """The same afresh, of any scheme; `fit`: that of `scheme_source`, if there is one."""
         alphas = world_weights(self.world("weighing"), scheme, fit=fit, **self.study.weights.making)
         if not (alphas > 0).any().all():
             raise InputError(
-                f"scheme {scheme!r} gives every record weight zero: enlarge the radius, coarsen the known variables or raise weights.shift"
+                f"scheme {scheme!r} gives every record weight zero: enlarge the radius, coarsen "
+                "the known variables or raise weights.shift"
             )
         return alphas
 
     def check_models(self) -> None:
-        """Refuse, before the first fit, models that every fit would refuse after it, under weights that are made of the data alone: of one
-        scheme that is centred and of one that is not."""
+        """Refuse, before the first fit, models that every fit would refuse after it, under weights
+        that are made of the data alone: of one scheme that is centred and of one that is not."""
         schemes = {is_centred(scheme): scheme for scheme in reversed(self.data_weights())}.values()
-        named = [self._named_tasks(scheme, self.prepared(), self.weighting(scheme)) for scheme in schemes]
-        tasks = [task for of_scheme in named for name, task in of_scheme.items() if self.store.block(name, task) is None]
+        named = [
+            self._named_tasks(scheme, self.prepared(), self.weighting(scheme)) for scheme in schemes
+        ]
+        tasks = [
+            task
+            for of_scheme in named
+            for name, task in of_scheme.items()
+            if self.store.block(name, task) is None
+        ]
         if tasks:
             self._compile(tasks)
         for task in tasks:
-            model = compile_prepared(task.block.model, task.censoring is not None, task.centring, task.cells)
+            model = compile_prepared(
+                task.block.model, task.censoring is not None, task.centring, task.cells
+            )
             model.check_start(task.alpha, task.censoring, task.centring)
 
     def fit(self, label: str, which: str = "") -> Fit:
@@ -179,10 +230,18 @@ class Work:
         prepared = taught(self.prepared(), self.weights(label))
         archive = self.store.archives.get(self.stages.key("fit", label))
         if archive is not None:
-            return read_fit(io.BytesIO(archive), prepared, alphas, None, study.guarantee, study.release.L)
+            return read_fit(
+                io.BytesIO(archive), prepared, alphas, None, study.guarantee, study.release.L
+            )
         return self._sampled(label, prepared, alphas, which)
 
-    def _sampled(self, scheme: str, prepared: PreparedSequence, alphas: pd.DataFrame | CentredWeights, which: str) -> Fit:
+    def _sampled(
+        self,
+        scheme: str,
+        prepared: PreparedSequence,
+        alphas: pd.DataFrame | CentredWeights,
+        which: str,
+    ) -> Fit:
         """Sample the blocks that the store does not have, and keep each as soon as it is there."""
         named = self._named_tasks(scheme, prepared, alphas)
         kept = {name: self.store.block(name, task) for name, task in named.items()}
@@ -194,54 +253,89 @@ class Work:
         if waiting:
             self._compile(waiting)
             names = {task.name: name for name, task in named.items()}
-            sampling = self.study.sampling if self.cores is None else replace(self.study.sampling, cores=self.cores)
+            sampling = (
+                self.study.sampling
+                if self.cores is None
+                else replace(self.study.sampling, cores=self.cores)
+            )
             with self.reporter.step(f"fitting {scheme}{which}") as advance:
                 for block, fitted in fit_tasks(waiting, sampling, advance):
                     self.store.keep_block(names[block], fitted, self.streams)
                     blocks[block] = fitted
-        return Fit(prepared, self.weights(scheme), {task.name: blocks[task.name] for task in named.values()})
+        return Fit(
+            prepared,
+            self.weights(scheme),
+            {task.name: blocks[task.name] for task in named.values()},
+        )
 
-    def _named_tasks(self, scheme: str, prepared: PreparedSequence, alphas: pd.DataFrame | CentredWeights) -> dict[str, BlockTask]:
-        """What is to be fitted of a scheme; each block has a name made of its model, data, weights, sampling and seed."""
+    def _named_tasks(
+        self, scheme: str, prepared: PreparedSequence, alphas: pd.DataFrame | CentredWeights
+    ) -> dict[str, BlockTask]:
+        """What is to be fitted of a scheme; each block has a name made of its model, data, weights,
+        sampling and seed.
+        """
         study, named, functions = self.study, dict[str, BlockTask](), functions_of(alphas)
-        for task in block_tasks(prepared, self.weights(scheme), None, study.guarantee, study.release.L, functions):
+        for task in block_tasks(
+            prepared, self.weights(scheme), None, study.guarantee, study.release.L, functions
+        ):
             key = fit_key(study, task.block.model, task.alpha, task.centring)
             seed = prepared.run_seed(self.streams, scheme, key)
-            named[hashlib.sha256(f"{key}/{seed}".encode()).hexdigest()[:24]] = task._replace(seed=seed)
+            named[hashlib.sha256(f"{key}/{seed}".encode()).hexdigest()[:24]] = task._replace(
+                seed=seed
+            )
         return named
 
     def _compile(self, waiting: Sequence[BlockTask]) -> None:
-        """Compile what is to be sampled, the first time that anything is; the last few models are kept."""
+        """Compile what is to be sampled, the first time that anything is; the last few models are
+        kept.
+        """
         if self.compiled:
             return
         began = time.perf_counter()
         with self.reporter.step(f"compiling {self.study.synthesizer.name}"):
             for task in waiting:
-                compile_prepared(task.block.model, task.censoring is not None, task.centring, task.cells)
+                compile_prepared(
+                    task.block.model, task.censoring is not None, task.centring, task.cells
+                )
         self.compiled.append(time.perf_counter() - began)
 
     # -- datasets and what they come to
 
     def drawn(self, label: str) -> Datasets:
-        """L datasets; those of another L are other ones, since their draws lie elsewhere. The data themselves are their own release."""
+        """L datasets; those of another L are other ones, since their draws lie elsewhere. The data
+        themselves are their own release.
+        """
         if label == CONFIDENTIAL:
             return Datasets(self.confidential, [{}])
         release, seed = self.study.release, self.streams.seed_for("synthesize", label)
 
         def make() -> Datasets:
-            frames = self.fit(label).synthetic(release.L, random_seed=seed, precision=release.precision)
+            frames = self.fit(label).synthetic(
+                release.L, random_seed=seed, precision=release.precision
+            )
             return Datasets.of(self.confidential, frames, self.study.variables)
 
-        return self.store.once(("drawn", self.stages.key("drawn", label)), make, self._bytes_of_datasets)
+        return self.store.once(
+            ("drawn", self.stages.key("drawn", label)), make, self._bytes_of_datasets
+        )
 
     def expected(self, label: str) -> Mechanism:
         """Expected risk and influence of a fit."""
         settings, precision = self.study.evaluation.measures, self.study.release.precision
-        make = partial(find_mechanism, label, self.fit(label), self.world(), settings, self._evaluation_seed, precision)
+        make = partial(
+            find_mechanism,
+            label,
+            self.fit(label),
+            self.world(),
+            settings,
+            self._evaluation_seed,
+            precision,
+        )
         return self.store.once(("expected", self.stages.key("expected", label)), make)
 
     def fit_check(self, label: str) -> pd.DataFrame:
-        """How a fit compares with the data, by its known patterns and with the numeric columns that are used or released.
+        """How a fit compares with the data, by its known patterns and with the numeric columns that
+        are used or released.
 
         No row of a baseline that keeps true values.
         """
@@ -249,9 +343,19 @@ class Work:
         if fit.keeps_true_values:
             return pd.DataFrame(columns=["label", *CHECKED])
         names = [*study.unaltered(data), *study.synthesizer.columns, *study.variables]
-        others = [str(name) for name in data.columns if name in names and pd.api.types.is_numeric_dtype(data[name].dtype)]
+        others = [
+            str(name)
+            for name in data.columns
+            if name in names and pd.api.types.is_numeric_dtype(data[name].dtype)
+        ]
         seed, scenario = self.streams.seed_for("check", label), self.world().scenario
-        table = check_fit(fit, scenario=scenario, others=others, precision=study.release.precision, random_seed=seed)
+        table = check_fit(
+            fit,
+            scenario=scenario,
+            others=others,
+            precision=study.release.precision,
+            random_seed=seed,
+        )
         table.insert(0, "label", label)
         return table
 
@@ -267,14 +371,20 @@ class Work:
         """What the datasets of a label give away beyond inference."""
 
         def make() -> Disclosed:
-            fit, drawn, worlds = self.fit(label), self.drawn(label), (self.world(), self.world("weighing"))
+            fit, drawn, worlds = (
+                self.fit(label),
+                self.drawn(label),
+                (self.world(), self.world("weighing")),
+            )
             table = attributed(label, self.study, fit, worlds, drawn, self.streams, progress)
             return Disclosed.of(label, self.study, fit, drawn, self.streams, table)
 
         return self.store.once(("disclosed", label, self.stages.key("disclosed", label)), make)
 
     def evaluated(self, labels: Sequence[str]) -> Evaluation:
-        """Risk, disclosure and utility of some labels, held against the unweighted one where `Stages.compared` says so."""
+        """Risk, disclosure and utility of some labels, held against the unweighted one where
+        `Stages.compared` says so.
+        """
         result, rows = self._measured(labels), list[dict[str, object]]()
         leaving = [label for label in labels if label != CONFIDENTIAL]
         with self.reporter.step("measuring disclosure beyond inference") as advance:
@@ -282,14 +392,25 @@ class Work:
                 report = share_of(advance, place, len(leaving))
                 rows += self.disclosed(label, report).rows
                 report(1, 1)
-        return replace(result, risk=pd.concat([result.risk, as_table(rows)], ignore_index=True) if rows else result.risk)
+        return replace(
+            result,
+            risk=pd.concat([result.risk, as_table(rows)], ignore_index=True)
+            if rows
+            else result.risk,
+        )
 
     def _measured(self, labels: Sequence[str]) -> Evaluation:
-        study, fits = self.study, {label: self.fit(label) for label in labels if label != CONFIDENTIAL}
+        study, fits = (
+            self.study,
+            {label: self.fit(label) for label in labels if label != CONFIDENTIAL},
+        )
         compared, against = self.stages.compared and len(fits) > 0, dict[str, Any]()
         if compared and UNWEIGHTED not in fits:
             against = {"baseline_risk": pd.Series(self.scores(UNWEIGHTED), self.confidential.index)}
-        mechanisms, needed = dict[str, Mechanism](), dict.fromkeys([*fits, *([UNWEIGHTED] if compared else [])])
+        mechanisms, needed = (
+            dict[str, Mechanism](),
+            dict.fromkeys([*fits, *([UNWEIGHTED] if compared else [])]),
+        )
         with self.reporter.step("estimating expected risk and influence") as advance:
             for done, label in enumerate(needed, 1):
                 mechanisms[label] = self.expected(label)
@@ -297,7 +418,10 @@ class Work:
         with self.reporter.step("measuring risk and utility") as advance:
             return evaluate_world(
                 self.world(),
-                {_ITSELF if label == CONFIDENTIAL else label: self.drawn(label) for label in labels},
+                {
+                    _ITSELF if label == CONFIDENTIAL else label: self.drawn(label)
+                    for label in labels
+                },
                 study.evaluation.measures,
                 self.analysis(),
                 mechanisms=mechanisms,
@@ -311,17 +435,27 @@ class Work:
             )
 
     def _part(self, part: str, label: str, make: Callable[[], Any]) -> Any:
-        """A part of an evaluation (see `evaluate_world`), which others have too: utility at any radius, the confidential data."""
+        """A part of an evaluation (see `evaluate_world`), which others have too: utility at any
+        radius, the confidential data.
+        """
         of = CONFIDENTIAL if label == _ITSELF else label
         if part in STAGES:
             size = self._bytes_of_datasets if part == "paired" else None
             return self.store.once((part, label, self.stages.key(part, of)), make, size)
-        return self.store.once((part, label, self.stages.key("evaluated", of)), make) if of == CONFIDENTIAL else make()
+        return (
+            self.store.once((part, label, self.stages.key("evaluated", of)), make)
+            if of == CONFIDENTIAL
+            else make()
+        )
 
     @property
     def _evaluation_seed(self) -> int:
         return self.streams.seed_for("evaluate", "")
 
     def _bytes_of_datasets(self, datasets: Any) -> int:
-        """Of L datasets as frames or paired; the columns that are not synthesized are everyone's."""
-        return len(datasets) * int(self.confidential[list(self.study.variables)].memory_usage(index=False).sum())
+        """Of L datasets as frames or paired; the columns that are not synthesized are
+        everyone's.
+        """
+        return len(datasets) * int(
+            self.confidential[list(self.study.variables)].memory_usage(index=False).sum()
+        )

@@ -1,4 +1,6 @@
-"""The fit of one model: posterior draws and all that is needed to draw values from them, saved and read back."""
+"""The fit of one model: posterior draws and all that is needed to draw values from them, saved and
+read back.
+"""
 
 import warnings
 import zipfile
@@ -22,7 +24,16 @@ from riskweighted.contract.centring import Centring
 from riskweighted.contract.distribution import Records, draw_values, fixed, log_densities
 from riskweighted.contract.intervals import Places, places_of
 from riskweighted.contract.layout import layout_of
-from riskweighted.contract.synthesizer import Blueprint, ContractError, Density, Draw, Layout, Synthesizer, keeps_true_values, takes_counts
+from riskweighted.contract.synthesizer import (
+    Blueprint,
+    ContractError,
+    Density,
+    Draw,
+    Layout,
+    Synthesizer,
+    keeps_true_values,
+    takes_counts,
+)
 from riskweighted.design.precision import find_precision, round_within
 from riskweighted.guarantee.clip import Censoring, censor
 from riskweighted.guarantee.ledger import CHANGED, LEDGER, entropy_of, opened
@@ -33,17 +44,29 @@ from riskweighted.sampling.convergence import deciding, no_diagnostics
 from riskweighted.sampling.laplace import mode_of
 from riskweighted.sampling.saving import data_hash, read_sealed, sealed, weights_hash
 
-__all__ = ["FAR", "BlockFit", "OfFile", "PreparedModel", "at_mode", "plug_in", "prepare_model", "refuse_survey", "weights_of"]
+__all__ = [
+    "FAR",
+    "BlockFit",
+    "OfFile",
+    "PreparedModel",
+    "at_mode",
+    "plug_in",
+    "prepare_model",
+    "refuse_survey",
+    "weights_of",
+]
 
 _STAT = "_stat_"  # before the name of what the sampler says of a draw, in a file
 FAR = 10  # times the largest confidential value: drawn values beyond are warned of
 
 
 class OfFile(NamedTuple):
-    """What is found in the column of the file that a model was fitted to, where a fit holds other records of it.
+    """What is found in the column of the file that a model was fitted to, where a fit holds other
+    records of it.
 
-    ``precision`` of the column (`BlockFit.precision`); ``limit``, beyond which drawn values are warned of, None of levels; ``places`` where
-    centring looks at weights, None of a fit that is not centred. Confidential.
+    ``precision`` of the column (`BlockFit.precision`); ``limit``, beyond which drawn values are
+    warned of, None of levels; ``places`` where centring looks at weights, None of a fit that is not
+    centred. Confidential.
     """
 
     precision: float | None
@@ -52,7 +75,9 @@ class OfFile(NamedTuple):
 
 
 def weights_of(alpha: pd.Series, survey: pd.Series | None, counts: pd.Series | None) -> pd.Series:
-    """What enters the likelihood as the power of each row's, (n,): alpha, times survey weights and numbers of records."""
+    """What enters the likelihood as the power of each row's, (n,): alpha, times survey weights and
+    numbers of records.
+    """
     for factor in (survey, counts):
         alpha = alpha if factor is None else (alpha * factor).rename("weight")
     return alpha
@@ -60,18 +85,23 @@ def weights_of(alpha: pd.Series, survey: pd.Series | None, counts: pd.Series | N
 
 @dataclass(frozen=True, eq=False)
 class BlockFit:
-    """A block's fit holds the sampled pseudo posterior of one model on the n records that it is fitted to. Confidential: it carries data.
+    """A block's fit holds the sampled pseudo posterior of one model on the n records that it is
+    fitted to. Confidential: it carries data.
 
-    ``alpha``: risk weights in [0, 1]; ``posterior``: parameters by (chain, draw), neither data nor alpha, one empty draw where nothing is
-    estimated; ``random_seed`` and ``data`` (a fingerprint), where they are known; ``censoring``: how contributions were clipped under a
-    guarantee; ``survey``: survey weights of mean 1, where there are any; ``centring``: what centred weights take off (METHODS section 15);
-    ``stats``: of chains ``diverging`` and ``energy`` by (chain, draw); ``counts`` (n,): where each of the n rows stands for several
-    records, how many, and alpha is their mean weight; ``file``: what is of the whole file, where the records are others of it.
+    ``alpha``: risk weights in [0, 1]; ``posterior``: parameters by (chain, draw), neither data nor
+    alpha, one empty draw where nothing is estimated; ``random_seed`` and ``data`` (a fingerprint),
+    where they are known; ``censoring``: how contributions were clipped under a guarantee;
+    ``survey``: survey weights of mean 1, where there are any; ``centring``: what centred weights
+    take off (METHODS section 15); ``stats``: of chains ``diverging`` and ``energy`` by (chain,
+    draw); ``counts`` (n,): where each of the n rows stands for several records, how many, and alpha
+    is their mean weight; ``file``: what is of the whole file, where the records are others of it.
 
-    ``diagnostics``: a row per quantity: r_hat (rank-normalised, split), ess_bulk, ess_tail, divergences, converged, engine ("nuts" or
-    "direct"), pareto_k, approximation, limit (of r_hat), judged (whether it decides: what leaves does, and where a model gives no masses
-    its parameters do). Direct draws have no r_hat, and chains no pareto_k: NaN. ``approximation``: where a density was sampled in place of
-    the exact one, by how many of its standard deviations a posterior mean is off at most; else NaN.
+    ``diagnostics``: a row per quantity: r_hat (rank-normalised, split), ess_bulk, ess_tail,
+    divergences, converged, engine ("nuts" or "direct"), pareto_k, approximation, limit (of r_hat),
+    judged (whether it decides: what leaves does, and where a model gives no masses its parameters
+    do). Direct draws have no r_hat, and chains no pareto_k: NaN. ``approximation``: where a density
+    was sampled in place of the exact one, by how many of its standard deviations a posterior mean
+    is off at most; else NaN.
 
     Examples
     --------
@@ -97,8 +127,8 @@ class BlockFit:
 
     @property
     def weights(self) -> pd.Series:
-        """What enters the likelihood as the power of each record's, (n,): alpha, times the survey weight, so it may exceed 1; of rows that
-        stand for several records times their number."""
+        """What enters the likelihood as the power of each record's, (n,): alpha, times the survey
+        weight, so it may exceed 1; of rows that stand for several records times their number."""
         return weights_of(self.alpha, self.survey, self.counts)
 
     @property
@@ -113,7 +143,9 @@ class BlockFit:
 
     @property
     def entropy(self) -> int | None:
-        """What fixes its datasets under a guarantee; None without one. InputError where the fit was changed since."""
+        """What fixes its datasets under a guarantee; None without one. InputError where the fit was
+        changed since.
+        """
         if self.censoring is None:
             return entropy_of(self.posterior, None, "")
         entropy = entropy_of(self.posterior, self.censoring.digest(), self._made_of)
@@ -138,13 +170,15 @@ class BlockFit:
 
     @property
     def converged(self) -> bool:
-        """Whether every judged quantity passed: R-hat within its limit, bulk ESS >= 100, at most .5 % of the draws divergent; or k-hat <=
-        0.7 and ESS >= 100."""
+        """Whether every judged quantity passed: R-hat within its limit, bulk ESS >= 100, at most .5
+        % of the draws divergent; or k-hat <= 0.7 and ESS >= 100."""
         return bool(deciding(self.diagnostics)["converged"].all())
 
     @property
     def estimates(self) -> bool:
-        """Whether there are parameters; without any, every dataset comes from the same (empty) draw."""
+        """Whether there are parameters; without any, every dataset comes from the same (empty)
+        draw.
+        """
         return len(self.posterior.data_vars) > 0
 
     @property
@@ -154,11 +188,15 @@ class BlockFit:
 
     @cached_property
     def categories(self) -> tuple[object, ...] | None:
-        """The levels of a categorical target in the order of their codes; None where it is a number."""
+        """The levels of a categorical target in the order of their codes; None where it is a
+        number.
+        """
         return categories_of(self.synthesizer, self.prepared)
 
     def numbers(self, frame: pd.DataFrame) -> np.ndarray:
-        """The target of a frame as the numbers that the synthesizer draws, (n,): its values, or the codes of its levels."""
+        """The target of a frame as the numbers that the synthesizer draws, (n,): its values, or the
+        codes of its levels.
+        """
         return target_numbers(self.synthesizer, self.prepared, frame)
 
     @cached_property
@@ -176,7 +214,9 @@ class BlockFit:
 
     @cached_property
     def precision(self) -> float | None:
-        """How finely the sensitive column is recorded, see `find_precision`; under a guarantee what its dtype alone tells; 1 for codes."""
+        """How finely the sensitive column is recorded, see `find_precision`; under a guarantee what
+        its dtype alone tells; 1 for codes.
+        """
         if self.categories is not None:
             return 1.0
         if self.file is not None:
@@ -188,7 +228,9 @@ class BlockFit:
 
     @cached_property
     def largest_terms(self) -> np.ndarray:
-        """max over the draws of abs(log p(y_i | theta_s)), times the survey weight where there is one, (n,)."""
+        """max over the draws of abs(log p(y_i | theta_s)), times the survey weight where there is
+        one, (n,).
+        """
         largest = np.zeros(len(self.confidential))
         for place in np.ndindex(self.posterior.sizes["chain"], self.posterior.sizes["draw"]):
             largest = np.maximum(largest, np.abs(self.terms(self.draw(*place))))
@@ -196,7 +238,9 @@ class BlockFit:
 
     @property
     def keeps_true_values(self) -> bool:
-        """Whether its output holds confidential values, so that it is confidential too and never called synthetic."""
+        """Whether its output holds confidential values, so that it is confidential too and never
+        called synthetic.
+        """
         return keeps_true_values(self.synthesizer)
 
     def draw(self, chain: int, draw: int) -> dict[str, np.ndarray]:
@@ -207,18 +251,26 @@ class BlockFit:
     @cached_property
     def centred(self) -> CentredTerm | None:
         """What centring takes off, as a function of a draw; None of an uncentred fit."""
-        return None if self.centring is None else CentredTerm(self.synthesizer, self.prepared, self.confidential, self.centring)
+        return (
+            None
+            if self.centring is None
+            else CentredTerm(self.synthesizer, self.prepared, self.confidential, self.centring)
+        )
 
     @cached_property
     def clip_term(self) -> ClipTerm | None:
         """What a centred clip takes off, as a function of a draw; None of any other fit."""
         cells = None if self.censoring is None else self.censoring.cells
-        return None if cells is None else ClipTerm.of(self.synthesizer, self.prepared, self.confidential, cells)
+        return (
+            None
+            if cells is None
+            else ClipTerm.of(self.synthesizer, self.prepared, self.confidential, cells)
+        )
 
     def contributions(self, theta: Draw) -> np.ndarray:
-        """What each record adds to the log posterior, on the scale of the model, (n,): alpha_i log p(y_i | theta), alpha_i times the survey
-        weight if there is one; or that clipped; or that less what its own value was expected to add, where weights or the clip are
-        centred."""
+        """What each record adds to the log posterior, on the scale of the model, (n,): alpha_i log
+        p(y_i | theta), alpha_i times the survey weight if there is one; or that clipped; or that
+        less what its own value was expected to add, where weights or the clip are centred."""
         alpha = self.weights.to_numpy()
         terms = self.terms(theta)
         if self.centred is not None:
@@ -226,33 +278,52 @@ class BlockFit:
         if self.censoring is not None:
             clipped = self.censoring.contributions(alpha, terms)
             term = self.clip_term
-            return clipped if term is None else clipped - term.each(theta, float(alpha[0]), self.censoring.statement)
+            return (
+                clipped
+                if term is None
+                else clipped - term.each(theta, float(alpha[0]), self.censoring.statement)
+            )
         return np.asarray(alpha * np.where(alpha > 0, terms, 0.0))
 
-    def adding(self, prepared: Any, columns: pd.DataFrame, values: np.ndarray) -> Callable[[Draw], np.ndarray]:
-        """From a draw to what each record would add to the log posterior, (n,), with other values and predictors.
+    def adding(
+        self, prepared: Any, columns: pd.DataFrame, values: np.ndarray
+    ) -> Callable[[Draw], np.ndarray]:
+        """From a draw to what each record would add to the log posterior, (n,), with other values
+        and predictors.
 
-        `prepared`: the arrays of these predictors, which stand in `columns` (n rows). Alpha is held, and so is what centring takes off, a
-        function of the predictors and of the kind of value.
+        `prepared`: the arrays of these predictors, which stand in `columns` (n rows). Alpha is
+        held, and so is what centring takes off, a function of the predictors and of the kind of
+        value.
         """
         alpha, terms = self.weights.to_numpy(), log_densities(self.synthesizer, prepared, values)
         if self.centring is None:
-            return lambda theta: np.where(alpha > 0, alpha * np.where(alpha > 0, terms(theta), 0.0), 0.0)
-        intervals, frame = self.centring.intervals, with_columns(columns, {self.synthesizer.target: values})
+            return lambda theta: np.where(
+                alpha > 0, alpha * np.where(alpha > 0, terms(theta), 0.0), 0.0
+            )
+        intervals, frame = (
+            self.centring.intervals,
+            with_columns(columns, {self.synthesizer.target: values}),
+        )
         held = replace(self.centring, own=intervals.kind_of(values))
         term = CentredTerm(self.synthesizer, prepared, frame, held)
         return lambda theta: term.contributions(theta, alpha, terms(theta))
 
     def rounded(self, values: np.ndarray, precision: float | None = None) -> np.ndarray:
-        """Drawn values (n,) as they are released: rounded within the bounds, special codes and codes of levels as they are."""
+        """Drawn values (n,) as they are released: rounded within the bounds, special codes and
+        codes of levels as they are.
+        """
         if self.keeps_true_values or self.categories is not None:
             return values
-        rounded = round_within(values, precision or self.precision, getattr(self.synthesizer, "support", None))
+        rounded = round_within(
+            values, precision or self.precision, getattr(self.synthesizer, "support", None)
+        )
         codes = getattr(self.synthesizer, "codes", ())
         return np.where(np.isin(values, codes), values, rounded) if len(codes) else rounded
 
     def count_far(self, values: pd.Series) -> int:
-        """How many drawn values lie beyond ten times the largest absolute confidential one; none of levels."""
+        """How many drawn values lie beyond ten times the largest absolute confidential one; none of
+        levels.
+        """
         if self.categories is not None:
             return 0
         return int((np.abs(as_floats(values)) > self._limit).sum())
@@ -266,45 +337,74 @@ class BlockFit:
     def of_other(self, records: pd.DataFrame, alpha: pd.Series) -> "BlockFit":
         """The same posterior for other records of the file, with weights alpha (m,)."""
         limit = None if self.categories is not None else self._limit
-        places = None if self.centring is None else places_of(self.synthesizer, self.prepared, self.y)
+        places = (
+            None if self.centring is None else places_of(self.synthesizer, self.prepared, self.y)
+        )
         file = self.file or OfFile(self.precision, limit, places)
-        held = replace(self, confidential=records, prepared=self.prepared.at(records), alpha=alpha, file=file)
+        held = replace(
+            self, confidential=records, prepared=self.prepared.at(records), alpha=alpha, file=file
+        )
         return replace(held, data=None, survey=None, counts=None)
 
     def warn_of_far(self, far: int, drawn: int) -> None:
         """Warn of that many values of those drawn, as `synthesize` does."""
         if far:
             warnings.warn(
-                f"{far} of {drawn:,} drawn values of {self.synthesizer.target!r} lie beyond {FAR} times the largest confidential one: "
-                "the model knows too little there (rare levels, small weights, a scale with heavy tails); "
-                "set support = [low, high] where the synthesizer takes public bounds, or merge levels",
+                f"{far} of {drawn:,} drawn values of {self.synthesizer.target!r} lie beyond "
+                f"{FAR} times the largest confidential one: "
+                "the model knows too little there (rare levels, small weights, a scale with "
+                "heavy tails); "
+                "set support = [low, high] where the synthesizer takes public bounds, or merge "
+                "levels",
                 ExplosionWarning,
                 stacklevel=4,
             )
 
     def to_bytes(self) -> bytes:
-        """The posterior draws and diagnostics as netCDF, with hashes of what they were made for and a checksum."""
+        """The posterior draws and diagnostics as netCDF, with hashes of what they were made for and
+        a checksum.
+        """
         if self.censoring is None:
             _ = self.entropy  # which refuses draws whose guarantee was dropped
-        stored = self.posterior.assign({f"_{name}": ("quantity", column) for name, column in self.diagnostics.items()})
+        stored = self.posterior.assign(
+            {f"_{name}": ("quantity", column) for name, column in self.diagnostics.items()}
+        )
         for name, column in self.diagnostics.select_dtypes(bool).items():
             stored[f"_{name}"] = ("quantity", column.astype("int8"))
         for name, values in () if self.stats is None else self.stats.data_vars.items():
-            stored[f"{_STAT}{name}"] = (("chain", "draw"), values.values.astype("int8" if values.dtype == bool else float))
+            stored[f"{_STAT}{name}"] = (
+                ("chain", "draw"),
+                values.values.astype("int8" if values.dtype == bool else float),
+            )
         stored["_engine"] = ("quantity", self.diagnostics["engine"].to_numpy(dtype=str))
         stored = stored.assign_coords(quantity=("quantity", list(self.diagnostics.index)))
-        seed = "" if self.random_seed is None else str(self.random_seed)  # netCDF has no whole numbers of 64 bits
-        made_for = data_hash(self.synthesizer, self.data or counted_fingerprint(self.confidential, self.counts))
+        # netCDF has no whole numbers of 64 bits
+        seed = "" if self.random_seed is None else str(self.random_seed)
+        made_for = data_hash(
+            self.synthesizer, self.data or counted_fingerprint(self.confidential, self.counts)
+        )
         guarantee = {} if self.censoring is None else {"guarantee": self.censoring.digest()}
         centred = {} if self.centring is None else {"centred": self.centring.label}
         hashed = weights_hash(weights_of(self.alpha, self.survey, None))
-        return sealed(stored.assign_attrs(made_for=made_for, weights=hashed, random_seed=f"seed {seed}", **guarantee, **centred))
+        return sealed(
+            stored.assign_attrs(
+                made_for=made_for,
+                weights=hashed,
+                random_seed=f"seed {seed}",
+                **guarantee,
+                **centred,
+            )
+        )
 
 
 def at_mode(fit: BlockFit) -> tuple[Layout, Density, np.ndarray] | None:
-    """What the one vector of the fit stands for, its log density and the mode of it, (d,); None where its synthesizer states no density."""
+    """What the one vector of the fit stands for, its log density and the mode of it, (d,); None
+    where its synthesizer states no density.
+    """
     blueprint = fit.synthesizer.build(fit.prepared)
-    density = None if blueprint is None else blueprint.weighted(fit.weights.to_numpy(), fit.centring)
+    density = (
+        None if blueprint is None else blueprint.weighted(fit.weights.to_numpy(), fit.centring)
+    )
     if blueprint is None or density is None:
         return None
     layout = layout_of(blueprint)
@@ -312,11 +412,14 @@ def at_mode(fit: BlockFit) -> tuple[Layout, Density, np.ndarray] | None:
 
 
 def plug_in(fit: BlockFit) -> dict[str, np.ndarray]:
-    """The parameters at the mode of the fit's pseudo posterior, where its synthesizer has a density of one vector to maximise."""
+    """The parameters at the mode of the fit's pseudo posterior, where its synthesizer has a density
+    of one vector to maximise.
+    """
     found = at_mode(fit)
     if found is None:
         raise InputError(
-            f"parameters = 'mode' needs a synthesizer with a density of one vector, which {type(fit.synthesizer).__name__} has not"
+            "parameters = 'mode' needs a synthesizer with a density of one vector, which "
+            f"{type(fit.synthesizer).__name__} has not"
         )
     layout, _, mode = found
     return {name: values[0] for name, values in layout.parameters(mode[None]).items()}
@@ -324,7 +427,8 @@ def plug_in(fit: BlockFit) -> dict[str, np.ndarray]:
 
 @dataclass(frozen=True, eq=False)
 class PreparedModel:
-    """A synthesizer and the data it was prepared for, once, with survey weights if any. Confidential; made by `prepare_model`.
+    """A synthesizer and the data it was prepared for, once, with survey weights if any.
+    Confidential; made by `prepare_model`.
 
     ``counts``: where each row of the data stands for several records, how many.
     """
@@ -340,16 +444,30 @@ class PreparedModel:
         return counted_fingerprint(self.confidential, self.counts)
 
     def weights(self, alpha: pd.Series) -> pd.Series:
-        """What enters the likelihood, (n,): alpha, times the survey weights and the numbers of records where there are any."""
+        """What enters the likelihood, (n,): alpha, times the survey weights and the numbers of
+        records where there are any.
+        """
         return weights_of(alpha, self.survey, self.counts)
 
     def build(self) -> Blueprint | None:
         return self.synthesizer.build(self.prepared)
 
-    def censor(self, guarantee: Guarantee | None, alpha: pd.Series, L: int, besides: Sequence[str] = ()) -> Censoring | None:  # noqa: N803
+    def censor(
+        self,
+        guarantee: Guarantee | None,
+        alpha: pd.Series,
+        L: int,
+        besides: Sequence[str] = (),  # noqa: N803
+    ) -> Censoring | None:
         """The clip of a guarantee on this model; see `riskweighted.guarantee.clip.censor`."""
         refuse_survey(self.survey, guarantee, self.counts)
-        return None if guarantee is None else censor(self.synthesizer, self.prepared, self.confidential, alpha, guarantee, L, besides)
+        return (
+            None
+            if guarantee is None
+            else censor(
+                self.synthesizer, self.prepared, self.confidential, alpha, guarantee, L, besides
+            )
+        )
 
     def fitted(
         self,
@@ -364,9 +482,23 @@ class PreparedModel:
         """A fit of this model, not yet judged where it is given no diagnostics."""
         judged = no_diagnostics() if diagnostics is None else diagnostics
         if censoring is not None and LEDGER not in posterior.attrs:
-            posterior = opened(posterior, censoring.digest(), random_seed, data_hash(self.synthesizer, self.fingerprint))
+            posterior = opened(
+                posterior,
+                censoring.digest(),
+                random_seed,
+                data_hash(self.synthesizer, self.fingerprint),
+            )
         held = (self.synthesizer, alpha, posterior, judged, self.confidential, self.prepared)
-        return BlockFit(*held, random_seed, self.fingerprint, censoring, self.survey, centring, stats, self.counts)
+        return BlockFit(
+            *held,
+            random_seed,
+            self.fingerprint,
+            censoring,
+            self.survey,
+            centring,
+            stats,
+            self.counts,
+        )
 
     def load(
         self,
@@ -376,43 +508,79 @@ class PreparedModel:
         censoring: Censoring | None = None,
         centring: Centring | None = None,
     ) -> BlockFit:
-        """A fit read back; InputError says so where it is that of another model, of other data, weights, seed, clip or centring."""
+        """A fit read back; InputError says so where it is that of another model, of other data,
+        weights, seed, clip or centring.
+        """
         stored = read_sealed(path if isinstance(path, zipfile.Path) else Path(path))
         if stored.attrs.pop("made_for", None) != data_hash(self.synthesizer, self.fingerprint):
             raise InputError(f"{str(path)!r} is the fit of another synthesizer or of other data")
         if stored.attrs.pop("weights", None) != weights_hash(weights_of(alpha, self.survey, None)):
             raise InputError(f"{str(path)!r} is the fit of other weights")
-        if stored.attrs.pop("guarantee", None) != (None if censoring is None else censoring.digest()):
+        if stored.attrs.pop("guarantee", None) != (
+            None if censoring is None else censoring.digest()
+        ):
             raise InputError(f"{str(path)!r} is a fit under another guarantee, or under none")
         if stored.attrs.pop("centred", None) != (None if centring is None else centring.label):
-            raise InputError(f"{str(path)!r} is the fit of weights that are centred otherwise, or not")
+            raise InputError(
+                f"{str(path)!r} is the fit of weights that are centred otherwise, or not"
+            )
         if censoring is not None and LEDGER not in stored.attrs:
-            raise InputError(f"{str(path)!r} is a fit from before the datasets of a guarantee were fixed with it: fit again")
+            raise InputError(
+                f"{str(path)!r} is a fit from before the datasets of a guarantee were fixed with "
+                "it: fit again"
+            )
         text = str(stored.attrs.pop("random_seed", "")).removeprefix("seed ")
         seed = int(text) if text else None
         if random_seed is not None and seed != random_seed:
             raise InputError(f"{str(path)!r} is the fit of another random_seed than {random_seed}")
         columns = [str(name) for name in stored.data_vars if "quantity" in stored[name].dims]
-        diagnostics = pd.DataFrame({name[1:]: stored[name].values for name in columns}, index=stored["quantity"].values.astype(str))
+        diagnostics = pd.DataFrame(
+            {name[1:]: stored[name].values for name in columns},
+            index=stored["quantity"].values.astype(str),
+        )
         diagnostics = diagnostics.reindex(columns=list(no_diagnostics().columns)).astype(
             {"converged": bool, "divergences": int, "judged": bool}
         )
         posterior = stored.drop_vars([*columns, "quantity"])
         held = [str(name) for name in posterior.data_vars if str(name).startswith(_STAT)]
-        stats = posterior[held].rename({name: name.removeprefix(_STAT) for name in held}) if held else None
         stats = (
-            stats if stats is None else stats.assign(diverging=stats["diverging"].astype(bool)).drop_vars(["chain", "draw"]).drop_attrs()
+            posterior[held].rename({name: name.removeprefix(_STAT) for name in held})
+            if held
+            else None
         )
-        return self.fitted(alpha, posterior.drop_vars(held), seed, censoring, diagnostics.rename_axis("quantity"), centring, stats)
+        stats = (
+            stats
+            if stats is None
+            else stats.assign(diverging=stats["diverging"].astype(bool))
+            .drop_vars(["chain", "draw"])
+            .drop_attrs()
+        )
+        return self.fitted(
+            alpha,
+            posterior.drop_vars(held),
+            seed,
+            censoring,
+            diagnostics.rename_axis("quantity"),
+            centring,
+            stats,
+        )
 
 
-def refuse_survey(survey: pd.Series | None, guarantee: Guarantee | None, counts: pd.Series | None = None) -> None:
-    """A record's contribution, and so what a guarantee bounds, grows with its survey weight; and of counted rows no record is clipped."""
+def refuse_survey(
+    survey: pd.Series | None, guarantee: Guarantee | None, counts: pd.Series | None = None
+) -> None:
+    """A record's contribution, and so what a guarantee bounds, grows with its survey weight; and of
+    counted rows no record is clipped.
+    """
     if counts is not None and guarantee is not None:
-        raise InputError("a guarantee clips what each record adds, and counted rows add what several do: leave out counts or guarantee")
+        raise InputError(
+            "a guarantee clips what each record adds, and counted rows add what several do: "
+            "leave out counts or guarantee"
+        )
     if survey is not None and guarantee is not None:
         raise InputError(
-            "a guarantee holds for no survey weights, which multiply what a record adds to the posterior: leave one of them out"
+            "a guarantee holds for no survey weights, which multiply what a record adds to the "
+            "posterior: leave one of them out"
         )
 
 
@@ -422,17 +590,25 @@ def prepare_model(
     survey: str | pd.Series | np.ndarray | None = None,
     counts: pd.Series | np.ndarray | None = None,
 ) -> PreparedModel:
-    """A synthesizer and the data that it was prepared for, checked, with survey weights if any; InputError says what is wrong with them.
+    """A synthesizer and the data that it was prepared for, checked, with survey weights if any;
+    InputError says what is wrong with them.
 
-    `counts` (n,): whole numbers, how many records of a file each row of the data stands for; the model is that of the whole file.
+    `counts` (n,): whole numbers, how many records of a file each row of the data stands for; the
+    model is that of the whole file.
     """
     if isinstance(survey, str) and survey == synthesizer.target:
-        raise InputError(f"survey weights {survey!r} are the column that is synthesized: name another one")
+        raise InputError(
+            f"survey weights {survey!r} are the column that is synthesized: name another one"
+        )
     if counts is None:
         weights = checked_survey(survey, confidential)
         return PreparedModel(synthesizer, confidential, synthesizer.prepare(confidential), weights)
     if not takes_counts(synthesizer):
-        raise ContractError(f"{type(synthesizer).__name__} takes no counted rows: its prepare has no 'counts'")
+        raise ContractError(
+            f"{type(synthesizer).__name__} takes no counted rows: its prepare has no 'counts'"
+        )
     held, made = checked_counts(counts, confidential.index), cast(Any, synthesizer)
     weights = checked_survey(survey, confidential, held)
-    return PreparedModel(synthesizer, confidential, made.prepare(confidential, counts=held.to_numpy()), weights, held)
+    return PreparedModel(
+        synthesizer, confidential, made.prepare(confidential, counts=held.to_numpy()), weights, held
+    )

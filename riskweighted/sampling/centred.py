@@ -1,4 +1,6 @@
-"""The centring term of a model (METHODS section 15): by its distribution in numbers, and in its graph as sums of interval masses."""
+"""The centring term of a model (METHODS section 15): by its distribution in numbers, and in its
+graph as sums of interval masses.
+"""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -30,7 +32,9 @@ class CentredTerm:
     def of_designs(self) -> DesignMasses:
         """The masses of the intervals, each kind among all."""
         intervals = self.centring.intervals
-        return DesignMasses(self.synthesizer, self.prepared, self.confidential, intervals.lower, intervals.upper)
+        return DesignMasses(
+            self.synthesizer, self.prepared, self.confidential, intervals.lower, intervals.upper
+        )
 
     @property
     def designs(self) -> tuple[np.ndarray, np.ndarray]:
@@ -44,23 +48,39 @@ class CentredTerm:
 
     @cached_property
     def _also(self) -> np.ndarray:
-        """Which single values, each a kind of its own, lie in which interval of another kind too, (G, G)."""
+        """Which single values, each a kind of its own, lie in which interval of another kind too,
+        (G, G).
+        """
         lower, upper, kind = self.centring.intervals
         single = (lower == upper) & (np.bincount(kind)[kind] == 1)
-        inside = (lower <= lower[:, None]) & (upper[:, None] <= upper) & (kind[:, None] != kind) & single[:, None] & ~single
+        inside = (
+            (lower <= lower[:, None])
+            & (upper[:, None] <= upper)
+            & (kind[:, None] != kind)
+            & single[:, None]
+            & ~single
+        )
         return np.asarray(inside.astype(float))
 
     @cached_property
     def _weights(self) -> np.ndarray | None:
         """Of all records, where there is room."""
         centring = self.centring
-        return centring.weights(np.arange(centring.n)) if centring.n * len(centring.intervals.lower) <= _KEPT else None
+        return (
+            centring.weights(np.arange(centring.n))
+            if centring.n * len(centring.intervals.lower) <= _KEPT
+            else None
+        )
 
     def each(self, theta: Draw) -> tuple[np.ndarray, np.ndarray]:
-        """What is taken off for every record, and the log probability of its kind of value, (n,) each."""
+        """What is taken off for every record, and the log probability of its kind of value, (n,)
+        each.
+        """
         centring, which, masses = self.centring, self.designs[0], self.masses(theta)
         kind = centring.intervals.kind
-        shares = np.stack([masses[:, kind == place].sum(axis=1) for place in range(int(kind.max()) + 1)], axis=1)
+        shares = np.stack(
+            [masses[:, kind == place].sum(axis=1) for place in range(int(kind.max()) + 1)], axis=1
+        )
         with np.errstate(invalid="ignore", divide="ignore"):
             given = np.where(shares[:, kind] > 0, masses / shares[:, kind], 0.0)
             log_kind = np.log(shares)[which, centring.own]
@@ -73,7 +93,9 @@ class CentredTerm:
         return off, log_kind if centring.kinds is not None else np.zeros(centring.n)
 
     def contributions(self, theta: Draw, alpha: np.ndarray, terms: np.ndarray) -> np.ndarray:
-        """What each record adds to the log posterior, (n,): alpha (n,), survey weights within, times log densities (n,), less that."""
+        """What each record adds to the log posterior, (n,): alpha (n,), survey weights within,
+        times log densities (n,), less that.
+        """
         off, log_kind = self.each(theta)
         added = np.where(alpha > 0, alpha * (np.where(alpha > 0, terms, 0.0) - log_kind), 0.0)
         if self.centring.kinds is not None:
@@ -96,8 +118,13 @@ def term_graph(term: CentredTerm, blueprint: Blueprint) -> Tensor:
 
     if term.centring.kinds is not None:
         name = type(term.synthesizer).__name__
-        raise ContractError(f"{name} tells kinds of value first and has no centred density: it takes uncentred weights alone")
+        raise ContractError(
+            f"{name} tells kinds of value first and has no centred density: it takes uncentred "
+            "weights alone"
+        )
     mass = term.of_designs.graph(blueprint, "centred", "uncentred weights")
     with blueprint.model:
-        data = pm.Data(EXPECTED, np.zeros(len(term.designs[1]) * len(term.centring.intervals.lower)))
+        data = pm.Data(
+            EXPECTED, np.zeros(len(term.designs[1]) * len(term.centring.intervals.lower))
+        )
     return (data * mass).sum()

@@ -1,10 +1,13 @@
-"""What a centred clip takes off for each record (METHODS section 9.3): by its distribution in numbers, and in its graph.
+"""What a centred clip takes off for each record (METHODS section 9.3): by its distribution in
+numbers, and in its graph.
 
-Of a record with predictors x it is, over public cells k to which the reference gives R_k and the model P_k(x, theta),
+Of a record with predictors x it is, over public cells k to which the reference gives R_k and the
+model P_k(x, theta),
 
     alpha sum_k min(max(P_k, R_k exp(a / alpha)), R_k exp(b / alpha)),
 
-in which its value does not stand. What is proved where a contribution is left out needs its range, which is kept to whatever a model says.
+in which its value does not stand. What is proved where a contribution is left out needs its range,
+which is kept to whatever a model says.
 """
 
 from dataclasses import dataclass, field
@@ -33,9 +36,14 @@ class ClipTerm:
     reference: np.ndarray = field(repr=False)
 
     @classmethod
-    def of(cls, synthesizer: Synthesizer, prepared: Any, confidential: pd.DataFrame, cells: Cells) -> "ClipTerm":
+    def of(
+        cls, synthesizer: Synthesizer, prepared: Any, confidential: pd.DataFrame, cells: Cells
+    ) -> "ClipTerm":
         """That of a model and its data, over public cells."""
-        return cls(DesignMasses(synthesizer, prepared, confidential, cells.lower, cells.upper), cells.reference)
+        return cls(
+            DesignMasses(synthesizer, prepared, confidential, cells.lower, cells.upper),
+            cells.reference,
+        )
 
     @cached_property
     def counts(self) -> np.ndarray:
@@ -44,15 +52,20 @@ class ClipTerm:
 
     def each(self, theta: Draw, alpha: float, statement: Statement) -> np.ndarray:
         """What is taken off for every record, (n,), of weights that are all alpha."""
-        low, high = (np.exp(min(end / alpha, _LARGEST)) for end in (statement.lower, statement.upper))
+        low, high = (
+            np.exp(min(end / alpha, _LARGEST)) for end in (statement.lower, statement.upper)
+        )
         mass = np.nan_to_num(self.masses.at(theta), nan=0.0)
         total = np.clip(mass, low * self.reference, high * self.reference).sum(axis=1)
         least = low * self.reference.sum()
-        return np.asarray(alpha * np.clip(total, least, least + 1 - low / high)[self.masses.designs[0]])
+        return np.asarray(
+            alpha * np.clip(total, least, least + 1 - low / high)[self.masses.designs[0]]
+        )
 
 
 def clip_term_graph(term: ClipTerm, blueprint: Blueprint) -> Tensor:
-    """The sum of the term over the records in a model's graph, of the ``pm.Data`` that `clipped_sum` put there.
+    """The sum of the term over the records in a model's graph, of the ``pm.Data`` that
+    `clipped_sum` put there.
 
     ContractError where the model has no masses of expressions.
     """

@@ -1,4 +1,6 @@
-"""A model that is ready to be fitted: under any weights by one engine or the other, checked and judged."""
+"""A model that is ready to be fitted: under any weights by one engine or the other, checked and
+judged.
+"""
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +21,13 @@ from riskweighted.contract.drawing import spread_draws
 from riskweighted.contract.layout import as_posterior, layout_of
 from riskweighted.contract.synthesizer import Blueprint, Density, Draw, Synthesizer, is_strange
 from riskweighted.guarantee.clip import LOWER, UPPER, Censoring
-from riskweighted.sampling.agreement import check_censored, check_centred, check_density, check_draws, check_weighted
+from riskweighted.sampling.agreement import (
+    check_censored,
+    check_centred,
+    check_density,
+    check_draws,
+    check_weighted,
+)
 from riskweighted.sampling.block_fit import BlockFit, PreparedModel
 from riskweighted.sampling.centred import EXPECTED, CentredTerm, graph_coefficients
 from riskweighted.sampling.convergence import WARN, Drawn, failure, judge, verdict_of
@@ -27,7 +35,14 @@ from riskweighted.sampling.direct import draw_or_refuse
 from riskweighted.sampling.graphs import Records, WeightedSum
 from riskweighted.sampling.isolation import check_independent, near_start, refuse_dependence
 from riskweighted.sampling.laplace import heights_of, mode_of, modes_from
-from riskweighted.sampling.nuts import LOG_LIKELIHOOD, SHORT_STEPS, Progress, begun_near, graph_density, run_chains
+from riskweighted.sampling.nuts import (
+    LOG_LIKELIHOOD,
+    SHORT_STEPS,
+    Progress,
+    begun_near,
+    graph_density,
+    run_chains,
+)
 from riskweighted.sampling.parts import Parts, PartsDrawn, find_parts
 from riskweighted.sampling.released import released_quantities
 from riskweighted.sampling.second_mode import refuse_second_mode
@@ -36,14 +51,24 @@ from riskweighted.sampling.settings import IMPORTANCE, Sampling
 if TYPE_CHECKING:
     import pymc as pm
 
-__all__ = ["Attempt", "Censored", "CompiledModel", "Sampler", "Weighted", "attempt_of", "drawn_of_density"]
+__all__ = [
+    "Attempt",
+    "Censored",
+    "CompiledModel",
+    "Sampler",
+    "Weighted",
+    "attempt_of",
+    "drawn_of_density",
+]
 
 _COMPARED = 100  # draws at which an approximation is held to what it stands for
 _UNCLIPPED = 1e9  # a bound that no contribution reaches
 
 
 class Censored(NamedTuple):
-    """What of a censored model is held to its log_density: the ``records`` of its graph and their ``clipped`` sum."""
+    """What of a censored model is held to its log_density: the ``records`` of its graph and their
+    ``clipped`` sum.
+    """
 
     records: Records
     clipped: Callable[..., float]
@@ -58,7 +83,9 @@ class Weighted(NamedTuple):
 
 
 class Attempt(NamedTuple):
-    """What was drawn without chains: all draws by the direct engine, or those parts of a density that importance can be relied on for."""
+    """What was drawn without chains: all draws by the direct engine, or those parts of a density
+    that importance can be relied on for.
+    """
 
     draws: Drawn | None = None
     weighted: Weighted | None = None
@@ -66,12 +93,16 @@ class Attempt(NamedTuple):
     @property
     def any(self) -> bool:
         """Whether it gave anything."""
-        return self.draws is not None or (self.weighted is not None and any(self.weighted.parts.near))
+        return self.draws is not None or (
+            self.weighted is not None and any(self.weighted.parts.near)
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Sampler:
-    """What nutpie makes of a model, compiled when first asked for: a model that is drawn from directly may never need it."""
+    """What nutpie makes of a model, compiled when first asked for: a model that is drawn from
+    directly may never need it.
+    """
 
     model: "pm.Model"
     make: Callable[["pm.Model"], Any]
@@ -85,8 +116,9 @@ class Sampler:
 class CompiledModel:
     """A prepared model that samples under any weights without compiling again.
 
-    ``censored``: None for the plain pseudo posterior; else it samples the censored one, for any guarantee and equal weights. ``term``: the
-    centring term of its graph as a function of a draw and of the values of its data, where the graph is sampled under centred weights.
+    ``censored``: None for the plain pseudo posterior; else it samples the censored one, for any
+    guarantee and equal weights. ``term``: the centring term of its graph as a function of a draw
+    and of the values of its data, where the graph is sampled under centred weights.
     """
 
     model: PreparedModel
@@ -99,15 +131,33 @@ class CompiledModel:
 
     @property
     def compiled(self) -> Any:
-        """What nutpie samples, compiled when first asked for; None where it samples a density of one vector, or nothing."""
+        """What nutpie samples, compiled when first asked for; None where it samples a density of
+        one vector, or nothing.
+        """
         return None if self.sampler is None else self.sampler.compiled
 
-    def attempted(self, alpha: pd.Series, random_seed: int | None, sampling: Sampling, centring: Centring | None = None) -> Attempt:
-        """What can be drawn without chains, for `sample`; it looks at nothing that changes, so threads may call it."""
+    def attempted(
+        self,
+        alpha: pd.Series,
+        random_seed: int | None,
+        sampling: Sampling,
+        centring: Centring | None = None,
+    ) -> Attempt:
+        """What can be drawn without chains, for `sample`; it looks at nothing that changes, so
+        threads may call it.
+        """
         if self.blueprint is None:
             return Attempt()
         weights = self.model.weights(alpha).to_numpy()
-        return attempt_of(self.model.synthesizer, self.blueprint, weights, self.censored is None, sampling, random_seed, centring)
+        return attempt_of(
+            self.model.synthesizer,
+            self.blueprint,
+            weights,
+            self.censored is None,
+            sampling,
+            random_seed,
+            centring,
+        )
 
     def sample(
         self,
@@ -120,39 +170,63 @@ class CompiledModel:
         attempt: Attempt | None = None,
         centring: Centring | None = None,
     ) -> BlockFit:
-        """Sample the pseudo posterior with checked weights alpha (n,), None for 1 everywhere, under the clip that it was compiled for.
+        """Sample the pseudo posterior with checked weights alpha (n,), None for 1 everywhere, under
+        the clip that it was compiled for.
 
-        `attempt`: what `attempted` gave for the same weights, seed and sampling, so that it is not made again. `centring`: what centred
-        weights take off.
+        `attempt`: what `attempted` gave for the same weights, seed and sampling, so that it is not
+        made again. `centring`: what centred weights take off.
         """
         sampling = sampling or Sampling()
-        alpha = pd.Series(1.0, self.model.confidential.index, name="alpha") if alpha is None else alpha
+        alpha = (
+            pd.Series(1.0, self.model.confidential.index, name="alpha") if alpha is None else alpha
+        )
         if self.blueprint is None:
-            nothing = self.model.fitted(alpha, xr.Dataset(coords={"chain": [0], "draw": [0]}), random_seed)
+            nothing = self.model.fitted(
+                alpha, xr.Dataset(coords={"chain": [0], "draw": [0]}), random_seed
+            )
             self._check_contract(nothing)
             return nothing
         forward = None if progress is None else Forward(progress)
-        tried = self.attempted(alpha, random_seed, sampling, centring) if attempt is None else attempt
+        tried = (
+            self.attempted(alpha, random_seed, sampling, centring) if attempt is None else attempt
+        )
         for drawn in self._draws(
-            self.blueprint, self.model.weights(alpha).to_numpy(), tried, censoring, sampling, random_seed, forward, centring
+            self.blueprint,
+            self.model.weights(alpha).to_numpy(),
+            tried,
+            censoring,
+            sampling,
+            random_seed,
+            forward,
+            centring,
         ):
-            fitted = self.model.fitted(alpha, drawn.posterior, random_seed, censoring, centring=centring, stats=drawn.stats)
+            fitted = self.model.fitted(
+                alpha, drawn.posterior, random_seed, censoring, centring=centring, stats=drawn.stats
+            )
             self._check_contract(fitted)
-            fitted = replace(fitted, diagnostics=judge(drawn, self.blueprint.monitored, released_quantities(fitted)))
+            fitted = replace(
+                fitted,
+                diagnostics=judge(drawn, self.blueprint.monitored, released_quantities(fitted)),
+            )
             if fitted.converged:
                 break
         if forward is not None:
             forward.end()
         if not fitted.converged:
             warnings.warn(
-                f"{type(self.model.synthesizer).__name__} did not converge: {failure(fitted.diagnostics)}; "
+                f"{type(self.model.synthesizer).__name__} did not converge: "
+                f"{failure(fitted.diagnostics)}; "
                 "sample longer or simplify the model before releasing anything",
                 ConvergenceWarning,
                 stacklevel=3,
             )
         word, why = verdict_of(fitted.diagnostics)
         if word == WARN:
-            warnings.warn(f"{type(self.model.synthesizer).__name__} converged with {why}", ConvergenceWarning, stacklevel=3)
+            warnings.warn(
+                f"{type(self.model.synthesizer).__name__} converged with {why}",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
         return fitted
 
     def _draws(
@@ -166,7 +240,9 @@ class CompiledModel:
         progress: Progress | None,
         centring: Centring | None,
     ) -> Iterator[Drawn]:
-        """Draws for these weights, this clip and this centring; of chains that may be short, then of longer ones."""
+        """Draws for these weights, this clip and this centring; of chains that may be short, then
+        of longer ones.
+        """
         if attempt.draws is not None:
             yield attempt.draws
         elif attempt.weighted is not None:
@@ -177,7 +253,9 @@ class CompiledModel:
                 drawn = parts.draw(sampling, length, short, report)
                 yield drawn_of_density(blueprint, alpha, centring, density, prior, drawn)
         else:
-            yield self._graph_chains(blueprint, alpha, censoring, sampling, random_seed, progress, centring)
+            yield self._graph_chains(
+                blueprint, alpha, censoring, sampling, random_seed, progress, centring
+            )
 
     def _graph_chains(
         self,
@@ -202,28 +280,45 @@ class CompiledModel:
         if drawn.stats["diverging"].any() and sampling.target_accept is None:
             drawn = run_chains(compiled, sampling, random_seed, progress, SHORT_STEPS)
         posterior, heights, stats = drawn
-        return Drawn(posterior.drop_vars(LOG_LIKELIHOOD), posterior[LOG_LIKELIHOOD].values, stats, log_posterior=heights)
+        return Drawn(
+            posterior.drop_vars(LOG_LIKELIHOOD),
+            posterior[LOG_LIKELIHOOD].values,
+            stats,
+            log_posterior=heights,
+        )
 
     def _term_of(self, centring: Centring) -> CentredTerm:
-        return CentredTerm(self.model.synthesizer, self.model.prepared, self.model.confidential, centring)
+        return CentredTerm(
+            self.model.synthesizer, self.model.prepared, self.model.confidential, centring
+        )
 
     def _begun(self, compiled: Any, values: Mapping[str, Any], centred: bool) -> Any:
-        """A censored model whose chains begin at the mode without the clip: far from it every contribution is clipped, and in the prior
-        that is left a chain finds no way back. Where chains begin is no part of what is proved, which is of exact draws.
+        """A censored model whose chains begin at the mode without the clip: far from it every
+        contribution is clipped, and in the prior that is left a chain finds no way back. Where
+        chains begin is no part of what is proved, which is of exact draws.
 
-        A `centred` clip may leave several modes: they begin about those to which that mode and the start of the sampler lead."""
-        wide, start = self.compiled.with_data(**{**values, LOWER: -_UNCLIPPED, UPPER: _UNCLIPPED}), self.compiled.initial_point_func(0)
+        A `centred` clip may leave several modes: they begin about those to which that mode and the
+        start of the sampler lead."""
+        wide, start = (
+            self.compiled.with_data(**{**values, LOWER: -_UNCLIPPED, UPPER: _UNCLIPPED}),
+            self.compiled.initial_point_func(0),
+        )
         density = graph_density(compiled)
         try:
             with threadpool_limits(1):
                 mode = mode_of(graph_density(wide), wide.n_dim, np.asarray(start))
                 places = modes_from(density, (mode, np.asarray(start))) if centred else mode[None]
-        except ValueError:  # a gradient that is no number on the way: the chains begin where they would
+        # a gradient that is no number on the way: the chains begin where they would
+        except ValueError:
             return compiled
         return begun_near(compiled, places) if np.isfinite(density(places[0])[0]) else compiled
 
-    def check_start(self, alpha: pd.Series, censoring: Censoring | None = None, centring: Centring | None = None) -> None:
-        """Refuse, before anything is sampled, graph, density and distribution that differ where chains begin, for weights alpha (n,)."""
+    def check_start(
+        self, alpha: pd.Series, censoring: Censoring | None = None, centring: Centring | None = None
+    ) -> None:
+        """Refuse, before anything is sampled, graph, density and distribution that differ where
+        chains begin, for weights alpha (n,).
+        """
         if self.blueprint is not None:
             nothing = xr.Dataset(coords={"chain": [0], "draw": [0]})
             fitted = self.model.fitted(alpha, nothing, None, censoring, centring=centring)
@@ -232,7 +327,9 @@ class CompiledModel:
     def _check_contract(self, fitted: BlockFit) -> None:
         """On three posterior draws; 0.02 to 0.3 s for 5,000 records, and no compilation."""
         chains, draws = fitted.posterior.sizes["chain"], fitted.posterior.sizes["draw"]
-        thetas = [fitted.draw(*place) for place in spread_draws(chains, draws, min(3, chains * draws))]
+        thetas = [
+            fitted.draw(*place) for place in spread_draws(chains, draws, min(3, chains * draws))
+        ]
         synthesizer = fitted.synthesizer
         self._check_agreement(fitted, thetas)
         check_draws(synthesizer, fitted.prepared, thetas, fitted.confidential)
@@ -243,54 +340,102 @@ class CompiledModel:
                 prepared = synthesizer.prepare(fitted.confidential)
                 blueprint = synthesizer.build(prepared)
                 places = ({},) if blueprint is None else near_start(blueprint)
-            check_independent(synthesizer, prepared, places, fitted.confidential, guaranteed=guaranteed, elsewhere=True)
+            check_independent(
+                synthesizer,
+                prepared,
+                places,
+                fitted.confidential,
+                guaranteed=guaranteed,
+                elsewhere=True,
+            )
 
     def _check_agreement(self, fitted: BlockFit, thetas: Sequence[Draw]) -> None:
         """What is sampled is what the distribution says, at these draws."""
         if self.blueprint is None or self.weighted_sum is None:
             return
-        alpha, synthesizer, name = fitted.weights.to_numpy(), fitted.synthesizer, type(fitted.synthesizer).__name__
+        alpha, synthesizer, name = (
+            fitted.weights.to_numpy(),
+            fitted.synthesizer,
+            type(fitted.synthesizer).__name__,
+        )
         terms = log_densities(synthesizer, fitted.prepared, fitted.y)
         sums = check_weighted(name, terms, alpha, thetas, self.weighted_sum)
         if fitted.centring is not None:
             self._check_centred(fitted, thetas)
         elif self.log_prior is not None:
-            check_density(synthesizer, self.blueprint, sums + [self.log_prior(theta, alpha) for theta in thetas], alpha, thetas)
+            check_density(
+                synthesizer,
+                self.blueprint,
+                sums + [self.log_prior(theta, alpha) for theta in thetas],
+                alpha,
+                thetas,
+            )
         if fitted.censoring is not None and self.censored is not None:
-            check_censored(name, terms, fitted.contributions, fitted.censoring.values(alpha), thetas, *self.censored)
-            refuse_dependence(synthesizer, fitted.prepared, fitted.confidential, thetas, fitted.censoring.cells)
+            check_censored(
+                name,
+                terms,
+                fitted.contributions,
+                fitted.censoring.values(alpha),
+                thetas,
+                *self.censored,
+            )
+            refuse_dependence(
+                synthesizer, fitted.prepared, fitted.confidential, thetas, fitted.censoring.cells
+            )
 
     def _check_centred(self, fitted: BlockFit, thetas: Sequence[Draw]) -> None:
-        """What a centred fit is asked besides: what was sampled is the sum of what its distribution says that records add."""
+        """What a centred fit is asked besides: what was sampled is the sum of what its distribution
+        says that records add.
+        """
         assert self.blueprint is not None
         assert fitted.centred is not None
         alpha = fitted.weights.to_numpy()
         if self.term is not None:
             values = graph_coefficients(fitted.centred)
             stated = [float(fitted.centred.each(theta)[0].sum()) for theta in thetas]
-            check_centred(type(fitted.synthesizer).__name__, [self.term(theta, values) for theta in thetas], stated, alpha)
+            check_centred(
+                type(fitted.synthesizer).__name__,
+                [self.term(theta, values) for theta in thetas],
+                stated,
+                alpha,
+            )
             return
         assert self.log_prior is not None
-        added = np.array([fitted.contributions(theta).sum() + self.log_prior(theta, alpha) for theta in thetas])
+        added = np.array(
+            [fitted.contributions(theta).sum() + self.log_prior(theta, alpha) for theta in thetas]
+        )
         check_density(fitted.synthesizer, self.blueprint, added, alpha, thetas, fitted.centring)
 
 
 def _stretch(progress: Progress, number: int, lengths: int) -> Progress:
-    """Progress of one of several lengths of chains, of which the later ones may not be needed: half of what is left."""
+    """Progress of one of several lengths of chains, of which the later ones may not be needed: half
+    of what is left.
+    """
     begin, share = 1 - 0.5**number, 0.5 ** min(number + 1, lengths - 1)
     return lambda done, total: progress(round(total * begin + share * done), total)
 
 
 def drawn_of_density(
-    blueprint: Blueprint, alpha: np.ndarray, centring: Centring | None, density: Density, prior: Density, drawn: PartsDrawn
+    blueprint: Blueprint,
+    alpha: np.ndarray,
+    centring: Centring | None,
+    density: Density,
+    prior: Density,
+    drawn: PartsDrawn,
 ) -> Drawn:
-    """Draws of a density of one vector with all that they are judged by. What it has over itself without data is the likelihood, up to a
-    constant."""
-    vectors, heights, off = drawn.vectors.reshape(-1, drawn.vectors.shape[-1]), drawn.heights, np.nan
+    """Draws of a density of one vector with all that they are judged by. What it has over itself
+    without data is the likelihood, up to a constant."""
+    vectors, heights, off = (
+        drawn.vectors.reshape(-1, drawn.vectors.shape[-1]),
+        drawn.heights,
+        np.nan,
+    )
     log_likelihood = heights - heights_of(prior, vectors).reshape(heights.shape)
     if blueprint.exact is not None and centring is None:
         some = vectors[:: -(-len(vectors) // _COMPARED)]
-        off = float((heights_of(blueprint.exact(alpha), some) - heights_of(density, some)).std(ddof=1))
+        off = float(
+            (heights_of(blueprint.exact(alpha), some) - heights_of(density, some)).std(ddof=1)
+        )
     posterior = as_posterior(layout_of(blueprint), drawn.vectors)
     return Drawn(posterior, log_likelihood, drawn.stats, off, drawn.which, drawn.pareto_k, heights)
 
@@ -304,24 +449,52 @@ def attempt_of(
     random_seed: int | None,
     centring: Centring | None,
 ) -> Attempt:
-    """What can be drawn without chains under weights alpha (n,), the same of the same seed. `plain`: no guarantee."""
+    """What can be drawn without chains under weights alpha (n,), the same of the same seed.
+    `plain`: no guarantee.
+    """
     drawn = None
     if blueprint.direct is not None or sampling.engine != IMPORTANCE:
-        drawn = draw_or_refuse(synthesizer, blueprint, alpha, plain and blueprint.direct is not None, sampling, random_seed, centring)
-    if drawn is not None or not plain or (blueprint.of_vector if centring is None else blueprint.centred) is None:
+        drawn = draw_or_refuse(
+            synthesizer,
+            blueprint,
+            alpha,
+            plain and blueprint.direct is not None,
+            sampling,
+            random_seed,
+            centring,
+        )
+    if (
+        drawn is not None
+        or not plain
+        or (blueprint.of_vector if centring is None else blueprint.centred) is None
+    ):
         return Attempt(drawn)
     density, prior = _density_and_prior(type(synthesizer).__name__, blueprint, alpha, centring)
     tried = blueprint.direct is None and blueprint.exact is None
-    return Attempt(None, Weighted(density, prior, find_parts(density, layout_of(blueprint).size, sampling, random_seed, tried)))
+    return Attempt(
+        None,
+        Weighted(
+            density,
+            prior,
+            find_parts(density, layout_of(blueprint).size, sampling, random_seed, tried),
+        ),
+    )
 
 
-def _density_and_prior(name: str, blueprint: Blueprint, alpha: np.ndarray, centring: Centring | None) -> tuple[Density, Density]:
-    """The blueprint's density, which is refused where centring gives it a second mode, and itself without data."""
+def _density_and_prior(
+    name: str, blueprint: Blueprint, alpha: np.ndarray, centring: Centring | None
+) -> tuple[Density, Density]:
+    """The blueprint's density, which is refused where centring gives it a second mode, and itself
+    without data.
+    """
     density, prior = blueprint.weighted(alpha, centring), blueprint.weighted(np.zeros(len(alpha)))
     assert density is not None
     assert prior is not None
     if centring is not None:
-        unweighted, nothing = blueprint.weighted(centring.survey), blueprint.weighted(np.zeros(len(alpha)), centring)
+        unweighted, nothing = (
+            blueprint.weighted(centring.survey),
+            blueprint.weighted(np.zeros(len(alpha)), centring),
+        )
         assert unweighted is not None
         assert nothing is not None
         with threadpool_limits(1):

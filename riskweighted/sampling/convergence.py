@@ -1,4 +1,5 @@
-"""Can the draws of a fit be relied on? R-hat and effective sample sizes of chains, k-hat and effective draws of the direct engine.
+"""Can the draws of a fit be relied on? R-hat and effective sample sizes of chains, k-hat and
+effective draws of the direct engine.
 
 What is judged is what leaves (METHODS section 5.13), with limits that know how many quantities are.
 """
@@ -40,7 +41,8 @@ R_HAT_LIMIT = 1.02  # no less is asked: a disagreement of this size matters to n
 ESS_LIMIT = 100.0
 RELEASED = "released "  # with which the names of what leaves begin
 DIVERGENT_LIMIT = 0.005  # of the draws: fewer that diverged are a reason to look, not to fail
-_SPREAD_LIMIT = 50.0  # of the distances from the median, of which draws on either side of it tell less
+# of the distances from the median, of which draws on either side of it tell less
+_SPREAD_LIMIT = 50.0
 
 _COLUMNS = {
     "r_hat": float,
@@ -62,14 +64,17 @@ _DIGITS = range(3, 10)
 
 
 class Drawn(NamedTuple):
-    """Draws of a pseudo posterior by (chain, draw), with the log pseudo-likelihood (chains, draws), up to a constant.
+    """Draws of a pseudo posterior by (chain, draw), with the log pseudo-likelihood (chains, draws),
+    up to a constant.
 
-    ``stats``: of chains ``diverging`` and ``energy`` by (chain, draw). ``off``: where an approximation was sampled, the standard deviation
-    over draws of how far its log density is off; no posterior mean is off by more of its standard deviations than that, to first order.
-    NaN where the density is exact. ``which`` (chains x draws,), of the direct engine: the number of the proposal that each draw is, by part
-    (parts, chains x draws) where parts have their own; ``pareto_k`` of their weights. With ``stats`` and ``which`` some parts have
-    chains, where each draw stands for itself. ``log_posterior`` (chains, draws): the log density
-    that was sampled, up to a constant.
+    ``stats``: of chains ``diverging`` and ``energy`` by (chain, draw). ``off``: where an
+    approximation was sampled, the standard deviation over draws of how far its log density is off;
+    no posterior mean is off by more of its standard deviations than that, to first order. NaN where
+    the density is exact. ``which`` (chains x draws,), of the direct engine: the number of the
+    proposal that each draw is, by part (parts, chains x draws) where parts have their own;
+    ``pareto_k`` of their weights. With ``stats`` and ``which`` some parts have chains, where each
+    draw stands for itself. ``log_posterior`` (chains, draws): the log density that was sampled, up
+    to a constant.
     """
 
     posterior: xr.Dataset
@@ -81,11 +86,15 @@ class Drawn(NamedTuple):
     log_posterior: np.ndarray | None = None
 
 
-def judge(drawn: Drawn, monitored: tuple[str, ...], released: Mapping[str, np.ndarray] | None = None) -> pd.DataFrame:
-    """The diagnostics of draws: of their log pseudo-likelihood and posterior, of `released` and of every scalar of monitored parameters.
+def judge(
+    drawn: Drawn, monitored: tuple[str, ...], released: Mapping[str, np.ndarray] | None = None
+) -> pd.DataFrame:
+    """The diagnostics of draws: of their log pseudo-likelihood and posterior, of `released` and of
+    every scalar of monitored parameters.
 
-    `released`: quantities (chains, draws) of what leaves. Where there are any, parameters decide nothing: what no record informs may follow
-    its prior as slowly as it likes, and two components may change places.
+    `released`: quantities (chains, draws) of what leaves. Where there are any, parameters decide
+    nothing: what no record informs may follow its prior as slowly as it likes, and two components
+    may change places.
     """
     quantities = {"log_pseudo_likelihood": drawn.log_likelihood}
     if drawn.log_posterior is not None:
@@ -105,33 +114,49 @@ def judge(drawn: Drawn, monitored: tuple[str, ...], released: Mapping[str, np.nd
     if drawn.stats is None:
         return by_importance.assign(approximation=drawn.off)
     by_chains = diagnose(quantities, int(drawn.stats["diverging"].sum()), judged)
-    return _of_both(by_chains, by_importance, drawn.log_likelihood.size).assign(approximation=drawn.off)
+    return _of_both(by_chains, by_importance, drawn.log_likelihood.size).assign(
+        approximation=drawn.off
+    )
 
 
 def _of_both(by_chains: pd.DataFrame, by_importance: pd.DataFrame, draws: int) -> pd.DataFrame:
-    """The diagnostics where some independent parts have chains and others were drawn by importance: what is asked of either.
+    """The diagnostics where some independent parts have chains and others were drawn by importance:
+    what is asked of either.
 
     To the error of a mean both add, beside that of as many independent `draws`.
     """
     both = by_chains.assign(pareto_k=by_importance["pareto_k"])
     for name in ("ess_bulk", "ess_tail"):
-        both[name] = 1 / (1 / by_chains[name] + 1 / by_importance[name] - 1 / draws).clip(lower=1 / draws**2)
-    both["converged"] = by_chains["converged"] & by_importance["converged"] & (both["ess_bulk"] >= ESS_LIMIT)
+        both[name] = 1 / (1 / by_chains[name] + 1 / by_importance[name] - 1 / draws).clip(
+            lower=1 / draws**2
+        )
+    both["converged"] = (
+        by_chains["converged"] & by_importance["converged"] & (both["ess_bulk"] >= ESS_LIMIT)
+    )
     return both
 
 
 def shown_name(variable: str) -> str:
-    """How diagnostics name a stored variable: PyMC writes "::::" after the name of a model within the model."""
+    """How diagnostics name a stored variable: PyMC writes "::::" after the name of a model within
+    the model.
+    """
     return variable.replace("::::", ".")
 
 
 def deciding(diagnostics: pd.DataFrame) -> pd.DataFrame:
-    """The rows by which a fit is judged, of a table of diagnostics or of a file of them; all of one that does not say."""
-    return diagnostics[diagnostics["judged"].astype(str) == "True"] if "judged" in diagnostics else diagnostics
+    """The rows by which a fit is judged, of a table of diagnostics or of a file of them; all of one
+    that does not say.
+    """
+    return (
+        diagnostics[diagnostics["judged"].astype(str) == "True"]
+        if "judged" in diagnostics
+        else diagnostics
+    )
 
 
 def verdict_of(diagnostics: pd.DataFrame) -> tuple[str, str]:
-    """ "pass", "warn" or "fail" of a table of diagnostics or of a file of them, and why, which is empty where all passed.
+    """ "pass", "warn" or "fail" of a table of diagnostics or of a file of them, and why, which is
+    empty where all passed.
 
     Chains that pass with some divergent draws warn: there may be places where they do not go.
     """
@@ -140,23 +165,32 @@ def verdict_of(diagnostics: pd.DataFrame) -> tuple[str, str]:
     if not passed.all():
         return FAIL, failure(rows.assign(converged=passed))
     diverged = int(rows["divergences"].max()) if len(rows) else 0
-    told = f"{diverged} divergence{'s'[: diverged != 1]} ({100 * DIVERGENT_LIMIT:g} % of the draws at most): chains may miss a region"
+    told = (
+        f"{diverged} divergence{'s'[: diverged != 1]} ({100 * DIVERGENT_LIMIT:g} % of the draws "
+        "at most): chains may miss a region"
+    )
     return (WARN, told) if diverged else (PASS, "")
 
 
 def no_diagnostics() -> pd.DataFrame:
     """The empty table of a synthesizer that estimates nothing."""
-    return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in _COLUMNS.items()}).rename_axis("quantity")
+    return pd.DataFrame(
+        {name: pd.Series(dtype=dtype) for name, dtype in _COLUMNS.items()}
+    ).rename_axis("quantity")
 
 
-def diagnose(quantities: Mapping[str, np.ndarray], divergences: int, judged: int | None = None) -> pd.DataFrame:
-    """Judge each quantity, (chains, draws): rank-normalised split R-hat within its limit, bulk ESS >= 100, and at most .5 % of the draws
-    divergent.
+def diagnose(
+    quantities: Mapping[str, np.ndarray], divergences: int, judged: int | None = None
+) -> pd.DataFrame:
+    """Judge each quantity, (chains, draws): rank-normalised split R-hat within its limit, bulk ESS
+    >= 100, and at most .5 % of the draws divergent.
 
-    The first `judged` of them decide; all unless said. The limit of R-hat is 1.02, or more where chance alone gives more: what agreeing
-    chains exceed with probability .001 in any of the judged quantities (`chance_limit`), 1.2 at most. Of its two parts, of the draws and
-    of their distances from the median, the one that is beyond its limit stands in the table, else the larger one. The distances must be
-    worth 50 draws (``ess_spread``). A single chain is judged on whether its halves agree. What never moves has no R-hat, and does not pass.
+    The first `judged` of them decide; all unless said. The limit of R-hat is 1.02, or more where
+    chance alone gives more: what agreeing chains exceed with probability .001 in any of the judged
+    quantities (`chance_limit`), 1.2 at most. Of its two parts, of the draws and of their distances
+    from the median, the one that is beyond its limit stands in the table, else the larger one. The
+    distances must be worth 50 draws (``ess_spread``). A single chain is judged on whether its
+    halves agree. What never moves has no R-hat, and does not pass.
     """
     judged = len(quantities) if judged is None else judged
     values = np.array(list(quantities.values()), dtype=float)
@@ -164,25 +198,52 @@ def diagnose(quantities: Mapping[str, np.ndarray], divergences: int, judged: int
     if values.shape[1] == 1:
         values = values[:, :, : values.shape[2] // 2 * 2].reshape(len(values), 2, -1)
     mixing, halves, draws = mixing_of(values), 2 * values.shape[1], max(values.shape[2] // 2, 2)
-    limits = np.clip(chance_limit(mixing.within, halves, draws, _CHANCE / (2 * max(judged, 1))), R_HAT_LIMIT, _LARGEST)
+    limits = np.clip(
+        chance_limit(mixing.within, halves, draws, _CHANCE / (2 * max(judged, 1))),
+        R_HAT_LIMIT,
+        _LARGEST,
+    )
     beyond = mixing.r_hat > limits
     which = np.where(beyond.any(axis=0), beyond.argmax(axis=0), np.argmax(mixing.r_hat, axis=0))
-    r_hat, limit = (np.take_along_axis(each, which[None], axis=0)[0] for each in (mixing.r_hat, limits))
+    r_hat, limit = (
+        np.take_along_axis(each, which[None], axis=0)[0] for each in (mixing.r_hat, limits)
+    )
     bulk, spread = mixing.worth
     passed = (r_hat <= limit) & (bulk >= ESS_LIMIT) & (spread >= _SPREAD_LIMIT) & few
-    columns = {"r_hat": r_hat, "ess_bulk": bulk, "ess_tail": mixing.tail, "divergences": divergences, "converged": passed}
-    named = {**columns, "engine": NUTS, "pareto_k": np.nan, "approximation": np.nan, "limit": limit, "ess_spread": spread}
+    columns = {
+        "r_hat": r_hat,
+        "ess_bulk": bulk,
+        "ess_tail": mixing.tail,
+        "divergences": divergences,
+        "converged": passed,
+    }
+    named = {
+        **columns,
+        "engine": NUTS,
+        "pareto_k": np.nan,
+        "approximation": np.nan,
+        "limit": limit,
+        "ess_spread": spread,
+    }
     return _table(quantities, named, judged)
 
 
-def diagnose_direct(quantities: Mapping[str, np.ndarray], which: np.ndarray, pareto_k: float, judged: int | None = None) -> pd.DataFrame:
-    """Judge each quantity, (chains, draws), of resampled proposals: k-hat <= 0.7, and a mean worth 100 independent draws or more.
+def diagnose_direct(
+    quantities: Mapping[str, np.ndarray],
+    which: np.ndarray,
+    pareto_k: float,
+    judged: int | None = None,
+) -> pd.DataFrame:
+    """Judge each quantity, (chains, draws), of resampled proposals: k-hat <= 0.7, and a mean worth
+    100 independent draws or more.
 
-    There are no chains, so there is no R-hat (NaN), and nothing diverges. The effective size in the bulk is the variance of the quantity
-    over that of its weighted mean, a proposal weighing as often as it was drawn (Owen 2013, section 9.3); in the tails the lesser one of
-    the shares beyond the 5 % and the 95 % quantile. A quantity that never moves has none, and does not pass.
-    `which` (chains x draws,): the number of the proposal that each draw is; where independent parts were proposed each by itself, (parts,
-    chains x draws). The first `judged` quantities decide; all unless said.
+    There are no chains, so there is no R-hat (NaN), and nothing diverges. The effective size in the
+    bulk is the variance of the quantity over that of its weighted mean, a proposal weighing as
+    often as it was drawn (Owen 2013, section 9.3); in the tails the lesser one of the shares beyond
+    the 5 % and the 95 % quantile. A quantity that never moves has none, and does not pass. `which`
+    (chains x draws,): the number of the proposal that each draw is; where independent parts were
+    proposed each by itself, (parts, chains x draws). The first `judged` quantities decide; all
+    unless said.
     """
     effective, bulk, tail = _effective_of(which), [], []
     for values in quantities.values():
@@ -192,15 +253,29 @@ def diagnose_direct(quantities: Mapping[str, np.ndarray], which: np.ndarray, par
         bulk.append(each)
         tail.append(min(tails))
     passed = np.array(bulk) >= ESS_LIMIT if pareto_k <= K_LIMIT else np.zeros(len(bulk), dtype=bool)
-    columns = {"r_hat": np.nan, "ess_bulk": bulk, "ess_tail": tail, "divergences": 0, "converged": passed, "engine": DIRECT}
-    named = {**columns, "pareto_k": pareto_k, "approximation": np.nan, "limit": np.nan, "ess_spread": np.nan}
+    columns = {
+        "r_hat": np.nan,
+        "ess_bulk": bulk,
+        "ess_tail": tail,
+        "divergences": 0,
+        "converged": passed,
+        "engine": DIRECT,
+    }
+    named = {
+        **columns,
+        "pareto_k": pareto_k,
+        "approximation": np.nan,
+        "limit": np.nan,
+        "ess_spread": np.nan,
+    }
     return _table(quantities, named, len(bulk) if judged is None else judged)
 
 
 def _effective_of(which: np.ndarray) -> Callable[[np.ndarray], float]:
     """From values (N,) of draws to how many independent draws their mean is worth.
 
-    Of parts, `which` (parts, N), a mean errs by what each part's proposals have in common, beside what draws of their own would.
+    Of parts, `which` (parts, N), a mean errs by what each part's proposals have in common, beside
+    what draws of their own would.
     """
     if which.ndim == 1:
         _, first, times = np.unique(which, return_index=True, return_counts=True)
@@ -223,17 +298,27 @@ def _effective(values: np.ndarray, weight: np.ndarray) -> float:
     return float(weight @ squares) / error if error > 0 else np.nan
 
 
-def _table(quantities: Mapping[str, np.ndarray], columns: Mapping[str, object], judged: int) -> pd.DataFrame:
-    table = pd.DataFrame({**columns, "judged": np.arange(len(quantities)) < judged}, index=pd.Index(list(quantities), name="quantity"))
+def _table(
+    quantities: Mapping[str, np.ndarray], columns: Mapping[str, object], judged: int
+) -> pd.DataFrame:
+    table = pd.DataFrame(
+        {**columns, "judged": np.arange(len(quantities)) < judged},
+        index=pd.Index(list(quantities), name="quantity"),
+    )
     return table[list(_COLUMNS)]
 
 
 def failure(diagnostics: pd.DataFrame) -> str:
-    """What the quantities that did not pass have, and which limit they miss, in the digits that decide."""
+    """What the quantities that did not pass have, and which limit they miss, in the digits that
+    decide.
+    """
     rows = deciding(diagnostics)
     failed = rows[~rows["converged"]]
     least = failed["ess_bulk"].min()
-    size = f"bulk ESS down to {least if pd.isna(least) else math.floor(least):.0f} (limit {ESS_LIMIT:.0f})"
+    size = (
+        f"bulk ESS down to {least if pd.isna(least) else math.floor(least):.0f} (limit "
+        f"{ESS_LIMIT:.0f})"
+    )
     count = f"{len(failed)} of {len(rows)} quantities fail"
     if (failed["engine"] == DIRECT).all():
         return f"Pareto k-hat {failed['pareto_k'].max():.2f} (limit {K_LIMIT}), {size}; {count}"

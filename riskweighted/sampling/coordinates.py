@@ -1,4 +1,5 @@
-"""Coordinates in which a sampler moves freely: a vector of parameters is centre + turn @ w, and chains move in w.
+"""Coordinates in which a sampler moves freely: a vector of parameters is centre + turn @ w, and
+chains move in w.
 
 Centre and turn follow alpha; the posterior of the parameters does not depend on them.
 """
@@ -22,11 +23,13 @@ def free_vector(
     logp: Callable[[Tensor], Tensor],
     random: Callable[[np.random.Generator], np.ndarray] | None = None,
 ) -> Tensor:
-    """A random vector (d,), or rows of them (..., d), with a prior of one's own, sampled in the coordinates w: centre + turn @ w.
+    """A random vector (d,), or rows of them (..., d), with a prior of one's own, sampled in the
+    coordinates w: centre + turn @ w.
 
-    Must be called in a ``pm.Model``, where the ``pm.Data`` ``name_centre`` (d,) and ``name_turn`` (d, d) hold the coordinates; they begin
-    as 0 and the identity, and `Blueprint.geometry` sets them. ``logp``: from vectors (..., d) to their log densities (...); ``random``: one
-    draw (d,) from the prior, for calibration; the sampler needs none.
+    Must be called in a ``pm.Model``, where the ``pm.Data`` ``name_centre`` (d,) and ``name_turn``
+    (d, d) hold the coordinates; they begin as 0 and the identity, and `Blueprint.geometry` sets
+    them. ``logp``: from vectors (..., d) to their log densities (...); ``random``: one draw (d,)
+    from the prior, for calibration; the sampler needs none.
     """
     rows, size = (shape[:-1], shape[-1]) if isinstance(shape, tuple) else ((), shape)
     centre, turn = pm.Data(f"{name}_centre", np.zeros(size)), pm.Data(f"{name}_turn", np.eye(size))
@@ -34,11 +37,15 @@ def free_vector(
     def density(value: Tensor, centre: Tensor, turn: Tensor) -> Tensor:
         return logp(value)
 
-    def drawn(centre: np.ndarray, turn: np.ndarray, rng: np.random.Generator, size: Any = None) -> np.ndarray:
+    def drawn(
+        centre: np.ndarray, turn: np.ndarray, rng: np.random.Generator, size: Any = None
+    ) -> np.ndarray:
         if random is None:
             raise NotImplementedError(f"{name} has a density alone")
         batch = () if size is None else tuple(np.atleast_1d(size))
-        return np.array([random(rng) for _ in range(int(np.prod(batch)))]).reshape(*batch, centre.shape[-1])
+        return np.array([random(rng) for _ in range(int(np.prod(batch)))]).reshape(
+            *batch, centre.shape[-1]
+        )
 
     vector: Tensor = pm.CustomDist(
         name,
@@ -58,11 +65,18 @@ def free_normal(name: str, shape: int | tuple[int, ...]) -> Tensor:
     """A `free_vector`, or rows of them, of independent N(0, 1)."""
     size = shape[-1] if isinstance(shape, tuple) else shape
     constant = 0.5 * size * np.log(2 * np.pi)
-    return free_vector(name, shape, lambda value: -0.5 * (value**2).sum(axis=-1) - constant, lambda rng: rng.standard_normal(size))
+    return free_vector(
+        name,
+        shape,
+        lambda value: -0.5 * (value**2).sum(axis=-1) - constant,
+        lambda rng: rng.standard_normal(size),
+    )
 
 
 class _Affine(Transform):  # type: ignore[misc]
-    """Between vectors, in the last axis, and their w; centre and turn are the last inputs of the random variable."""
+    """Between vectors, in the last axis, and their w; centre and turn are the last inputs of the
+    random variable.
+    """
 
     name = "coordinates"
 
@@ -83,6 +97,8 @@ class _Affine(Transform):  # type: ignore[misc]
 
 
 def _held(inputs: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
-    """Centre (d,) and turn (d, d), without the empty axes that PyMC gives the parameters of rows."""
+    """Centre (d,) and turn (d, d), without the empty axes that PyMC gives the parameters of
+    rows.
+    """
     centre, turn = inputs[-2:]
     return centre[(0,) * (centre.ndim - 1)], turn[(0,) * (turn.ndim - 2)]

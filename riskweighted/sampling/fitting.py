@@ -1,6 +1,8 @@
-"""The risk-weighted pseudo posterior (Hu et al. 2022, eq. 4, 10): compile once, sample for each weight vector, check.
+"""The risk-weighted pseudo posterior (Hu et al. 2022, eq. 4, 10): compile once, sample for each
+weight vector, check.
 
-This file, `compiled`, `graphs`, `nuts` and `convergence` beside it are the ones that know the versions of PyMC, nutpie and ArviZ.
+This file, `compiled`, `graphs`, `nuts` and `convergence` beside it are the ones that know the
+versions of PyMC, nutpie and ArviZ.
 """
 
 import warnings
@@ -16,7 +18,13 @@ from riskweighted.sampling.block_fit import PreparedModel
 from riskweighted.sampling.centred import CentredTerm, term_graph
 from riskweighted.sampling.clipped import ClipTerm, clip_term_graph
 from riskweighted.sampling.compiled import Censored, CompiledModel, Sampler
-from riskweighted.sampling.graphs import compile_clipped_sum, compile_log_prior, compile_records, compile_term, compile_weighted_sum
+from riskweighted.sampling.graphs import (
+    compile_clipped_sum,
+    compile_log_prior,
+    compile_records,
+    compile_term,
+    compile_weighted_sum,
+)
 from riskweighted.sampling.nuts import LOG_LIKELIHOOD
 
 with warnings.catch_warnings():
@@ -29,9 +37,13 @@ __all__ = ["CompiledModel", "compile_prepared"]
 
 
 def _compile(model: "pm.Model") -> Any:
-    """Compile for nutpie with numba, without a C++ compiler, and without what PyTensor keeps on disk: its functions all have the same few
-    names, and one compiled by another process was called in the place of its namesake."""
-    with pytensor.config.change_flags(cxx="", mode="NUMBA", numba__cache=False), warnings.catch_warnings():
+    """Compile for nutpie with numba, without a C++ compiler, and without what PyTensor keeps on
+    disk: its functions all have the same few names, and one compiled by another process was called
+    in the place of its namesake."""
+    with (
+        pytensor.config.change_flags(cxx="", mode="NUMBA", numba__cache=False),
+        warnings.catch_warnings(),
+    ):
         warnings.simplefilter("ignore")
         return nutpie.compile_pymc_model(model, backend="numba")
 
@@ -48,14 +60,23 @@ def compile_prepared(
     *,
     compared: bool = False,
 ) -> CompiledModel:
-    """The model compiled, for a guarantee if `censored`; the last few are kept, since compiling takes seconds.
+    """The model compiled, for a guarantee if `censored`; the last few are kept, since compiling
+    takes seconds.
 
-    `centring`: of the weights that it is to be sampled under; another one of the same intervals serves as well. `cells`: of a clip that is
-    centred. `compared`: graph and distribution were held to each other in a fit of the same model to nearly the same values, so that what
-    compares them is not compiled again; of a class that is not the package's it is.
+    `centring`: of the weights that it is to be sampled under; another one of the same intervals
+    serves as well. `cells`: of a clip that is centred. `compared`: graph and distribution were held
+    to each other in a fit of the same model to nearly the same values, so that what compares them
+    is not compiled again; of a class that is not the package's it is.
     """
     compared = compared and not is_strange(model.synthesizer)
-    key = (model.synthesizer, model.fingerprint, censored, centring is not None, None if cells is None else cells.label, compared)
+    key = (
+        model.synthesizer,
+        model.fingerprint,
+        censored,
+        centring is not None,
+        None if cells is None else cells.label,
+        compared,
+    )
     if key in _recent:
         _recent.move_to_end(key)
         return replace(_recent[key], model=model)
@@ -64,18 +85,27 @@ def compile_prepared(
     if blueprint is not None:
         total = blueprint.weighted_log_likelihood
         if not compared:
-            weighted_sum = compile_weighted_sum(model.synthesizer, blueprint, len(model.confidential))
+            weighted_sum = compile_weighted_sum(
+                model.synthesizer, blueprint, len(model.confidential)
+            )
             log_prior = compile_log_prior(blueprint) if blueprint.of_vector is not None else None
         if censored:
             clipped, total = _censored(model, blueprint, cells)
         in_graph = centring is not None and blueprint.centred is None
         if centring is not None and in_graph:
-            off = term_graph(CentredTerm(model.synthesizer, model.prepared, model.confidential, centring), blueprint)
+            off = term_graph(
+                CentredTerm(model.synthesizer, model.prepared, model.confidential, centring),
+                blueprint,
+            )
             term, total = None if compared else compile_term(blueprint, off), total - off
         with blueprint.model:
             pm.Potential("weighted_log_likelihood", total)
             pm.Deterministic(LOG_LIKELIHOOD, total)
-        sampler = Sampler(blueprint.model, _compile) if blueprint.density is None or censored or in_graph else None
+        sampler = (
+            Sampler(blueprint.model, _compile)
+            if blueprint.density is None or censored or in_graph
+            else None
+        )
     if sampler is not None and (censored or (blueprint is not None and blueprint.direct is None)):
         _ = sampler.compiled
     _recent[key] = CompiledModel(model, blueprint, sampler, weighted_sum, log_prior, clipped, term)
@@ -84,13 +114,21 @@ def compile_prepared(
     return _recent[key]
 
 
-def _censored(model: PreparedModel, blueprint: Blueprint, cells: Cells | None) -> tuple[Censored, Any]:
-    """What a censored model is checked by, and its sum of clipped contributions, less the term where the clip is centred."""
+def _censored(
+    model: PreparedModel, blueprint: Blueprint, cells: Cells | None
+) -> tuple[Censored, Any]:
+    """What a censored model is checked by, and its sum of clipped contributions, less the term
+    where the clip is centred.
+    """
     hindering = obstacles(model.synthesizer, model.prepared, model.confidential)
     records = record_graph(model.synthesizer, model.prepared, blueprint, model.confidential)
     if hindering or records is None:
         raise refusal(hindering)
     total = clipped_sum(blueprint.model, records, len(model.confidential))
     if cells is not None:
-        total = total - clip_term_graph(ClipTerm.of(model.synthesizer, model.prepared, model.confidential, cells), blueprint)
-    return Censored(compile_records(blueprint, records), compile_clipped_sum(blueprint, total)), total
+        total = total - clip_term_graph(
+            ClipTerm.of(model.synthesizer, model.prepared, model.confidential, cells), blueprint
+        )
+    return Censored(
+        compile_records(blueprint, records), compile_clipped_sum(blueprint, total)
+    ), total

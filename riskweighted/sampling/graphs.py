@@ -1,4 +1,6 @@
-"""Nodes of a model's graph as functions of one posterior draw, run in plain Python: nothing to compile, a tenth of a second to make."""
+"""Nodes of a model's graph as functions of one posterior draw, run in plain Python: nothing to
+compile, a tenth of a second to make.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
@@ -41,7 +43,9 @@ Records = Callable[[Draw], np.ndarray]
 
 @node_rewriter([pt.softplus, pt.clip, pt.add, pt.mul])  # type: ignore[untyped-decorator]
 def _in_whole_arrays(graph: object, node: Any) -> list[Tensor] | None:
-    """What plain Python would run number by number, as NumPy has it: log(1 + exp x), a clip, sums and products of three and more."""
+    """What plain Python would run number by number, as NumPy has it: log(1 + exp x), a clip, sums
+    and products of three and more.
+    """
     first, *others = node.inputs
     dtype = node.outputs[0].dtype
     if node.op == pt.softplus:
@@ -49,7 +53,10 @@ def _in_whole_arrays(graph: object, node: Any) -> list[Tensor] | None:
     if node.op == pt.clip:
         low, high = others
         return [_cast(pt.switch(first < low, low, pt.minimum(first, high)), dtype)]
-    return [reduce(node.op, [_cast(part, dtype) for part in node.inputs])] if len(others) > 1 else None  # two truth values are one
+    # two truth values are one
+    return (
+        [reduce(node.op, [_cast(part, dtype) for part in node.inputs])] if len(others) > 1 else None
+    )
 
 
 def _cast(x: Tensor, dtype: str) -> Tensor:
@@ -58,23 +65,34 @@ def _cast(x: Tensor, dtype: str) -> Tensor:
 
 
 # Stable (log1p, logsumexp) as the sampled model is.
-PLAIN = Mode(linker="py", optimizer=RewriteDatabaseQuery(include=["canonicalize", "stabilize"])).register((in2out(_in_whole_arrays), 100))
+PLAIN = Mode(
+    linker="py", optimizer=RewriteDatabaseQuery(include=["canonicalize", "stabilize"])
+).register((in2out(_in_whole_arrays), 100))
 
 
 def compile_weighted_sum(synthesizer: Synthesizer, blueprint: Blueprint, n: int) -> WeightedSum:
-    """The blueprint's weighted log-likelihood as a function of one posterior draw and alpha (n,); ``weigh`` names data of the model."""
+    """The blueprint's weighted log-likelihood as a function of one posterior draw and alpha (n,);
+    ``weigh`` names data of the model.
+    """
     model = blueprint.model
     held = {str(variable.name): variable for variable in model.data_vars}
     names = list(blueprint.weigh(np.ones(n)))
     unknown = [name for name in names if name not in held]
     if unknown:
-        raise ContractError(f"{type(synthesizer).__name__}: weigh names {listing(unknown)}; its model has pm.Data {listing(held)}")
+        raise ContractError(
+            f"{type(synthesizer).__name__}: weigh names {listing(unknown)}; its model has "
+            f"pm.Data {listing(held)}"
+        )
     function = _function(model, blueprint.weighted_log_likelihood, names)
     return lambda theta, alpha: float(function(theta, blueprint.weigh(alpha)))
 
 
-def compile_clipped_sum(blueprint: Blueprint, total: Tensor) -> Callable[[Draw, Mapping[str, Any]], float]:
-    """A sum of clipped contributions (`riskweighted.guarantee.clip`) as a function of one posterior draw and the values of `DATA`."""
+def compile_clipped_sum(
+    blueprint: Blueprint, total: Tensor
+) -> Callable[[Draw, Mapping[str, Any]], float]:
+    """A sum of clipped contributions (`riskweighted.guarantee.clip`) as a function of one posterior
+    draw and the values of `DATA`.
+    """
     function = _function(blueprint.model, total, DATA)
     return lambda theta, values: float(function(theta, values))
 
@@ -91,7 +109,9 @@ def compile_records(blueprint: Blueprint, records: Tensor) -> Records:
     return lambda theta: np.asarray(function(theta, {}))
 
 
-def _function(model: "pm.Model", output: Tensor, names: Sequence[str]) -> Callable[[Draw, Mapping[str, Any]], Any]:
+def _function(
+    model: "pm.Model", output: Tensor, names: Sequence[str]
+) -> Callable[[Draw, Mapping[str, Any]], Any]:
     """A node of the graph as a function of the free variables and of the named ``pm.Data``."""
     held = {str(variable.name): variable for variable in model.data_vars}
     inputs = {held[name]: held[name].type() for name in names}
@@ -104,24 +124,34 @@ def _function(model: "pm.Model", output: Tensor, names: Sequence[str]) -> Callab
             on_unused_input="ignore",
             allow_input_downcast=True,
         )
-    return lambda theta, values: function(*(theta[variable.name] for variable in model.free_RVs), *(values[name] for name in names))
+    return lambda theta, values: function(
+        *(theta[variable.name] for variable in model.free_RVs), *(values[name] for name in names)
+    )
 
 
 def unconstrained(model: "pm.Model", variable: Tensor) -> Tensor:
-    """A free variable in the form without bounds in which PyMC samples it, as a node of the graph."""
+    """A free variable in the form without bounds in which PyMC samples it, as a node of the
+    graph.
+    """
     transform = model.rvs_to_transforms[variable]
     return variable if transform is None else transform.forward(variable, *variable.owner.inputs)
 
 
 def compile_log_prior(blueprint: Blueprint) -> WeightedSum:
-    """The log prior of the blueprint's model as a function of one posterior draw and alpha (n,), which a prior may hold as data."""
+    """The log prior of the blueprint's model as a function of one posterior draw and alpha (n,),
+    which a prior may hold as data.
+    """
     return log_prior_and(blueprint)[0]
 
 
-def log_prior_and(blueprint: Blueprint, likelihood: Tensor | None = None) -> tuple[WeightedSum, Any]:
-    """As `compile_log_prior`, with a likelihood that is a node of the model's graph added to it; and what PyTensor made of it.
+def log_prior_and(
+    blueprint: Blueprint, likelihood: Tensor | None = None
+) -> tuple[WeightedSum, Any]:
+    """As `compile_log_prior`, with a likelihood that is a node of the model's graph added to it;
+    and what PyTensor made of it.
 
-    It is the prior of the variables as they are: without the volume of what PyMC samples in their place, and without a way there and back.
+    It is the prior of the variables as they are: without the volume of what PyMC samples in their
+    place, and without a way there and back.
     """
     from pymc.logprob import conditional_logp
 
@@ -144,16 +174,24 @@ def log_prior_and(blueprint: Blueprint, likelihood: Tensor | None = None) -> tup
 
     def value(theta: Draw, alpha: np.ndarray) -> float:
         data = unweighted | blueprint.weigh(alpha)
-        return float(function(*(theta[variable.name] for variable in free), *(data[name] for name in unweighted)))
+        return float(
+            function(
+                *(theta[variable.name] for variable in free), *(data[name] for name in unweighted)
+            )
+        )
 
     return value, function
 
 
 def log_volume(model: "pm.Model") -> Tensor:
-    """What the log density that PyMC samples has over that of the variables as they are, as a node of the graph."""
+    """What the log density that PyMC samples has over that of the variables as they are, as a node
+    of the graph.
+    """
     transforms = {variable: model.rvs_to_transforms[variable] for variable in model.free_RVs}
     terms = [
-        transform.log_jac_det(transform.forward(variable, *variable.owner.inputs), *variable.owner.inputs).sum()
+        transform.log_jac_det(
+            transform.forward(variable, *variable.owner.inputs), *variable.owner.inputs
+        ).sum()
         for variable, transform in transforms.items()
         if transform is not None
     ]
@@ -161,13 +199,24 @@ def log_volume(model: "pm.Model") -> Tensor:
 
 
 def parameters_at(blueprint: Blueprint, points: Sequence[Sequence[np.ndarray]]) -> tuple[Draw, ...]:
-    """Free and deterministic parameters by name where the values that PyMC samples in their place are `points`."""
+    """Free and deterministic parameters by name where the values that PyMC samples in their place
+    are `points`.
+    """
     model = blueprint.model
     named = [*model.free_RVs, *model.deterministics]
     with pytensor.config.change_flags(cxx=""):
-        function = pytensor.function(model.value_vars, model.replace_rvs_by_values(named), mode=PLAIN, on_unused_input="ignore")
+        function = pytensor.function(
+            model.value_vars,
+            model.replace_rvs_by_values(named),
+            mode=PLAIN,
+            on_unused_input="ignore",
+        )
     return tuple(
-        {str(variable.name): np.asarray(value) for variable, value in zip(named, function(*point), strict=True)} for point in points
+        {
+            str(variable.name): np.asarray(value)
+            for variable, value in zip(named, function(*point), strict=True)
+        }
+        for point in points
     )
 
 
@@ -176,4 +225,6 @@ def start_of(blueprint: Blueprint | None) -> Draw:
     if blueprint is None:
         return {}
     start = blueprint.model.initial_point()
-    return parameters_at(blueprint, [[start[str(value.name)] for value in blueprint.model.value_vars]])[0]
+    return parameters_at(
+        blueprint, [[start[str(value.name)] for value in blueprint.model.value_vars]]
+    )[0]

@@ -1,4 +1,6 @@
-"""The draws of a saved fit judged again, so that nobody need believe what a file says of their convergence."""
+"""The draws of a saved fit judged again, so that nobody need believe what a file says of their
+convergence.
+"""
 
 import numpy as np
 import pandas as pd
@@ -20,37 +22,56 @@ from riskweighted.sampling.settings import Sampling
 __all__ = ["judged_again", "refuse_other_diagnostics"]
 
 _ROUNDING = 1e-6  # relative: of draws that another machine makes again
-_NEAR = 0.05  # relative: of diagnostics, where rounding decides which of two draws is farther from the median
+# relative: of diagnostics, where rounding decides which of two draws is farther from the median
+_NEAR = 0.05
 
 
 def refuse_other_diagnostics(fit: BlockFit, sampling: Sampling) -> None:
     """Refuse a fit whose diagnostics are not those of its posterior draws."""
     made, told = judged_again(fit, sampling), fit.diagnostics
-    exact, near = ["converged", "judged", "engine"], ["r_hat", "limit", "ess_bulk", "ess_tail", "ess_spread", "divergences", "pareto_k"]
-    same = list(made.index) == list(told.index) and (made[exact].to_numpy() == told[exact].to_numpy()).all()
-    if not same or not np.allclose(made[near].to_numpy(float), told[near].to_numpy(float), rtol=_NEAR, equal_nan=True):
+    exact, near = (
+        ["converged", "judged", "engine"],
+        ["r_hat", "limit", "ess_bulk", "ess_tail", "ess_spread", "divergences", "pareto_k"],
+    )
+    same = (
+        list(made.index) == list(told.index)
+        and (made[exact].to_numpy() == told[exact].to_numpy()).all()
+    )
+    if not same or not np.allclose(
+        made[near].to_numpy(float), told[near].to_numpy(float), rtol=_NEAR, equal_nan=True
+    ):
         raise InputError(
-            f"the fit of {fit.synthesizer.target!r} says of its convergence what its posterior draws do not show: it was changed after the "
+            f"the fit of {fit.synthesizer.target!r} says of its convergence what its posterior "
+            "draws do not show: it was changed after the "
             "run, or is of other versions; run the study again"
         )
 
 
 def judged_again(fit: BlockFit, sampling: Sampling) -> pd.DataFrame:
-    """The diagnostics of a fit's posterior draws, whatever the fit says of them; InputError where nothing makes such draws.
+    """The diagnostics of a fit's posterior draws, whatever the fit says of them; InputError where
+    nothing makes such draws.
 
-    Draws by importance are made again, since nothing in them tells how far they can be relied on; of chains the log densities are. What
-    the sampler said of its chains stands as it was kept.
+    Draws by importance are made again, since nothing in them tells how far they can be relied on;
+    of chains the log densities are. What the sampler said of its chains stands as it was kept.
     """
     blueprint = fit.synthesizer.build(fit.prepared)
     if blueprint is None:
         return no_diagnostics()
     plain, alpha = fit.censoring is None, fit.weights.to_numpy()
-    of_density = plain and (blueprint.of_vector if fit.centring is None else blueprint.centred) is not None
+    of_density = (
+        plain and (blueprint.of_vector if fit.centring is None else blueprint.centred) is not None
+    )
     if fit.stats is not None and not of_density:
         drawn = _of_graph(fit, blueprint, fit.stats)
     else:
-        tried = attempt_of(fit.synthesizer, blueprint, alpha, plain, sampling, fit.random_seed, fit.centring)
-        drawn = _of_direct(fit, tried.draws) if tried.weighted is None else _of_parts(fit, blueprint, sampling, *tried.weighted)
+        tried = attempt_of(
+            fit.synthesizer, blueprint, alpha, plain, sampling, fit.random_seed, fit.centring
+        )
+        drawn = (
+            _of_direct(fit, tried.draws)
+            if tried.weighted is None
+            else _of_parts(fit, blueprint, sampling, *tried.weighted)
+        )
     return judge(drawn, blueprint.monitored, released_quantities(fit))
 
 
@@ -62,18 +83,36 @@ def _of_direct(fit: BlockFit, drawn: Drawn | None) -> Drawn:
 
 
 def _others(fit: BlockFit) -> InputError:
-    return InputError(f"the posterior draws of {fit.synthesizer.target!r} are not those that its model, data and seed give")
+    return InputError(
+        f"the posterior draws of {fit.synthesizer.target!r} are not those that its model, data "
+        "and seed give"
+    )
 
 
 def _alike(mine: xr.Dataset, theirs: xr.Dataset) -> bool:
     """Whether two posteriors hold the same draws, but for rounding."""
-    pairs = [(values.values, theirs[name].values) for name, values in mine.data_vars.items() if name in theirs]
+    pairs = [
+        (values.values, theirs[name].values)
+        for name, values in mine.data_vars.items()
+        if name in theirs
+    ]
     same = len(pairs) == len(mine.data_vars) == len(theirs.data_vars)
-    return same and all(a.shape == b.shape and np.allclose(a, b, rtol=_ROUNDING, atol=_ROUNDING) for a, b in pairs)
+    return same and all(
+        a.shape == b.shape and np.allclose(a, b, rtol=_ROUNDING, atol=_ROUNDING) for a, b in pairs
+    )
 
 
-def _of_parts(fit: BlockFit, blueprint: Blueprint, sampling: Sampling, density: Density, prior: Density, parts: Parts) -> Drawn:
-    """Draws of a density of one vector, of which those parts that were drawn by importance are drawn again."""
+def _of_parts(
+    fit: BlockFit,
+    blueprint: Blueprint,
+    sampling: Sampling,
+    density: Density,
+    prior: Density,
+    parts: Parts,
+) -> Drawn:
+    """Draws of a density of one vector, of which those parts that were drawn by importance are
+    drawn again.
+    """
     layout, sizes = layout_of(blueprint), tuple(fit.sizes.values())
     if (parts.of_chains > 0) != (fit.stats is not None):
         raise _others(fit)
@@ -85,12 +124,16 @@ def _of_parts(fit: BlockFit, blueprint: Blueprint, sampling: Sampling, density: 
             which.append(np.arange(len(vectors)))
             continue
         again = parts.resampled(number, len(vectors))
-        if not np.allclose(again.vectors, vectors[:, end - width : end], rtol=_ROUNDING, atol=_ROUNDING):
+        if not np.allclose(
+            again.vectors, vectors[:, end - width : end], rtol=_ROUNDING, atol=_ROUNDING
+        ):
             raise _others(fit)
         which.append(again.which)
     heights = heights_of(density, vectors).reshape(sizes)
     k = max((near.pareto_k for near in parts.accepted if near is not None), default=np.nan)
-    drawn = PartsDrawn(vectors.reshape(*sizes, -1), heights, None if np.isnan(k) else np.array(which), k, fit.stats)
+    drawn = PartsDrawn(
+        vectors.reshape(*sizes, -1), heights, None if np.isnan(k) else np.array(which), k, fit.stats
+    )
     return drawn_of_density(blueprint, fit.weights.to_numpy(), fit.centring, density, prior, drawn)
 
 
@@ -103,5 +146,7 @@ def _of_graph(fit: BlockFit, blueprint: Blueprint, stats: xr.Dataset) -> Drawn:
     log_prior, _ = log_prior_and(blueprint, log_volume(blueprint.model))
     thetas = [fit.draw(*place) for place in np.ndindex(sizes)]
     log_likelihood = np.array([fit.contributions(theta).sum() for theta in thetas]).reshape(sizes)
-    heights = log_likelihood + np.array([log_prior(theta, alpha) for theta in thetas]).reshape(sizes)
+    heights = log_likelihood + np.array([log_prior(theta, alpha) for theta in thetas]).reshape(
+        sizes
+    )
     return Drawn(fit.posterior, log_likelihood, stats, log_posterior=heights)

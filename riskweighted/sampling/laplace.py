@@ -1,10 +1,13 @@
-"""The mode of a log density, which gives plug-in parameters, and the Hessian there, which gives coordinates that a sampler moves in freely.
+"""The mode of a log density, which gives plug-in parameters, and the Hessian there, which gives
+coordinates that a sampler moves in freely.
 
-A scale tau with parameters s ~ N(0, tau^2) is where both go wrong. The joint density of tau and s is highest where tau is next to nothing,
-whatever the data say, so its mode is that of tau and s / tau. And the width of what the vector holds follows tau: wholly in directions of
-which the data say nothing, not at all in those of which they say all. So given tau the sampler moves in the directions y in which the prior
-of s has a share c of the precision and the data the rest, from where y stands at that tau, in its width there (a partially non-centred
-parametrisation, Papaspiliopoulos, Roberts & Skold 2007, along the eigenvectors); c follows alpha.
+A scale tau with parameters s ~ N(0, tau^2) is where both go wrong. The joint density of tau and s
+is highest where tau is next to nothing, whatever the data say, so its mode is that of tau and s /
+tau. And the width of what the vector holds follows tau: wholly in directions of which the data say
+nothing, not at all in those of which they say all. So given tau the sampler moves in the directions
+y in which the prior of s has a share c of the precision and the data the rest, from where y stands
+at that tau, in its width there (a partially non-centred parametrisation, Papaspiliopoulos, Roberts
+& Skold 2007, along the eigenvectors); c follows alpha.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -37,7 +40,8 @@ __all__ = [
     "round_coordinates",
 ]
 
-_DIFFERENCE = 1e-5  # step of the differences of gradients, of which the curvature is made to as many digits
+# step of the differences of gradients, of which the curvature is made to as many digits
+_DIFFERENCE = 1e-5
 _FLATTEST = 1e-2  # curvature: a parameter that the data say nothing of has its prior's
 _TURNS = 6
 _NEAR = 0.05  # standard deviations from the mode
@@ -48,7 +52,8 @@ _WALL = 1e300  # where a density is no number
 
 @dataclass(frozen=True)
 class Independent:
-    """A log density of parts that do not depend on each other, side by side: called like any other, and searched part by part.
+    """A log density of parts that do not depend on each other, side by side: called like any other,
+    and searched part by part.
 
     ``parts``: size of each, and its density; where one has parts itself, these stand in its place.
     """
@@ -56,26 +61,38 @@ class Independent:
     parts: tuple[tuple[int, Density], ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "parts", tuple(part for size, density in self.parts for part in parts_of(density, size)))
+        object.__setattr__(
+            self,
+            "parts",
+            tuple(part for size, density in self.parts for part in parts_of(density, size)),
+        )
 
     def heights(self, vectors: np.ndarray) -> np.ndarray:
         """The log densities (S,) of many vectors (S, d)."""
         ends = np.cumsum([size for size, _ in self.parts])
-        each = [heights_of(part, vectors[:, end - size : end]) for (size, part), end in zip(self.parts, ends, strict=True)]
+        each = [
+            heights_of(part, vectors[:, end - size : end])
+            for (size, part), end in zip(self.parts, ends, strict=True)
+        ]
         return np.asarray(np.sum(each, axis=0))
 
     def __call__(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
         """The log density (sum) and its gradient (d,)."""
         ends = np.cumsum([size for size, _ in self.parts])
-        each = [part(vector[end - size : end]) for (size, part), end in zip(self.parts, ends, strict=True)]
+        each = [
+            part(vector[end - size : end])
+            for (size, part), end in zip(self.parts, ends, strict=True)
+        ]
         return sum(height for height, _ in each), np.concatenate([gradient for _, gradient in each])
 
 
 @dataclass(frozen=True, eq=False)
 class Offering:
-    """A log density with places where chains begin, a rough one, or many values at once; see `Blueprint.density`. Called like any other.
+    """A log density with places where chains begin, a rough one, or many values at once; see
+    `Blueprint.density`. Called like any other.
 
-    ``by_importance``: whether it is so near a normal one that it is drawn from by importance wherever no chains are asked for.
+    ``by_importance``: whether it is so near a normal one that it is drawn from by importance
+    wherever no chains are asked for.
     """
 
     density: Density
@@ -90,9 +107,11 @@ class Offering:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Scaled(Offering):
-    """A log density in which some parameters have a prior whose scale is a parameter too; called like any other.
+    """A log density in which some parameters have a prior whose scale is a parameter too; called
+    like any other.
 
-    ``log_scale``: place of log tau in the vector; ``scaled``: places of the parameters with prior N(0, (tau unit)^2); ``unit``: theirs.
+    ``log_scale``: place of log tau in the vector; ``scaled``: places of the parameters with prior
+    N(0, (tau unit)^2); ``unit``: theirs.
     """
 
     log_scale: int
@@ -130,11 +149,13 @@ class _OverScale:
 
 @dataclass(frozen=True, eq=False)
 class Following:
-    """A `Scaled` log density of a vector w: log tau in its own width, and directions that follow tau.
+    """A `Scaled` log density of a vector w: log tau in its own width, and directions that follow
+    tau.
 
-    All but log tau are centre + turn y. There, at the mode, y has precision 1, of which the prior of s holds the share c. Where tau is rho
-    times that at the mode, y has the precision 1 - c + c / rho^2 =: 1 / r^2, and stands where the prior's pull, g at the mode, and the
-    data's against it have taken it. So y = g (1 / rho^2 - 1) r^2 + r z, and z is about N(0, 1) whatever tau.
+    All but log tau are centre + turn y. There, at the mode, y has precision 1, of which the prior
+    of s holds the share c. Where tau is rho times that at the mode, y has the precision 1 - c + c /
+    rho^2 =: 1 / r^2, and stands where the prior's pull, g at the mode, and the data's against it
+    have taken it. So y = g (1 / rho^2 - 1) r^2 + r z, and z is about N(0, 1) whatever tau.
     """
 
     of: Scaled
@@ -156,14 +177,23 @@ class Following:
     def log_volume(self, vectors: np.ndarray) -> np.ndarray:
         """What the log density of w has over that of its vector (..., d), up to a constant."""
         steps = vectors[..., self.of.log_scale] - self.centre[self.of.log_scale]
-        return np.array([np.log(self._at(step)[0]).sum() for step in steps.ravel()]).reshape(steps.shape)
+        return np.array([np.log(self._at(step)[0]).sum() for step in steps.ravel()]).reshape(
+            steps.shape
+        )
 
     def _at(self, step: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """r and where y stands at a step of log tau, each (d - 1,), and their derivatives in it, that of r over r."""
+        """r and where y stands at a step of log tau, each (d - 1,), and their derivatives in it,
+        that of r over r.
+        """
         weaker = np.exp(-2 * step)
         square = 1 / (1 - self.share + self.share * weaker)
         place = self.pull * (weaker - 1) * square
-        return np.sqrt(square), place, self.share * weaker * square, -2 * self.pull * weaker * square**2
+        return (
+            np.sqrt(square),
+            place,
+            self.share * weaker * square,
+            -2 * self.pull * weaker * square**2,
+        )
 
     def vector(self, w: np.ndarray) -> np.ndarray:
         """The parameters (d,) of w."""
@@ -185,15 +215,22 @@ class Following:
         at, z = self.of.log_scale, np.delete(w, self.of.log_scale)
         step = float(w[at]) * self.width
         length, place, growth, drift = self._at(step)
-        height, slope = self.of.density(self.centre + np.insert(self.turn @ (place + length * z), at, step))
+        height, slope = self.of.density(
+            self.centre + np.insert(self.turn @ (place + length * z), at, step)
+        )
         of_y = self.turn.T @ np.delete(slope, at)
-        of_step = float(slope[at]) + float(of_y @ (drift + length * growth * z)) + float(growth.sum())
-        return height + float(np.log(length).sum()), np.insert(length * of_y, at, of_step * self.width)
+        of_step = (
+            float(slope[at]) + float(of_y @ (drift + length * growth * z)) + float(growth.sum())
+        )
+        return height + float(np.log(length).sum()), np.insert(
+            length * of_y, at, of_step * self.width
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Coordinates:
-    """A log density in coordinates w (d,) in which it is round near its mode; called like any other.
+    """A log density in coordinates w (d,) in which it is round near its mode; called like any
+    other.
 
     ``prior_share``: of the prior in what is known of the `Scaled` parameters, 0 to 1.
     """
@@ -216,7 +253,9 @@ class Coordinates:
         return heights_of(self.density, self.centre + places @ self.turn.T)
 
     def log_volume(self, vectors: np.ndarray) -> np.ndarray:
-        """What the log density of w has over that of its vector (..., d), up to a constant: nothing."""
+        """What the log density of w has over that of its vector (..., d), up to a constant:
+        nothing.
+        """
         return np.zeros(vectors.shape[:-1])
 
     def __call__(self, w: np.ndarray) -> tuple[float, np.ndarray]:
@@ -226,19 +265,29 @@ class Coordinates:
 
 
 def parts_of(density: Density, size: int) -> tuple[tuple[int, Density], ...]:
-    """The independent parts of a log density of vectors (d,), each behind its size; itself where it has none."""
+    """The independent parts of a log density of vectors (d,), each behind its size; itself where it
+    has none.
+    """
     return density.parts if isinstance(density, Independent) else ((size, density),)
 
 
 def heights_of(density: Density, vectors: np.ndarray) -> np.ndarray:
-    """Log densities (S,) of many vectors (S, d), all at once where the density offers that; -inf where it is no number."""
+    """Log densities (S,) of many vectors (S, d), all at once where the density offers that; -inf
+    where it is no number.
+    """
     at_once = getattr(density, "heights", None)
-    heights = np.asarray(at_once(vectors)) if at_once is not None else np.array([density(vector)[0] for vector in vectors])
+    heights = (
+        np.asarray(at_once(vectors))
+        if at_once is not None
+        else np.array([density(vector)[0] for vector in vectors])
+    )
     return np.where(np.isfinite(heights), heights, -np.inf)
 
 
 def mode_of(density: Density, size: int, start: np.ndarray | None = None) -> np.ndarray:
-    """Where a log density of a vector (d,) has its mode, (d,), searched from a start; if `Scaled`, that of parameters over their scale."""
+    """Where a log density of a vector (d,) has its mode, (d,), searched from a start; if `Scaled`,
+    that of parameters over their scale.
+    """
     place = np.zeros(size) if start is None else start
     if isinstance(density, Independent):
         parts = zip(density.parts, _starts_of(density, place), strict=True)
@@ -248,9 +297,11 @@ def mode_of(density: Density, size: int, start: np.ndarray | None = None) -> np.
 
 @dataclass(frozen=True, eq=False)
 class Peak:
-    """The mode of a log density and its width there, in coordinates v (d,) of its own: those of a `Scaled` density are over their scale.
+    """The mode of a log density and its width there, in coordinates v (d,) of its own: those of a
+    `Scaled` density are over their scale.
 
-    ``place`` (d,): the mode; ``root`` (d, d): R with R R' = inverse of minus the second derivatives there.
+    ``place`` (d,): the mode; ``root`` (d, d): R with R R' = inverse of minus the second derivatives
+    there.
     """
 
     density: Density
@@ -261,7 +312,12 @@ class Peak:
         """The parameters (d,) of v."""
         if isinstance(self.density, Independent):
             return np.concatenate(
-                [_vector_of(part, each) for (_, part), each in zip(self.density.parts, _starts_of(self.density, v), strict=True)]
+                [
+                    _vector_of(part, each)
+                    for (_, part), each in zip(
+                        self.density.parts, _starts_of(self.density, v), strict=True
+                    )
+                ]
             )
         return _vector_of(self.density, v)
 
@@ -271,11 +327,17 @@ def _vector_of(density: Density, v: np.ndarray) -> np.ndarray:
 
 
 def peak_of(density: Density, start: np.ndarray) -> Peak:
-    """The mode of a log density, searched from parameters (d,), with its width; of `Independent` parts, part by part."""
+    """The mode of a log density, searched from parameters (d,), with its width; of `Independent`
+    parts, part by part.
+    """
     if isinstance(density, Independent):
         parts = zip(density.parts, _starts_of(density, start), strict=True)
         peaks = [peak_of(part, begin) for (_, part), begin in parts]
-        return Peak(density, np.concatenate([peak.place for peak in peaks]), linalg.block_diag(*(peak.root for peak in peaks)))
+        return Peak(
+            density,
+            np.concatenate([peak.place for peak in peaks]),
+            linalg.block_diag(*(peak.root for peak in peaks)),
+        )
     mode, curvature = _found(density, start)
     place = _OverScale(density).over(mode) if isinstance(density, Scaled) else mode
     return Peak(density, place, root_of_inverse(curvature))
@@ -287,9 +349,11 @@ def _starts_of(density: Independent, place: np.ndarray) -> list[np.ndarray]:
 
 
 def _found(density: Density, place: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The mode (d,), and minus the second derivatives (d, d) there; of a `Scaled` density those in the parameters over their scale.
+    """The mode (d,), and minus the second derivatives (d, d) there; of a `Scaled` density those in
+    the parameters over their scale.
 
-    A density of a share of the records, where one is offered, is searched first: the whole one then has the last steps left.
+    A density of a share of the records, where one is offered, is searched first: the whole one then
+    has the last steps left.
     """
     make_rough, turn = getattr(density, "rough", None), None
     if make_rough is not None:
@@ -302,8 +366,12 @@ def _found(density: Density, place: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     return whole.vector(v), curvature
 
 
-def _climbed(density: Density, place: np.ndarray, turn: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """The mode and minus the second derivatives there, from a place, in coordinates that are round about there if any are known."""
+def _climbed(
+    density: Density, place: np.ndarray, turn: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The mode and minus the second derivatives there, from a place, in coordinates that are round
+    about there if any are known.
+    """
     for _ in range(_TURNS):
         if turn is None:
             curvature = curvature_at(density, place)
@@ -314,24 +382,47 @@ def _climbed(density: Density, place: np.ndarray, turn: np.ndarray | None) -> tu
     return place, curvature_at(density, place)
 
 
-def laplace_draws(density: Density, size: int, count: int, rng: np.random.Generator, start: np.ndarray | None = None) -> np.ndarray:
-    """Draws (count, d) from the normal approximation at the mode, in `round_coordinates`; independent parts each from its own."""
+def laplace_draws(
+    density: Density,
+    size: int,
+    count: int,
+    rng: np.random.Generator,
+    start: np.ndarray | None = None,
+) -> np.ndarray:
+    """Draws (count, d) from the normal approximation at the mode, in `round_coordinates`;
+    independent parts each from its own.
+    """
     place = np.zeros(size) if start is None else start
     if isinstance(density, Independent):
         parts = zip(density.parts, _starts_of(density, place), strict=True)
-        return np.concatenate([laplace_draws(part, width, count, rng, begin) for (width, part), begin in parts], axis=1)
+        return np.concatenate(
+            [laplace_draws(part, width, count, rng, begin) for (width, part), begin in parts],
+            axis=1,
+        )
     coordinates = round_coordinates(density, size, place)
     return np.array([coordinates.vector(w) for w in rng.standard_normal((count, size))])
 
 
-def laplace_steps(density: Density, size: int, step: float, start: np.ndarray | None = None) -> np.ndarray:
-    """Vectors (d, 2, d) that lie a step to either side of the mode along each of the `round_coordinates`, in which it is about N(0, I)."""
+def laplace_steps(
+    density: Density, size: int, step: float, start: np.ndarray | None = None
+) -> np.ndarray:
+    """Vectors (d, 2, d) that lie a step to either side of the mode along each of the
+    `round_coordinates`, in which it is about N(0, I).
+    """
     place = np.zeros(size) if start is None else start
     if not isinstance(density, Independent):
         coordinates = round_coordinates(density, size, place)
-        return np.array([[coordinates.vector(sign * step * along) for sign in (1.0, -1.0)] for along in np.eye(size)])
+        return np.array(
+            [
+                [coordinates.vector(sign * step * along) for sign in (1.0, -1.0)]
+                for along in np.eye(size)
+            ]
+        )
     parts = list(zip(density.parts, _starts_of(density, place), strict=True))
-    steps = np.tile(np.concatenate([mode_of(part, width, begin) for (width, part), begin in parts]), (size, 2, 1))
+    steps = np.tile(
+        np.concatenate([mode_of(part, width, begin) for (width, part), begin in parts]),
+        (size, 2, 1),
+    )
     first = 0
     for (width, part), begin in parts:
         own = slice(first, first + width)
@@ -339,8 +430,12 @@ def laplace_steps(density: Density, size: int, step: float, start: np.ndarray | 
     return steps
 
 
-def round_coordinates(density: Density, size: int, start: np.ndarray | None = None) -> Coordinates | Following:
-    """Those of the Hessian at the mode, not of `Independent` parts; of a `Scaled` density they follow the scale as the prior does."""
+def round_coordinates(
+    density: Density, size: int, start: np.ndarray | None = None
+) -> Coordinates | Following:
+    """Those of the Hessian at the mode, not of `Independent` parts; of a `Scaled` density they
+    follow the scale as the prior does.
+    """
     return _round(density, *_found(density, np.zeros(size) if start is None else start))
 
 
@@ -356,10 +451,15 @@ def _round(density: Density, mode: np.ndarray, curvature: np.ndarray) -> Coordin
     """The coordinates at what `_found` found."""
     if not isinstance(density, Scaled):
         return Coordinates(density, mode, root_of_inverse(curvature))
-    given, scaled, tau = np.delete(np.arange(len(mode)), density.log_scale), np.zeros(len(mode)), np.exp(mode[density.log_scale])
+    given, scaled, tau = (
+        np.delete(np.arange(len(mode)), density.log_scale),
+        np.zeros(len(mode)),
+        np.exp(mode[density.log_scale]),
+    )
     scaled[density.scaled] = 1.0
     over, precision = np.where(scaled[given] > 0, tau, 1.0), np.zeros(len(mode))
-    root = over[:, None] * root_of_inverse(curvature[np.ix_(given, given)])  # of the parameters, given tau
+    # of the parameters, given tau
+    root = over[:, None] * root_of_inverse(curvature[np.ix_(given, given)])
     precision[density.scaled] = (tau * density.unit) ** -2.0
     share, vectors = linalg.eigh((root * precision[given, None]).T @ root)
     turn = root @ vectors
@@ -377,10 +477,11 @@ def _in_width(coordinates: Following) -> Following:
 
 
 def begun_at_modes(density: Density, size: int) -> tuple[Coordinates | Following, np.ndarray]:
-    """`round_coordinates` where chains begin, and the places (S, d) there of all modes about which they do.
+    """`round_coordinates` where chains begin, and the places (S, d) there of all modes about which
+    they do.
 
-    Of the modes to which the density's ``starts`` lead, those count whose share of the posterior, in the normal approximation, is not
-    negligible beside the largest one's.
+    Of the modes to which the density's ``starts`` lead, those count whose share of the posterior,
+    in the normal approximation, is not negligible beside the largest one's.
     """
     find = getattr(density, "starts", None)
     if find is None:
@@ -395,15 +496,25 @@ def modes_from(density: Density, starts: Sequence[np.ndarray]) -> np.ndarray:
     return np.array(_counting(*_modes_from(density, starts)))
 
 
-def _modes_from(density: Density, starts: Iterable[np.ndarray]) -> tuple[list[tuple[np.ndarray, np.ndarray]], np.ndarray]:
-    """The mode to which each start leads with its curvature, and the log of its share of the posterior."""
+def _modes_from(
+    density: Density, starts: Iterable[np.ndarray]
+) -> tuple[list[tuple[np.ndarray, np.ndarray]], np.ndarray]:
+    """The mode to which each start leads with its curvature, and the log of its share of the
+    posterior.
+    """
     modes = [_found(density, start) for start in starts]
     return modes, np.array([_log_share(density, *mode) for mode in modes])
 
 
-def _counting(modes: Sequence[tuple[np.ndarray, np.ndarray]], shares: np.ndarray) -> list[np.ndarray]:
+def _counting(
+    modes: Sequence[tuple[np.ndarray, np.ndarray]], shares: np.ndarray
+) -> list[np.ndarray]:
     """Those whose share is not negligible."""
-    return [mode for (mode, _), share in zip(modes, shares, strict=True) if share >= shares.max() - _NEGLIGIBLE]
+    return [
+        mode
+        for (mode, _), share in zip(modes, shares, strict=True)
+        if share >= shares.max() - _NEGLIGIBLE
+    ]
 
 
 def _log_share(density: Density, mode: np.ndarray, curvature: np.ndarray) -> float:
@@ -411,7 +522,9 @@ def _log_share(density: Density, mode: np.ndarray, curvature: np.ndarray) -> flo
     height = density(mode)[0]
     if isinstance(density, Scaled):  # the curvature is that of the parameters over their scale
         height += (density.scaled.stop - density.scaled.start) * float(mode[density.log_scale])
-    return height - 0.5 * float(np.log(np.maximum(np.abs(linalg.eigvalsh(curvature)), _FLATTEST)).sum())
+    return height - 0.5 * float(
+        np.log(np.maximum(np.abs(linalg.eigvalsh(curvature)), _FLATTEST)).sum()
+    )
 
 
 def _descended(density: Density, place: np.ndarray, turn: np.ndarray) -> np.ndarray:
@@ -422,7 +535,11 @@ def _descended(density: Density, place: np.ndarray, turn: np.ndarray) -> np.ndar
         return (-height, -(turn.T @ slope)) if np.isfinite(height) else (_WALL, np.zeros(len(w)))
 
     options = {"maxiter": 150, "maxcor": 30, "ftol": 1e-12, "gtol": _STILL}
-    return np.asarray(optimize.minimize(downhill, np.zeros(len(place)), jac=True, method="L-BFGS-B", options=options).x)
+    return np.asarray(
+        optimize.minimize(
+            downhill, np.zeros(len(place)), jac=True, method="L-BFGS-B", options=options
+        ).x
+    )
 
 
 def curvature_at(density: Density, place: np.ndarray) -> np.ndarray:
@@ -431,11 +548,18 @@ def curvature_at(density: Density, place: np.ndarray) -> np.ndarray:
     if stated is not None:
         return np.asarray(stated(place))
     here = density(place)[1]
-    rows = np.array([(here - density(place + direction)[1]) / _DIFFERENCE for direction in np.eye(len(place)) * _DIFFERENCE])
+    rows = np.array(
+        [
+            (here - density(place + direction)[1]) / _DIFFERENCE
+            for direction in np.eye(len(place)) * _DIFFERENCE
+        ]
+    )
     return np.asarray((rows + rows.T) / 2)
 
 
 def root_of_inverse(curvature: np.ndarray) -> np.ndarray:
-    """R with R R' = inverse of the matrix. Its eigenvalues, of which some are negative away from the mode, count by their size."""
+    """R with R R' = inverse of the matrix. Its eigenvalues, of which some are negative away from
+    the mode, count by their size.
+    """
     values, vectors = linalg.eigh(curvature)
     return np.asarray(vectors / np.sqrt(np.maximum(np.abs(values), _FLATTEST)))

@@ -1,4 +1,6 @@
-"""Leave-one-out predictive probabilities from one fit, by Pareto-smoothed importance sampling (Vehtari, Gelman & Gabry 2017)."""
+"""Leave-one-out predictive probabilities from one fit, by Pareto-smoothed importance sampling
+(Vehtari, Gelman & Gabry 2017).
+"""
 
 import warnings
 from typing import NamedTuple
@@ -28,16 +30,20 @@ class LeaveOneOut(NamedTuple):
 
 
 def leave_one_out(log_likelihood: np.ndarray) -> LeaveOneOut:
-    """The log predictive probability of every record given the others, of log p(record | theta_s) (m, S) at nearly independent draws."""
+    """The log predictive probability of every record given the others, of log p(record | theta_s)
+    (m, S) at nearly independent draws.
+    """
     log_weights, pareto_k = _smoothed(log_likelihood)
     elpd: np.ndarray = logsumexp(log_weights + log_likelihood, axis=-1)
     return LeaveOneOut(elpd, pareto_k)
 
 
 def importance_weights(contributions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Weights (m, S) that take S draws (m, S of what each record adds to the log posterior) to the posterior without the record.
+    """Weights (m, S) that take S draws (m, S of what each record adds to the log posterior) to the
+    posterior without the record.
 
-    Pareto smoothed, with sum 1 for every record; and the Pareto shapes, (m,), 0 for a record that adds the same everywhere.
+    Pareto smoothed, with sum 1 for every record; and the Pareto shapes, (m,), 0 for a record that
+    adds the same everywhere.
     """
     log_weights, pareto_k = _smoothed(contributions)
     pareto_k = np.where(np.ptp(contributions, axis=-1) > 0, pareto_k, 0.0)

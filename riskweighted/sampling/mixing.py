@@ -1,6 +1,8 @@
-"""Do chains agree, and what are their draws worth? R-hat and effective sizes of many quantities at once, and what R-hat chance allows.
+"""Do chains agree, and what are their draws worth? R-hat and effective sizes of many quantities at
+once, and what R-hat chance allows.
 
-The numbers are those of Vehtari, Gelman, Simpson, Carpenter & Buerkner (2021), which ArviZ computes quantity by quantity.
+The numbers are those of Vehtari, Gelman, Simpson, Carpenter & Buerkner (2021), which ArviZ computes
+quantity by quantity.
 """
 
 from typing import NamedTuple
@@ -14,15 +16,18 @@ __all__ = ["Mixing", "chance_limit", "mixing_of"]
 _TAILS = (0.05, 0.95)
 _FEWEST = 4  # draws of a chain, of which halves can be told apart
 _AT_ONCE = 2_000_000  # numbers
-_TAKEN, _KNOWN = 4, 6  # of `chance_limit`; by simulation of autoregressions it is then exceeded as often as it says, or less
+# of `chance_limit`; by simulation of autoregressions it is then exceeded as often as it says, or
+# less
+_TAKEN, _KNOWN = 4, 6
 
 
 class Mixing(NamedTuple):
     """How Q quantities mix.
 
-    Of the draws and of their distances from the median, rank-normalised and split, (2, Q) each: ``r_hat``; ``worth``, effective sizes,
-    small where halves disagree (the first is the bulk's); ``within``, what each half of a chain is worth by its own autocorrelations,
-    whether or not the halves agree. ``tail`` (Q,): the effective size in the tails.
+    Of the draws and of their distances from the median, rank-normalised and split, (2, Q) each:
+    ``r_hat``; ``worth``, effective sizes, small where halves disagree (the first is the bulk's);
+    ``within``, what each half of a chain is worth by its own autocorrelations, whether or not the
+    halves agree. ``tail`` (Q,): the effective size in the tails.
     """
 
     r_hat: np.ndarray
@@ -32,7 +37,9 @@ class Mixing(NamedTuple):
 
 
 def mixing_of(values: np.ndarray) -> Mixing:
-    """How quantities (Q, chains, draws) mix; NaN where one is no number, never moves, or has fewer than four draws in a chain."""
+    """How quantities (Q, chains, draws) mix; NaN where one is no number, never moves, or has fewer
+    than four draws in a chain.
+    """
     step = max(1, _AT_ONCE // max(values[0].size, 1)) if len(values) else 1
     parts = [_some(values[begin : begin + step]) for begin in range(0, len(values), step)]
     if not parts:
@@ -41,21 +48,28 @@ def mixing_of(values: np.ndarray) -> Mixing:
 
 
 def chance_limit(within: np.ndarray, halves: int, draws: int, share: float) -> np.ndarray:
-    """The R-hat that halves which agree exceed by chance with probability `share`, each of `draws` draws that are worth `within`.
+    """The R-hat that halves which agree exceed by chance with probability `share`, each of `draws`
+    draws that are worth `within`.
 
-    Means of halves vary as the mean of so many independent draws does, so that (R-hat^2 - 1 + 1 / draws) within is F, with halves - 1
-    degrees of freedom and those with which `within` is known: a sixth of what all halves are worth (the relative variance of an
-    autocorrelation time that is summed to three times itself is 12 over that worth). Its own mean adds about four draws to a half's worth.
+    Means of halves vary as the mean of so many independent draws does, so that (R-hat^2 - 1 + 1 /
+    draws) within is F, with halves - 1 degrees of freedom and those with which `within` is known: a
+    sixth of what all halves are worth (the relative variance of an autocorrelation time that is
+    summed to three times itself is 12 over that worth). Its own mean adds about four draws to a
+    half's worth.
     """
     worth = np.clip(within - _TAKEN, 1, draws)
-    return np.asarray(np.sqrt(1 - 1 / draws + f.isf(share, halves - 1, halves * worth / _KNOWN) / worth))
+    return np.asarray(
+        np.sqrt(1 - 1 / draws + f.isf(share, halves - 1, halves * worth / _KNOWN) / worth)
+    )
 
 
 def _some(values: np.ndarray) -> Mixing:
     """The same of so many quantities as fit into memory."""
     count, _, draws = values.shape
     if draws < _FEWEST:
-        return Mixing(*(np.full(shape, np.nan) for shape in ((2, count), (2, count), count, (2, count))))
+        return Mixing(
+            *(np.full(shape, np.nan) for shape in ((2, count), (2, count), count, (2, count)))
+        )
     flat = values.reshape(count, -1)
     with np.errstate(invalid="ignore"):
         bad = ~np.isfinite(flat).all(axis=1) | (np.ptp(flat, axis=1) == 0)
@@ -68,18 +82,26 @@ def _some(values: np.ndarray) -> Mixing:
         between = scores.mean(axis=2).var(axis=1, ddof=1)
         size = scores.shape[2]
         with np.errstate(invalid="ignore", divide="ignore"):
-            ratio = np.where(variance + between > 0, between / variance, 1 / size)  # two values at one distance from the median agree
+            # two values at one distance from the median agree
+            ratio = np.where(variance + between > 0, between / variance, 1 / size)
         r_hat.append(np.sqrt((size - 1) / size + ratio))
-        within.append(np.where(variance > 0, size / _times(covariances, variance, 0.0, size), float(size)))
+        within.append(
+            np.where(variance > 0, size / _times(covariances, variance, 0.0, size), float(size))
+        )
         worth.append(_worth(scores, covariances, variance, between))
     low, high = np.quantile(flat, _TAILS, axis=1)
-    tails = [_worth_of(_halves((flat <= end[:, None]).reshape(values.shape).astype(float))) for end in (low, high)]
+    tails = [
+        _worth_of(_halves((flat <= end[:, None]).reshape(values.shape).astype(float)))
+        for end in (low, high)
+    ]
     found = (np.array(r_hat), np.array(worth), np.minimum(*tails), np.array(within))
     return Mixing(*(np.where(bad, np.nan, each) for each in found))
 
 
 def _halves(values: np.ndarray) -> np.ndarray:
-    """Chains (Q, m, n) cut in two, (Q, 2 m, n // 2); of an odd number the middle draw is left out."""
+    """Chains (Q, m, n) cut in two, (Q, 2 m, n // 2); of an odd number the middle draw is left
+    out.
+    """
     half = values.shape[2] // 2
     return np.concatenate([values[:, :, :half], values[:, :, -half:]], axis=1)
 
@@ -92,7 +114,9 @@ def _normal_scores(values: np.ndarray) -> np.ndarray:
 
 
 def _autocovariances(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean autocovariances (Q, n) of the halves of each quantity, divisor n, and their mean variance (Q,), divisor n - 1."""
+    """Mean autocovariances (Q, n) of the halves of each quantity, divisor n, and their mean
+    variance (Q,), divisor n - 1.
+    """
     size = values.shape[2]
     centred = values - values.mean(axis=2, keepdims=True)
     spectrum = np.fft.rfft(centred, 2 * size, axis=2)
@@ -105,14 +129,22 @@ def _worth_of(values: np.ndarray) -> np.ndarray:
     return _worth(values, *_autocovariances(values), values.mean(axis=2).var(axis=1, ddof=1))
 
 
-def _worth(values: np.ndarray, covariances: np.ndarray, variance: np.ndarray, between: np.ndarray) -> np.ndarray:
+def _worth(
+    values: np.ndarray, covariances: np.ndarray, variance: np.ndarray, between: np.ndarray
+) -> np.ndarray:
     """Effective sample sizes (Q,) of halves (Q, m, n); what never moves is known of every draw."""
     size = values[0].size
-    return np.where(variance + between > 0, size / _times(covariances, variance, between, size), float(size))
+    return np.where(
+        variance + between > 0, size / _times(covariances, variance, between, size), float(size)
+    )
 
 
-def _times(covariances: np.ndarray, variance: np.ndarray, between: np.ndarray | float, size: int) -> np.ndarray:
-    """Autocorrelation times (Q,), at least 1 / log10(size): Geyer's initial monotone sequence of sums of two neighbours."""
+def _times(
+    covariances: np.ndarray, variance: np.ndarray, between: np.ndarray | float, size: int
+) -> np.ndarray:
+    """Autocorrelation times (Q,), at least 1 / log10(size): Geyer's initial monotone sequence of
+    sums of two neighbours.
+    """
     n = covariances.shape[1]
     whole = variance * (n - 1) / n + between
     with np.errstate(invalid="ignore", divide="ignore"):

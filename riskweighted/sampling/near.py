@@ -1,10 +1,13 @@
-"""Proposals about the mode of a compiled density, in the coordinates in which chains would move, weighted by importance.
+"""Proposals about the mode of a compiled density, in the coordinates in which chains would move,
+weighted by importance.
 
-Where a prior has a scale, no multivariate t is near the posterior of the parameters; in `round_coordinates`, which follow the scale, one
-is. The scale of the joint mode is not a usual one, so they are made anew about a usual scale and the mode given that: the transformation
-model of 5,500 records (d = 213) has 240 to 390 effective of 2,000 proposals so, 90 to 210 about the joint mode. Proposals are t with d / 2
-degrees of freedom about where the gradient has mean zero, since the radius of a t with few varies far more than that of the posterior.
-They are added until they are worth enough, or will not be; what the weights say of them decides, as in `direct`.
+Where a prior has a scale, no multivariate t is near the posterior of the parameters; in
+`round_coordinates`, which follow the scale, one is. The scale of the joint mode is not a usual one,
+so they are made anew about a usual scale and the mode given that: the transformation model of 5,500
+records (d = 213) has 240 to 390 effective of 2,000 proposals so, 90 to 210 about the joint mode.
+Proposals are t with d / 2 degrees of freedom about where the gradient has mean zero, since the
+radius of a t with few varies far more than that of the posterior. They are added until they are
+worth enough, or will not be; what the weights say of them decides, as in `direct`.
 """
 
 from dataclasses import dataclass
@@ -16,20 +19,30 @@ from threadpoolctl import threadpool_limits
 
 from riskweighted.contract.synthesizer import Density
 from riskweighted.sampling.direct import relied_on, resampled, smoothed
-from riskweighted.sampling.laplace import Coordinates, Following, begun_at_modes, heights_of, round_about
+from riskweighted.sampling.laplace import (
+    Coordinates,
+    Following,
+    begun_at_modes,
+    heights_of,
+    round_about,
+)
 
 __all__ = ["ENOUGH", "Near", "Resampled", "proposed_near"]
 
-ENOUGH = 300  # proposals that the weighted ones must be worth; fewer only where fewer draws are asked for
+# proposals that the weighted ones must be worth; fewer only where fewer draws are asked for
+ENOUGH = 300
 _SHIFTS, _PAIRS = 4, 64
 _CLIMBED, _DAMPED = 15, 0.8  # steps to a mode in round coordinates
 _FREEDOM, _FREEDOM_BY_SIZE = 7, 1 / 2
 _SCALE_FREEDOM, _SCALE_WIDTH = 4, 1.25  # of the logarithm of a scale, whose lower tail is long
-_AT_ONCE, _FEWEST, _TELLING, _MOST = 500, 1000, 2000, 6000  # proposals; from so many on it shows whether the most will do
+# proposals; from so many on it shows whether the most will do
+_AT_ONCE, _FEWEST, _TELLING, _MOST = 500, 1000, 2000, 6000
 
 
 class Resampled(NamedTuple):
-    """Vectors (count, d) in random order, the log densities (count,) there, and the number (count,) of the proposal that each is."""
+    """Vectors (count, d) in random order, the log densities (count,) there, and the number (count,)
+    of the proposal that each is.
+    """
 
     vectors: np.ndarray
     heights: np.ndarray
@@ -40,8 +53,8 @@ class Resampled(NamedTuple):
 class Near:
     """Proposals for a density of one mode, in coordinates about it.
 
-    ``places`` (S, d) there; ``heights`` (S,): their log densities; ``weights`` (S,), which add up to 1, and the ``pareto_k`` of their tail;
-    ``needed``: how many draws they must be worth.
+    ``places`` (S, d) there; ``heights`` (S,): their log densities; ``weights`` (S,), which add up
+    to 1, and the ``pareto_k`` of their tail; ``needed``: how many draws they must be worth.
     """
 
     coordinates: Coordinates | Following
@@ -69,9 +82,10 @@ class Near:
 
 
 def proposed_near(density: Density, size: int, count: int, rng: np.random.Generator) -> Near | None:
-    """Proposals for a log density of vectors (d,) with one mode and no parts, of which `count` draws are wanted; None where no mode is
-    found, since the density is no number on the way."""
-    with threadpool_limits(1), np.errstate(all="ignore"):  # a sum that is split over threads does not repeat; a far tail overflows
+    """Proposals for a log density of vectors (d,) with one mode and no parts, of which `count`
+    draws are wanted; None where no mode is found, since the density is no number on the way."""
+    # a sum that is split over threads does not repeat; a far tail overflows
+    with threadpool_limits(1), np.errstate(all="ignore"):
         try:
             coordinates, _ = begun_at_modes(density, size)
             centre = _shifted(coordinates, np.zeros(size), rng, _SHIFTS)
@@ -85,7 +99,9 @@ def proposed_near(density: Density, size: int, count: int, rng: np.random.Genera
             batches.append(_proposed(coordinates, centre, _AT_ONCE, rng))
             if made < _FEWEST:
                 continue
-            places, heights, log_weights = (np.concatenate(each) for each in zip(*batches, strict=True))
+            places, heights, log_weights = (
+                np.concatenate(each) for each in zip(*batches, strict=True)
+            )
             near = Near(coordinates, places, heights, *smoothed(log_weights), min(ENOUGH, count))
             if near.accepted or (made >= _TELLING and near.effective * _MOST < near.needed * made):
                 break
@@ -97,15 +113,23 @@ def _recentred(coordinates: Following, centre: np.ndarray) -> Following:
     scale, place = coordinates.of.log_scale, np.zeros(len(centre))
     place[scale] = centre[scale]
     for _ in range(_CLIMBED):
-        place = place + _DAMPED * np.where(np.arange(len(place)) == scale, 0.0, coordinates(place)[1])
+        place = place + _DAMPED * np.where(
+            np.arange(len(place)) == scale, 0.0, coordinates(place)[1]
+        )
     return round_about(coordinates.of, coordinates.vector(place))
 
 
-def _shifted(coordinates: Coordinates | Following, centre: np.ndarray, rng: np.random.Generator, steps: int) -> np.ndarray:
-    """Nearer to where the gradient has mean zero over normal draws about it, (d,): at most one standard deviation a step."""
+def _shifted(
+    coordinates: Coordinates | Following, centre: np.ndarray, rng: np.random.Generator, steps: int
+) -> np.ndarray:
+    """Nearer to where the gradient has mean zero over normal draws about it, (d,): at most one
+    standard deviation a step.
+    """
     for _ in range(steps):
         points = rng.standard_normal((_PAIRS, len(centre)))
-        gradient = np.mean([coordinates(centre + point)[1] for point in np.concatenate([points, -points])], axis=0)
+        gradient = np.mean(
+            [coordinates(centre + point)[1] for point in np.concatenate([points, -points])], axis=0
+        )
         centre = centre + np.clip(np.nan_to_num(gradient), -1, 1)
     return centre
 
@@ -116,7 +140,10 @@ def _proposed(
     """Proposals (S, d) about a centre, their log densities (S,) and log weights (S,)."""
     size = len(centre)
     freedom = max(_FREEDOM, size * _FREEDOM_BY_SIZE)
-    off = rng.standard_normal((count, size)) * np.sqrt(freedom / rng.chisquare(freedom, count))[:, None]
+    off = (
+        rng.standard_normal((count, size))
+        * np.sqrt(freedom / rng.chisquare(freedom, count))[:, None]
+    )
     log_share = np.zeros(count)
     square = (off**2).sum(axis=1)
     if isinstance(coordinates, Following):

@@ -1,7 +1,9 @@
-"""Draws of a density of independent parts: each by importance where that can be relied on, else by chains from its mode.
+"""Draws of a density of independent parts: each by importance where that can be relied on, else by
+chains from its mode.
 
-A part that importance is refused for is sampled by short chains first, which in round coordinates are often enough: what leaves is judged,
-and only where it fails are they longer. All parts end with as many draws as are asked for.
+A part that importance is refused for is sampled by short chains first, which in round coordinates
+are often enough: what leaves is judged, and only where it fails are they longer. All parts end with
+as many draws as are asked for.
 """
 
 from collections.abc import Callable
@@ -24,10 +26,12 @@ _LAST = 2  # times the draws, of which every second one is kept
 
 
 class PartsDrawn(NamedTuple):
-    """Draws of all parts side by side: ``vectors`` (chains, draws, d) and the log density there (chains, draws).
+    """Draws of all parts side by side: ``vectors`` (chains, draws, d) and the log density there
+    (chains, draws).
 
-    ``which`` (parts, chains x draws): the number of the proposal that each draw of a part is, its own number where the part has chains;
-    ``pareto_k``: the largest of the parts drawn by importance; ``stats`` of the chains. None or NaN where no part is drawn so.
+    ``which`` (parts, chains x draws): the number of the proposal that each draw of a part is, its
+    own number where the part has chains; ``pareto_k``: the largest of the parts drawn by
+    importance; ``stats`` of the chains. None or NaN where no part is drawn so.
     """
 
     vectors: np.ndarray
@@ -39,7 +43,9 @@ class PartsDrawn(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """The parts of a density with what importance gives of each: ``near``, None where it is not tried or finds no mode."""
+    """The parts of a density with what importance gives of each: ``near``, None where it is not
+    tried or finds no mode.
+    """
 
     parts: tuple[tuple[int, Density], ...]
     near: tuple[Near | None, ...]
@@ -56,15 +62,28 @@ class Parts:
         return self.accepted.count(None)
 
     def lengths(self, sampling: Sampling) -> tuple[tuple[Sampling, bool], ...]:
-        """How long chains run, one after the other until what leaves has converged, and whether they keep to short ways."""
-        left = [near for near, accepted in zip(self.near, self.accepted, strict=True) if accepted is None]
+        """How long chains run, one after the other until what leaves has converged, and whether
+        they keep to short ways.
+        """
+        left = [
+            near
+            for near, accepted in zip(self.near, self.accepted, strict=True)
+            if accepted is None
+        ]
         if sampling.engine != IMPORTANCE or None in left or not left:
             return ((sampling, False),)
         short = (
-            replace(sampling, tune=max(round(tune * sampling.tune), 1), draws=max(round(draws * sampling.draws), 1))
+            replace(
+                sampling,
+                tune=max(round(tune * sampling.tune), 1),
+                draws=max(round(draws * sampling.draws), 1),
+            )
             for tune, draws in _SHORT
         )
-        return (*((each, True) for each in short), (replace(sampling, draws=_LAST * sampling.draws), False))
+        return (
+            *((each, True) for each in short),
+            (replace(sampling, draws=_LAST * sampling.draws), False),
+        )
 
     def resampled(self, number: int, count: int) -> Resampled:
         """The draws of a part by importance, the same of the same seed."""
@@ -72,18 +91,33 @@ class Parts:
         assert near is not None
         return near.resampled(count, np.random.default_rng([self.seeds[number], 1]))
 
-    def draw(self, sampling: Sampling, length: Sampling, short: bool, progress: Progress | None) -> PartsDrawn:
+    def draw(
+        self, sampling: Sampling, length: Sampling, short: bool, progress: Progress | None
+    ) -> PartsDrawn:
         """As many draws as `sampling` says of every part, of chains of a `length`."""
         shape, stats = (sampling.chains, sampling.draws), list[xr.Dataset]()
         vectors, heights, which = [], [], []
-        for number, ((width, part), near, accepted) in enumerate(zip(self.parts, self.near, self.accepted, strict=True)):
+        for number, ((width, part), near, accepted) in enumerate(
+            zip(self.parts, self.near, self.accepted, strict=True)
+        ):
             if accepted is not None:
                 each, at, of_proposal = self.resampled(number, shape[0] * shape[1])
             else:
-                report = None if progress is None else share_of(progress, len(stats), self.of_chains)
+                report = (
+                    None if progress is None else share_of(progress, len(stats), self.of_chains)
+                )
                 coordinates = None if near is None else near.coordinates
-                sampled = _spread(run_density(part, width, length, self.seeds[number], report, coordinates, short=short), sampling.draws)
-                each, at, of_proposal = sampled.vectors, sampled.heights, np.arange(shape[0] * shape[1])
+                sampled = _spread(
+                    run_density(
+                        part, width, length, self.seeds[number], report, coordinates, short=short
+                    ),
+                    sampling.draws,
+                )
+                each, at, of_proposal = (
+                    sampled.vectors,
+                    sampled.heights,
+                    np.arange(shape[0] * shape[1]),
+                )
                 stats.append(sampled.stats)
             vectors.append(each.reshape(*shape, width))
             heights.append(at.reshape(shape))
@@ -98,33 +132,55 @@ class Parts:
         )
 
 
-def find_parts(density: Density, size: int, sampling: Sampling, random_seed: int | None, tried: bool) -> Parts:
-    """The parts of a log density of vectors (d,), each with its proposals where its engine takes them and `tried` says that they may be."""
+def find_parts(
+    density: Density, size: int, sampling: Sampling, random_seed: int | None, tried: bool
+) -> Parts:
+    """The parts of a log density of vectors (d,), each with its proposals where its engine takes
+    them and `tried` says that they may be.
+    """
     parts = parts_of(density, size)
-    seeds = [int(seed) for seed in np.random.SeedSequence(random_seed).generate_state(len(parts), np.uint64)]
+    seeds = [
+        int(seed)
+        for seed in np.random.SeedSequence(random_seed).generate_state(len(parts), np.uint64)
+    ]
     count, near = sampling.chains * sampling.draws, list[Near | None]()
     for (width, part), seed in zip(parts, seeds, strict=True):
         wanted = by_importance(part, sampling.engine, tried)
-        near.append(proposed_near(part, width, count, np.random.default_rng(seed)) if wanted else None)
+        near.append(
+            proposed_near(part, width, count, np.random.default_rng(seed)) if wanted else None
+        )
     return Parts(parts, tuple(near), tuple(seeds))
 
 
 def by_importance(part: Density, engine: str, tried: bool) -> bool:
-    """Whether an engine tries a part by importance; `tried`: whether it may be of a model that does not ask for it."""
-    asked = getattr(part, "by_importance", False) if engine == AUTO else tried and engine == IMPORTANCE
+    """Whether an engine tries a part by importance; `tried`: whether it may be of a model that does
+    not ask for it.
+    """
+    asked = (
+        getattr(part, "by_importance", False) if engine == AUTO else tried and engine == IMPORTANCE
+    )
     return bool(asked) and getattr(part, "starts", None) is None
 
 
 def _spread(sampled: Sampled, draws: int) -> Sampled:
-    """So many draws of every chain: each as often as the others, to one, in the order of the chain."""
+    """So many draws of every chain: each as often as the others, to one, in the order of the
+    chain.
+    """
     made = sampled.vectors.shape[1]
     if made == draws:
         return sampled
     kept = np.arange(draws) * made // draws
-    return Sampled(sampled.vectors[:, kept], sampled.heights[:, kept], sampled.stats.isel(draw=kept))
+    return Sampled(
+        sampled.vectors[:, kept], sampled.heights[:, kept], sampled.stats.isel(draw=kept)
+    )
 
 
 def _together(stats: list[xr.Dataset]) -> xr.Dataset:
     """What is told of the draws of several parts: whether any diverged, and their energy in all."""
     of_all: dict[str, Callable[..., np.ndarray]] = {"diverging": np.any, "energy": np.sum}
-    return xr.Dataset({name: (("chain", "draw"), add([of[name].values for of in stats], axis=0)) for name, add in of_all.items()})
+    return xr.Dataset(
+        {
+            name: (("chain", "draw"), add([of[name].values for of in stats], axis=0))
+            for name, add in of_all.items()
+        }
+    )

@@ -13,16 +13,37 @@ import xarray as xr
 from riskweighted.common.errors import InputError
 from riskweighted.contract.synthesizer import Synthesizer
 
-__all__ = ["BLANK", "check_checksum", "data_hash", "read_sealed", "sealed", "weights_hash", "with_checksum"]
+__all__ = [
+    "BLANK",
+    "check_checksum",
+    "data_hash",
+    "read_sealed",
+    "sealed",
+    "weights_hash",
+    "with_checksum",
+]
 
 BLANK = b"sha256:" + b"0" * 64  # stands in the file while its checksum is computed
 
 
 def sealed(stored: xr.Dataset) -> bytes:
-    """NetCDF with the attribute ``checksum``, the SHA-256 of the file in which 64 zeros stand for it; every NaN has the same bits."""
-    gaps = {name: values for name, values in stored.data_vars.items() if values.dtype.kind == "f" and np.isnan(values).any()}
-    stored = stored.assign({name: values.copy(data=np.where(np.isnan(values), np.nan, values)) for name, values in gaps.items()})
-    return with_checksum(bytes(stored.assign_attrs(checksum=BLANK.decode()).to_netcdf(engine="scipy")))
+    """NetCDF with the attribute ``checksum``, the SHA-256 of the file in which 64 zeros stand for
+    it; every NaN has the same bits.
+    """
+    gaps = {
+        name: values
+        for name, values in stored.data_vars.items()
+        if values.dtype.kind == "f" and np.isnan(values).any()
+    }
+    stored = stored.assign(
+        {
+            name: values.copy(data=np.where(np.isnan(values), np.nan, values))
+            for name, values in gaps.items()
+        }
+    )
+    return with_checksum(
+        bytes(stored.assign_attrs(checksum=BLANK.decode()).to_netcdf(engine="scipy"))
+    )
 
 
 def with_checksum(content: bytes) -> bytes:
@@ -31,14 +52,18 @@ def with_checksum(content: bytes) -> bytes:
 
 
 def check_checksum(content: bytes, name: object) -> None:
-    """Refuse what `with_checksum` did not make, or any bit of which has changed since; its own checksum is the last one in it."""
+    """Refuse what `with_checksum` did not make, or any bit of which has changed since; its own
+    checksum is the last one in it.
+    """
     checksums = re.findall(rb"sha256:[0-9a-f]{64}", content)
     if not checksums or _checksum(content.replace(checksums[-1], BLANK)) != checksums[-1]:
         raise InputError(f"{str(name)!r} is no saved fit, or is damaged: its checksum differs")
 
 
 def read_sealed(path: Path | zipfile.Path) -> xr.Dataset:
-    """What `sealed` made of a dataset, without the checksum; InputError where it cannot be read, or any bit of it has changed."""
+    """What `sealed` made of a dataset, without the checksum; InputError where it cannot be read, or
+    any bit of it has changed.
+    """
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -60,5 +85,9 @@ def data_hash(synthesizer: Synthesizer, fingerprint: str) -> str:
 
 
 def weights_hash(alpha: pd.Series) -> str:
-    """Of weights (n,) to one millionth, since a csv file may give them back with another last digit."""
-    return hashlib.sha256(np.rint(alpha.to_numpy(dtype=float) * 1e6).astype("<i8").tobytes()).hexdigest()
+    """Of weights (n,) to one millionth, since a csv file may give them back with another last
+    digit.
+    """
+    return hashlib.sha256(
+        np.rint(alpha.to_numpy(dtype=float) * 1e6).astype("<i8").tobytes()
+    ).hexdigest()

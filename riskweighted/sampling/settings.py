@@ -13,20 +13,26 @@ AUTO, DIRECT, IMPORTANCE, NUTS = "auto", "direct", "importance", "nuts"
 
 @dataclass(frozen=True, kw_only=True)
 class Sampling:
-    """Sampling settings say how to sample: draws and tuning steps per chain, chains, processor cores, target acceptance rate, engine.
+    """Sampling settings say how to sample: draws and tuning steps per chain, chains, processor
+    cores, target acceptance rate, engine.
 
-    The engine "direct" draws from a density near its mode by importance (`riskweighted.sampling.direct`), chains x draws draws, and is
-    refused where the model offers no such density or the weights fail; "nuts" runs chains; "auto" tries the first, where it can, and then
-    the second. "importance", which `riskweighted init` writes, also tries importance for compiled densities of one mode, such as those of
-    the transformation model and of two parts, part by part (`riskweighted.sampling.parts`). A part for which the weights fail has chains,
-    short ones first (.15 of the tuning steps, half of the draws), then twice as long, then all tuning steps and twice the draws, until what
-    leaves has converged; of every part as many draws are kept as are asked for.
+    The engine "direct" draws from a density near its mode by importance
+    (`riskweighted.sampling.direct`), chains x draws draws, and is refused where the model offers no
+    such density or the weights fail; "nuts" runs chains; "auto" tries the first, where it can, and
+    then the second. "importance", which `riskweighted init` writes, also tries importance for
+    compiled densities of one mode, such as those of the transformation model and of two parts, part
+    by part (`riskweighted.sampling.parts`). A part for which the weights fail has chains, short
+    ones first (.15 of the tuning steps, half of the draws), then twice as long, then all tuning
+    steps and twice the draws, until what leaves has converged; of every part as many draws are kept
+    as are asked for.
 
-    Cores of None are as many as there are chains and as the machine has; for a compiled density one for each third of a millisecond that a
-    gradient takes, since shorter ones would wait for each other. The draws are the same.
+    Cores of None are as many as there are chains and as the machine has; for a compiled density one
+    for each third of a millisecond that a gradient takes, since shorter ones would wait for each
+    other. The draws are the same.
 
-    A target of None is 0.8; for a compiled density (`Blueprint.density`), whose coordinates are round, 0.7 to 0.9: the more of it is left
-    to the prior of what is scaled, the shorter its steps; where chains diverge they are run again with shorter ones.
+    A target of None is 0.8; for a compiled density (`Blueprint.density`), whose coordinates are
+    round, 0.7 to 0.9: the more of it is left to the prior of what is scaled, the shorter its steps;
+    where chains diverge they are run again with shorter ones.
 
     Examples
     --------
@@ -37,7 +43,9 @@ class Sampling:
     draws: int = 250
     tune: int = 500
     chains: int = 4
-    cores: int | None = field(default=None, metadata={**APART, **read_by(why="the draws are the same")})
+    cores: int | None = field(
+        default=None, metadata={**APART, **read_by(why="the draws are the same")}
+    )
     target_accept: float | None = None
     engine: str = AUTO
 
@@ -47,6 +55,8 @@ class Sampling:
         check_count(self.chains, "chains", most=1000)
         if self.cores is not None:
             check_count(self.cores, "cores", most=10_000)
-        if self.target_accept is not None and not (is_number(self.target_accept) and 0 < self.target_accept < 1):
+        if self.target_accept is not None and not (
+            is_number(self.target_accept) and 0 < self.target_accept < 1
+        ):
             raise InputError(f"target_accept must lie between 0 and 1, got {self.target_accept!r}")
         check_choice(self.engine, (AUTO, NUTS, DIRECT, IMPORTANCE), "engine")

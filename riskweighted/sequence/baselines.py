@@ -1,4 +1,6 @@
-"""Protection without a model, column by column: amounts by a baseline; special codes, missing values and levels stay as they are."""
+"""Protection without a model, column by column: amounts by a baseline; special codes, missing
+values and levels stay as they are.
+"""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -21,7 +23,9 @@ __all__ = ["prepare_baseline"]
 
 
 class _Column(NamedTuple):
-    """A column as numbers (n,), as `Outcomes` has them, which of them are amounts (n,), and what the baseline makes of these."""
+    """A column as numbers (n,), as `Outcomes` has them, which of them are amounts (n,), and what
+    the baseline makes of these.
+    """
 
     numbers: np.ndarray
     is_amount: np.ndarray
@@ -32,13 +36,17 @@ class _Column(NamedTuple):
         """The column (n,) with its amounts as the baseline protects them."""
         values = self.numbers.copy()
         if self.baseline is not None:
-            values[self.is_amount] = draw_values(self.baseline, {}, self.prepared, rng, int(self.is_amount.sum()))
+            values[self.is_amount] = draw_values(
+                self.baseline, {}, self.prepared, rng, int(self.is_amount.sum())
+            )
         return values
 
 
 @dataclass(frozen=True)
 class ColumnBaseline:
-    """A baseline of one column of several; None where the column has levels, which it leaves as they are."""
+    """A baseline of one column of several; None where the column has levels, which it leaves as
+    they are.
+    """
 
     keeps_true_values: ClassVar[bool] = True
 
@@ -62,9 +70,13 @@ class ColumnBaseline:
 
 
 def prepare_baseline(
-    baselines: Mapping[str, Synthesizer], confidential: pd.DataFrame, codes: Mapping[str, Any], levels: Collection[str] = ()
+    baselines: Mapping[str, Synthesizer],
+    confidential: pd.DataFrame,
+    codes: Mapping[str, Any],
+    levels: Collection[str] = (),
 ) -> PreparedSequence:
-    """A baseline of each variable, prepared for the data; `levels`: variables of numbers that are codes of levels.
+    """A baseline of each variable, prepared for the data; `levels`: variables of numbers that are
+    codes of levels.
 
     Raises
     ------
@@ -74,11 +86,15 @@ def prepare_baseline(
     models = []
     for name, baseline in baselines.items():
         of_amounts = holds_numbers(confidential[name]) and name not in levels
-        declared = ColumnBaseline(name, baseline if of_amounts else None, tuple(codes.get(name, ())))
+        declared = ColumnBaseline(
+            name, baseline if of_amounts else None, tuple(codes.get(name, ()))
+        )
         try:
             models.append(PreparedModel(declared, confidential, declared.prepare(confidential)))  # type: ignore[arg-type]
         except InputError as error:
             raise InputError(f"variable {name!r}: {error}") from None
     if all(model.synthesizer.baseline is None for model in models):  # type: ignore[attr-defined]
-        raise InputError(f"a baseline protects amounts, and none of {listing(baselines)} holds any: leave it out")
+        raise InputError(
+            f"a baseline protects amounts, and none of {listing(baselines)} holds any: leave it out"
+        )
     return side_by_side(SideBySide(tuple(model.synthesizer for model in models)), models)

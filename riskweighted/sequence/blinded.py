@@ -1,4 +1,6 @@
-"""The datasets that a stranger's model drew, drawn again where the truth is not (METHODS section 9.4)."""
+"""The datasets that a stranger's model drew, drawn again where the truth is not (METHODS section
+9.4).
+"""
 
 import math
 from collections.abc import Callable, Mapping
@@ -22,24 +24,51 @@ from riskweighted.sequence.fit import Fit
 __all__ = ["drawn_blindly", "not_leaving"]
 
 
-def drawn_blindly(fit: Fit, L: int, random_seed: int, precision: Precision = None) -> list[pd.DataFrame]:  # noqa: N803
-    """Return the L datasets of `Fit.synthesize`, once every stranger's model was tried as when it was fitted (what it cached since is
-    seen), and once all that it was asked for them was asked again in a fresh process, which has the true values of its target in other
-    rows only, and was answered alike; ContractError where it was not.
+def drawn_blindly(
+    fit: Fit,
+    L: int,
+    random_seed: int,
+    precision: Precision = None,  # noqa: N803
+) -> list[pd.DataFrame]:
+    """Return the L datasets of `Fit.synthesize`, once every stranger's model was tried as when it
+    was fitted (what it cached since is seen), and once all that it was asked for them was asked
+    again in a fresh process, which has the true values of its target in other rows only, and was
+    answered alike; ContractError where it was not.
     """
     watched = _Watched(fit.prepared, fit.blocks)
-    frames = [*_with_drawing(fit, watched).synthetic(L, random_seed=random_seed, precision=precision)]
+    frames = [
+        *_with_drawing(fit, watched).synthetic(L, random_seed=random_seed, precision=precision)
+    ]
     for name, asked in watched.asked.items():
-        block, places = fit.blocks[name], spread_draws(fit.sizes["chain"], fit.sizes["draw"], min(2, math.prod(fit.sizes.values())))
+        block, places = (
+            fit.blocks[name],
+            spread_draws(
+                fit.sizes["chain"], fit.sizes["draw"], min(2, math.prod(fit.sizes.values()))
+            ),
+        )
         guaranteed, thetas = block.censoring is not None, [block.draw(*place) for place in places]
-        check_independent(block.synthesizer, block.prepared, thetas, block.confidential, guaranteed=guaranteed, elsewhere=True)
-        refuse_other_answers(block.synthesizer, block.prepared, block.confidential, asked.questions, asked.answers)
+        check_independent(
+            block.synthesizer,
+            block.prepared,
+            thetas,
+            block.confidential,
+            guaranteed=guaranteed,
+            elsewhere=True,
+        )
+        refuse_other_answers(
+            block.synthesizer, block.prepared, block.confidential, asked.questions, asked.answers
+        )
     return frames
 
 
 def not_leaving(fit: Fit) -> Fit:
-    """The fit without its guarantee, for datasets that say what chance gives, are compared with the truth, and leave in no form."""
-    blocks = {name: replace(block, censoring=None, posterior=without_ledger(block.posterior)) for name, block in fit.blocks.items()}
+    """The fit without its guarantee, for datasets that say what chance gives, are compared with the
+    truth, and leave in no form.
+    """
+    blocks = {
+        name: replace(block, censoring=None, posterior=without_ledger(block.posterior))
+        for name, block in fit.blocks.items()
+    }
     return replace(fit, blocks=blocks)
 
 
@@ -60,8 +89,8 @@ class _Asked:
 
 @dataclass(frozen=True, eq=False)
 class _Watched(Drawing):
-    """Draws as `Drawing` does, and notes what is asked of strangers' models; ``rows_of``: of arrays by their number the rows, without the
-    target. Confidential."""
+    """Draws as `Drawing` does, and notes what is asked of strangers' models; ``rows_of``: of arrays
+    by their number the rows, without the target. Confidential."""
 
     asked: dict[str, _Asked] = field(default_factory=dict)
     rows_of: dict[int, tuple[Any, pd.DataFrame]] = field(default_factory=dict)
@@ -73,11 +102,18 @@ class _Watched(Drawing):
             return model
         return _Heard(model, self.asked.setdefault(block.name, _Asked()), self.rows_of)  # type: ignore[return-value]
 
-    def _at(self, block: Block, frame: pd.DataFrame, encoded: Mapping[str, Distinct], rows: np.ndarray) -> Any:
+    def _at(
+        self, block: Block, frame: pd.DataFrame, encoded: Mapping[str, Distinct], rows: np.ndarray
+    ) -> Any:
         arrays = super()._at(block, frame, encoded, rows)
         if is_strange(model := super().model_of(block)):
-            columns = frame.iloc[rows] if self.prepared.of_one else self.prepared.columns_of(block, frame, encoded, rows)
-            self.rows_of[id(arrays)] = arrays, columns.drop(columns=model.target, errors="ignore")  # held, so that no other has its number
+            columns = (
+                frame.iloc[rows]
+                if self.prepared.of_one
+                else self.prepared.columns_of(block, frame, encoded, rows)
+            )
+            # held, so that no other has its number
+            self.rows_of[id(arrays)] = arrays, columns.drop(columns=model.target, errors="ignore")
         return arrays
 
 

@@ -1,8 +1,10 @@
-"""A sequence of variables: each by models of its own, given those before it (METHODS section 12); one variable is a sequence of one.
+"""A sequence of variables: each by models of its own, given those before it (METHODS section 12);
+one variable is a sequence of one.
 
-A variable has parts, in this order: where a structural rule gives it one value, that value; then its status (each special code, each
-spike, missing), by continuation ratios, so that every status is a binary model among the records that have none before it; then its amount
-or level. The priors are independent, so each of these *blocks* is a fit of its own on the records that reach it.
+A variable has parts, in this order: where a structural rule gives it one value, that value; then
+its status (each special code, each spike, missing), by continuation ratios, so that every status is
+a binary model among the records that have none before it; then its amount or level. The priors are
+independent, so each of these *blocks* is a fit of its own on the records that reach it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -32,7 +34,9 @@ _MISSING = "missing"
 
 
 class Status(NamedTuple):
-    """A status beside the value: ``outcome`` is a code, a level, or None where the value is missing."""
+    """A status beside the value: ``outcome`` is a code, a level, or None where the value is
+    missing.
+    """
 
     outcome: object
     of_level: bool = False
@@ -40,17 +44,24 @@ class Status(NamedTuple):
     @property
     def text(self) -> str:
         number = isinstance(self.outcome, float)
-        return _MISSING if self.outcome is None else f"{self.outcome:.15g}" if number else str(self.outcome)
+        return (
+            _MISSING
+            if self.outcome is None
+            else f"{self.outcome:.15g}"
+            if number
+            else str(self.outcome)
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
     """One model of a sequence. Confidential.
 
-    ``name``: "income", "income is -8", "income is missing"; ``status``: what it is the probability of, None for the block of the values;
-    ``member`` (n,): the records that reach it; ``sources``: the columns that predict, where the sequence recodes them, () where the model
-    looks at the file itself; ``scale`` (p,): by what each of the sources' numeric columns is multiplied, 0 where it does not predict, None
-    where the formula names the sources; ``model``: of the members.
+    ``name``: "income", "income is -8", "income is missing"; ``status``: what it is the probability
+    of, None for the block of the values; ``member`` (n,): the records that reach it; ``sources``:
+    the columns that predict, where the sequence recodes them, () where the model looks at the file
+    itself; ``scale`` (p,): by what each of the sources' numeric columns is multiplied, 0 where it
+    does not predict, None where the formula names the sources; ``model``: of the members.
     """
 
     name: str
@@ -74,11 +85,13 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Link:
-    """One variable of a sequence: its structural rule, its statuses in order, its values. Confidential.
+    """One variable of a sequence: its structural rule, its statuses in order, its values.
+    Confidential.
 
-    ``constant``: the one value of a variable that has statuses and no other value than this; it has no block of values then.
-    ``levels``: whether it is categorical, so that no precision is its. ``decider``: what implications and sums leave to it; ``coming``: of
-    each status, which of the decider's outcomes (C,) the data have after it.
+    ``constant``: the one value of a variable that has statuses and no other value than this; it has
+    no block of values then. ``levels``: whether it is categorical, so that no precision is its.
+    ``decider``: what implications and sums leave to it; ``coming``: of each status, which of the
+    decider's outcomes (C,) the data have after it.
     """
 
     variable: str
@@ -97,13 +110,16 @@ class Link:
 
 @dataclass(frozen=True, eq=False)
 class PreparedSequence:
-    """What was declared, a synthesizer, a chain or several side by side, and the data that it was prepared for. Confidential.
+    """What was declared, a synthesizer, a chain or several side by side, and the data that it was
+    prepared for. Confidential.
 
-    ``links``: one a variable, in the order in which they are drawn; ``recipes``: how predictors and earlier variables become numeric
-    columns, none where a synthesizer was declared, whose formula reads the file; ``products``: the same of what is multiplied;
-    ``aside``: by variable, the records (n,) that break a rule of it and are left out of its likelihood; ``survey``: weights of mean 1, of
-    which every block has those of its members; ``scores``: of a learned part, by the name of their source; ``taught``: the risk weights
-    (n, V) that they were made under, None for 1; ``counts``: of one variable, where each row stands for several records, how many.
+    ``links``: one a variable, in the order in which they are drawn; ``recipes``: how predictors and
+    earlier variables become numeric columns, none where a synthesizer was declared, whose formula
+    reads the file; ``products``: the same of what is multiplied; ``aside``: by variable, the
+    records (n,) that break a rule of it and are left out of its likelihood; ``survey``: weights of
+    mean 1, of which every block has those of its members; ``scores``: of a learned part, by the
+    name of their source; ``taught``: the risk weights (n, V) that they were made under, None for 1;
+    ``counts``: of one variable, where each row stands for several records, how many.
     """
 
     declared: Synthesizer | Chain | SideBySide
@@ -120,7 +136,11 @@ class PreparedSequence:
     @cached_property
     def variables(self) -> tuple[str, ...]:
         """The synthesized variables, in order."""
-        return tuple(self.declared.variables) if isinstance(self.declared, Chain | SideBySide) else (self.declared.target,)
+        return (
+            tuple(self.declared.variables)
+            if isinstance(self.declared, Chain | SideBySide)
+            else (self.declared.target,)
+        )
 
     @property
     def of_one(self) -> bool:
@@ -139,12 +159,18 @@ class PreparedSequence:
 
     def seed_of(self, block: Block, random_seed: int | None) -> int | None:
         """The seed that a block is sampled with, where the sequence is with `random_seed`."""
-        return random_seed if self.of_one or random_seed is None else seed_for(random_seed, "block", block.name)
+        return (
+            random_seed
+            if self.of_one or random_seed is None
+            else seed_for(random_seed, "block", block.name)
+        )
 
     def run_seed(self, streams: Streams, scheme: str, made_for: str) -> int:
-        """The seed of a block's fit in a run: the scheme's; of a chain's block what follows from all that it is made for.
+        """The seed of a block's fit in a run: the scheme's; of a chain's block what follows from
+        all that it is made for.
 
-        So the fit of a variable of a chain stays what it is when the settings of another one change.
+        So the fit of a variable of a chain stays what it is when the settings of another one
+        change.
         """
         return streams.seed_for("fit", scheme) if self.of_one else streams.seed_of(made_for)
 
@@ -158,8 +184,14 @@ class PreparedSequence:
 
     @property
     def chosen(self) -> dict[str, str]:
-        """The model of every block by its class's name, where a chain chose them; none where a synthesizer was declared."""
-        return {} if self.of_one else {block.name: type(block.model.synthesizer).__name__ for block in self.blocks}
+        """The model of every block by its class's name, where a chain chose them; none where a
+        synthesizer was declared.
+        """
+        return (
+            {}
+            if self.of_one
+            else {block.name: type(block.model.synthesizer).__name__ for block in self.blocks}
+        )
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -171,12 +203,18 @@ class PreparedSequence:
 
     @cached_property
     def encoded(self) -> dict[str, Distinct]:
-        """The numeric columns of the unsynthesized predictors, of n records each: they are the same in every dataset."""
-        return self._recoded(self.confidential) | {name: scores.held for name, scores in self.scores.items()}
+        """The numeric columns of the unsynthesized predictors, of n records each: they are the same
+        in every dataset.
+        """
+        return self._recoded(self.confidential) | {
+            name: scores.held for name, scores in self.scores.items()
+        }
 
     def encoded_at(self, frame: pd.DataFrame) -> dict[str, Distinct]:
         """The same of the rows of another frame."""
-        return self._recoded(frame) | {name: scores.elsewhere(frame) for name, scores in self.scores.items()}
+        return self._recoded(frame) | {
+            name: scores.elsewhere(frame) for name, scores in self.scores.items()
+        }
 
     def _recoded(self, frame: pd.DataFrame) -> dict[str, Distinct]:
         encoded: dict[str, Distinct] = {}
@@ -185,38 +223,73 @@ class PreparedSequence:
                 self.encode(encoded, name, frame)
         return encoded
 
-    def encode(self, encoded: dict[str, Distinct], name: str, frame: pd.DataFrame, table: Distinct | None = None) -> None:
-        """Put the numeric columns of a source of a frame among the others, and those of the products that it completes.
+    def encode(
+        self,
+        encoded: dict[str, Distinct],
+        name: str,
+        frame: pd.DataFrame,
+        table: Distinct | None = None,
+    ) -> None:
+        """Put the numeric columns of a source of a frame among the others, and those of the
+        products that it completes.
 
-        `table`: the columns of the source, where they are known. A source that predicts nothing has none.
+        `table`: the columns of the source, where they are known. A source that predicts nothing has
+        none.
         """
         if name not in self.recipes:
             return
         encoded[name] = self.recipes[name].table(frame[name]) if table is None else table
         for source, recipe in self.products.items():
-            if name in recipe.product.columns and all(each in encoded for each in recipe.product.columns):
+            if name in recipe.product.columns and all(
+                each in encoded for each in recipe.product.columns
+            ):
                 encoded[source] = recipe.table(frame)
 
     def recoder(self, source: str) -> Recipe | Scores | ProductRecipe:
         """What makes numeric columns of a source, or is them."""
-        return self.scores[source] if source in self.scores else self.products[source] if source in self.products else self.recipes[source]
+        return (
+            self.scores[source]
+            if source in self.scores
+            else self.products[source]
+            if source in self.products
+            else self.recipes[source]
+        )
 
     def names_of(self, sources: Iterable[str]) -> list[str]:
         """Of the numeric columns of some sources."""
         return [name for source in sources for name in self.recoder(source).names]
 
     def tables_of(self, block: Block, encoded: Mapping[str, Distinct], rows: np.ndarray) -> Tables:
-        """The numeric columns that predict a block whose formula names no sources, for some records."""
+        """The numeric columns that predict a block whose formula names no sources, for some
+        records.
+        """
         widths = [encoded[name].rows.shape[1] for name in block.sources]
         scales = np.split(np.asarray(block.scale), np.cumsum(widths)[:-1]) if widths else []
-        parts = ((encoded[name], scale) for name, scale in zip(block.sources, scales, strict=True) if scale.any())
-        return Tables((Distinct(table.rows[:, scale > 0] * scale[scale > 0], table.which[rows]) for table, scale in parts), len(rows))
+        parts = (
+            (encoded[name], scale)
+            for name, scale in zip(block.sources, scales, strict=True)
+            if scale.any()
+        )
+        return Tables(
+            (
+                Distinct(table.rows[:, scale > 0] * scale[scale > 0], table.which[rows])
+                for table, scale in parts
+            ),
+            len(rows),
+        )
 
-    def columns_of(self, block: Block, frame: pd.DataFrame, encoded: Mapping[str, Distinct], rows: np.ndarray) -> pd.DataFrame:
+    def columns_of(
+        self, block: Block, frame: pd.DataFrame, encoded: Mapping[str, Distinct], rows: np.ndarray
+    ) -> pd.DataFrame:
         """What a block's formula names, for some rows of a frame."""
         index = frame.index[rows]
         if block.scale is None:
-            return pd.DataFrame({name: self.recipes[name].filled(frame[name].iloc[rows]) for name in block.sources}, index)
+            return pd.DataFrame(
+                {name: self.recipes[name].filled(frame[name].iloc[rows]) for name in block.sources},
+                index,
+            )
         names = self.names_of(block.sources)
         columns = np.asarray(self.tables_of(block, encoded, rows))
-        return pd.DataFrame(columns, index, [names[place] for place in np.flatnonzero(block.scale)], copy=False)
+        return pd.DataFrame(
+            columns, index, [names[place] for place in np.flatnonzero(block.scale)], copy=False
+        )

@@ -1,4 +1,6 @@
-"""The text of a condition read as a tree: comparisons of columns, joined by and, or, not. Nothing of it runs as code."""
+"""The text of a condition read as a tree: comparisons of columns, joined by and, or, not. Nothing
+of it runs as code.
+"""
 
 import ast
 import math
@@ -6,11 +8,26 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-__all__ = ["ALLOWED", "Column", "Compared", "Constant", "Joined", "Missing", "Node", "Not", "NotAllowedError", "Value", "Within", "read"]
+__all__ = [
+    "ALLOWED",
+    "Column",
+    "Compared",
+    "Constant",
+    "Joined",
+    "Missing",
+    "Node",
+    "Not",
+    "NotAllowedError",
+    "Value",
+    "Within",
+    "read",
+]
 
 ALLOWED = (
-    "comparisons (== != < <= > >=) of a column with a number, a quoted text, true, false or a column; in [...], not in [...]; "
-    "missing(column); and, or, not, parentheses; column names (`quoted` where they are no plain words)"
+    "comparisons (== != < <= > >=) of a column with a number, a quoted text, true, false or a "
+    "column; in [...], not in [...]; "
+    "missing(column); and, or, not, parentheses; column names (`quoted` where they are no plain "
+    "words)"
 )
 _LONGEST = 5_000  # characters
 _DEEPEST = 50  # of one thing within another
@@ -77,10 +94,12 @@ class NotAllowedError(Exception):
 
 
 def read(text: str) -> tuple[Node, tuple[str, ...]]:
-    """The tree of a condition and its columns, in the order in which they stand there; `NotAllowedError` says what is wrong.
+    """The tree of a condition and its columns, in the order in which they stand there;
+    `NotAllowedError` says what is wrong.
 
-    Every name, number and text becomes a placeholder before Python's parser sees any: no name of Python's, no attribute and no
-    escape can reach it, and names keep their letters (the parser would change some of other alphabets).
+    Every name, number and text becomes a placeholder before Python's parser sees any: no name of
+    Python's, no attribute and no escape can reach it, and names keep their letters (the parser
+    would change some of other alphabets).
     """
     if len(text) > _LONGEST:
         raise NotAllowedError(f"is longer than {_LONGEST} characters")
@@ -97,12 +116,16 @@ def read(text: str) -> tuple[Node, tuple[str, ...]]:
         node = _node(tree, operands, 0)
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         raise NotAllowedError("cannot be read") from None
-    names = dict.fromkeys(operand.name for operand in operands.values() if isinstance(operand, Column))
+    names = dict.fromkeys(
+        operand.name for operand in operands.values() if isinstance(operand, Column)
+    )
     return node, tuple(names)
 
 
 def _piece(token: re.Match[str], text: str, operands: dict[str, Column | Constant]) -> str:
-    """One token as Python's parser may see it; names and constants are put aside under a placeholder."""
+    """One token as Python's parser may see it; names and constants are put aside under a
+    placeholder.
+    """
     word = token["word"]
     if token["mark"]:
         return " " if token["mark"].isspace() else token["mark"]
@@ -119,7 +142,9 @@ def _piece(token: re.Match[str], text: str, operands: dict[str, Column | Constan
         operand = Column(word or token["quoted"])
     else:
         quoted = token["single"] is not None
-        operand = Constant(token["single"].replace("''", "'") if quoted else token["double"].replace('""', '"'))
+        operand = Constant(
+            token["single"].replace("''", "'") if quoted else token["double"].replace('""', '"')
+        )
     key = f"_{len(operands)}_"
     operands[key] = operand
     return f" {key} "
@@ -138,24 +163,36 @@ def _node(node: ast.expr, operands: Mapping[str, Column | Constant], depth: int)
         raise NotAllowedError(f"nests more than {_DEEPEST} deep")
     match node:
         case ast.BoolOp(join, values):
-            return Joined(isinstance(join, ast.And), tuple(_node(value, operands, depth + 1) for value in values))
+            return Joined(
+                isinstance(join, ast.And),
+                tuple(_node(value, operands, depth + 1) for value in values),
+            )
         case ast.UnaryOp(ast.Not(), operand):
             return Not(_node(operand, operands, depth + 1))
-        case ast.Call(ast.Name("missing"), [ast.Name(key)], []) if isinstance(operands.get(key), Column):
+        case ast.Call(ast.Name("missing"), [ast.Name(key)], []) if isinstance(
+            operands.get(key), Column
+        ):
             return Missing(_column(node.args[0], operands))
         case ast.Call():
             raise NotAllowedError("calls something else than missing() of one column")
         case ast.Compare(left, signs, others):
             sides = [left, *others]
-            parts = tuple(_compared(sides[k], sign, sides[k + 1], operands) for k, sign in enumerate(signs))
+            parts = tuple(
+                _compared(sides[k], sign, sides[k + 1], operands) for k, sign in enumerate(signs)
+            )
             return parts[0] if len(parts) == 1 else Joined(True, parts)
         case ast.Name():
-            raise NotAllowedError("has a name or value alone, which is neither true nor false; compare it, as in x == true")
+            raise NotAllowedError(
+                "has a name or value alone, which is neither true nor false; compare it, as in x "
+                "== true"
+            )
         case _:
             raise NotAllowedError("has what no condition needs")
 
 
-def _compared(left: ast.expr, sign: ast.cmpop, right: ast.expr, operands: Mapping[str, Column | Constant]) -> Node:
+def _compared(
+    left: ast.expr, sign: ast.cmpop, right: ast.expr, operands: Mapping[str, Column | Constant]
+) -> Node:
     if isinstance(sign, ast.In | ast.NotIn):
         if not isinstance(right, ast.List) or not right.elts:
             raise NotAllowedError("has 'in' without a list of values, such as ['A', 'B']")

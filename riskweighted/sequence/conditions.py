@@ -1,4 +1,6 @@
-"""What a rule says about one record: a condition over its columns, met or not; `condition_text` reads it."""
+"""What a rule says about one record: a condition over its columns, met or not; `condition_text`
+reads it.
+"""
 
 import operator
 from collections.abc import Callable, Iterator, Mapping
@@ -40,7 +42,9 @@ Kind = Literal["numbers", "text", "nothing"]
 
 
 class Cells(NamedTuple):
-    """One column to compare: floats (n,) or texts (n,), which are missing (n,), and the levels of an ordered categorical."""
+    """One column to compare: floats (n,) or texts (n,), which are missing (n,), and the levels of
+    an ordered categorical.
+    """
 
     kind: Kind
     values: np.ndarray
@@ -52,12 +56,14 @@ class Cells(NamedTuple):
 class Condition:
     """A condition over the columns of a record, as a study file states it.
 
-    Two values: a comparison with a missing value is false, ``!=`` and ``not in`` included, and so ``not (x == 1)`` holds where x
-    is missing while ``x != 1`` does not. Ask for missing values by ``missing(x)``. True and false are the numbers 1 and 0. Special
-    codes are the numbers that they are. Within quotes a quote is written twice, and a backslash means itself. Categories compare
-    by value, and by their order under < <= > >= where they have one.
+    Two values: a comparison with a missing value is false, ``!=`` and ``not in`` included, and so
+    ``not (x == 1)`` holds where x is missing while ``x != 1`` does not. Ask for missing values by
+    ``missing(x)``. True and false are the numbers 1 and 0. Special codes are the numbers that they
+    are. Within quotes a quote is written twice, and a backslash means itself. Categories compare by
+    value, and by their order under < <= > >= where they have one.
 
-    ``text``: see `ALLOWED`; ``16 <= age < 20`` may stand for both comparisons. ``place``: dotted name of the setting, for errors.
+    ``text``: see `ALLOWED`; ``16 <= age < 20`` may stand for both comparisons. ``place``: dotted
+    name of the setting, for errors.
     """
 
     text: str
@@ -67,7 +73,9 @@ class Condition:
 
     def __post_init__(self) -> None:
         if not isinstance(self.text, str):
-            raise InputError(f"{self.place} must be a condition in quotes, got {type(self.text).__name__}")
+            raise InputError(
+                f"{self.place} must be a condition in quotes, got {type(self.text).__name__}"
+            )
         try:
             tree, names = read(self.text)
         except NotAllowedError as error:
@@ -81,7 +89,9 @@ class Condition:
         return cls(text, place)
 
     def holds(self, frame: pd.DataFrame) -> np.ndarray:
-        """Which records meet the condition, bool (n,); InputError where a column is lacking or cannot be compared so."""
+        """Which records meet the condition, bool (n,); InputError where a column is lacking or
+        cannot be compared so.
+        """
         return by_distinct(frame, self.names, self._holds)
 
     def _holds(self, frame: pd.DataFrame) -> np.ndarray:
@@ -89,13 +99,23 @@ class Condition:
         return self._meets(self.tree, columns, len(frame))
 
     def unknown_texts(self, frame: pd.DataFrame) -> tuple[tuple[str, str], ...]:
-        """Columns of text or categories and texts that no record has and no category is: misspelt, most likely."""
-        pairs = [(name, text) for name, text in dict.fromkeys(_texts(self.tree)) if self._cells(frame, name).kind == "text"]
+        """Columns of text or categories and texts that no record has and no category is: misspelt,
+        most likely.
+        """
+        pairs = [
+            (name, text)
+            for name, text in dict.fromkeys(_texts(self.tree))
+            if self._cells(frame, name).kind == "text"
+        ]
         return tuple((name, text) for name, text in pairs if text not in _known_texts(frame[name]))
 
     def _cells(self, frame: pd.DataFrame, name: str) -> Cells:
         if (frame.columns == name).sum() != 1:
-            self._refuse(f"there is no column {name!r}" if name not in frame.columns else f"column {name!r} stands there twice")
+            self._refuse(
+                f"there is no column {name!r}"
+                if name not in frame.columns
+                else f"column {name!r} stands there twice"
+            )
         try:
             return cells_of(frame[name])
         except InputError as error:
@@ -105,44 +125,76 @@ class Condition:
         match node:
             case Joined(every, parts):
                 join = np.logical_and if every else np.logical_or
-                return np.asarray(join.reduce([self._meets(part, columns, n) for part in parts]), dtype=bool).reshape(n)
+                return np.asarray(
+                    join.reduce([self._meets(part, columns, n) for part in parts]), dtype=bool
+                ).reshape(n)
             case Not(part):
                 return ~self._meets(part, columns, n)
             case Missing(name):
                 return columns[name].missing.copy()
             case Within(name, constants, inside):
-                each = [self._compare(name, "==", columns[name], Constant(constant), columns) for constant in constants]
+                each = [
+                    self._compare(name, "==", columns[name], Constant(constant), columns)
+                    for constant in constants
+                ]
                 met = np.asarray(np.logical_or.reduce(each), dtype=bool)
                 return met if inside else ~met & ~columns[name].missing
             case Compared(name, sign, other):
                 return self._compare(name, sign, columns[name], other, columns)
 
-    def _compare(self, name: str, sign: str, cells: Cells, other: Column | Constant, columns: Mapping[str, Cells]) -> np.ndarray:
+    def _compare(
+        self,
+        name: str,
+        sign: str,
+        cells: Cells,
+        other: Column | Constant,
+        columns: Mapping[str, Cells],
+    ) -> np.ndarray:
         """One comparison, (n,); false where a side is missing."""
-        there = columns[other.name] if isinstance(other, Column) else _constant_cells(other.value, len(cells.missing))
+        there = (
+            columns[other.name]
+            if isinstance(other, Column)
+            else _constant_cells(other.value, len(cells.missing))
+        )
         what = f"column {other.name!r}" if isinstance(other, Column) else "a constant"
         missing = cells.missing | there.missing
         if missing.all():
             return np.zeros(len(missing), dtype=bool)
         if there.kind != cells.kind:
-            self._refuse(f"column {name!r} holds {cells.kind} and is compared with {there.kind}; both must be numbers, or both text")
+            self._refuse(
+                f"column {name!r} holds {cells.kind} and is compared with {there.kind}; both "
+                "must be numbers, or both text"
+            )
         left, right = cells.values, there.values
         if sign not in ("==", "!="):
             if cells.levels is not None or there.levels is not None:
                 left, right = self._places(name, cells, there, what, isinstance(other, Constant))
             elif cells.kind == "text":
-                self._refuse(f"column {name!r} holds text without an order; use ==, != or in, or make it an ordered categorical")
+                self._refuse(
+                    f"column {name!r} holds text without an order; use ==, != or in, or make it "
+                    "an ordered categorical"
+                )
         return np.asarray(_COMPARE[sign](left, right) & ~missing, dtype=bool)
 
-    def _places(self, name: str, cells: Cells, there: Cells, what: str, constant: bool) -> tuple[np.ndarray, np.ndarray]:
+    def _places(
+        self, name: str, cells: Cells, there: Cells, what: str, constant: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Both sides as places in the order of the categories, (n,) each; -1 where missing."""
         levels = cells.levels
         if levels is None or (not constant and there.levels != levels):
-            self._refuse(f"column {name!r} and {what} must have the same ordered categories to stand in an order")
+            self._refuse(
+                f"column {name!r} and {what} must have the same ordered categories to stand in "
+                "an order"
+            )
         places = pd.Index(list(levels), dtype=object)
-        left, right = (places.get_indexer(pd.Index(side.values, dtype=object)) for side in (cells, there))
+        left, right = (
+            places.get_indexer(pd.Index(side.values, dtype=object)) for side in (cells, there)
+        )
         if constant and (right < 0).any():
-            self._refuse(f"column {name!r} has ordered categories, and what it is compared with is none of them")
+            self._refuse(
+                f"column {name!r} has ordered categories, and what it is compared with is none "
+                "of them"
+            )
         return left, right
 
     def _refuse(self, why: str) -> NoReturn:
@@ -158,9 +210,15 @@ def shown(text: str) -> str:
 
 
 def cells_of(column: pd.Series) -> Cells:
-    """A column as floats or texts, boolean values as 1 and 0; InputError where it holds neither, such as dates."""
+    """A column as floats or texts, boolean values as 1 and 0; InputError where it holds neither,
+    such as dates.
+    """
     missing = column.isna().to_numpy(dtype=bool)
-    levels = tuple(column.cat.categories) if isinstance(column.dtype, pd.CategoricalDtype) and column.cat.ordered else None
+    levels = (
+        tuple(column.cat.categories)
+        if isinstance(column.dtype, pd.CategoricalDtype) and column.cat.ordered
+        else None
+    )
     plain = column if not isinstance(column.dtype, pd.CategoricalDtype) else column.astype(object)
     kind = "nothing" if missing.all() else pd.api.types.infer_dtype(plain, skipna=True)
     if kind in _NUMBERS:
@@ -173,7 +231,10 @@ def cells_of(column: pd.Series) -> Cells:
         return Cells("text", texts, missing, levels)
     if kind == "nothing":
         return Cells("nothing", np.full(len(column), np.nan), missing, levels)
-    raise InputError(f"column {column.name!r} holds {kind} values; only numbers, text and true or false are compared")
+    raise InputError(
+        f"column {column.name!r} holds {kind} values; only numbers, text and true or false are "
+        "compared"
+    )
 
 
 def _constant_cells(value: float | str | bool, n: int) -> Cells:

@@ -1,7 +1,9 @@
-"""What implications and sums leave to a variable once those before it are known: decided before anything is drawn (METHODS section 12).
+"""What implications and sums leave to a variable once those before it are known: decided before
+anything is drawn (METHODS section 12).
 
-A status that is decided is set, one that is ruled out is not drawn, and neither has a record in the fit of that status. Amounts are learned
-from all records that have one, also from those to which rules leave nothing else.
+A status that is decided is set, one that is ruled out is not drawn, and neither has a record in the
+fit of that status. Amounts are learned from all records that have one, also from those to which
+rules leave nothing else.
 """
 
 from collections.abc import Sequence
@@ -22,7 +24,9 @@ __all__ = ["Decider", "Left", "make_decider"]
 
 
 class _Ban(NamedTuple):
-    """Of an implication: where ``given`` is met, or is not (``met``), the outcomes that are not ``allowed`` (C,) are ruled out."""
+    """Of an implication: where ``given`` is met, or is not (``met``), the outcomes that are not
+    ``allowed`` (C,) are ruled out.
+    """
 
     given: Condition
     met: bool
@@ -35,8 +39,9 @@ class _Ban(NamedTuple):
 
 
 class Left(NamedTuple):
-    """What rules leave to each of m records: ``allowed`` (m, C) outcomes; ``only`` (m,): the place of the one that is left, else -1;
-    ``stuck`` (m,): whether they leave nothing, and then nothing is ruled out."""
+    """What rules leave to each of m records: ``allowed`` (m, C) outcomes; ``only`` (m,): the place
+    of the one that is left, else -1; ``stuck`` (m,): whether they leave nothing, and then nothing
+    is ruled out."""
 
     allowed: np.ndarray
     only: np.ndarray
@@ -47,8 +52,8 @@ class Left(NamedTuple):
         return Left(self.allowed[rows], self.only[rows], self.stuck[rows])
 
     def status(self, place: int, drawable: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Which records may have a status, where those before it are not theirs, and which must, (m,) each; `drawable` (C,): outcomes that
-        are still to come."""
+        """Which records may have a status, where those before it are not theirs, and which must,
+        (m,) each; `drawable` (C,): outcomes that are still to come."""
         may = self.allowed[:, place]
         return may, may & ~(self.allowed & drawable).any(axis=1)
 
@@ -57,8 +62,9 @@ class Left(NamedTuple):
 class Decider:
     """What the rules that are checked at a variable say before it is drawn. Confidential.
 
-    ``outcomes``: what it can be, by single values, None for a missing one; the last place of ``bans`` and `Left`, ``rest``, is any other
-    amount, where it has amounts. ``total``: the sum that it is computed by.
+    ``outcomes``: what it can be, by single values, None for a missing one; the last place of
+    ``bans`` and `Left`, ``rest``, is any other amount, where it has amounts. ``total``: the sum
+    that it is computed by.
     """
 
     variable: str
@@ -81,30 +87,59 @@ class Decider:
         stuck = np.asarray(~allowed.any(axis=1))
         allowed[stuck] = True
         single = (allowed.sum(axis=1) == 1) & (allowed.argmax(axis=1) < len(self.outcomes))
-        if self.total is not None and 0.0 in self.outcomes:  # which is an amount like others where all add up
-            allowed[~np.isnan(self.computed(frame)) & (allowed.sum(axis=1) > 1), self.outcomes.index(0.0)] = False
+        # which is an amount like others where all add up
+        if self.total is not None and 0.0 in self.outcomes:
+            allowed[
+                ~np.isnan(self.computed(frame)) & (allowed.sum(axis=1) > 1),
+                self.outcomes.index(0.0),
+            ] = False
         return Left(allowed, np.where(single, allowed.argmax(axis=1), -1), stuck)
 
     def held(self, column: pd.Series) -> np.ndarray:
         """Which outcomes values have, (C,)."""
-        each = [column.isna() if is_missing(outcome) else column == outcome for outcome in self.outcomes]
-        told = np.array([here.to_numpy(dtype=bool, na_value=False) for here in each]).reshape(len(each), len(column))
+        each = [
+            column.isna() if is_missing(outcome) else column == outcome for outcome in self.outcomes
+        ]
+        told = np.array([here.to_numpy(dtype=bool, na_value=False) for here in each]).reshape(
+            len(each), len(column)
+        )
         other = np.array([(~told.any(axis=0)).any()] if self.rest else [], dtype=bool)
         return np.concatenate([np.asarray(told.any(axis=1)), other])
 
     def computed(self, frame: pd.DataFrame) -> np.ndarray:
         """What the sum comes to, (m,); NaN where there is none."""
-        return np.full(len(frame), np.nan) if self.total is None else self.total.value(frame, self.variable)
+        return (
+            np.full(len(frame), np.nan)
+            if self.total is None
+            else self.total.value(frame, self.variable)
+        )
 
 
-def make_decider(rules: Rules, variable: str, column: pd.Series, codes: Sequence[float]) -> Decider | None:
+def make_decider(
+    rules: Rules, variable: str, column: pd.Series, codes: Sequence[float]
+) -> Decider | None:
     """What decides a variable; None where no rule does, so that nothing is different."""
-    implied, total = [rule for rule in rules.at(variable) if own_side(rule, variable) is not None], rules.total(variable)
+    implied, total = (
+        [rule for rule in rules.at(variable) if own_side(rule, variable) is not None],
+        rules.total(variable),
+    )
     if not implied and total is None:
         return None
     numbers = holds_numbers(column)
-    named = [value for rule in implied for value in values_asked(own_condition(rule, variable).tree, variable)] if numbers else []
-    singles: list[object] = list(dict.fromkeys([*map(float, codes), *named])) if numbers else list(column.dropna().unique())
+    named = (
+        [
+            value
+            for rule in implied
+            for value in values_asked(own_condition(rule, variable).tree, variable)
+        ]
+        if numbers
+        else []
+    )
+    singles: list[object] = (
+        list(dict.fromkeys([*map(float, codes), *named]))
+        if numbers
+        else list(column.dropna().unique())
+    )
     if column.isna().any():
         singles.append(None)
     frame = _as_frame(column, singles, numbers)
@@ -115,13 +150,16 @@ def make_decider(rules: Rules, variable: str, column: pd.Series, codes: Sequence
         first, own = own_side(rule, variable) == "when", own_condition(rule, variable)
         met = own.holds(frame)
         if numbers:
-            met = np.append(met[:-1], met[-1] if tells_by_values(own.tree, variable) else not first)  # another amount may be anything
+            # another amount may be anything
+            met = np.append(met[:-1], met[-1] if tells_by_values(own.tree, variable) else not first)
         bans.append(_Ban(rule.then if first else rule.when, not first, ~met if first else met))
     return Decider(variable, tuple(singles), numbers, tuple(bans), total)
 
 
 def _as_frame(column: pd.Series, singles: Sequence[object], numbers: bool) -> pd.DataFrame:
-    """The outcomes as records of the variable alone; of numbers the last one is an amount that is none of the single values."""
+    """The outcomes as records of the variable alone; of numbers the last one is an amount that is
+    none of the single values.
+    """
     if not numbers:
         values = pd.Series(list(singles), dtype=object).astype(column.dtype)
         return pd.DataFrame({str(column.name): values})

@@ -12,17 +12,26 @@ from riskweighted.sequence.products import Product
 from riskweighted.sequence.recoding import RECODINGS
 from riskweighted.sequence.rules import Rules
 
-__all__ = ["Chain", "SideBySide", "check_declared", "is_chain", "learned_of", "products_of", "recoding_of"]
+__all__ = [
+    "Chain",
+    "SideBySide",
+    "check_declared",
+    "is_chain",
+    "learned_of",
+    "products_of",
+    "recoding_of",
+]
 
 
 @runtime_checkable
 class Chain(Protocol):
     """A sequence of synthesizers: what the framework asks of one.
 
-    It names no model itself: ``status_model`` and ``value_model`` of the chain choose them. A guarantee also asks for
-    ``data_dependent_choices(variable)``: in words what the chain takes from the sensitive values for a variable, () for nothing. A chain
-    may say how predictors become numeric columns, ``recoding``: one of `riskweighted.sequence.recoding.RECODINGS`; of which predictors
-    scores are learned, ``learned``; and which products predict, ``multiplied``.
+    It names no model itself: ``status_model`` and ``value_model`` of the chain choose them. A
+    guarantee also asks for ``data_dependent_choices(variable)``: in words what the chain takes from
+    the sensitive values for a variable, () for nothing. A chain may say how predictors become
+    numeric columns, ``recoding``: one of `riskweighted.sequence.recoding.RECODINGS`; of which
+    predictors scores are learned, ``learned``; and which products predict, ``multiplied``.
     """
 
     @property
@@ -35,7 +44,9 @@ class Chain(Protocol):
 
     @property
     def codes(self) -> Mapping[str, tuple[float, ...]]:
-        """Values of numeric variables that have a share of their own, special codes and spikes; of predictors those that are no amounts."""
+        """Values of numeric variables that have a share of their own, special codes and spikes; of
+        predictors those that are no amounts.
+        """
 
     @property
     def rules(self) -> Rules:
@@ -45,7 +56,8 @@ class Chain(Protocol):
         """The user's formula for a variable; None: all predictors and all earlier variables."""
 
     def one_by_one(self, variable: str, values: pd.Series, predictors: int) -> tuple[object, ...]:
-        """The levels of a variable in the order in which each is modelled by itself, by continuation ratios; () for one model of all.
+        """The levels of a variable in the order in which each is modelled by itself, by
+        continuation ratios; () for one model of all.
 
         `values`: without gaps; `predictors`: the numeric columns that there are for it.
         """
@@ -59,7 +71,9 @@ class Chain(Protocol):
 
 @dataclass(frozen=True)
 class SideBySide:
-    """Synthesizers of one variable each, none of which looks at the variable of another: what baselines of several variables are."""
+    """Synthesizers of one variable each, none of which looks at the variable of another: what
+    baselines of several variables are.
+    """
 
     synthesizers: tuple[Synthesizer, ...]
 
@@ -70,11 +84,20 @@ class SideBySide:
 
 
 def check_declared(declared: object) -> None:
-    """Refuse what is neither a synthesizer nor a chain: a name, settings, a class that was not made yet."""
+    """Refuse what is neither a synthesizer nor a chain: a name, settings, a class that was not made
+    yet.
+    """
     made = isinstance(declared, (Chain, SideBySide)) or callable(getattr(declared, "prepare", None))
     if isinstance(declared, type) or not made:
-        got = f"the class {declared.__name__}" if isinstance(declared, type) else type(declared).__name__
-        raise InputError(f"synthesizer must be a synthesizer or a chain, as load_synthesizer(NAME)(FORMULA) makes them, got {got}")
+        got = (
+            f"the class {declared.__name__}"
+            if isinstance(declared, type)
+            else type(declared).__name__
+        )
+        raise InputError(
+            "synthesizer must be a synthesizer or a chain, as load_synthesizer(NAME)(FORMULA) "
+            f"makes them, got {got}"
+        )
 
 
 def is_chain(synthesizer: object) -> bool:

@@ -1,4 +1,6 @@
-"""Values drawn down a sequence, each variable on the synthetic ones before it; what breaks a rule is drawn again (METHODS section 12)."""
+"""Values drawn down a sequence, each variable on the synthetic ones before it; what breaks a rule
+is drawn again (METHODS section 12).
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,9 +35,11 @@ _FEWER_ROUNDS = 10  # where the whole record can be drawn again
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """What draws datasets from the fits of a sequence's blocks, given one posterior draw of each. Confidential.
+    """What draws datasets from the fits of a sequence's blocks, given one posterior draw of each.
+    Confidential.
 
-    ``records``: the numbers of those for which values are drawn, each as often as wanted; None for all in turn.
+    ``records``: the numbers of those for which values are drawn, each as often as wanted; None for
+    all in turn.
     """
 
     prepared: PreparedSequence = field(repr=False)
@@ -46,14 +50,24 @@ class Drawing:
         """The same for some records, by number, such as a few many times over."""
         return replace(self, records=records)
 
-    def released(self, thetas: Thetas, rng: np.random.Generator, precision: Precision = None) -> pd.DataFrame:
-        """One synthetic dataset given parameters, rounded as it is released; none under a guarantee, whose datasets its ledger decides."""
+    def released(
+        self, thetas: Thetas, rng: np.random.Generator, precision: Precision = None
+    ) -> pd.DataFrame:
+        """One synthetic dataset given parameters, rounded as it is released; none under a
+        guarantee, whose datasets its ledger decides.
+        """
         if any(fit.entropy is not None for fit in self.blocks.values()):
-            raise InputError("this fit has a guarantee, whose datasets are those of synthesize and no others")
+            raise InputError(
+                "this fit has a guarantee, whose datasets are those of synthesize and no others"
+            )
         return self.made(thetas, rng, precision)
 
-    def made(self, thetas: Thetas, rng: np.random.Generator, precision: Precision = None) -> pd.DataFrame:
-        """The same of any fit: for the datasets that the ledger decides, and for those by which risk is measured, which do not leave."""
+    def made(
+        self, thetas: Thetas, rng: np.random.Generator, precision: Precision = None
+    ) -> pd.DataFrame:
+        """The same of any fit: for the datasets that the ledger decides, and for those by which
+        risk is measured, which do not leave.
+        """
         frame, encoded = self._rows.assign(), dict(self._encoded)
         stuck, rows = list[np.ndarray](), None
         for _ in range(ROUNDS):
@@ -65,20 +79,31 @@ class Drawing:
             rows = np.unique(np.concatenate(stuck))
             stuck.clear()
         raise InputError(
-            f"after {ROUNDS} rounds of draws implied, sums and other rules leave no value in {len(rows)} of {len(frame)} records: "  # type: ignore[arg-type]
+            f"after {ROUNDS} rounds of draws implied, sums and other rules leave no value in "
+            f"{len(rows)} of {len(frame)} records: "  # type: ignore[arg-type]
             "leave one of them out, or change the order of the variables"
         )
 
     @cached_property
     def _rows(self) -> pd.DataFrame:
         confidential = self.prepared.confidential
-        return confidential if self.records is None else confidential.iloc[self.records].reset_index(drop=True)
+        return (
+            confidential
+            if self.records is None
+            else confidential.iloc[self.records].reset_index(drop=True)
+        )
 
     @cached_property
     def _encoded(self) -> dict[str, Distinct]:
-        """The numeric columns of the predictors of the rows, which are the same in every dataset."""
+        """The numeric columns of the predictors of the rows, which are the same in every
+        dataset.
+        """
         encoded = self.prepared.encoded
-        return encoded if self.records is None else {name: table.at(self.records) for name, table in encoded.items()}
+        return (
+            encoded
+            if self.records is None
+            else {name: table.at(self.records) for name, table in encoded.items()}
+        )
 
     @cached_property
     def outcomes(self) -> dict[str, Outcomes]:
@@ -95,12 +120,23 @@ class Drawing:
             [*others, link.constant],
         )
 
-    def put(self, link: Link, values: np.ndarray, frame: pd.DataFrame, encoded: dict[str, Distinct], needed: bool = True) -> None:
-        """Put drawn values (n,) of a variable into a frame, and where they are needed their numeric columns beside those of the others."""
+    def put(
+        self,
+        link: Link,
+        values: np.ndarray,
+        frame: pd.DataFrame,
+        encoded: dict[str, Distinct],
+        needed: bool = True,
+    ) -> None:
+        """Put drawn values (n,) of a variable into a frame, and where they are needed their numeric
+        columns beside those of the others.
+        """
         outcomes, recipe = self.outcomes[link.variable], self.prepared.recipes.get(link.variable)
         frame[link.variable] = outcomes.column(values)
         if needed and recipe is not None:
-            self.prepared.encode(encoded, link.variable, frame, outcomes.table(values, frame[link.variable], recipe))
+            self.prepared.encode(
+                encoded, link.variable, frame, outcomes.table(values, frame[link.variable], recipe)
+            )
 
     def drawn(
         self,
@@ -113,14 +149,22 @@ class Drawing:
         rows: np.ndarray | None = None,
         stuck: list[np.ndarray] | None = None,
     ) -> np.ndarray:
-        """A variable of a frame whose earlier variables are synthetic, as numbers (n,); what breaks a rule is drawn again.
+        """A variable of a frame whose earlier variables are synthetic, as numbers (n,); what breaks
+        a rule is drawn again.
 
-        `rows`: for these alone; the others keep the value of the frame. `encoded`: numeric columns of predictors and earlier variables.
-        `stuck`: takes the records to which implications leave no value.
+        `rows`: for these alone; the others keep the value of the frame. `encoded`: numeric columns
+        of predictors and earlier variables. `stuck`: takes the records to which implications leave
+        no value.
         """
-        outcomes, rules, unit = self.outcomes[link.variable], self.prepared.rules, precision_of(precision, link.variable)
+        outcomes, rules, unit = (
+            self.outcomes[link.variable],
+            self.prepared.rules,
+            precision_of(precision, link.variable),
+        )
         checked = rules.redrawn(link.variable, not link.levels)
-        values = outcomes.empty(len(frame)) if rows is None else outcomes.numbers(frame[link.variable])
+        values = (
+            outcomes.empty(len(frame)) if rows is None else outcomes.numbers(frame[link.variable])
+        )
         rows = np.arange(len(frame)) if rows is None else rows
         for _ in range(ROUNDS if link.decider is None else _FEWER_ROUNDS):
             values[rows] = self.values_at(link, frame, encoded, thetas, rng, rows, unit, stuck)
@@ -154,15 +198,25 @@ class Drawing:
         rows: np.ndarray,
         precision: float | None,
     ) -> np.ndarray:
-        """Numbers of some rows from their model between what the orders leave, (m,), where draws hardly land; NaN where it cannot say."""
-        block, ends = link.values, {True: np.full(len(rows), np.inf), False: np.full(len(rows), -np.inf)}
+        """Numbers of some rows from their model between what the orders leave, (m,), where draws
+        hardly land; NaN where it cannot say.
+        """
+        block, ends = (
+            link.values,
+            {True: np.full(len(rows), np.inf), False: np.full(len(rows), -np.inf)},
+        )
         for rule in orders:
-            above, tighter = rule.names[0] == link.variable, np.fmin if rule.names[0] == link.variable else np.fmax
+            above, tighter = (
+                rule.names[0] == link.variable,
+                np.fmin if rule.names[0] == link.variable else np.fmax,
+            )
             ends[above] = tighter(ends[above], rule.amounts(frame.iloc[rows])[int(above)])
         if block is None:
             return np.full(len(rows), np.nan)
         fit = self.blocks[block.name]
-        records = self.model_of(block).distribution(thetas[block.name], self.at(block, frame, encoded, rows))
+        records = self.model_of(block).distribution(
+            thetas[block.name], self.at(block, frame, encoded, rows)
+        )
         inverse = getattr(records, "inverse", None)
         if inverse is None or link.levels:
             return np.full(len(rows), np.nan)
@@ -181,13 +235,16 @@ class Drawing:
         precision: float | None,
         stuck: list[np.ndarray] | None = None,
     ) -> np.ndarray:
-        """New values of a variable for some rows, as numbers: structure, what implications decide, statuses, then the value; without regard
-        to rules that only a check of the draws can keep."""
+        """New values of a variable for some rows, as numbers: structure, what implications decide,
+        statuses, then the value; without regard to rules that only a check of the draws can
+        keep."""
         outcomes = self.outcomes[link.variable]
         values, left = outcomes.empty(len(rows)), np.arange(len(rows))
         if link.structure is not None:
             holds = link.structure.when.holds(frame.iloc[rows])
-            values[~holds] = outcomes.number(link.structure.value(self.prepared.confidential[link.variable]))
+            values[~holds] = outcomes.number(
+                link.structure.value(self.prepared.confidential[link.variable])
+            )
             left = np.flatnonzero(holds)
         ruling = Ruling.of(link, frame.iloc[rows])
         if ruling is not None:
@@ -210,8 +267,14 @@ class Drawing:
         if link.values is None:
             values[left] = outcomes.number(link.constant)
         elif len(left):
-            values[left] = self._new_values(link, link.values, ruling, frame, encoded, thetas, rng, rows, left, precision)
-            if ruling is not None and stuck is not None and len(landed := ruling.landed(values, left, outcomes)):
+            values[left] = self._new_values(
+                link, link.values, ruling, frame, encoded, thetas, rng, rows, left, precision
+            )
+            if (
+                ruling is not None
+                and stuck is not None
+                and len(landed := ruling.landed(values, left, outcomes))
+            ):
                 stuck.append(rows[landed])
         return values
 
@@ -228,17 +291,26 @@ class Drawing:
         left: np.ndarray,
         precision: float | None,
     ) -> np.ndarray:
-        """What the block of the values draws for those rows that are left; of levels of which some are ruled out, one of the others."""
+        """What the block of the values draws for those rows that are left; of levels of which some
+        are ruled out, one of the others.
+        """
         fit = self.blocks[block.name]
         numbers = self.numbers_at(block, frame, encoded, thetas, rng, rows[left])
         if ruling is not None and link.levels and fit.categories is not None:
             allowed = ruling.levels(fit.categories, left)
             some = np.flatnonzero(~allowed.all(axis=1))
             if len(some):
-                masses = self.level_masses(block, frame, encoded, thetas, rows[left[some]]) * allowed[some]
+                masses = (
+                    self.level_masses(block, frame, encoded, thetas, rows[left[some]])
+                    * allowed[some]
+                )
                 numbers = np.array(numbers, dtype=float)
                 numbers[some] = chosen(masses, rng)
-        return numbers if fit.keeps_true_values else self.outcomes[link.variable].drawn(fit.rounded(numbers, precision))
+        return (
+            numbers
+            if fit.keeps_true_values
+            else self.outcomes[link.variable].drawn(fit.rounded(numbers, precision))
+        )
 
     def model_of(self, block: Block) -> Synthesizer:
         """The synthesizer of a block, that is asked for values."""
@@ -255,9 +327,15 @@ class Drawing:
         elsewhere: bool = False,
     ) -> np.ndarray:
         """The probability of each level of a model for some rows, (m, K)."""
-        fit, prepared = self.blocks[block.name], self.at(block, frame, encoded, rows, elsewhere=elsewhere)
+        fit, prepared = (
+            self.blocks[block.name],
+            self.at(block, frame, encoded, rows, elsewhere=elsewhere),
+        )
         codes = (np.full(len(rows), float(code)) for code in range(len(fit.categories or ())))
-        each = [log_densities(self.model_of(block), prepared, code)(thetas[block.name]) for code in codes]
+        each = [
+            log_densities(self.model_of(block), prepared, code)(thetas[block.name])
+            for code in codes
+        ]
         return np.asarray(np.exp(np.column_stack(each)))
 
     def numbers_at(
@@ -273,31 +351,53 @@ class Drawing:
         prepared = self.at(block, frame, encoded, rows)
         return draw_values(self.model_of(block), thetas[block.name], prepared, rng, len(rows))
 
-    def log_densities(self, frame: pd.DataFrame, *, elsewhere: bool = False) -> Callable[[Thetas], dict[str, np.ndarray]]:
-        """From one posterior draw of every block to log p(value_i | those before it) of each variable of a frame, (n,) by variable.
+    def log_densities(
+        self, frame: pd.DataFrame, *, elsewhere: bool = False
+    ) -> Callable[[Thetas], dict[str, np.ndarray]]:
+        """From one posterior draw of every block to log p(value_i | those before it) of each
+        variable of a frame, (n,) by variable.
 
-        -inf where a structural rule, or what implications and sums decide, gives another value, and where one is missing that only a rule
-        leaves out; no model is asked of these. Other rules, which draws are cut to, play no part: no density knows their share.
-        `elsewhere`: whether the frame's rows and predictors are others than those of the data.
+        -inf where a structural rule, or what implications and sums decide, gives another value, and
+        where one is missing that only a rule leaves out; no model is asked of these. Other rules,
+        which draws are cut to, play no part: no density knows their share. `elsewhere`: whether the
+        frame's rows and predictors are others than those of the data.
         """
         prepared, given, asked = self.prepared, {}, []
         encoded = prepared.encoded_at(frame) if elsewhere else dict(prepared.encoded)
         for link in prepared.links:
-            impossible = np.zeros(len(frame), dtype=bool) if link.structure is None else link.structure.broken(frame)
+            impossible = (
+                np.zeros(len(frame), dtype=bool)
+                if link.structure is None
+                else link.structure.broken(frame)
+            )
             if link.decider is not None:
-                impossible |= any_broken(prepared.rules.decided(link.variable, not link.levels), frame)
+                impossible |= any_broken(
+                    prepared.rules.decided(link.variable, not link.levels), frame
+                )
             for block, rows, values in self._reached(link, frame):
                 if block is None:
-                    impossible[rows] |= ~_same(values, self.outcomes[link.variable].number(link.constant))
+                    impossible[rows] |= ~_same(
+                        values, self.outcomes[link.variable].number(link.constant)
+                    )
                     continue
                 impossible[rows] |= np.isnan(values)
                 if impossible[rows].any():
                     rows, values = rows[~impossible[rows]], values[~impossible[rows]]
                 if len(rows):
-                    synthesizer, arrays = self.blocks[block.name].synthesizer, self.at(block, frame, encoded, rows, elsewhere=elsewhere)
+                    synthesizer, arrays = (
+                        self.blocks[block.name].synthesizer,
+                        self.at(block, frame, encoded, rows, elsewhere=elsewhere),
+                    )
                     terms = log_densities(synthesizer, arrays, values)
                     asked.append(
-                        (link.variable, block.name, rows, self._among_allowed(link, block, frame, encoded, rows, terms, elsewhere))
+                        (
+                            link.variable,
+                            block.name,
+                            rows,
+                            self._among_allowed(
+                                link, block, frame, encoded, rows, terms, elsewhere
+                            ),
+                        )
                     )
             given[link.variable] = np.where(impossible, -np.inf, 0.0)
             prepared.encode(encoded, link.variable, frame)
@@ -311,10 +411,12 @@ class Drawing:
         return of_draw
 
     def contributions(self, frame: pd.DataFrame) -> Callable[[Thetas], dict[str, np.ndarray]]:
-        """From one posterior draw of every block to what each record of a frame would add to the log posterior of each variable, (n,).
+        """From one posterior draw of every block to what each record of a frame would add to the
+        log posterior of each variable, (n,).
 
-        The frame differs from the data in values alone. Weights are held, and what centring takes off as a function of the predictors and
-        of the kind of value; InputError where a record would reach other models than it did, in which it has no weight.
+        The frame differs from the data in values alone. Weights are held, and what centring takes
+        off as a function of the predictors and of the kind of value; InputError where a record
+        would reach other models than it did, in which it has no weight.
         """
         prepared, encoded, asked = self.prepared, dict(self.prepared.encoded), []
         for link in prepared.links:
@@ -323,11 +425,18 @@ class Drawing:
                     continue
                 if not np.array_equal(rows, np.flatnonzero(block.member)):
                     raise InputError(
-                        f"with another value a record would reach other models of {link.variable!r}, in which it has no weight: valid are "
+                        "with another value a record would reach other models of "
+                        f"{link.variable!r}, in which it has no weight: valid are "
                         "values of the kind that it has, or an uncentred fit"
                     )
-                columns = frame.iloc[rows] if prepared.of_one else prepared.columns_of(block, frame, encoded, rows)
-                adding = self.blocks[block.name].adding(self.at(block, frame, encoded, rows), columns, values)
+                columns = (
+                    frame.iloc[rows]
+                    if prepared.of_one
+                    else prepared.columns_of(block, frame, encoded, rows)
+                )
+                adding = self.blocks[block.name].adding(
+                    self.at(block, frame, encoded, rows), columns, values
+                )
                 asked.append((link.variable, block.name, rows, adding))
             prepared.encode(encoded, link.variable, frame)
 
@@ -349,7 +458,9 @@ class Drawing:
         terms: Callable[[Draw], np.ndarray],
         elsewhere: bool,
     ) -> Callable[[Draw], np.ndarray]:
-        """The log densities of levels given that none of those is drawn that implications rule out; all others as they are."""
+        """The log densities of levels given that none of those is drawn that implications rule out;
+        all others as they are.
+        """
         levels, ruling = self.blocks[block.name].categories, Ruling.of(link, frame)
         if ruling is None or block is not link.values or not link.levels or levels is None:
             return terms
@@ -359,14 +470,20 @@ class Drawing:
         def of_theta(theta: Draw) -> np.ndarray:
             each = terms(theta).copy()
             if len(some):
-                masses = self.level_masses(block, frame, held, {block.name: theta}, rows[some], elsewhere=elsewhere)
+                masses = self.level_masses(
+                    block, frame, held, {block.name: theta}, rows[some], elsewhere=elsewhere
+                )
                 each[some] -= np.log((masses * allowed[some]).sum(axis=1))
             return each
 
         return of_theta
 
-    def _reached(self, link: Link, frame: pd.DataFrame) -> Iterator[tuple[Block | None, np.ndarray, np.ndarray]]:
-        """Every block of a link, the records of a frame that reach it, and their values as numbers; the one value there is has no block."""
+    def _reached(
+        self, link: Link, frame: pd.DataFrame
+    ) -> Iterator[tuple[Block | None, np.ndarray, np.ndarray]]:
+        """Every block of a link, the records of a frame that reach it, and their values as numbers;
+        the one value there is has no block.
+        """
         outcomes, column = self.outcomes[link.variable], frame[link.variable]
         numbers, left = outcomes.numbers(column), np.arange(len(frame))
         if link.structure is not None:
@@ -380,16 +497,37 @@ class Drawing:
         if ruling is not None:
             left = left[np.isnan(ruling.computed[left])]
         levels = None if link.values is None else self.blocks[link.values.name].categories
-        values = numbers if link.values is None else as_floats(column) if levels is None else codes_in(column, levels).astype(float)
+        values = (
+            numbers
+            if link.values is None
+            else as_floats(column)
+            if levels is None
+            else codes_in(column, levels).astype(float)
+        )
         yield link.values, left, values[left]
 
     def is_fixed(self, block: Block) -> bool:
         """Whether every record reaches a block, and no dataset changes what predicts it."""
         return block.whole and not set(block.sources) & set(self.prepared.variables)
 
-    def at(self, block: Block, frame: pd.DataFrame, encoded: Mapping[str, Distinct], rows: np.ndarray, *, elsewhere: bool = False) -> Any:
-        """A block's arrays for some rows of a frame, without its target; its own where no dataset changes them."""
-        if not elsewhere and self.is_fixed(block) and len(rows) == len(frame) and np.array_equal(rows, np.arange(len(frame))):
+    def at(
+        self,
+        block: Block,
+        frame: pd.DataFrame,
+        encoded: Mapping[str, Distinct],
+        rows: np.ndarray,
+        *,
+        elsewhere: bool = False,
+    ) -> Any:
+        """A block's arrays for some rows of a frame, without its target; its own where no dataset
+        changes them.
+        """
+        if (
+            not elsewhere
+            and self.is_fixed(block)
+            and len(rows) == len(frame)
+            and np.array_equal(rows, np.arange(len(frame)))
+        ):
             if self.records is None:
                 return self.blocks[block.name].prepared
             if block.name not in self._fixed:
@@ -402,7 +540,9 @@ class Drawing:
         """The arrays of other rows that no dataset changes, as they are made."""
         return {}
 
-    def _at(self, block: Block, frame: pd.DataFrame, encoded: Mapping[str, Distinct], rows: np.ndarray) -> Any:
+    def _at(
+        self, block: Block, frame: pd.DataFrame, encoded: Mapping[str, Distinct], rows: np.ndarray
+    ) -> Any:
         held, prepared = self.blocks[block.name].prepared, self.prepared
         if prepared.of_one:
             return held.at(frame.iloc[rows])

@@ -1,4 +1,6 @@
-"""`Fit`: the fits of a sequence's blocks, and datasets drawn from them (METHODS sections 5.4 and 12)."""
+"""`Fit`: the fits of a sequence's blocks, and datasets drawn from them (METHODS sections 5.4 and
+12).
+"""
 
 import io
 import warnings
@@ -42,10 +44,12 @@ __all__ = ["Fit", "block_file"]
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A fit holds a sampled pseudo posterior and all that is needed to draw datasets from it. Confidential: it carries data.
+    """A fit holds a sampled pseudo posterior and all that is needed to draw datasets from it.
+    Confidential: it carries data.
 
-    Every variable of a chain has one or several *blocks*, each fitted to the records that reach it. Of one variable there is one block, and
-    what is said of it is said of the fit: ``posterior``, ``categories``, ``precision`` and what else a `BlockFit` tells.
+    Every variable of a chain has one or several *blocks*, each fitted to the records that reach it.
+    Of one variable there is one block, and what is said of it is said of the fit: ``posterior``,
+    ``categories``, ``precision`` and what else a `BlockFit` tells.
 
     Attributes
     ----------
@@ -73,7 +77,11 @@ class Fit:
     @classmethod
     def of(cls, block: BlockFit) -> "Fit":
         """The fit of one variable whose block is this one."""
-        made = sequence_of(PreparedModel(block.synthesizer, block.confidential, block.prepared, block.survey, block.counts))
+        made = sequence_of(
+            PreparedModel(
+                block.synthesizer, block.confidential, block.prepared, block.survey, block.counts
+            )
+        )
         name = block.synthesizer.target
         return cls(made, pd.DataFrame({name: block.alpha}), {name: block}, block.random_seed)
 
@@ -82,23 +90,27 @@ class Fit:
         return replace(Fit.of(replace(self.block, **changes)), native=self.native)
 
     def on(self, records: Frame, alphas: Alpha) -> "Fit":
-        """The same posterior for other records of the file, such as a part of it, with their risk weights.
+        """The same posterior for other records of the file, such as a part of it, with their risk
+        weights.
 
         Parameters
         ----------
         records : DataFrame, m rows
-            With the columns that the fit was made of; of levels of predictors that it has none of, it knows nothing.
+            With the columns that the fit was made of; of levels of predictors that it has none of,
+            it knows nothing.
         alphas : (m,), (m, 1) or CentredWeights
             Weights in [0, 1], centred where those of the fit are.
 
         Returns
         -------
-        Fit. What is of the whole file stays: precision of the column, its largest value, diagnostics, and all that the model found in it.
+        Fit. What is of the whole file stays: precision of the column, its largest value,
+        diagnostics, and all that the model found in it.
 
         Raises
         ------
         InputError
-            If the fit is of a chain or has a guarantee, its weights are centred and those given are not, or records do not suit the model.
+            If the fit is of a chain or has a guarantee, its weights are centred and those given are
+            not, or records do not suit the model.
 
         Examples
         --------
@@ -108,19 +120,41 @@ class Fit:
         [(100, 5), (100, 5)]
         """
         if not self.prepared.of_one:
-            raise InputError(f"other records are of a fit of one variable, and this one is of a chain of {listing(self.variables)}")
-        block, native, records, alphas = self.block, native_of(records), as_pandas(records), as_pandas(alphas)
+            raise InputError(
+                "other records are of a fit of one variable, and this one is of a chain of "
+                f"{listing(self.variables)}"
+            )
+        block, native, records, alphas = (
+            self.block,
+            native_of(records),
+            as_pandas(records),
+            as_pandas(alphas),
+        )
         functions = functions_of(alphas)
         if block.censoring is not None:
-            raise InputError("other records are of a fit without a guarantee, which is stated of the records that it was fitted to")
+            raise InputError(
+                "other records are of a fit without a guarantee, which is stated of the records "
+                "that it was fitted to"
+            )
         if functions is None and block.centring is not None:
-            raise InputError("the weights of this fit are centred: those of other records must be too, as rw.centred_weights makes them")
+            raise InputError(
+                "the weights of this fit are centred: those of other records must be too, as "
+                "rw.centred_weights makes them"
+            )
         require_columns(records, [str(name) for name in self.confidential.columns], "records")
         checked = alphas_of(self.variables, alphas, records.index)
-        name, made = block.synthesizer.target, block.of_other(records, checked[block.synthesizer.target].rename("alpha"))
+        name, made = (
+            block.synthesizer.target,
+            block.of_other(records, checked[block.synthesizer.target].rename("alpha")),
+        )
         prepared = Fit.of(made).prepared
         if functions is not None and made.centring is not None and made.file is not None:
-            made = replace(made, centring=centring_of(prepared, prepared.blocks[0], functions[name], made.file.places))
+            made = replace(
+                made,
+                centring=centring_of(
+                    prepared, prepared.blocks[0], functions[name], made.file.places
+                ),
+            )
         return replace(self, prepared=prepared, alphas=checked, blocks={name: made}, native=native)
 
     # -- what it is of
@@ -152,17 +186,22 @@ class Fit:
 
     @property
     def weights(self) -> Any:
-        """What enters the likelihood as the power of each record's, shaped as alpha: alpha times the survey weight, so it may exceed 1."""
+        """What enters the likelihood as the power of each record's, shaped as alpha: alpha times
+        the survey weight, so it may exceed 1.
+        """
         if self.prepared.of_one:
             return self.block.weights
         return self.alphas if self.survey is None else self.alphas.mul(self.survey, axis=0)
 
     @property
     def block(self) -> BlockFit:
-        """The one block of a fit of one variable; InputError names the blocks where there are several."""
+        """The one block of a fit of one variable; InputError names the blocks where there are
+        several.
+        """
         if not self.prepared.of_one:
             raise InputError(
-                f"this fit is of a chain of {listing(self.variables)}: name one of its blocks, valid are {listing(self.blocks)}"
+                f"this fit is of a chain of {listing(self.variables)}: name one of its blocks, "
+                f"valid are {listing(self.blocks)}"
             )
         return next(iter(self.blocks.values()))
 
@@ -173,7 +212,9 @@ class Fit:
 
     @property
     def categories(self) -> tuple[object, ...] | None:
-        """The levels of a categorical target in the order of their codes; None where it is a number."""
+        """The levels of a categorical target in the order of their codes; None where it is a
+        number.
+        """
         return self.block.categories
 
     @property
@@ -183,7 +224,9 @@ class Fit:
 
     @property
     def largest_terms(self) -> np.ndarray:
-        """max over the draws of abs(log p(y_i | theta_s)), times the survey weight where there is one, (n,)."""
+        """max over the draws of abs(log p(y_i | theta_s)), times the survey weight where there is
+        one, (n,).
+        """
         return self.block.largest_terms
 
     @property
@@ -193,11 +236,15 @@ class Fit:
 
     @property
     def of_part(self) -> bool:
-        """Whether its records are others than it was fitted to, see `on`: a fit of them would be another posterior."""
+        """Whether its records are others than it was fitted to, see `on`: a fit of them would be
+        another posterior.
+        """
         return any(block.file is not None for block in self.blocks.values())
 
     def largest(self, variable: str) -> np.ndarray:
-        """max over the draws of abs(log p(y_i | theta_s)) of a variable's blocks, times the survey weight where there is one, (n,)."""
+        """max over the draws of abs(log p(y_i | theta_s)) of a variable's blocks, times the survey
+        weight where there is one, (n,).
+        """
         blocks = [block for block in self.prepared.blocks if block.variable == variable]
         if len(blocks) == 1 and blocks[0].whole:
             return self.blocks[blocks[0].name].largest_terms
@@ -210,25 +257,51 @@ class Fit:
         return largest if self.survey is None else largest * self.survey.to_numpy()
 
     def numbers(self, frame: pd.DataFrame) -> np.ndarray:
-        """The target of a frame as the numbers that the synthesizer draws, (n,): its values, or the codes of its levels."""
+        """The target of a frame as the numbers that the synthesizer draws, (n,): its values, or the
+        codes of its levels.
+        """
         return self.block.numbers(frame)
 
     @property
     def _models(self) -> str:
         """The kind of each block's model."""
-        return ", ".join(f"{name} by {type(block.synthesizer).__name__}" for name, block in self.blocks.items())
+        return ", ".join(
+            f"{name} by {type(block.synthesizer).__name__}" for name, block in self.blocks.items()
+        )
 
     def __repr__(self) -> str:
         judged = "converged" if self.converged else "did not converge"
-        return f"Fit({self._models}; {len(self.confidential)} records, {' x '.join(map(str, self.sizes.values()))} draws, {judged})"
+        return (
+            f"Fit({self._models}; {len(self.confidential)} records, "
+            f"{' x '.join(map(str, self.sizes.values()))} draws, {judged})"
+        )
 
     def _repr_html_(self) -> str:
-        judged = "Every judged quantity passed." if self.converged else "It did not converge: draw nothing for release from it."
+        judged = (
+            "Every judged quantity passed."
+            if self.converged
+            else "It did not converge: draw nothing for release from it."
+        )
         chains, draws = self.sizes.values()
-        facts = {"models": self._models, "records": len(self.confidential), "draws": f"{chains} x {draws}", "datasets": "synthesize(L)"}
+        facts = {
+            "models": self._models,
+            "records": len(self.confidential),
+            "draws": f"{chains} x {draws}",
+            "datasets": "synthesize(L)",
+        }
         columns = ["engine", "r_hat", "ess_bulk", "pareto_k", "divergences"]
-        worst = deciding(self.diagnostics).sort_values("ess_bulk")[columns].head(5) if self.estimates else None
-        return card("Fit", [judged], facts, worst, "The five quantities of least effective size. Confidential: it carries data.")
+        worst = (
+            deciding(self.diagnostics).sort_values("ess_bulk")[columns].head(5)
+            if self.estimates
+            else None
+        )
+        return card(
+            "Fit",
+            [judged],
+            facts,
+            worst,
+            "The five quantities of least effective size. Confidential: it carries data.",
+        )
 
     def to_datatree(
         self,
@@ -237,23 +310,28 @@ class Fit:
         weighted: bool = False,
         random_seed: int | None = None,
     ) -> Any:
-        """Return the fit as the installed ArviZ reads it: a DataTree of ArviZ 1, an InferenceData of ArviZ 0.
+        """Return the fit as the installed ArviZ reads it: a DataTree of ArviZ 1, an InferenceData
+        of ArviZ 0.
 
         Parameters
         ----------
         groups : sequence of str
-            Among ``"posterior"`` (coefficients by the columns of the model matrix), ``"sample_stats"`` (``lp``, the weighted log
-            pseudo-likelihood, and of chains ``diverging`` and ``energy``; direct draws have none), ``"diagnostics"``, and what has a
-            number for each record and draw, 100 million at most: ``"log_likelihood"`` and ``"posterior_predictive"``; ``"observed_data"``.
+            Among ``"posterior"`` (coefficients by the columns of the model matrix),
+            ``"sample_stats"`` (``lp``, the weighted log pseudo-likelihood, and of chains
+            ``diverging`` and ``energy``; direct draws have none), ``"diagnostics"``, and what has a
+            number for each record and draw, 100 million at most: ``"log_likelihood"`` and
+            ``"posterior_predictive"``; ``"observed_data"``.
         weighted : bool
-            Whether the log likelihood of a record is as it entered: times its weight. What predicts other records, as in ``az.loo``, is
-            without: the default.
+            Whether the log likelihood of a record is as it entered: times its weight. What predicts
+            other records, as in ``az.loo``, is without: the default.
         random_seed : int, optional
-            Of ``posterior_predictive``, whose values are drawn as the model has them, before they are rounded.
+            Of ``posterior_predictive``, whose values are drawn as the model has them, before they
+            are rounded.
 
         Returns
         -------
-        DataTree or InferenceData. Confidential, every group, as its attributes say. Of several variables each name has its model before it.
+        DataTree or InferenceData. Confidential, every group, as its attributes say. Of several
+        variables each name has its model before it.
 
         Raises
         ------
@@ -273,25 +351,34 @@ class Fit:
 
     @property
     def keeps_true_values(self) -> bool:
-        """Whether its output holds confidential values, so that it is confidential too and never called synthetic."""
+        """Whether its output holds confidential values, so that it is confidential too and never
+        called synthetic.
+        """
         return any(fit.keeps_true_values for fit in self.blocks.values())
 
     @property
     def estimates(self) -> bool:
-        """Whether there are parameters; without any, every dataset comes from the same (empty) draw."""
+        """Whether there are parameters; without any, every dataset comes from the same (empty)
+        draw.
+        """
         return any(fit.estimates for fit in self.blocks.values())
 
     @property
     def converged(self) -> bool:
-        """Whether every judged quantity passed: R-hat within its limit, bulk ESS >= 100, at most .5 % of the draws divergent; or k-hat <=
-        0.7 and ESS >= 100."""
+        """Whether every judged quantity passed: R-hat within its limit, bulk ESS >= 100, at most .5
+        % of the draws divergent; or k-hat <= 0.7 and ESS >= 100."""
         return all(fit.converged for fit in self.blocks.values())
 
     @cached_property
     def diagnostics(self) -> pd.DataFrame:
-        """The diagnostics of all blocks, see `BlockFit`; of a chain each row is named "block: quantity"."""
+        """The diagnostics of all blocks, see `BlockFit`; of a chain each row is named "block:
+        quantity".
+        """
         label = self.prepared.label_of
-        parts = [fit.diagnostics.rename(lambda name, block=block: label(block, name)) for block, fit in self.blocks.items()]
+        parts = [
+            fit.diagnostics.rename(lambda name, block=block: label(block, name))
+            for block, fit in self.blocks.items()
+        ]
         return pd.concat(parts).rename_axis("quantity") if len(parts) > 1 else parts[0]
 
     @cached_property
@@ -302,18 +389,29 @@ class Fit:
 
     @property
     def censoring(self) -> Censoring | None:
-        """How contributions were clipped, where the fit of one variable has a guarantee; ``statement`` tells what it proves."""
+        """How contributions were clipped, where the fit of one variable has a guarantee;
+        ``statement`` tells what it proves.
+        """
         return self.block.censoring if self.prepared.of_one else None
 
     @property
     def statement(self) -> Statement | None:
-        """What is proved of its datasets, under a guarantee: of several blocks, of all that a record adds to them together."""
+        """What is proved of its datasets, under a guarantee: of several blocks, of all that a
+        record adds to them together.
+        """
         statements = [fit.statement for fit in self.blocks.values() if fit.statement is not None]
-        return Statement.together(statements) if statements and len(statements) == len(self.blocks) else None
+        return (
+            Statement.together(statements)
+            if statements and len(statements) == len(self.blocks)
+            else None
+        )
 
     def value_fits(self) -> dict[str, BlockFit | None]:
         """The fit of each variable's amounts or levels; None where its statuses say all."""
-        return {link.variable: None if link.values is None else self.blocks[link.values.name] for link in self.prepared.links}
+        return {
+            link.variable: None if link.values is None else self.blocks[link.values.name]
+            for link in self.prepared.links
+        }
 
     # -- what is made of it
 
@@ -327,7 +425,9 @@ class Fit:
         return fit.draw(*place) if fit.estimates else fit.draw(0, 0)
 
     def draw(self, chain: int, draw: int) -> dict[str, Any]:
-        """One posterior draw: parameter name -> value of a synthesizer, block -> parameter name -> value of a chain."""
+        """One posterior draw: parameter name -> value of a synthesizer, block -> parameter name ->
+        value of a chain.
+        """
         return self.block.draw(chain, draw) if self.prepared.of_one else self.thetas(chain, draw)
 
     def _by_block(self, theta: Mapping[str, Any]) -> Thetas:
@@ -336,12 +436,20 @@ class Fit:
         return theta if isinstance(theta.get(name), Mapping) else {name: theta}
 
     def contributions(self, theta: Mapping[str, Any], variable: str | None = None) -> np.ndarray:
-        """What each record adds to the log posterior, on the scale of the model, (n,), of all variables or of one.
+        """What each record adds to the log posterior, on the scale of the model, (n,), of all
+        variables or of one.
 
-        The sum over the blocks that it reaches of alpha_i log p(y_i | theta), alpha_i times the survey weight if there is one; or that
-        clipped.
+        The sum over the blocks that it reaches of alpha_i log p(y_i | theta), alpha_i times the
+        survey weight if there is one; or that clipped.
         """
-        blocks, thetas = [block for block in self.prepared.blocks if variable is None or block.variable == variable], self._by_block(theta)
+        blocks, thetas = (
+            [
+                block
+                for block in self.prepared.blocks
+                if variable is None or block.variable == variable
+            ],
+            self._by_block(theta),
+        )
         if len(blocks) == 1 and blocks[0].whole:
             return self.blocks[blocks[0].name].contributions(thetas[blocks[0].name])
         total = np.zeros(len(self.confidential))
@@ -353,8 +461,12 @@ class Fit:
     def drawing(self) -> Drawing:
         return Drawing(self.prepared, self.blocks)
 
-    def released(self, theta: Mapping[str, Any], rng: np.random.Generator, precision: Precision = None) -> pd.DataFrame:
-        """One synthetic dataset given parameters, rounded as in `synthesize`; none under a guarantee, whose datasets its ledger decides."""
+    def released(
+        self, theta: Mapping[str, Any], rng: np.random.Generator, precision: Precision = None
+    ) -> pd.DataFrame:
+        """One synthetic dataset given parameters, rounded as in `synthesize`; none under a
+        guarantee, whose datasets its ledger decides.
+        """
         return self.drawing.released(self._by_block(theta), rng, precision)
 
     def synthesize(
@@ -365,46 +477,54 @@ class Fit:
         precision: Precision = None,
         parameters: str = "draws",
     ) -> list[pd.DataFrame]:
-        """Draw L synthetic datasets, each from its own posterior draw of every block (METHODS sections 5.4 and 12).
+        """Draw L synthetic datasets, each from its own posterior draw of every block (METHODS
+        sections 5.4 and 12).
 
-        Each variable is drawn given the synthetic values of those before it. A value that breaks a rule is drawn again, which draws from
-        the model restricted to what the rules allow; nothing is clipped.
+        Each variable is drawn given the synthetic values of those before it. A value that breaks a
+        rule is drawn again, which draws from the model restricted to what the rules allow; nothing
+        is clipped.
 
         Parameters
         ----------
         L : int
             From 1 to the number of posterior draws, which are chosen at random.
         random_seed : int, optional
-            Under a guarantee it plays no part: entropy kept with the fit decides its L datasets, of which every call gives the first.
-            Otherwise the same seed gives the same datasets, so it gives the noise away: who knows it and sees the datasets can work
-            back to the posterior draws, and test a guess at a confidential value. Leave it out, for fresh entropy, where datasets
-            are to leave; give one for experiments and tests.
+            Under a guarantee it plays no part: entropy kept with the fit decides its L datasets, of
+            which every call gives the first. Otherwise the same seed gives the same datasets, so it
+            gives the noise away: who knows it and sees the datasets can work back to the posterior
+            draws, and test a guess at a confidential value. Leave it out, for fresh entropy, where
+            datasets are to leave; give one for experiments and tests.
         precision : float or mapping of variable to float, optional
-            Drawn numbers are multiples of it. Without it: of the largest power of ten (or other constant) of which all confidential values
-            are multiples, or they have 7 significant digits. Under a guarantee it must be given, but for a whole-number dtype, whose
+            Drawn numbers are multiples of it. Without it: of the largest power of ten (or other
+            constant) of which all confidential values are multiples, or they have 7 significant
+            digits. Under a guarantee it must be given, but for a whole-number dtype, whose
             precision is then 1.
         parameters : {"draws", "mode"}
-            "mode" draws every dataset from the mode of each block's posterior, as tools do that estimate and plug in: for comparison with
-            them, not for release, since intervals of the combining rules are then too short. For models with a density of one vector
+            "mode" draws every dataset from the mode of each block's posterior, as tools do that
+            estimate and plug in: for comparison with them, not for release, since intervals of the
+            combining rules are then too short. For models with a density of one vector
             (`Blueprint.of_vector`).
 
         Returns
         -------
-        list of L DataFrames: the confidential frame with its sensitive columns replaced; rows, index, columns, dtypes and categories are
-        kept, a missing value is drawn as missing, and each is what the data were given as: of pandas, of polars or of Arrow.
+        list of L DataFrames: the confidential frame with its sensitive columns replaced; rows,
+        index, columns, dtypes and categories are kept, a missing value is drawn as missing, and
+        each is what the data were given as: of pandas, of polars or of Arrow.
 
         Raises
         ------
         InputError
-            If L exceeds the number of draws, or what the guarantee of the fit is stated for; a precision is given for a categorical
-            column, which has none; or a rule leaves a record no value that its model would draw.
+            If L exceeds the number of draws, or what the guarantee of the fit is stated for; a
+            precision is given for a categorical column, which has none; or a rule leaves a record
+            no value that its model would draw.
 
         Warns
         -----
         ConvergenceWarning
             If L exceeds the smallest bulk effective sample size of the fit.
         ExplosionWarning
-            If drawn values lie beyond 10 times the largest absolute confidential value; it gives their count.
+            If drawn values lie beyond 10 times the largest absolute confidential value; it gives
+            their count.
 
         Examples
         --------
@@ -412,7 +532,9 @@ class Fit:
         >>> [frame.shape for frame in fit.synthesize(2, random_seed=2)]
         [(200, 5), (200, 5)]
         """
-        return list(self.synthetic(L, random_seed=random_seed, precision=precision, parameters=parameters))
+        return list(
+            self.synthetic(L, random_seed=random_seed, precision=precision, parameters=parameters)
+        )
 
     def synthetic(
         self,
@@ -423,29 +545,39 @@ class Fit:
         parameters: str = "draws",
         part: int | None = None,
     ) -> Iterator[pd.DataFrame]:
-        """The datasets of `synthesize`, the same ones, one after the other: each is drawn when it is asked for.
+        """The datasets of `synthesize`, the same ones, one after the other: each is drawn when it
+        is asked for.
 
-        `part`: of a fit whose records are a part of a file, the number of that part: the same posterior draws in all of them, and random
-        numbers of its own.
+        `part`: of a fit whose records are a part of a file, the number of that part: the same
+        posterior draws in all of them, and random numbers of its own.
         """
         check_seed(random_seed)
         check_choice(parameters, ("draws", "mode"), "parameters")
         self.check_precision(precision)
         entropy, every = self._check_guarantee(check_count(L), precision, parameters)
-        plugged = {name: plug_in(fit) for name, fit in self.blocks.items()} if parameters == "mode" else None
+        plugged = (
+            {name: plug_in(fit) for name, fit in self.blocks.items()}
+            if parameters == "mode"
+            else None
+        )
         streams = np.random.SeedSequence(random_seed if entropy is None else entropy)
         places = self._chosen(streams, entropy, every)[:L]
         self._warn_of_few_draws(L)
         seeds = streams.spawn(L)
         if part is not None:
-            seeds = [np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, part)) for seed in seeds]
+            seeds = [
+                np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, part))
+                for seed in seeds
+            ]
         drawn = self._drawn(places, seeds, plugged, precision)
         return drawn if self.native is None else map(self.native.like, drawn)
 
     def places(self, L: int = 20, *, random_seed: int | None) -> list[tuple[tuple[int, int], ...]]:  # noqa: N803
-        """The posterior draw (chain, draw) of every block that each of the L datasets of `synthesize` is made from, by the same seed.
+        """The posterior draw (chain, draw) of every block that each of the L datasets of
+        `synthesize` is made from, by the same seed.
 
-        Under a guarantee the seed plays no part. Confidential: with them and the datasets a guess at a value can be tested.
+        Under a guarantee the seed plays no part. Confidential: with them and the datasets a guess
+        at a value can be tested.
 
         Examples
         --------
@@ -456,23 +588,38 @@ class Fit:
         entropy, count = self.ledger(), check_count(L)
         if self.statement is not None:
             count = max(count, min(self.statement.L, self.sizes["chain"] * self.sizes["draw"]))
-        return self._chosen(np.random.SeedSequence(random_seed if entropy is None else entropy), entropy, count)[:L]
+        return self._chosen(
+            np.random.SeedSequence(random_seed if entropy is None else entropy), entropy, count
+        )[:L]
 
     def thetas_at(self, places: Sequence[tuple[int, int]]) -> dict[str, dict[str, np.ndarray]]:
-        """The posterior draw of every block at a place of its own: block -> parameter name -> value."""
-        return {name: self._theta(name, place) for name, place in zip(self.blocks, places, strict=True)}
+        """The posterior draw of every block at a place of its own: block -> parameter name ->
+        value.
+        """
+        return {
+            name: self._theta(name, place) for name, place in zip(self.blocks, places, strict=True)
+        }
 
-    def _chosen(self, streams: np.random.SeedSequence, entropy: list[int] | None, count: int) -> list[tuple[tuple[int, int], ...]]:
-        """So many posterior draws of every block, chosen at random by what is spawned of the streams."""
+    def _chosen(
+        self, streams: np.random.SeedSequence, entropy: list[int] | None, count: int
+    ) -> list[tuple[tuple[int, int], ...]]:
+        """So many posterior draws of every block, chosen at random by what is spawned of the
+        streams.
+        """
         choices = [streams.spawn(1)[0]] * len(self.blocks)
-        if entropy is not None and len(entropy) > 1:  # each block by its own, so that its draws are the same L whatever stands beside it
+        # each block by its own, so that its draws are the same L whatever stands beside it
+        if entropy is not None and len(entropy) > 1:
             choices = [np.random.SeedSequence(one).spawn(1)[0] for one in entropy]
         return list(zip(*[self._places(count, choice) for choice in choices], strict=True))
 
     def _places(self, count: int, choice: np.random.SeedSequence) -> list[tuple[int, int]]:
         """So many posterior draws, chosen at random."""
         sizes = self.sizes
-        return random_draws(sizes["chain"], sizes["draw"], count, np.random.default_rng(choice)) if self.estimates else [(0, 0)] * count
+        return (
+            random_draws(sizes["chain"], sizes["draw"], count, np.random.default_rng(choice))
+            if self.estimates
+            else [(0, 0)] * count
+        )
 
     def _drawn(
         self,
@@ -481,8 +628,14 @@ class Fit:
         plugged: Thetas | None,
         precision: Precision,
     ) -> Iterator[pd.DataFrame]:
-        """A dataset for each seed, of the posterior draw of every block at its place; then the warnings of amounts that lie far out."""
-        fits = {link.variable: self.blocks[link.values.name] for link in self.prepared.links if link.values is not None and not link.levels}
+        """A dataset for each seed, of the posterior draw of every block at its place; then the
+        warnings of amounts that lie far out.
+        """
+        fits = {
+            link.variable: self.blocks[link.values.name]
+            for link in self.prepared.links
+            if link.values is not None and not link.levels
+        }
         far, amounts = Counter[str](), Counter[str]()
         for each, seed in zip(places, seeds, strict=True):
             thetas = plugged or self.thetas_at(each)
@@ -497,16 +650,24 @@ class Fit:
             fits[name].warn_of_far(count, amounts[name])
 
     def check_precision(self, precision: Precision) -> None:
-        """Refuse a precision that is no number, or of a variable that is none of the fit's or categorical."""
+        """Refuse a precision that is no number, or of a variable that is none of the fit's or
+        categorical.
+        """
         if precision is None:
             return
         numeric = [link.variable for link in self.prepared.links if not link.levels]
         if not numeric:
-            raise InputError(f"precision is that of numbers, and {listing(self.variables)} is drawn as levels; leave it out")
+            raise InputError(
+                f"precision is that of numbers, and {listing(self.variables)} is drawn as "
+                "levels; leave it out"
+            )
         given = precision if isinstance(precision, Mapping) else dict.fromkeys(numeric, precision)
         strange = [name for name in given if name not in numeric]
         if strange:
-            raise InputError(f"precision names {listing(strange)}; valid are the numeric variables {listing(numeric)}")
+            raise InputError(
+                f"precision names {listing(strange)}; valid are the numeric variables "
+                f"{listing(numeric)}"
+            )
         for name, value in given.items():
             if check_number(value, f"precision of {name!r}", least=0) == 0:
                 raise InputError(f"precision of {name!r} must be a number > 0, got 0")
@@ -516,24 +677,41 @@ class Fit:
         entropies = [fit.entropy for fit in self.blocks.values()]
         kept = [entropy for entropy in entropies if entropy is not None]
         if kept and len(kept) < len(entropies):
-            raise InputError("some blocks of this fit have a guarantee and others have none, so nothing can be drawn from it; fit anew")
-        if kept and self.prepared.of_one and fingerprint(self.confidential) != fingerprint(self.block.confidential):
+            raise InputError(
+                "some blocks of this fit have a guarantee and others have none, so nothing can "
+                "be drawn from it; fit anew"
+            )
+        if (
+            kept
+            and self.prepared.of_one
+            and fingerprint(self.confidential) != fingerprint(self.block.confidential)
+        ):
             raise InputError(CHANGED)
         return kept or None
 
-    def _check_guarantee(self, count: int, precision: Precision, parameters: str) -> tuple[list[int] | None, int]:
-        """The entropy that a guarantee keeps, if there is one, and how many datasets it decides; refuses those that it does not cover."""
+    def _check_guarantee(
+        self, count: int, precision: Precision, parameters: str
+    ) -> tuple[list[int] | None, int]:
+        """The entropy that a guarantee keeps, if there is one, and how many datasets it decides;
+        refuses those that it does not cover.
+        """
         entropy = self.ledger()
         if self.statement is None or entropy is None:
             return None, count
         if count > self.statement.L:
-            raise InputError(f"L must be at most {self.statement.L}, for which the guarantee of this fit is stated, got {count}; fit anew")
+            raise InputError(
+                f"L must be at most {self.statement.L}, for which the guarantee of this fit is "
+                f"stated, got {count}; fit anew"
+            )
         if parameters != "draws":
-            raise InputError("parameters must be 'draws' under a guarantee, which proves nothing of the mode")
+            raise InputError(
+                "parameters must be 'draws' under a guarantee, which proves nothing of the mode"
+            )
         for name, fit in self.value_fits().items():
             if fit is not None and precision_of(precision, name) is None and fit.precision is None:
                 raise InputError(
-                    f"precision must be given under a guarantee: the dtype of {name!r} does not hold whole numbers, and a "
+                    f"precision must be given under a guarantee: the dtype of {name!r} does not "
+                    "hold whole numbers, and a "
                     "precision found in the data depends on them"
                 )
         return entropy, max(count, min(self.statement.L, self.sizes["chain"] * self.sizes["draw"]))
@@ -542,18 +720,23 @@ class Fit:
         smallest = deciding(self.diagnostics)["ess_bulk"].min() if len(self.diagnostics) else np.inf
         if count > smallest:
             warnings.warn(
-                f"L = {count} datasets exceed the {smallest:.0f} effective draws of the fit (smallest bulk ESS): their parameters are not "
+                f"L = {count} datasets exceed the {smallest:.0f} effective draws of the fit "
+                "(smallest bulk ESS): their parameters are not "
                 "independent; sample longer or take a smaller L",
                 ConvergenceWarning,
                 stacklevel=4,
             )
 
     def save(self, path: str | Path) -> None:
-        """Write `to_bytes` to a file of its owner's only. Confidential; holds neither the data nor alpha."""
+        """Write `to_bytes` to a file of its owner's only. Confidential; holds neither the data nor
+        alpha.
+        """
         write_file(Path(path), self.to_bytes(), private=True)
 
     def to_bytes(self) -> bytes:
-        """The fits of all blocks as an archive of what `BlockFit.to_bytes` makes of each, in order; its comment is a checksum."""
+        """The fits of all blocks as an archive of what `BlockFit.to_bytes` makes of each, in order;
+        its comment is a checksum.
+        """
         content = io.BytesIO()
         with zipfile.ZipFile(content, "w") as archive:
             for place, fit in enumerate(self.blocks.values()):

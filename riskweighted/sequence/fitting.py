@@ -1,4 +1,6 @@
-"""`fit`: the risk-weighted pseudo posterior of a synthesizer or of a chain, block by block (METHODS sections 5 and 12)."""
+"""`fit`: the risk-weighted pseudo posterior of a synthesizer or of a chain, block by block (METHODS
+sections 5 and 12).
+"""
 
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -48,19 +50,21 @@ def fit(
     L: int = 20,  # noqa: N803
     survey: str | pd.Series | np.ndarray | None = None,
 ) -> Fit:
-    """Return a sample of the risk-weighted pseudo posterior of a synthesizer (Hu et al. 2022, eq. 4 and 10).
+    """Return a sample of the risk-weighted pseudo posterior of a synthesizer (Hu et al. 2022, eq. 4
+    and 10).
 
     Parameters
     ----------
     synthesizer : Synthesizer or Chain
-        For example ``load_synthesizer("normal-mixture")("income ~ C(region)")``, or of several variables
-        ``load_synthesizer("sequential")(["income", "smoke"], predictors=["age"])``.
+        For example ``load_synthesizer("normal-mixture")("income ~ C(region)")``, or of several
+        variables ``load_synthesizer("sequential")(["income", "smoke"], predictors=["age"])``.
     confidential : DataFrame, n rows
         Of pandas or polars, or a table of Arrow; datasets drawn from the fit are what it is.
     alpha : Series on the index of `confidential`, array (n,), CentredWeights, or None
-        Weights in [0, 1]; None is the unweighted synthesizer, 1 everywhere. For a chain also (n, V), a DataFrame with the V variables
-        as its columns or an array in their order; (n,) holds for all of them. Numbers alone are not centred, since they do not say what
-        another value would weigh: `centred_weights` does (METHODS section 15).
+        Weights in [0, 1]; None is the unweighted synthesizer, 1 everywhere. For a chain also (n,
+        V), a DataFrame with the V variables as its columns or an array in their order; (n,) holds
+        for all of them. Numbers alone are not centred, since they do not say what another value
+        would weigh: `centred_weights` does (METHODS section 15).
     random_seed : int, optional
         The same seed gives the same draws, whatever the number of cores.
     draws, tune, chains, cores, target_accept, engine
@@ -68,13 +72,14 @@ def fit(
     progress : callable, optional
         Called with (draws done, draws in all) twice a second.
     guarantee : Guarantee, optional
-        Sample the censored pseudo posterior (METHODS section 9.3), whose datasets have a proved epsilon; `Fit.statement` says what holds.
-        Alpha must be the same for all records.
+        Sample the censored pseudo posterior (METHODS section 9.3), whose datasets have a proved
+        epsilon; `Fit.statement` says what holds. Alpha must be the same for all records.
     L : int
         The number of datasets that the guarantee is stated for; no more can be drawn from its fit.
     survey : str, Series or array (n,), optional
-        Survey weights, by the name of their column or as values. Normalised to sum n they multiply alpha in the likelihood, where the
-        product may exceed 1 (METHODS section 12). To let the weight act as a predictor instead, name its column in the formula.
+        Survey weights, by the name of their column or as values. Normalised to sum n they multiply
+        alpha in the likelihood, where the product may exceed 1 (METHODS section 12). To let the
+        weight act as a predictor instead, name its column in the formula.
 
     Returns
     -------
@@ -83,18 +88,21 @@ def fit(
     Raises
     ------
     InputError
-        If weights are outside [0, 1], missing, of another length or index, or all zero, if survey weights are negative, missing,
-        infinite or all zero, or if the data does not suit the synthesizer.
-        Under a guarantee also if anything is taken from the data, or read and not declared public, all of which it names; or if what is
-        declared public gives a sensitive variable away.
+        If weights are outside [0, 1], missing, of another length or index, or all zero, if survey
+        weights are negative, missing, infinite or all zero, or if the data does not suit the
+        synthesizer. Under a guarantee also if anything is taken from the data, or read and not
+        declared public, all of which it names; or if what is declared public gives a sensitive
+        variable away.
     ContractError
-        If the synthesizer's graph and log_density disagree, alpha does not act, or it draws no n finite values, or sees the sensitive ones.
+        If the synthesizer's graph and log_density disagree, alpha does not act, or it draws no n
+        finite values, or sees the sensitive ones.
 
     Warns
     -----
     ConvergenceWarning
-        If a quantity of what leaves has R-hat above its limit (1.02, or more where chance gives more) or bulk ESS < 100, or a transition
-        diverged, which fails above .5 % of the draws (METHODS section 5.13).
+        If a quantity of what leaves has R-hat above its limit (1.02, or more where chance gives
+        more) or bulk ESS < 100, or a transition diverged, which fails above .5 % of the draws
+        (METHODS section 5.13).
 
     Examples
     --------
@@ -103,12 +111,25 @@ def fit(
     >>> fit.synthesize(2, random_seed=2)[0].shape
     (200, 5)
     """
-    sampling = Sampling(draws=draws, tune=tune, chains=chains, cores=cores, target_accept=target_accept, engine=engine)
+    sampling = Sampling(
+        draws=draws,
+        tune=tune,
+        chains=chains,
+        cores=cores,
+        target_accept=target_accept,
+        engine=engine,
+    )
     check_seed(random_seed)
     native, confidential, alpha = native_of(confidential), as_pandas(confidential), as_pandas(alpha)
     prepared = prepare_sequence(synthesizer, confidential, survey)
-    with default_reporter().step("sampling") if progress is None and in_notebook() else nullcontext(progress) as told:
-        fitted = fit_sequence(prepared, alpha, sampling, random_seed, told, guarantee=guarantee, L=L)
+    with (
+        default_reporter().step("sampling")
+        if progress is None and in_notebook()
+        else nullcontext(progress) as told
+    ):
+        fitted = fit_sequence(
+            prepared, alpha, sampling, random_seed, told, guarantee=guarantee, L=L
+        )
     return fitted if native is None else replace(fitted, native=native)
 
 
@@ -124,18 +145,26 @@ def fit_sequence(
     *,
     compared: bool = False,
 ) -> Fit:
-    """Every block fitted; those that are the same in the fit `before` (model, records, weights, sampling, seed) are taken from it.
-    `compared`: as of `compile_prepared`."""
+    """Every block fitted; those that are the same in the fit `before` (model, records, weights,
+    sampling, seed) are taken from it. `compared`: as of `compile_prepared`."""
     check_seed(random_seed)
     checked = alphas_of(prepared.variables, alphas, prepared.confidential.index)
     prepared = taught(prepared, checked)
-    wanted = block_tasks(prepared, checked, random_seed, guarantee, L, functions_of(alphas), centrings_of(alphas))
+    wanted = block_tasks(
+        prepared, checked, random_seed, guarantee, L, functions_of(alphas), centrings_of(alphas)
+    )
     if guarantee is not None:
         refuse_told(prepared, guarantee)
     _refuse_engine(wanted, sampling)
     earlier = {} if before is None else before.blocks
-    fits = {task.name: earlier[task.name] for task in wanted if task.name in earlier and task.is_done_by(earlier[task.name], sampling)}
-    fits |= fit_tasks([task for task in wanted if task.name not in fits], sampling, progress, compared=compared)
+    fits = {
+        task.name: earlier[task.name]
+        for task in wanted
+        if task.name in earlier and task.is_done_by(earlier[task.name], sampling)
+    }
+    fits |= fit_tasks(
+        [task for task in wanted if task.name not in fits], sampling, progress, compared=compared
+    )
     return Fit(prepared, checked, {task.name: fits[task.name] for task in wanted}, random_seed)
 
 
@@ -150,9 +179,11 @@ def _refuse_engine(tasks: Sequence[BlockTask], sampling: Sampling) -> None:
 
 @dataclass(frozen=True, eq=False)
 class CompiledSequence:
-    """A synthesizer or a chain ready for one dataset; samples for any weights without compiling again. Confidential.
+    """A synthesizer or a chain ready for one dataset; samples for any weights without compiling
+    again. Confidential.
 
-    ``censored``: whether it samples the censored pseudo posterior, for any guarantee and equal weights; ``models``: of the blocks.
+    ``censored``: whether it samples the censored pseudo posterior, for any guarantee and equal
+    weights; ``models``: of the blocks.
     """
 
     prepared: PreparedSequence = field(repr=False)
@@ -169,11 +200,24 @@ class CompiledSequence:
         guarantee: Guarantee | None = None,
         L: int = 20,  # noqa: N803
     ) -> Fit:
-        """Sample the pseudo posterior with weights alpha; see `fit`. A guarantee needs a model that was compiled for one."""
+        """Sample the pseudo posterior with weights alpha; see `fit`. A guarantee needs a model that
+        was compiled for one.
+        """
         refuse_survey(self.prepared.survey, guarantee, self.prepared.counts)
         if (guarantee is not None) != self.censored:
-            raise InputError(f"guarantee: this model was compiled {'for' if self.censored else 'without'} one; compile it again")
-        return fit_sequence(self.prepared, alpha, sampling or Sampling(), random_seed, progress, guarantee=guarantee, L=L)
+            raise InputError(
+                f"guarantee: this model was compiled {'for' if self.censored else 'without'} "
+                "one; compile it again"
+            )
+        return fit_sequence(
+            self.prepared,
+            alpha,
+            sampling or Sampling(),
+            random_seed,
+            progress,
+            guarantee=guarantee,
+            L=L,
+        )
 
 
 def compile_model(
@@ -183,21 +227,24 @@ def compile_model(
     censored: bool = False,
     survey: str | pd.Series | np.ndarray | None = None,
 ) -> CompiledSequence:
-    """Return a synthesizer prepared and compiled for a dataset; the last few are kept, since compiling takes seconds.
+    """Return a synthesizer prepared and compiled for a dataset; the last few are kept, since
+    compiling takes seconds.
 
     Parameters
     ----------
     synthesizer : Synthesizer or Chain
     confidential : DataFrame, n rows
     censored : bool
-        Whether for fits with a guarantee; one compiled model serves any epsilon, reference and (equal) weights.
+        Whether for fits with a guarantee; one compiled model serves any epsilon, reference and
+        (equal) weights.
     survey : str, Series or array (n,), optional
         Survey weights of its fits, see `fit`.
 
     Raises
     ------
     InputError
-        Whatever the synthesizer finds wrong with the data; if `censored`, all that voids a guarantee.
+        Whatever the synthesizer finds wrong with the data; if `censored`, all that voids a
+        guarantee.
 
     Examples
     --------
@@ -207,4 +254,8 @@ def compile_model(
     True
     """
     prepared = prepare_sequence(synthesizer, as_pandas(confidential), survey)
-    return CompiledSequence(prepared, censored, tuple(compile_prepared(block.model, censored) for block in prepared.blocks))
+    return CompiledSequence(
+        prepared,
+        censored,
+        tuple(compile_prepared(block.model, censored) for block in prepared.blocks),
+    )

@@ -1,4 +1,6 @@
-"""The learned part of a chain: scores of tree ensembles, of every record by one that was fitted without its fold (METHODS section 12.2)."""
+"""The learned part of a chain: scores of tree ensembles, of every record by one that was fitted
+without its fold (METHODS section 12.2).
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -19,18 +21,28 @@ __all__ = ["FOLDS", "Scores", "make_scores"]
 FOLDS = 5
 _FEWEST_TRAINING = 40  # records of the other folds that have a positive weight
 # Few, small and slow trees: scores are few predictors beside others.
-_ENSEMBLE = {"max_iter": 60, "learning_rate": 0.1, "max_leaf_nodes": 8, "min_samples_leaf": 20, "max_bins": 64, "early_stopping": False}
+_ENSEMBLE = {
+    "max_iter": 60,
+    "learning_rate": 0.1,
+    "max_leaf_nodes": 8,
+    "min_samples_leaf": 20,
+    "max_bins": 64,
+    "early_stopping": False,
+}
 _STEPS = 16  # of the grid from 0 to the largest score
-_LARGEST = {False: 2.0, True: 4.0}  # score: a standard normal one of an amount, log odds of what is or is not
+# score: a standard normal one of an amount, log odds of what is or is not
+_LARGEST = {False: 2.0, True: 4.0}
 _WHAT = "a learned part (learned)"
 
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """The scores of n records as k further columns, ``names``. Confidential: each is made of the others' values.
+    """The scores of n records as k further columns, ``names``. Confidential: each is made of the
+    others' values.
 
-    ``held``: of the records, each by the ensemble of its own fold; ``inputs``: what the ensembles read; ``ensembles``: of every question
-    one a fold, None where it learned nothing; ``binary`` (k,): whose scores are log odds.
+    ``held``: of the records, each by the ensemble of its own fold; ``inputs``: what the ensembles
+    read; ``ensembles``: of every question one a fold, None where it learned nothing; ``binary``
+    (k,): whose scores are log odds.
     """
 
     names: tuple[str, ...]
@@ -46,9 +58,16 @@ class Scores:
         return np.ones(len(self.names), dtype=bool)
 
     def elsewhere(self, frame: pd.DataFrame) -> Distinct:
-        """The scores of m other rows, whose fold nobody knows: the mean of the ensembles of all folds."""
-        matrix = input_matrix(self.inputs, [recipe.table(frame[recipe.source]) for recipe in self.inputs])
-        each = [np.mean([_asked(ensemble, matrix, binary) for ensemble in of_folds], axis=0) for of_folds, binary in self._each()]
+        """The scores of m other rows, whose fold nobody knows: the mean of the ensembles of all
+        folds.
+        """
+        matrix = input_matrix(
+            self.inputs, [recipe.table(frame[recipe.source]) for recipe in self.inputs]
+        )
+        each = [
+            np.mean([_asked(ensemble, matrix, binary) for ensemble in of_folds], axis=0)
+            for of_folds, binary in self._each()
+        ]
         return _on_grid(np.column_stack(each), self.binary)
 
     def _each(self) -> Iterator[tuple[tuple[Any, ...], bool]]:
@@ -56,8 +75,15 @@ class Scores:
 
 
 def input_matrix(recipes: Sequence[Recipe], tables: Sequence[Distinct]) -> np.ndarray:
-    """What trees read of columns, (n, q): numbers without bends, an indicator of every level, code and gap."""
-    return np.hstack([table.rows[:, recipe.straight][table.which] for recipe, table in zip(recipes, tables, strict=True)])
+    """What trees read of columns, (n, q): numbers without bends, an indicator of every level, code
+    and gap.
+    """
+    return np.hstack(
+        [
+            table.rows[:, recipe.straight][table.which]
+            for recipe, table in zip(recipes, tables, strict=True)
+        ]
+    )
 
 
 def make_scores(
@@ -70,15 +96,19 @@ def make_scores(
 ) -> Scores:
     """The scores of n records, who do or do not reach a block.
 
-    `matrix` (n, q): what the ensembles read; `members` (m,): the records of the block; `weights` (m,): of the likelihood, alpha times the
-    survey weight. Folds and ensembles follow from n and these alone: a fit without a record, or one that is loaded, has the same folds.
+    `matrix` (n, q): what the ensembles read; `members` (m,): the records of the block; `weights`
+    (m,): of the likelihood, alpha times the survey weight. Folds and ensembles follow from n and
+    these alone: a fit without a record, or one that is loaded, has the same folds.
     """
     n = len(matrix)
     fold_of = np.random.default_rng(n).permutation(n) % FOLDS
     scores, ensembles = np.zeros((n, len(questions))), []
     with threadpool_limits(1, user_api="openmp"):  # sums over threads would not repeat to the byte
         for column, question in zip(scores.T, questions, strict=True):
-            fitted = [_ensemble(question, matrix[members], weights, _teaches(fold_of[members], fold)) for fold in range(FOLDS)]
+            fitted = [
+                _ensemble(question, matrix[members], weights, _teaches(fold_of[members], fold))
+                for fold in range(FOLDS)
+            ]
             for fold, ensemble in enumerate(fitted):
                 rows = fold_of == fold
                 if rows.any():
@@ -93,14 +123,22 @@ def _teaches(fold_of: np.ndarray, fold: int) -> np.ndarray:
     return np.asarray(fold_of != fold)
 
 
-def _ensemble(question: Question, matrix: np.ndarray, weights: np.ndarray, teaches: np.ndarray) -> Any:
-    """An ensemble fitted to some of the records of a block; None where they are too few, or all alike."""
+def _ensemble(
+    question: Question, matrix: np.ndarray, weights: np.ndarray, teaches: np.ndarray
+) -> Any:
+    """An ensemble fitted to some of the records of a block; None where they are too few, or all
+    alike.
+    """
     trees = optional("sklearn.ensemble", _WHAT)
     used = question.told & teaches & (weights > 0)
     answer = question.answer[used]
     if len(answer) < _FEWEST_TRAINING or (answer == answer[0]).all():
         return None
-    kind = trees.HistGradientBoostingClassifier if question.binary else trees.HistGradientBoostingRegressor
+    kind = (
+        trees.HistGradientBoostingClassifier
+        if question.binary
+        else trees.HistGradientBoostingRegressor
+    )
     wanted = answer if question.binary else normal_scores(answer)
     return kind(random_state=0, **_ENSEMBLE).fit(matrix[used], wanted, sample_weight=weights[used])
 

@@ -1,8 +1,11 @@
-"""Levels that are too many for a dummy each: effects of levels about a common mean, drawn with all other parameters (METHODS section 12).
+"""Levels that are too many for a dummy each: effects of levels about a common mean, drawn with all
+other parameters (METHODS section 12).
 
-Of level g in a block of records the linear predictor has an effect u_g ~ N(0, t^2), a random intercept: what few records say of a level is
-pulled towards the others. It is a slope N(0, 1) on a column that is t at the level and 0 elsewhere, so that nothing that is made of the
-target is held but t. A level of too few records has no effect of its own: it has that of its group of the code, or none.
+Of level g in a block of records the linear predictor has an effect u_g ~ N(0, t^2), a random
+intercept: what few records say of a level is pulled towards the others. It is a slope N(0, 1) on a
+column that is t at the level and 0 elsewhere, so that nothing that is made of the target is held
+but t. A level of too few records has no effect of its own: it has that of its group of the code, or
+none.
 """
 
 import re
@@ -14,10 +17,18 @@ import pandas as pd
 from riskweighted.common.ranks import normal_scores
 from riskweighted.sequence.questions import Question, questions_of
 
-__all__ = ["FEWEST", "are_many", "groups_of_code", "indicators_of_many", "spread_of_effects", "variance_of_effects"]
+__all__ = [
+    "FEWEST",
+    "are_many",
+    "groups_of_code",
+    "indicators_of_many",
+    "spread_of_effects",
+    "variance_of_effects",
+]
 
 FEWEST = 10  # records of a level, or group of levels, that has an effect of its own
-_MANY, _PER_LEVEL = 30, 20  # levels that each have a dummy, at most; of small files one in so many records
+# levels that each have a dummy, at most; of small files one in so many records
+_MANY, _PER_LEVEL = 30, 20
 _MOST_COLUMNS = 300  # of one predictor: draws about the mode of more take minutes
 _SPREADS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
 _UNTOLD = 0.3  # the spread where the records tell nothing of it
@@ -30,9 +41,11 @@ def are_many(levels: int, records: int) -> bool:
 
 
 def groups_of_code(levels: Sequence[str]) -> list[dict[str, list[int]]]:
-    """The groups of levels that begin alike, coarse ones first: by prefix the places of its levels; [] where the levels are no codes.
+    """The groups of levels that begin alike, coarse ones first: by prefix the places of its levels;
+    [] where the levels are no codes.
 
-    Codes are whole numbers, which are filled with zeros from the left, or one or two letters before digits; points do not count.
+    Codes are whole numbers, which are filled with zeros from the left, or one or two letters before
+    digits; points do not count.
 
     Examples
     --------
@@ -57,17 +70,28 @@ def groups_of_code(levels: Sequence[str]) -> list[dict[str, list[int]]]:
 
 
 def indicators_of_many(levels: Sequence[str], records: np.ndarray) -> tuple[list[str], np.ndarray]:
-    """What the columns of many levels are called, and which of them each level has, floats (levels, k).
+    """What the columns of many levels are called, and which of them each level has, floats (levels,
+    k).
 
-    First come groups of the code that hold levels of too few records, coarse ones first, then levels, each of ten records at least, those
-    of most records first: where columns run out, or are more than 300, the last ones go. `records` (levels,): how many have each level.
+    First come groups of the code that hold levels of too few records, coarse ones first, then
+    levels, each of ten records at least, those of most records first: where columns run out, or are
+    more than 300, the last ones go. `records` (levels,): how many have each level.
     """
     columns: dict[str, list[int]] = {}
     rare = records < FEWEST
-    coded = [place for place, level in enumerate(levels) if _CODE.fullmatch(level)]  # a gap is no code
-    for groups in groups_of_code([levels[place] for place in coded]) if len(coded) >= len(levels) - 1 else []:
-        of_length = {f"{prefix}..": [coded[place] for place in places] for prefix, places in groups.items()}
-        told = {name: places for name, places in of_length.items() if rare[places].any() and records[places].sum() >= FEWEST}
+    # a gap is no code
+    coded = [place for place, level in enumerate(levels) if _CODE.fullmatch(level)]
+    for groups in (
+        groups_of_code([levels[place] for place in coded]) if len(coded) >= len(levels) - 1 else []
+    ):
+        of_length = {
+            f"{prefix}..": [coded[place] for place in places] for prefix, places in groups.items()
+        }
+        told = {
+            name: places
+            for name, places in of_length.items()
+            if rare[places].any() and records[places].sum() >= FEWEST
+        }
         columns |= dict(sorted(told.items(), key=lambda group: -records[group[1]].sum()))
     by_size = np.argsort(-records, kind="stable")
     own = by_size[~rare[by_size]][: max(_MOST_COLUMNS - len(columns), 0)]
@@ -79,8 +103,8 @@ def indicators_of_many(levels: Sequence[str], records: np.ndarray) -> tuple[list
 
 
 def spread_of_effects(target: pd.Series, level: np.ndarray) -> float:
-    """The standard deviation t of the effects of levels (n,) on a target (n,), on the scale of its model, by moments; one of .1, .2, .3,
-    .5, .7 and 1, so that no single record decides it."""
+    """The standard deviation t of the effects of levels (n,) on a target (n,), on the scale of its
+    model, by moments; one of .1, .2, .3, .5, .7 and 1, so that no single record decides it."""
     variance = variance_of_effects(target, level)
     if variance is None:
         return _UNTOLD
@@ -91,9 +115,11 @@ def spread_of_effects(target: pd.Series, level: np.ndarray) -> float:
 def variance_of_effects(target: pd.Series, level: np.ndarray) -> float | None:
     """t^2 of levels (n,) on a target (n,), None where the records are too few to tell.
 
-    With a one-way analysis of variance of n records, G levels and mean squares between B and within W, t^2 = (B - W) / n_0 where
-    n_0 = (n - sum_g n_g^2 / n) / (G - 1) (Searle, Casella & McCulloch 1992, section 3.6). Amounts are taken as normal scores; what is or is
-    not, with share p, in units of p (1 - p), which is on the log odds. Of several levels of the target the one that differs most decides.
+    With a one-way analysis of variance of n records, G levels and mean squares between B and within
+    W, t^2 = (B - W) / n_0 where n_0 = (n - sum_g n_g^2 / n) / (G - 1) (Searle, Casella & McCulloch
+    1992, section 3.6). Amounts are taken as normal scores; what is or is not, with share p, in
+    units of p (1 - p), which is on the log odds. Of several levels of the target the one that
+    differs most decides.
     """
     found = [_moment(_scores(question), level[question.told]) for question in questions_of(target)]
     return max(found, default=None)
@@ -117,4 +143,6 @@ def _moment(scores: np.ndarray, level: np.ndarray) -> float:
         return 0.0
     between = float((sums**2 / sizes).sum() - sums.sum() ** 2 / n)
     within = (float(((scores - scores.mean()) ** 2).sum()) - between) / (n - groups)
-    return max(float((between - (groups - 1) * within) / (n - (sizes.astype(float) ** 2).sum() / n)), 0.0)
+    return max(
+        float((between - (groups - 1) * within) / (n - (sizes.astype(float) ** 2).sum() / n)), 0.0
+    )

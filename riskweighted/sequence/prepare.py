@@ -1,4 +1,6 @@
-"""The blocks of a sequence, found in the data: one for a synthesizer, and for a chain those that its variables need."""
+"""The blocks of a sequence, found in the data: one for a synthesizer, and for a chain those that
+its variables need.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +20,14 @@ from riskweighted.design.tables import Tables
 from riskweighted.sampling.block_fit import PreparedModel, prepare_model
 from riskweighted.sequence.blocks import Block, Link, PreparedSequence, Status
 from riskweighted.sequence.deciding import Decider, make_decider
-from riskweighted.sequence.declared import Chain, SideBySide, check_declared, learned_of, products_of, recoding_of
+from riskweighted.sequence.declared import (
+    Chain,
+    SideBySide,
+    check_declared,
+    learned_of,
+    products_of,
+    recoding_of,
+)
 from riskweighted.sequence.learning import input_matrix, make_scores
 from riskweighted.sequence.many_levels import FEWEST, spread_of_effects
 from riskweighted.sequence.products import asks_whether, make_products
@@ -30,7 +39,9 @@ __all__ = ["prepare_sequence", "sequence_of", "side_by_side", "taught"]
 _AMOUNTS_PER_SLOPE = 10
 _ALL = 1_000_000  # columns: more than there are
 _FEW = 3  # records of a single value
-_FEWEST_EVENTS = 5  # of a status, and of the records without it, from which it has all predictors: the priors of its slopes hold the rest
+# of a status, and of the records without it, from which it has all predictors: the priors of its
+# slopes hold the rest
+_FEWEST_EVENTS = 5
 
 
 def prepare_sequence(
@@ -40,16 +51,21 @@ def prepare_sequence(
     alphas: pd.DataFrame | None = None,
     counts: pd.Series | np.ndarray | None = None,
 ) -> PreparedSequence:
-    """Data checked, with survey weights if any, the models of a chain chosen, and every block prepared.
+    """Data checked, with survey weights if any, the models of a chain chosen, and every block
+    prepared.
 
-    `alphas` (n, V): risk weights under which a learned part is made, 1 where none are given. `counts` (n,): how many records of a file each
-    row stands for, of one variable. InputError says what is wrong with data, rules or weights; of a chain it names the variable.
+    `alphas` (n, V): risk weights under which a learned part is made, 1 where none are given.
+    `counts` (n,): how many records of a file each row stands for, of one variable. InputError says
+    what is wrong with data, rules or weights; of a chain it names the variable.
     """
     check_declared(declared)
     require_columns(confidential, [], "confidential data")
     if isinstance(declared, Chain):
         if counts is not None:
-            raise InputError(f"counts are of one variable, and a chain of {listing(declared.variables)} takes none: leave them out")
+            raise InputError(
+                f"counts are of one variable, and a chain of {listing(declared.variables)} takes "
+                "none: leave them out"
+            )
         return _of_chain(declared, confidential, survey, alphas)
     return sequence_of(prepare_model(declared, confidential, survey, counts))
 
@@ -60,61 +76,104 @@ def taught(prepared: PreparedSequence, alphas: pd.DataFrame) -> PreparedSequence
         return prepared
     before = 1.0 if prepared.taught is None else prepared.taught[alphas.columns]
     same = bool((alphas == before).to_numpy().all())
-    return prepared if same else prepare_sequence(prepared.declared, prepared.confidential, prepared.survey, alphas)
+    return (
+        prepared
+        if same
+        else prepare_sequence(prepared.declared, prepared.confidential, prepared.survey, alphas)
+    )
 
 
 def sequence_of(model: PreparedModel) -> PreparedSequence:
-    """The sequence of one variable: one block, of all records, whose design is the synthesizer's own."""
+    """The sequence of one variable: one block, of all records, whose design is the synthesizer's
+    own.
+    """
     link = _whole(model, categories_of(model.synthesizer, model.prepared) is not None)
-    return PreparedSequence(model.synthesizer, model.confidential, (link,), survey=model.survey, counts=model.counts)
+    return PreparedSequence(
+        model.synthesizer, model.confidential, (link,), survey=model.survey, counts=model.counts
+    )
 
 
 def side_by_side(declared: SideBySide, models: Sequence[PreparedModel]) -> PreparedSequence:
     """A block of all records for each variable, none of which looks at another's."""
-    links = tuple(_whole(model, not holds_numbers(model.confidential[model.synthesizer.target])) for model in models)
+    links = tuple(
+        _whole(model, not holds_numbers(model.confidential[model.synthesizer.target]))
+        for model in models
+    )
     return PreparedSequence(declared, models[0].confidential, links)
 
 
 def _whole(model: PreparedModel, levels: bool) -> Link:
     """A variable whose one block all records reach."""
     name, n = model.synthesizer.target, len(model.confidential)
-    return Link(name, None, (), Block(name, name, None, np.ones(n, dtype=bool), (), None, model), levels=levels)
+    return Link(
+        name,
+        None,
+        (),
+        Block(name, name, None, np.ones(n, dtype=bool), (), None, model),
+        levels=levels,
+    )
 
 
 def _of_chain(
-    chain: Chain, confidential: pd.DataFrame, survey: str | pd.Series | np.ndarray | None, alphas: pd.DataFrame | None
+    chain: Chain,
+    confidential: pd.DataFrame,
+    survey: str | pd.Series | np.ndarray | None,
+    alphas: pd.DataFrame | None,
 ) -> PreparedSequence:
     """The blocks of every variable, one variable after the other."""
     if isinstance(survey, str) and survey in chain.variables:
-        raise InputError(f"survey weights {survey!r} are a column that is synthesized: name another one")
+        raise InputError(
+            f"survey weights {survey!r} are a column that is synthesized: name another one"
+        )
     weights = checked_survey(survey, confidential)
     require_columns(confidential, (*chain.predictors, *chain.variables), "confidential data")
     chain.rules.check(confidential)
     chain.rules.refuse_broken(confidential)
     aside = {variable: chain.rules.left_out(confidential, variable) for variable in chain.variables}
-    recipes = make_recipes(confidential, _sources(chain, confidential), chain.codes, chain.variables, recoding_of(chain))
+    recipes = make_recipes(
+        confidential,
+        _sources(chain, confidential),
+        chain.codes,
+        chain.variables,
+        recoding_of(chain),
+    )
     products = make_products(products_of(chain), confidential, recipes)
-    prepared = PreparedSequence(chain, confidential, (), recipes, aside, weights, {}, alphas, products=products)
+    prepared = PreparedSequence(
+        chain, confidential, (), recipes, aside, weights, {}, alphas, products=products
+    )
     encoded = dict[str, Distinct]()
     for name in recipes:
         prepared.encode(encoded, name, confidential)
     links = []
     for variable in chain.variables:
-        decider = make_decider(chain.rules, variable, confidential[variable], chain.codes.get(variable, ()))
+        decider = make_decider(
+            chain.rules, variable, confidential[variable], chain.codes.get(variable, ())
+        )
         linking = _Linking(chain, prepared, encoded, variable)
         link = linking.link() if decider is None else linking.decided(decider)
         links.append(link)
-        if variable in recipes and link.values is not None:  # a model may draw levels that no record has
-            model, taken = link.values.model, {*chain.variables, *prepared.names_of([*recipes, *products])}
-            recipes[variable] = recipes[variable].with_levels(categories_of(model.synthesizer, model.prepared) or (), taken)
+        # a model may draw levels that no record has
+        if variable in recipes and link.values is not None:
+            model, taken = (
+                link.values.model,
+                {*chain.variables, *prepared.names_of([*recipes, *products])},
+            )
+            recipes[variable] = recipes[variable].with_levels(
+                categories_of(model.synthesizer, model.prepared) or (), taken
+            )
             prepared.encode(encoded, variable, confidential)
     if not any(link.blocks for link in links):
-        raise InputError(f"all values of {listing(chain.variables)} follow from implied and sums: there is nothing to synthesize")
+        raise InputError(
+            f"all values of {listing(chain.variables)} follow from implied and sums: there is "
+            "nothing to synthesize"
+        )
     return replace(prepared, links=tuple(links))
 
 
 def _sources(chain: Chain, confidential: pd.DataFrame) -> list[str]:
-    """Every column that predicts: those named for all, those of a formula, and the variables that have a later one."""
+    """Every column that predicts: those named for all, those of a formula, and the variables that
+    have a later one.
+    """
     named = [name for variable in chain.variables for name in _formula_names(chain, variable)]
     require_columns(confidential, named, "confidential data")
     return list(dict.fromkeys([*chain.predictors, *chain.variables[:-1], *named]))
@@ -128,7 +187,10 @@ def _formula_names(chain: Chain, variable: str) -> tuple[str, ...]:
     names = split_formula(formula).names
     later = [name for name in names if name in chain.variables[chain.variables.index(variable) :]]
     if later:
-        raise InputError(f"the formula of {variable!r} names {listing(later)}, which is not synthesized before it; change the order")
+        raise InputError(
+            f"the formula of {variable!r} names {listing(later)}, which is not synthesized "
+            "before it; change the order"
+        )
     return names
 
 
@@ -147,7 +209,10 @@ class _Linking:
         column, structure = data[self.variable], chain.rules.structure(self.variable)
         left = np.ones(len(data), dtype=bool) if structure is None else structure.when.holds(data)
         if not left.any():
-            raise InputError(f"variable {self.variable!r}: its rule 'when' holds for no record; there is nothing to synthesize")
+            raise InputError(
+                f"variable {self.variable!r}: its rule 'when' holds for no record; there is "
+                "nothing to synthesize"
+            )
         left = left & ~self.prepared.aside[self.variable]
         statuses: list[Block] = []
         for status, having in self._statuses(column, left):
@@ -155,24 +220,54 @@ class _Linking:
             if not hit.any():
                 continue
             if hit.sum() == left.sum():
-                return Link(self.variable, structure, tuple(statuses), None, status.outcome, not holds_numbers(column))
+                return Link(
+                    self.variable,
+                    structure,
+                    tuple(statuses),
+                    None,
+                    status.outcome,
+                    not holds_numbers(column),
+                )
             statuses.append(self._status_block(status, hit, left, statuses))
             left = left & ~hit
         if not left.any():
-            raise InputError(f"variable {self.variable!r} has no value outside its structural rule: there is nothing to synthesize")
+            raise InputError(
+                f"variable {self.variable!r} has no value outside its structural rule: there is "
+                "nothing to synthesize"
+            )
         if column[left].nunique() == 1:
             if not statuses:
                 where = " where its rule 'when' holds" if structure is not None else ""
-                raise InputError(f"variable {self.variable!r} has one value in all {int(left.sum())} records{where}: nothing to synthesize")
+                raise InputError(
+                    f"variable {self.variable!r} has one value in all {int(left.sum())} "
+                    f"records{where}: nothing to synthesize"
+                )
             if left.sum() < _FEW:
                 raise InputError(
-                    f"variable {self.variable!r} has one value beside its statuses, in {int(left.sum())} records: it would be released"
+                    f"variable {self.variable!r} has one value beside its statuses, in "
+                    f"{int(left.sum())} records: it would be released"
                 )
-            return Link(self.variable, structure, tuple(statuses), None, column[left].iloc[0], not holds_numbers(column))
-        return Link(self.variable, structure, tuple(statuses), self._value_block(column, left), None, not holds_numbers(column))
+            return Link(
+                self.variable,
+                structure,
+                tuple(statuses),
+                None,
+                column[left].iloc[0],
+                not holds_numbers(column),
+            )
+        return Link(
+            self.variable,
+            structure,
+            tuple(statuses),
+            self._value_block(column, left),
+            None,
+            not holds_numbers(column),
+        )
 
     def decided(self, decider: Decider) -> Link:
-        """The same where implications or a sum decide some values: of such a status no record is in the fit."""
+        """The same where implications or a sum decide some values: of such a status no record is in
+        the fit.
+        """
         data, column = self.prepared.confidential, self.prepared.confidential[self.variable]
         structure, left = self.chain.rules.structure(self.variable), np.ones(len(data), dtype=bool)
         if structure is not None:
@@ -181,7 +276,11 @@ class _Linking:
         left &= ~self.prepared.aside[self.variable] & (ruled.only < 0)
         added = ~np.isnan(decider.computed(data))
         statuses = list(self._statuses(column, left)) if left.any() else []
-        asked = [(status, hit) for status, having in statuses if (hit := having & left & ~(added & (status.outcome == 0))).any()]
+        asked = [
+            (status, hit)
+            for status, having in statuses
+            if (hit := having & left & ~(added & (status.outcome == 0))).any()
+        ]
         held = decider.held(column[left])  # the outcomes that are still to come
         link = Link(self.variable, structure, (), None, None, not holds_numbers(column), decider)
         for status, hit in asked:
@@ -194,24 +293,38 @@ class _Linking:
             if not 0 < (hit & member).sum() < member.sum():
                 member = left
             block = self._status_block(status, hit, member, link.statuses)
-            link = replace(link, statuses=(*link.statuses, block), coming=(*link.coming, held.copy()))
+            link = replace(
+                link, statuses=(*link.statuses, block), coming=(*link.coming, held.copy())
+            )
             left = left & ~hit
         return self._with_values(link, decider, left)
 
     def _with_values(self, link: Link, decider: Decider, left: np.ndarray) -> Link:
         """The values of what is decided: computed by a sum, the one that there is, or drawn."""
-        column, computed = self.prepared.confidential[self.variable], ~np.isnan(decider.computed(self.prepared.confidential))
+        column, computed = (
+            self.prepared.confidential[self.variable],
+            ~np.isnan(decider.computed(self.prepared.confidential)),
+        )
         left = left & ~computed
         if not left.any() or column[left].nunique() == 1:
-            held = column[left] if left.any() else column[~computed] if not computed.all() else column
+            held = (
+                column[left] if left.any() else column[~computed] if not computed.all() else column
+            )
             return replace(link, constant=held.mode(dropna=False).iloc[0])
         return replace(link, values=self._value_block(column, left))
 
-    def _statuses(self, column: pd.Series, reached: np.ndarray) -> Iterator[tuple[Status, np.ndarray]]:
-        """Every status and which records have it, (n,): codes, missing, and the levels but the last where the chain asks for that."""
+    def _statuses(
+        self, column: pd.Series, reached: np.ndarray
+    ) -> Iterator[tuple[Status, np.ndarray]]:
+        """Every status and which records have it, (n,): codes, missing, and the levels but the last
+        where the chain asks for that.
+        """
         codes = self.chain.codes.get(self.variable, ())
         if codes and not holds_numbers(column):
-            raise InputError(f"variable {self.variable!r} is no number, so it has no special codes: they are levels like others")
+            raise InputError(
+                f"variable {self.variable!r} is no number, so it has no special codes: they are "
+                "levels like others"
+            )
         numbers = as_floats(column) if codes else np.empty(0)
         for code in codes:
             yield Status(code), numbers == code
@@ -219,9 +332,14 @@ class _Linking:
         if holds_numbers(column) or self.chain.formula_of(self.variable) is not None:
             width = 0
         else:
-            width = sum(self.encoded[source].rows.shape[1] for source in self._sources()) + bool(learned_of(self.chain))
+            width = sum(self.encoded[source].rows.shape[1] for source in self._sources()) + bool(
+                learned_of(self.chain)
+            )
         for level in self.chain.one_by_one(self.variable, column[reached].dropna(), width)[:-1]:
-            yield Status(level, of_level=True), (column == level).to_numpy(dtype=bool, na_value=False)
+            yield (
+                Status(level, of_level=True),
+                (column == level).to_numpy(dtype=bool, na_value=False),
+            )
 
     def _sources(self) -> tuple[str, ...]:
         """The predictors and the variables before this one."""
@@ -229,7 +347,9 @@ class _Linking:
         return (*chain.predictors, *chain.variables[: chain.variables.index(self.variable)])
 
     def _learned(self, name: str, target: pd.Series, rows: np.ndarray) -> Iterator[str]:
-        """The name of a block's scores as a source of columns, where a learned part is asked for and the records tell of it."""
+        """The name of a block's scores as a source of columns, where a learned part is asked for
+        and the records tell of it.
+        """
         prepared, read = self.prepared, learned_of(self.chain)
         questions = list(questions_of(target)) if read else []
         if not questions:
@@ -237,9 +357,17 @@ class _Linking:
         source = f"scores of {name}"
         while source in {*prepared.confidential.columns, *self.encoded}:
             source += "'"
-        taken = {name, *self.chain.variables, *prepared.names_of([*prepared.recipes, *prepared.products, *prepared.scores])}
-        names = free_names([f"{name} score {place}" for place in range(1, len(questions) + 1)], taken)
-        weights = np.ones(len(rows)) if prepared.survey is None else prepared.survey.to_numpy()[rows]
+        taken = {
+            name,
+            *self.chain.variables,
+            *prepared.names_of([*prepared.recipes, *prepared.products, *prepared.scores]),
+        }
+        names = free_names(
+            [f"{name} score {place}" for place in range(1, len(questions) + 1)], taken
+        )
+        weights = (
+            np.ones(len(rows)) if prepared.survey is None else prepared.survey.to_numpy()[rows]
+        )
         if prepared.taught is not None:
             weights = weights * prepared.taught[self.variable].to_numpy()[rows]
         recipes = [prepared.recipes[column] for column in read]
@@ -248,21 +376,38 @@ class _Linking:
         self.encoded[source] = prepared.scores[source].held
         yield source
 
-    def _status_block(self, status: Status, hit: np.ndarray, member: np.ndarray, before: Sequence[Block]) -> Block:
+    def _status_block(
+        self, status: Status, hit: np.ndarray, member: np.ndarray, before: Sequence[Block]
+    ) -> Block:
         name = f"{self.variable} is {status.text}"
         taken = {*self.prepared.confidential.columns, *(block.name for block in before)}
         while name in taken:  # a column, or a level, may be called so
             name += "'"
         events = int(min(hit[member].sum(), member.sum() - hit[member].sum()))
         target = pd.Series(hit, self.prepared.confidential.index)[member].rename(name)
-        return self._block(name, status, target, member, events, lambda formula: self.chain.status_model(formula))
+        return self._block(
+            name, status, target, member, events, lambda formula: self.chain.status_model(formula)
+        )
 
     def _value_block(self, column: pd.Series, member: np.ndarray) -> Block:
         amounts, model = column[member], self.chain.value_model
-        return self._block(self.variable, None, amounts, member, len(amounts), lambda formula: model(self.variable, amounts, formula))
+        return self._block(
+            self.variable,
+            None,
+            amounts,
+            member,
+            len(amounts),
+            lambda formula: model(self.variable, amounts, formula),
+        )
 
     def _block(
-        self, name: str, status: Status | None, target: pd.Series, member: np.ndarray, events: int, make: Callable[[str], Synthesizer]
+        self,
+        name: str,
+        status: Status | None,
+        target: pd.Series,
+        member: np.ndarray,
+        events: int,
+        make: Callable[[str], Synthesizer],
     ) -> Block:
         """A block whose predictors are those that its events allow."""
         prepared, chain, rows = self.prepared, self.chain, np.flatnonzero(member)
@@ -272,16 +417,41 @@ class _Linking:
             formula = f"`{name}` ~ {split_formula(stated).right}"
         else:
             asks = status is not None or asks_whether(target)
-            multiplied = [source for source, recipe in prepared.products.items() if asks and self.variable in recipe.product.variables]
+            multiplied = [
+                source
+                for source, recipe in prepared.products.items()
+                if asks and self.variable in recipe.product.variables
+            ]
             sources = (*self._sources(), *multiplied, *self._learned(name, target, rows))
             tables = [self.encoded[source].at(rows) for source in sources]
-            most = events // _AMOUNTS_PER_SLOPE if status is None else _ALL * (events >= _FEWEST_EVENTS)
+            most = (
+                events // _AMOUNTS_PER_SLOPE
+                if status is None
+                else _ALL * (events >= _FEWEST_EVENTS)
+            )
             keep = self._kept(sources, Tables(tables, len(rows)), most)
-            scale = np.concatenate([np.empty(0), *(self._spreads(*source, target) for source in zip(sources, tables, strict=True))]) * keep
-            names = [column for column, kept in zip(prepared.names_of(sources), keep, strict=True) if kept]
+            scale = (
+                np.concatenate(
+                    [
+                        np.empty(0),
+                        *(
+                            self._spreads(*source, target)
+                            for source in zip(sources, tables, strict=True)
+                        ),
+                    ]
+                )
+                * keep
+            )
+            names = [
+                column
+                for column, kept in zip(prepared.names_of(sources), keep, strict=True)
+                if kept
+            ]
             formula = f"`{name}` ~ " + (" + ".join(f"`{column}`" for column in names) or "1")
         unfitted = Block(name, self.variable, status, member, sources, scale, model=None)  # type: ignore[arg-type]
-        frame = with_columns(prepared.columns_of(unfitted, prepared.confidential, self.encoded, rows), {name: target})
+        frame = with_columns(
+            prepared.columns_of(unfitted, prepared.confidential, self.encoded, rows), {name: target}
+        )
         try:
             synthesizer = make(formula)
             if keeps_true_values(synthesizer):
@@ -297,12 +467,16 @@ class _Linking:
     def _kept(self, sources: Sequence[str], columns: Tables, most: int) -> np.ndarray:
         """Which columns (m, p) of a block's sources predict, booleans (p,).
 
-        All that vary and are no combination of others, if they are at most so many; of many levels those of ten of its records, as far as
-        the others leave room, the largest first.
+        All that vary and are no combination of others, if they are at most so many; of many levels
+        those of ten of its records, as far as the others leave room, the largest first.
         """
         recoders = [self.prepared.recoder(source) for source in sources]
-        many = np.concatenate([np.zeros(0, dtype=bool), *(np.full(len(of.names), of.many) for of in recoders)])
-        records = np.concatenate([np.empty(0), *(table.counts @ table.rows for table in columns.parts)])
+        many = np.concatenate(
+            [np.zeros(0, dtype=bool), *(np.full(len(of.names), of.many) for of in recoders)]
+        )
+        records = np.concatenate(
+            [np.empty(0), *(table.counts @ table.rows for table in columns.parts)]
+        )
         keep = ~many | (records >= FEWEST)
         keep[keep] = independent(np.asarray(columns)[:, keep])
         if keep.sum() > most and recoding_of(self.chain) != RECODINGS[0]:  # lines before none
@@ -315,6 +489,8 @@ class _Linking:
         return np.asarray(keep)
 
     def _spreads(self, source: str, table: Distinct, target: pd.Series) -> np.ndarray:
-        """The prior standard deviation of the slopes of a source's columns, over that of others, (k,)."""
+        """The prior standard deviation of the slopes of a source's columns, over that of others,
+        (k,).
+        """
         many = self.prepared.recoder(source).many
         return np.full(table.rows.shape[1], spread_of_effects(target, table.which) if many else 1.0)

@@ -1,7 +1,9 @@
-"""Columns of a file as numeric predictors: levels as dummies, numbers bent, gaps and codes as indicators (METHODS section 12).
+"""Columns of a file as numeric predictors: levels as dummies, numbers bent, gaps and codes as
+indicators (METHODS section 12).
 
-A chain predicts every variable from those before it, which may be of any type, have gaps and hold special codes. Each source column
-becomes a few numeric columns by a recipe that the confidential data set once, so that a synthetic predecessor is read the same way.
+A chain predicts every variable from those before it, which may be of any type, have gaps and hold
+special codes. Each source column becomes a few numeric columns by a recipe that the confidential
+data set once, so that a synthetic predecessor is read the same way.
 """
 
 import re
@@ -26,12 +28,14 @@ _MISSING = "missing"
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """How one source column becomes k numeric ones, called ``names``. Confidential: levels and quantiles are the data's.
+    """How one source column becomes k numeric ones, called ``names``. Confidential: levels and
+    quantiles are the data's.
 
-    ``levels`` of a categorical source, None where it holds numbers; ``indicators`` (levels, k), which columns each has: a dummy each but
-    the reference, which is the first; of many, what `indicators_of_many` says, and then ``many``. Of numbers: ``codes``, values that are
-    no amounts; ``bends`` of the amounts, whose last column is an indicator where zero is apart; ``indicated``, the codes with an
-    indicator, and None for a missing value; ``mean`` of the amounts.
+    ``levels`` of a categorical source, None where it holds numbers; ``indicators`` (levels, k),
+    which columns each has: a dummy each but the reference, which is the first; of many, what
+    `indicators_of_many` says, and then ``many``. Of numbers: ``codes``, values that are no amounts;
+    ``bends`` of the amounts, whose last column is an indicator where zero is apart; ``indicated``,
+    the codes with an indicator, and None for a missing value; ``mean`` of the amounts.
     """
 
     source: str
@@ -51,7 +55,9 @@ class Recipe:
         return (np.arange(len(self.names)) < 1) | (np.arange(len(self.names)) >= bends)
 
     def columns(self, values: pd.Series) -> np.ndarray:
-        """The numeric columns of m values, (m, k); InputError where one is a level, or missing, that the confidential data lack."""
+        """The numeric columns of m values, (m, k); InputError where one is a level, or missing,
+        that the confidential data lack.
+        """
         return self._of_levels(values) if self.levels is not None else self._of_numbers(values)
 
     def table(self, values: pd.Series) -> Distinct:
@@ -63,44 +69,61 @@ class Recipe:
             return Distinct(self.columns(values)[first], which)
 
     def with_levels(self, levels: Sequence[object], taken: Iterable[str] = ()) -> "Recipe":
-        """The same with further levels, which no confidential record has, and which of many have no column; of numbers unchanged.
+        """The same with further levels, which no confidential record has, and which of many have no
+        column; of numbers unchanged.
 
         `taken`: names of other columns.
         """
         if self.levels is None:
             return self
-        held = [level for level in self.levels if not pd.isna(level)]  # <NA> equals nothing, not even false
+        # <NA> equals nothing, not even false
+        held = [level for level in self.levels if not pd.isna(level)]
         new = [level for level in levels if level not in held]
         columns = [] if self.many else new
-        names = free_names([f"{self.source}_{_text(level)}" for level in columns], {*self.names, *taken})
+        names = free_names(
+            [f"{self.source}_{_text(level)}" for level in columns], {*self.names, *taken}
+        )
         indicators = np.pad(self.indicators, ((0, len(new)), (0, len(columns))))
         if columns:
             indicators[-len(new) :, -len(new) :] = np.eye(len(new))
-        return replace(self, levels=(*self.levels, *new), names=(*self.names, *names), indicators=indicators)
+        return replace(
+            self, levels=(*self.levels, *new), names=(*self.names, *names), indicators=indicators
+        )
 
     def filled(self, values: pd.Series) -> pd.Series:
-        """The source without gaps, for a formula of the user's own: a missing level is "missing"; what is no amount is the amounts' mean.
+        """The source without gaps, for a formula of the user's own: a missing level is "missing";
+        what is no amount is the amounts' mean.
 
         For which records the mean stands, the indicators among `columns` tell.
         """
         if self.levels is not None:
             return values.astype(object).where(values.notna(), _MISSING)
         numbers = as_floats(values)
-        return pd.Series(np.where(np.isnan(numbers) | np.isin(numbers, self.codes), self.mean, numbers), values.index, name=values.name)
+        return pd.Series(
+            np.where(np.isnan(numbers) | np.isin(numbers, self.codes), self.mean, numbers),
+            values.index,
+            name=values.name,
+        )
 
     def _of_levels(self, values: pd.Series) -> np.ndarray:
         assert self.levels is not None
         code = _level_codes(values, self.levels)
         unknown = int((code < 0).sum())
         if unknown:
-            raise InputError(f"predictor {self.source!r} has a level that the confidential data lack in {unknown} of {len(values)} records")
+            raise InputError(
+                f"predictor {self.source!r} has a level that the confidential data lack in "
+                f"{unknown} of {len(values)} records"
+            )
         return np.asarray(self.indicators[code])
 
     def _of_numbers(self, values: pd.Series) -> np.ndarray:
         numbers = as_floats(values)
         missing = np.isnan(numbers)
         if missing.any() and None not in self.indicated:
-            raise InputError(f"predictor {self.source!r} is missing in {int(missing.sum())} of {len(numbers)} records, and never before")
+            raise InputError(
+                f"predictor {self.source!r} is missing in {int(missing.sum())} of {len(numbers)} "
+                "records, and never before"
+            )
         amount = ~missing & ~np.isin(numbers, self.codes)
         of_amounts = self.bends.columns(numbers[amount])
         bent = np.zeros((len(numbers), of_amounts.shape[1]))
@@ -116,10 +139,11 @@ def make_recipes(
     targets: Sequence[str] = (),
     recoding: str = RECODINGS[0],
 ) -> dict[str, Recipe]:
-    """A recipe for each source column; ``codes``: values that are no amounts; no numeric column is called as one of the targets is.
+    """A recipe for each source column; ``codes``: values that are no amounts; no numeric column is
+    called as one of the targets is.
 
-    `recoding`: "statuses" gives zero an indicator where it is a status, places amounts on a grid, and takes many levels as
-    `indicators_of_many` says.
+    `recoding`: "statuses" gives zero an indicator where it is a status, places amounts on a grid,
+    and takes many levels as `indicators_of_many` says.
     """
     taken: set[str] = set()
     recipes: dict[str, Recipe] = {}
@@ -127,8 +151,12 @@ def make_recipes(
         column = confidential[source]
         _check_source(column)
         stated = tuple(float(code) for code in codes.get(source, ()))
-        others = taken | ({*targets} - {source})  # its own name is free: a column never predicts itself
-        recipe, statuses = _number_recipe if holds_numbers(column) else _level_recipe, recoding != RECODINGS[0]
+        # its own name is free: a column never predicts itself
+        others = taken | ({*targets} - {source})
+        recipe, statuses = (
+            _number_recipe if holds_numbers(column) else _level_recipe,
+            recoding != RECODINGS[0],
+        )
         recipes[source] = recipe(column, stated, others, statuses)
         taken |= set(recipes[source].names)
     return recipes
@@ -136,39 +164,65 @@ def make_recipes(
 
 def _check_source(column: pd.Series) -> None:
     if column.isna().all():
-        raise InputError(f"{column.name!r} is missing in all {len(column)} records: it can predict nothing")
+        raise InputError(
+            f"{column.name!r} is missing in all {len(column)} records: it can predict nothing"
+        )
     kind = kind_of_values(column)
-    if pd.api.types.is_datetime64_any_dtype(column.dtype) or pd.api.types.is_timedelta64_dtype(column.dtype) or kind.startswith("date"):
-        raise InputError(f"predictor {column.name!r} holds dates; valid are numbers, text, categories and truth values")
+    if (
+        pd.api.types.is_datetime64_any_dtype(column.dtype)
+        or pd.api.types.is_timedelta64_dtype(column.dtype)
+        or kind.startswith("date")
+    ):
+        raise InputError(
+            f"predictor {column.name!r} holds dates; valid are numbers, text, categories and "
+            "truth values"
+        )
     if not holds_numbers(column):
         return
     infinite = int(np.isinf(as_floats(column)).sum())
     if infinite:
-        raise InputError(f"{column.name!r} is infinite in {infinite} of {len(column)} records; values must be finite or missing")
+        raise InputError(
+            f"{column.name!r} is infinite in {infinite} of {len(column)} records; values must be "
+            "finite or missing"
+        )
 
 
-def _level_recipe(column: pd.Series, codes: tuple[float, ...], taken: set[str], statuses: bool) -> Recipe:
-    """Dummies of all levels but the one most records have; a missing value is a level. With statuses many levels are told apart as far
-    as enough records have them."""
+def _level_recipe(
+    column: pd.Series, codes: tuple[float, ...], taken: set[str], statuses: bool
+) -> Recipe:
+    """Dummies of all levels but the one most records have; a missing value is a level. With
+    statuses many levels are told apart as far as enough records have them."""
     counts = column.value_counts(dropna=False)
     counts = counts[counts > 0]
     held = sorted(counts.index.tolist(), key=lambda level: (pd.isna(level), str(level)))
-    records = np.array([counts[level] if not pd.isna(level) else counts[counts.index.isna()].iloc[0] for level in held])
+    records = np.array(
+        [
+            counts[level] if not pd.isna(level) else counts[counts.index.isna()].iloc[0]
+            for level in held
+        ]
+    )
     if statuses and are_many(len(held), len(column)):
         texts, indicators = indicators_of_many([_text(level) for level in held], records)
         names = free_names([f"{column.name}_{text}" for text in texts], taken)
         return Recipe(str(column.name), names, tuple(held), indicators, True)
     most = most_categories(len(column))
     if len(counts) > most:
-        raise InputError(f"predictor {column.name!r} has {len(counts)} levels for {len(column)} records, which allow {most}; merge levels")
+        raise InputError(
+            f"predictor {column.name!r} has {len(counts)} levels for {len(column)} records, "
+            f"which allow {most}; merge levels"
+        )
     reference = held[int(records.argmax())]
     levels = (reference, *(level for level in held if level is not reference))
     names = free_names([f"{column.name}_{_text(level)}" for level in levels[1:]], taken)
     return Recipe(str(column.name), names, levels, np.eye(len(levels))[:, 1:])
 
 
-def _number_recipe(column: pd.Series, codes: tuple[float, ...], taken: set[str], statuses: bool) -> Recipe:
-    """Bends of the amounts, and an indicator of every code and of missing values that occur; with statuses of zero too, if it is one."""
+def _number_recipe(
+    column: pd.Series, codes: tuple[float, ...], taken: set[str], statuses: bool
+) -> Recipe:
+    """Bends of the amounts, and an indicator of every code and of missing values that occur; with
+    statuses of zero too, if it is one.
+    """
     numbers = as_floats(column)
     amounts = numbers[~np.isnan(numbers) & ~np.isin(numbers, codes)]
     mean = float(amounts.mean()) if len(amounts) else 0.0
@@ -178,8 +232,17 @@ def _number_recipe(column: pd.Series, codes: tuple[float, ...], taken: set[str],
     source = str(column.name)
     wanted = [source, *(f"{source}_bend_{place}" for place in range(1, len(bends.centre)))]
     with_indicators = [0.0] * bends.zero_apart + indicated
-    wanted += [f"{source}_{_MISSING if code is None else f'is_{_code(code)}'}" for code in with_indicators]
-    return Recipe(source, free_names(wanted, taken), codes=codes, indicated=tuple(indicated), bends=bends, mean=mean)
+    wanted += [
+        f"{source}_{_MISSING if code is None else f'is_{_code(code)}'}" for code in with_indicators
+    ]
+    return Recipe(
+        source,
+        free_names(wanted, taken),
+        codes=codes,
+        indicated=tuple(indicated),
+        bends=bends,
+        mean=mean,
+    )
 
 
 def _code(code: float) -> str:

@@ -1,4 +1,6 @@
-"""Each kind of rule: a structural value, an order, a forbidden combination, an implication, a sum; which records break it."""
+"""Each kind of rule: a structural value, an order, a forbidden combination, an implication, a sum;
+which records break it.
+"""
 
 from dataclasses import dataclass, field
 
@@ -20,9 +22,10 @@ MISSING = "missing"
 class Structure:
     """Where `when` does not hold, a variable has one value, with no probability.
 
-    ``when``: over columns that are known once the variable is drawn, earlier variables and columns that are not synthesized;
-    ``otherwise``: the value of the other records, where "missing" is a missing value unless the column has a category or a record with
-    that text; ``place``: dotted name of the variable's settings, for errors.
+    ``when``: over columns that are known once the variable is drawn, earlier variables and columns
+    that are not synthesized; ``otherwise``: the value of the other records, where "missing" is a
+    missing value unless the column has a category or a record with that text; ``place``: dotted
+    name of the variable's settings, for errors.
     """
 
     variable: str
@@ -32,13 +35,20 @@ class Structure:
 
     def __post_init__(self) -> None:
         if not isinstance(self.when, Condition):
-            raise InputError(f"{self.place}.when must be a condition, got {type(self.when).__name__}")
+            raise InputError(
+                f"{self.place}.when must be a condition, got {type(self.when).__name__}"
+            )
         if not isinstance(self.otherwise, str | bool) and not is_number(self.otherwise):
-            raise InputError(f"{self.place}.otherwise must be a number, true, false or a text, got {type(self.otherwise).__name__}")
+            raise InputError(
+                f"{self.place}.otherwise must be a number, true, false or a text, got "
+                f"{type(self.otherwise).__name__}"
+            )
 
     @classmethod
     def read(cls, variable: str, when: object, otherwise: object, place: str) -> "Structure | None":
-        """The structure that the settings `when` and `otherwise` of a variable state; None where both are None."""
+        """The structure that the settings `when` and `otherwise` of a variable state; None where
+        both are None.
+        """
         if when is None and otherwise is None:
             return None
         if when is None or otherwise is None:
@@ -50,7 +60,9 @@ class Structure:
     @property
     def text(self) -> str:
         return (
-            f"{self.variable}: {shown(str(self.otherwise)) if isinstance(self.otherwise, str) else self.otherwise} unless {self.when.text}"
+            f"{self.variable}: "
+            f"{shown(str(self.otherwise)) if isinstance(self.otherwise, str) else self.otherwise} "
+            f"unless {self.when.text}"
         )
 
     @property
@@ -63,18 +75,32 @@ class Structure:
         return ~self.when.holds(frame)
 
     def value(self, column: pd.Series) -> float | str | bool | None:
-        """What `otherwise` is in the variable's confidential column, None for a missing value; InputError where that cannot hold it."""
+        """What `otherwise` is in the variable's confidential column, None for a missing value;
+        InputError where that cannot hold it.
+        """
         kind = cells_of(column).kind
-        categories = column.cat.categories if isinstance(column.dtype, pd.CategoricalDtype) else None
-        if self.otherwise == MISSING and not (kind == "text" and bool((column == MISSING).any())) and not _among(MISSING, categories):
+        categories = (
+            column.cat.categories if isinstance(column.dtype, pd.CategoricalDtype) else None
+        )
+        if (
+            self.otherwise == MISSING
+            and not (kind == "text" and bool((column == MISSING).any()))
+            and not _among(MISSING, categories)
+        ):
             if _never_missing(column):
                 raise self._unfit("missing values", column)
             return None
         given = "text" if isinstance(self.otherwise, str) else "numbers"
         if kind not in (given, "nothing"):
-            raise InputError(f"{self.place}.otherwise must be of the kind of {self.variable!r}, which holds {kind}; got {given}")
+            raise InputError(
+                f"{self.place}.otherwise must be of the kind of {self.variable!r}, which holds "
+                f"{kind}; got {given}"
+            )
         if categories is not None and not _among(self.otherwise, categories):
-            raise InputError(f"{self.place}.otherwise must be a category of {self.variable!r} or 'missing', got {self.otherwise!r}")
+            raise InputError(
+                f"{self.place}.otherwise must be a category of {self.variable!r} or 'missing', "
+                f"got {self.otherwise!r}"
+            )
         if pd.api.types.is_integer_dtype(column.dtype) and float(self.otherwise) % 1:
             raise self._unfit("parts of whole numbers", column)
         if pd.api.types.is_bool_dtype(column.dtype) and self.otherwise not in (0, 1):
@@ -94,7 +120,10 @@ class Structure:
         return np.asarray(self.fixed(frame) & ~obeyed, dtype=bool)
 
     def _unfit(self, what: str, column: pd.Series) -> InputError:
-        return InputError(f"{self.place}.otherwise is {self.otherwise!r}, but {self.variable!r} ({column.dtype}) cannot hold {what}")
+        return InputError(
+            f"{self.place}.otherwise is {self.otherwise!r}, but {self.variable!r} "
+            f"({column.dtype}) cannot hold {what}"
+        )
 
 
 @dataclass(frozen=True)
@@ -116,7 +145,10 @@ class Order:
 
     def amounts(self, frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
         """Both columns of a frame, (n,) each; NaN where they hold no amount."""
-        low, high = (_amounts(frame[name], codes, self.place, "an order") for name, codes in zip(self.names, self.codes, strict=True))
+        low, high = (
+            _amounts(frame[name], codes, self.place, "an order")
+            for name, codes in zip(self.names, self.codes, strict=True)
+        )
         return low, high
 
     def broken(self, frame: pd.DataFrame) -> np.ndarray:
@@ -175,7 +207,9 @@ class Implied:
 
 @dataclass(frozen=True)
 class Sum:
-    """Where all are amounts the first column is the sum of the others; ``codes``: special codes of each, which are no amounts."""
+    """Where all are amounts the first column is the sum of the others; ``codes``: special codes of
+    each, which are no amounts.
+    """
 
     total: str
     parts: tuple[str, ...]
@@ -213,7 +247,9 @@ def _amounts(column: pd.Series, codes: tuple[float, ...], place: str, what: str)
     """Values (n,); NaN where missing or a code, which no comparison meets."""
     cells = cells_of(column)
     if cells.kind == "text":
-        raise InputError(f"{place} names {column.name!r}, which holds text; only numbers stand in {what}")
+        raise InputError(
+            f"{place} names {column.name!r}, which holds text; only numbers stand in {what}"
+        )
     return np.where(np.isin(cells.values, codes), np.nan, cells.values)
 
 

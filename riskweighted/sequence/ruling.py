@@ -1,4 +1,6 @@
-"""What implications and sums decide of some records of a frame, while a variable is drawn (METHODS section 12)."""
+"""What implications and sums decide of some records of a frame, while a variable is drawn (METHODS
+section 12).
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,7 +19,9 @@ _DIGITS = 8  # after the point: what adding takes off numbers that have fewer
 
 @dataclass(frozen=True, eq=False)
 class Ruling:
-    """Of m records: what is ``left`` to the variable, and what it is ``computed`` to be (m,), NaN where it is not. Confidential."""
+    """Of m records: what is ``left`` to the variable, and what it is ``computed`` to be (m,), NaN
+    where it is not. Confidential.
+    """
 
     decider: Decider
     left: Left
@@ -28,7 +32,9 @@ class Ruling:
         """What a link's rules say of the records of a frame; None where it has none that decide."""
         if link.decider is None:
             return None
-        return cls(link.decider, link.decider.left(frame), np.round(link.decider.computed(frame), _DIGITS))
+        return cls(
+            link.decider, link.decider.left(frame), np.round(link.decider.computed(frame), _DIGITS)
+        )
 
     def set_decided(self, values: np.ndarray, left: np.ndarray, outcomes: Outcomes) -> np.ndarray:
         """Set the values that are decided among those left; which are left then."""
@@ -37,8 +43,12 @@ class Ruling:
             values[left[only == place]] = outcomes.number(self.decider.outcomes[place])
         return np.asarray(left[only < 0])
 
-    def asked(self, block: Block, coming: np.ndarray, left: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Of those left: for which a status is to be drawn, and which have it without a draw, since nothing else is left to them."""
+    def asked(
+        self, block: Block, coming: np.ndarray, left: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Of those left: for which a status is to be drawn, and which have it without a draw, since
+        nothing else is left to them.
+        """
         may, must = self.left.at(left).status(self.decider.place(block.outcome), coming)
         return left[may & ~must], left[must]
 
@@ -49,16 +59,25 @@ class Ruling:
         return np.asarray(left[~there])
 
     def landed(self, values: np.ndarray, left: np.ndarray, outcomes: Outcomes) -> np.ndarray:
-        """Which of those left were drawn as an outcome that is ruled out, such as an amount that is a code by chance."""
+        """Which of those left were drawn as an outcome that is ruled out, such as an amount that is
+        a code by chance.
+        """
         wrong = np.zeros(len(left), dtype=bool)
         for place, outcome in enumerate(self.decider.outcomes):
             wrong |= (values[left] == outcomes.number(outcome)) & ~self.left.allowed[left, place]
         return np.asarray(left[wrong])
 
     def levels(self, categories: Sequence[object], left: np.ndarray) -> np.ndarray:
-        """Which levels of a model are left to some records, (k, K); of those that no record of the data has nothing is said."""
+        """Which levels of a model are left to some records, (k, K); of those that no record of the
+        data has nothing is said.
+        """
         held = self.decider.outcomes
-        columns = [self.left.allowed[left, held.index(level)] if level in held else np.ones(len(left), dtype=bool) for level in categories]
+        columns = [
+            self.left.allowed[left, held.index(level)]
+            if level in held
+            else np.ones(len(left), dtype=bool)
+            for level in categories
+        ]
         allowed = np.column_stack(columns)
         return np.where(allowed.any(axis=1, keepdims=True), allowed, True)
 
@@ -67,4 +86,6 @@ def chosen(masses: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """A place for each row of masses (m, K), in proportion to them."""
     below = np.cumsum(masses, axis=1)
     aim = rng.random(len(masses)) * below[:, -1]
-    return np.asarray(np.minimum((aim[:, None] >= below).sum(axis=1), masses.shape[1] - 1), dtype=float)
+    return np.asarray(
+        np.minimum((aim[:, None] >= below).sum(axis=1), masses.shape[1] - 1), dtype=float
+    )

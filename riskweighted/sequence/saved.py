@@ -1,4 +1,6 @@
-"""Fits read back: one form for one variable and for several, an archive of the blocks' posteriors."""
+"""Fits read back: one form for one variable and for several, an archive of the blocks'
+posteriors.
+"""
 
 import io
 import zipfile
@@ -57,8 +59,9 @@ def load_fit(
     Raises
     ------
     InputError
-        If the file is absent, damaged (its checksum differs) or of the form that fits had before 2026-11; or is the fit of another
-        synthesizer, of other data, of other weights, of another seed or under another guarantee.
+        If the file is absent, damaged (its checksum differs) or of the form that fits had before
+        2026-11; or is the fit of another synthesizer, of other data, of other weights, of another
+        seed or under another guarantee.
 
     Examples
     --------
@@ -69,7 +72,9 @@ def load_fit(
     """
     check_seed(random_seed)
     native, confidential, alpha = native_of(confidential), as_pandas(confidential), as_pandas(alpha)
-    fit = read_fit(path, prepare_sequence(synthesizer, confidential, survey), alpha, random_seed, guarantee, L)
+    fit = read_fit(
+        path, prepare_sequence(synthesizer, confidential, survey), alpha, random_seed, guarantee, L
+    )
     return fit if native is None else replace(fit, native=native)
 
 
@@ -84,18 +89,29 @@ def read_fit(
     """`load_fit` of prepared data."""
     checked = alphas_of(prepared.variables, alpha, prepared.confidential.index)
     prepared = taught(prepared, checked)
-    tasks = block_tasks(prepared, checked, random_seed, guarantee, L, functions_of(alpha), centrings_of(alpha))
+    tasks = block_tasks(
+        prepared, checked, random_seed, guarantee, L, functions_of(alpha), centrings_of(alpha)
+    )
     wanted = [block_file(place) for place in range(len(tasks))]
     content = _content(path)
     if content[:3] == b"CDF":
-        raise InputError(f"{str(path)!r} is a fit in the form that fits of one variable had before 2026-11: fit again")
+        raise InputError(
+            f"{str(path)!r} is a fit in the form that fits of one variable had before 2026-11: "
+            "fit again"
+        )
     check_checksum(content, path)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         if archive.namelist() != wanted:
-            raise InputError(f"{str(path)!r} is the fit of another model: it has {len(archive.namelist())} blocks, not {len(wanted)}")
+            raise InputError(
+                f"{str(path)!r} is the fit of another model: it has {len(archive.namelist())} "
+                f"blocks, not {len(wanted)}"
+            )
         archive.filename = str(path)  # for messages
         parts = [zipfile.Path(archive, name) for name in wanted]
-        fits = {task.name: task.block.model.load(part, *task[1:4], task.centring) for part, task in zip(parts, tasks, strict=True)}
+        fits = {
+            task.name: task.block.model.load(part, *task[1:4], task.centring)
+            for part, task in zip(parts, tasks, strict=True)
+        }
     seed = next(iter(fits.values())).random_seed if prepared.of_one else random_seed
     return Fit(prepared, checked, fits, seed)
 

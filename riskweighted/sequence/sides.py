@@ -2,7 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 
-from riskweighted.sequence.condition_text import Column, Compared, Constant, Joined, Node, Not, Within
+from riskweighted.sequence.condition_text import (
+    Column,
+    Compared,
+    Constant,
+    Joined,
+    Node,
+    Not,
+    Within,
+)
 from riskweighted.sequence.conditions import Condition
 from riskweighted.sequence.rule_kinds import Implied, Sum
 
@@ -16,11 +24,15 @@ def is_decided(rule: object, variable: str, codes: Sequence[float], numbers: boo
     if not isinstance(rule, Implied) or own_side(rule, variable) is None:
         return False
     tree = own_condition(rule, variable).tree
-    return not numbers or (tells_by_values(tree, variable) and set(values_asked(tree, variable)) <= {*codes})
+    return not numbers or (
+        tells_by_values(tree, variable) and set(values_asked(tree, variable)) <= {*codes}
+    )
 
 
 def own_side(rule: object, variable: str) -> str | None:
-    """Which of the two conditions of an implication is of the variable alone, where the other one does not look at it."""
+    """Which of the two conditions of an implication is of the variable alone, where the other one
+    does not look at it.
+    """
     if not isinstance(rule, Implied):
         return None
     for side, own, other in (("then", rule.then, rule.when), ("when", rule.when, rule.then)):

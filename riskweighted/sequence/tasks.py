@@ -1,4 +1,6 @@
-"""What is fitted of a sequence: every block with the weights of its variable on the records that reach it (METHODS section 12)."""
+"""What is fitted of a sequence: every block with the weights of its variable on the records that
+reach it (METHODS section 12).
+"""
 
 import os
 import warnings
@@ -34,15 +36,16 @@ def block_alpha(block: Block, alphas: pd.DataFrame) -> pd.Series:
     alpha = alpha if block.whole else alpha[block.member]
     if not (block.model.weights(alpha) > 0).any():
         raise InputError(
-            f"all {len(alpha)} weights are zero of the records that {block.name!r} is fitted to: the pseudo posterior would be the prior; "
+            f"all {len(alpha)} weights are zero of the records that {block.name!r} is fitted to: "
+            "the pseudo posterior would be the prior; "
             "valid is at least one positive weight"
         )
     return alpha
 
 
 class BlockTask(NamedTuple):
-    """A block to be fitted with weights alpha (m,) of the records that reach it; ``called``: what a warning begins with;
-    ``centring``: what centred weights take off."""
+    """A block to be fitted with weights alpha (m,) of the records that reach it; ``called``: what a
+    warning begins with; ``centring``: what centred weights take off."""
 
     block: Block
     alpha: pd.Series
@@ -70,9 +73,14 @@ class BlockTask(NamedTuple):
             and fit.data == model.fingerprint
             and fit.alpha.equals(self.alpha)
             and fit.weights.equals(model.weights(self.alpha))
-            and (None if fit.censoring is None else fit.censoring.digest()) == (None if self.censoring is None else self.censoring.digest())
-            and (None if fit.centring is None else fit.centring.label) == (None if self.centring is None else self.centring.label)
-            and (not fit.estimates or (sizes["chain"], sizes["draw"]) == (sampling.chains, sampling.draws))
+            and (None if fit.censoring is None else fit.censoring.digest())
+            == (None if self.censoring is None else self.censoring.digest())
+            and (None if fit.centring is None else fit.centring.label)
+            == (None if self.centring is None else self.centring.label)
+            and (
+                not fit.estimates
+                or (sizes["chain"], sizes["draw"]) == (sampling.chains, sampling.draws)
+            )
         )
 
 
@@ -85,17 +93,25 @@ def block_tasks(
     functions: Mapping[str, OwnFunction] | None = None,
     centrings: Mapping[str, Centring] | None = None,
 ) -> list[BlockTask]:
-    """What is to be fitted: every block with its weights, seed, clip and centring, in the order of the sequence.
+    """What is to be fitted: every block with its weights, seed, clip and centring, in the order of
+    the sequence.
 
-    `functions`: of centred weights, by variable; `centrings`: of those of counted rows, in their place.
+    `functions`: of centred weights, by variable; `centrings`: of those of counted rows, in their
+    place.
     """
     clips, tasks = censor_blocks(prepared, alphas, guarantee, L), []
     if centrings is not None:
         _check_centrings(prepared, centrings)
     if functions is not None and guarantee is not None:
-        raise InputError("a guarantee takes the same weight for all records, which has nothing to centre: leave out guarantee, or the plus")
+        raise InputError(
+            "a guarantee takes the same weight for all records, which has nothing to centre: "
+            "leave out guarantee, or the plus"
+        )
     if functions is not None and prepared.counts is not None:
-        raise InputError("counted rows stand for several records, of which centred weights are functions: give their sums (CentredSums)")
+        raise InputError(
+            "counted rows stand for several records, of which centred weights are functions: "
+            "give their sums (CentredSums)"
+        )
     if functions is not None:
         _check_functions(prepared, alphas, functions)
     for block in prepared.blocks:
@@ -105,24 +121,44 @@ def block_tasks(
             centring = centring_of(prepared, block, functions[block.variable])
         if centring is not None and block.status is not None:
             alpha = pd.Series(weights_of_status(block, centring), alpha.index, name="alpha")
-        tasks.append(BlockTask(block, alpha, prepared.seed_of(block, random_seed), clips[block.name], prepared.called(block), centring))
+        tasks.append(
+            BlockTask(
+                block,
+                alpha,
+                prepared.seed_of(block, random_seed),
+                clips[block.name],
+                prepared.called(block),
+                centring,
+            )
+        )
     return tasks
 
 
 def _check_centrings(prepared: PreparedSequence, centrings: Mapping[str, Centring]) -> None:
     """Refuse sums that are of other rows than the counted ones, or of rows that are not counted."""
     if prepared.counts is None:
-        raise InputError("centred weights as sums are of counted rows, and these data have no counts: give centred weights of the records")
+        raise InputError(
+            "centred weights as sums are of counted rows, and these data have no counts: give "
+            "centred weights of the records"
+        )
     for name in prepared.variables:
         if name not in centrings or centrings[name].n != len(prepared.confidential):
-            raise InputError(f"centred weights of {name!r} must be sums of {len(prepared.confidential)} counted rows")
+            raise InputError(
+                f"centred weights of {name!r} must be sums of {len(prepared.confidential)} "
+                "counted rows"
+            )
 
 
-def _check_functions(prepared: PreparedSequence, alphas: pd.DataFrame, functions: Mapping[str, OwnFunction]) -> None:
-    """Refuse centred weights that lack a function, that do not give a record's weight at its own value, or that are of another order."""
+def _check_functions(
+    prepared: PreparedSequence, alphas: pd.DataFrame, functions: Mapping[str, OwnFunction]
+) -> None:
+    """Refuse centred weights that lack a function, that do not give a record's weight at its own
+    value, or that are of another order.
+    """
     if lacking := [name for name in prepared.variables if name not in functions]:
         raise InputError(
-            f"centred weights lack the function of a record's own value of {listing(lacking)}: rw.centred_weights makes both; weights "
+            f"centred weights lack the function of a record's own value of {listing(lacking)}: "
+            "rw.centred_weights makes both; weights "
             "alone are passed as an array or Series, and are then not centred"
         )
     n = len(prepared.confidential)
@@ -131,32 +167,53 @@ def _check_functions(prepared: PreparedSequence, alphas: pd.DataFrame, functions
         function, column = functions[name], prepared.confidential[name]
         if misplaced := [other for other in function.later if other in prepared.variables[:place]]:
             raise InputError(
-                f"centred weights of {name!r} take {listing(misplaced)} to be modelled after it, and the sequence has them before it: name "
-                f"the variables in the scenario in the order of the sequence, {listing(prepared.variables)}"
+                f"centred weights of {name!r} take {listing(misplaced)} to be modelled after it, "
+                "and the sequence has them before it: name "
+                "the variables in the scenario in the order of the sequence, "
+                f"{listing(prepared.variables)}"
             )
         if function.later:
             continue
         own = function.at(some, column.iloc[some].reset_index(drop=True)).diagonal()
         if not np.allclose(own, alphas[name].iloc[some], rtol=0, atol=1e-6):
             raise InputError(
-                f"centred weights of {name!r} differ from what their function gives for the records' own values: valid are those that "
+                f"centred weights of {name!r} differ from what their function gives for the "
+                "records' own values: valid are those that "
                 "rw.centred_weights makes of one function and of these data"
             )
 
 
 def fit_tasks(
-    tasks: Sequence[BlockTask], sampling: Sampling, progress: Progress | None = None, *, compared: bool = False
+    tasks: Sequence[BlockTask],
+    sampling: Sampling,
+    progress: Progress | None = None,
+    *,
+    compared: bool = False,
 ) -> Iterator[tuple[str, BlockFit]]:
-    """The fits of blocks, each as soon as it is there; a warning names the block of a chain. `compared`: as of `compile_prepared`.
+    """The fits of blocks, each as soon as it is there; a warning names the block of a chain.
+    `compared`: as of `compile_prepared`.
 
-    The direct engine draws for as many blocks at once as there are cores; chains, which use the cores themselves, run block by block.
-    No result depends on the number of cores.
+    The direct engine draws for as many blocks at once as there are cores; chains, which use the
+    cores themselves, run block by block. No result depends on the number of cores.
     """
     models = [
-        compile_prepared(task.block.model, task.censoring is not None, task.centring, task.cells, compared=compared) for task in tasks
+        compile_prepared(
+            task.block.model,
+            task.censoring is not None,
+            task.centring,
+            task.cells,
+            compared=compared,
+        )
+        for task in tasks
     ]
-    for place, (task, model, drawn) in enumerate(zip(tasks, models, _attempts(tasks, models, sampling), strict=True)):
-        report = progress if progress is None or len(tasks) == 1 else share_of(progress, place, len(tasks))
+    for place, (task, model, drawn) in enumerate(
+        zip(tasks, models, _attempts(tasks, models, sampling), strict=True)
+    ):
+        report = (
+            progress
+            if progress is None or len(tasks) == 1
+            else share_of(progress, place, len(tasks))
+        )
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             fit = model.sample(
@@ -173,16 +230,22 @@ def fit_tasks(
         yield task.name, fit
 
 
-def _attempts(tasks: Sequence[BlockTask], models: Sequence[CompiledModel], sampling: Sampling) -> list[Attempt]:
+def _attempts(
+    tasks: Sequence[BlockTask], models: Sequence[CompiledModel], sampling: Sampling
+) -> list[Attempt]:
     """What the direct engine gives for every block.
 
-    The threads have ended before anything else is done, and the first block that has draws is tried before they begin: libraries import
-    parts of themselves when these are first used, which two threads must not do at once.
+    The threads have ended before anything else is done, and the first block that has draws is tried
+    before they begin: libraries import parts of themselves when these are first used, which two
+    threads must not do at once.
     """
     waiting, tried = list(zip(models, tasks, strict=True)), list[Attempt]()
     while waiting and not any(attempt.any for attempt in tried):
         model, task = waiting.pop(0)
         tried.append(model.attempted(task.alpha, task.seed, sampling, task.centring))
     with ThreadPoolExecutor(sampling.cores or os.cpu_count() or 1) as pool:
-        others = [pool.submit(model.attempted, task.alpha, task.seed, sampling, task.centring) for model, task in waiting]
+        others = [
+            pool.submit(model.attempted, task.alpha, task.seed, sampling, task.centring)
+            for model, task in waiting
+        ]
     return [*tried, *(other.result() for other in others)]

@@ -1,4 +1,6 @@
-"""Bounds for draws where nobody has given public ones: a round number that no single record decides (METHODS section 5.8)."""
+"""Bounds for draws where nobody has given public ones: a round number that no single record decides
+(METHODS section 5.8).
+"""
 
 import math
 from collections.abc import Sequence
@@ -13,11 +15,14 @@ __all__ = ["FoundBounds", "default_bounds"]
 
 _RANK, _RANK_SHARE = 5, 0.001  # from the end
 _FEWEST = 50  # amounts
-_FROM, _TO, _MOST = 2, 10, 0.25  # times the rank, between which the tail is looked at; of the amounts, at most
+# times the rank, between which the tail is looked at; of the amounts, at most
+_FROM, _TO, _MOST = 2, 10, 0.25
 
 
 class FoundBounds(NamedTuple):
-    """``low`` and ``high``, with ``beyond``, how many amounts lie outside them, and ``rank``, how many reach what decided them."""
+    """``low`` and ``high``, with ``beyond``, how many amounts lie outside them, and ``rank``, how
+    many reach what decided them.
+    """
 
     low: float
     high: float
@@ -33,18 +38,24 @@ class FoundBounds(NamedTuple):
 def default_bounds(amounts: np.ndarray, units: Sequence[np.ndarray] = ()) -> FoundBounds | None:
     """Bounds of amounts (n,); None of fewer than fifty, and where hardly one is positive.
 
-    The upper one is the least of 1, 2, 5 x 10^k above what is expected of the largest amounts: x (2 r)^h, x being the largest value that r
-    = max(5, .1 %) of the amounts reach, and some of five units: the records of one firm decide nothing alone; h says how heavy the tail is,
-    (2 r)^h the ratio by which a Pareto tail grows from rank 2 r to rank 1, from the amounts of ranks 2 r and 10 r. The lower one is 0, or
-    where as many amounts are negative the same of their sizes. Where few units hold more than may lie beyond found bounds, the value that
-    as many reach takes the place of that of the fifth.
+    The upper one is the least of 1, 2, 5 x 10^k above what is expected of the largest amounts: x (2
+    r)^h, x being the largest value that r = max(5, .1 %) of the amounts reach, and some of five
+    units: the records of one firm decide nothing alone; h says how heavy the tail is, (2 r)^h the
+    ratio by which a Pareto tail grows from rank 2 r to rank 1, from the amounts of ranks 2 r and 10
+    r. The lower one is 0, or where as many amounts are negative the same of their sizes. Where few
+    units hold more than may lie beyond found bounds, the value that as many reach takes the place
+    of that of the fifth.
 
-    ``units``: of each column that groups the records the number of each amount's unit, (n,), negative where it has none.
+    ``units``: of each column that groups the records the number of each amount's unit, (n,),
+    negative where it has none.
     """
     n = len(amounts)
     if n < _FEWEST:
         return None
-    rank, most = max(_RANK, math.ceil(_RANK_SHARE * n)), most_beyond(n) // (2 if amounts.min() < 0 else 1)
+    rank, most = (
+        max(_RANK, math.ceil(_RANK_SHARE * n)),
+        most_beyond(n) // (2 if amounts.min() < 0 else 1),
+    )
     lowest, highest = -_largest(-amounts, rank, most, units), _largest(amounts, rank, most, units)
     if highest <= 0:
         return None
@@ -59,17 +70,24 @@ def _largest(values: np.ndarray, rank: int, most: int, units: Sequence[np.ndarra
         return reached
     tail = -np.sort(-values[(values > 0) & (values <= reached)])  # from that rank on
     first, last = _FROM * rank, min(_TO * rank, int(_MOST * len(tail)))
-    heavy = math.log(tail[first - rank] / tail[last - rank]) / math.log(last / first) if last > first else 0.0
+    heavy = (
+        math.log(tail[first - rank] / tail[last - rank]) / math.log(last / first)
+        if last > first
+        else 0.0
+    )
     return float(reached * first**heavy)
 
 
 def _reached(values: np.ndarray, rank: int, most: int, units: Sequence[np.ndarray]) -> float:
-    """The largest number that so many of values (n,) reach, and some of five units, unless more than `most` lie beyond it."""
+    """The largest number that so many of values (n,) reach, and some of five units, unless more
+    than `most` lie beyond it.
+    """
     order = np.argsort(-values, kind="stable")
     reached = values[order[rank - 1]]
     for unit in units:
         held = order[unit[order] >= 0]
-        largest = values[held[np.sort(np.unique(unit[held], return_index=True)[1])]]  # of each unit, the largest first
+        # of each unit, the largest first
+        largest = values[held[np.sort(np.unique(unit[held], return_index=True)[1])]]
         reached = min(reached, *largest[: min(_RANK, len(largest))])
     return float(max(reached, values[order[most]]))
 

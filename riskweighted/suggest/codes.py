@@ -1,4 +1,6 @@
-"""Numbers that stand for no amount: declared to mean missing, or at an end of a column and apart from the rest."""
+"""Numbers that stand for no amount: declared to mean missing, or at an end of a column and apart
+from the rest.
+"""
 
 import re
 
@@ -15,10 +17,12 @@ _CODE = re.compile(r"-[1-9]|-?(66+|77+|88+|9+[5-9])")
 
 
 def find_codes(counts: pd.Series, records: int, stated: Variable) -> tuple[float, ...]:
-    """The codes of a column of numbers: those below the other values from above, then those above them.
+    """The codes of a column of numbers: those below the other values from above, then those above
+    them.
 
-    `counts`: how many of the `records` have each value. Found are whole numbers at an end that look like codes, that many records hold,
-    and that stand apart from the other values; those that are declared to mean missing are added wherever they stand.
+    `counts`: how many of the `records` have each value. Found are whole numbers at an end that look
+    like codes, that many records hold, and that stand apart from the other values; those that are
+    declared to mean missing are added wherever they stand.
     """
     values, held = counts.index.to_numpy(dtype=float), counts.to_numpy()
     declared = stated.is_missing(pd.Series(values, dtype=float))
@@ -31,7 +35,9 @@ def find_codes(counts: pd.Series, records: int, stated: Variable) -> tuple[float
 
 
 def _found(values: np.ndarray, held: np.ndarray) -> tuple[float, ...]:
-    """Of the different values, those that look like codes at an end, among those that many records hold."""
+    """Of the different values, those that look like codes at an end, among those that many records
+    hold.
+    """
     likely = np.zeros(len(values), dtype=bool)
     likely[held] = [_reads_as_code(value) for value in values[held].tolist()]
     if not likely.any() or likely.all():

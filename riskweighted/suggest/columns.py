@@ -1,4 +1,5 @@
-"""What each column of a file is, found without being told: its kind, gaps, special codes, spikes and rounding.
+"""What each column of a file is, found without being told: its kind, gaps, special codes, spikes
+and rounding.
 
 Shares and counts are aggregates; the special codes are values of the data and stand in no table.
 """
@@ -38,13 +39,16 @@ _EVEN = 3.0  # of the share that each value of a column has on average: less is 
 class Column:
     """What was found of one column; shares are of the records.
 
-    ``found``: its kind, and why. ``type``: "number", "whole number", "text", "truth value", "date" or "nothing"; ``infinite``: whether some
-    numbers are. ``codes``: likely special codes, at an end of the column and apart from the rest (values of the data), ``of_codes`` their
-    share. ``spikes``: values but 0 and codes that at least 2 % of the amounts share, and thrice what a value has on average. ``multiples``:
-    by unit the share of the amounts but 0 that are multiples of it. ``amounts``: numbers without gaps and codes; ``coded``: text that reads
-    as numbers and is codes; ``codes_stated``: whether the file, or what describes it, declares all codes, which are then public.
-    ``effects``: of levels that are too many for a dummy each, how many have an effect of their own; ``groups``: of more levels than may be
-    looked at one by one, how many there are by how their codes begin, 0 where they are no codes. Confidential.
+    ``found``: its kind, and why. ``type``: "number", "whole number", "text", "truth value", "date"
+    or "nothing"; ``infinite``: whether some numbers are. ``codes``: likely special codes, at an end
+    of the column and apart from the rest (values of the data), ``of_codes`` their share.
+    ``spikes``: values but 0 and codes that at least 2 % of the amounts share, and thrice what a
+    value has on average. ``multiples``: by unit the share of the amounts but 0 that are multiples
+    of it. ``amounts``: numbers without gaps and codes; ``coded``: text that reads as numbers and is
+    codes; ``codes_stated``: whether the file, or what describes it, declares all codes, which are
+    then public. ``effects``: of levels that are too many for a dummy each, how many have an effect
+    of their own; ``groups``: of more levels than may be looked at one by one, how many there are by
+    how their codes begin, 0 where they are no codes. Confidential.
     """
 
     found: ColumnKind
@@ -79,7 +83,9 @@ class Column:
 
     @property
     def is_number(self) -> bool:
-        """Whether it holds numbers, and a study that states its kind has not made levels of them."""
+        """Whether it holds numbers, and a study that states its kind has not made levels of
+        them.
+        """
         return self.type in ("number", "whole number") and not self.needs_stating
 
     @property
@@ -89,7 +95,9 @@ class Column:
 
     @property
     def fills_formula(self) -> bool:
-        """Whether every record has a number or level that predicts: a code is a level among others, and no number."""
+        """Whether every record has a number or level that predicts: a code is a level among others,
+        and no number.
+        """
         return not self.missing and (not self.codes or self.enters_as_levels)
 
     @property
@@ -104,9 +112,11 @@ class Column:
 
     @property
     def few(self) -> bool:
-        """Whether records share its values, so that it may be known and leave: levels, times, or whole numbers such as bands and small
-        counts."""
-        return self.kind == LEVELS or (self.distinct <= FEW and (self.enters_as_levels or self.type == "whole number"))
+        """Whether records share its values, so that it may be known and leave: levels, times, or
+        whole numbers such as bands and small counts."""
+        return self.kind == LEVELS or (
+            self.distinct <= FEW and (self.enters_as_levels or self.type == "whole number")
+        )
 
     @property
     def many(self) -> bool:
@@ -116,20 +126,36 @@ class Column:
     @property
     def needs_stating(self) -> bool:
         """Whether only a study that states its kind has its whole numbers as levels."""
-        return self.type == "whole number" and _as_levels(self.found, self.distinct) and self.distinct > _AS_READ
+        return (
+            self.type == "whole number"
+            and _as_levels(self.found, self.distinct)
+            and self.distinct > _AS_READ
+        )
 
     @property
     def is_coded(self) -> bool:
-        """Whether its numbers are levels of more than two, without labels, which a chain takes for amounts wherever no study states their
-        kind; those that have labels would lose the numbers which these are of."""
-        return self.type in ("number", "whole number") and self.kind == LEVELS and self.distinct > 2 and self.found.reason != LABELLED
+        """Whether its numbers are levels of more than two, without labels, which a chain takes for
+        amounts wherever no study states their kind; those that have labels would lose the numbers
+        which these are of."""
+        return (
+            self.type in ("number", "whole number")
+            and self.kind == LEVELS
+            and self.distinct > 2
+            and self.found.reason != LABELLED
+        )
 
     @property
     def width(self) -> int:
-        """How many columns of a model matrix it becomes: dummies, effects of many levels, or a straight line."""
+        """How many columns of a model matrix it becomes: dummies, effects of many levels, or a
+        straight line.
+        """
         if self.effects is not None:
             return self.effects
-        return 1 if self.is_number and not self.enters_as_levels else self.distinct - 1 + (self.missing > 0)
+        return (
+            1
+            if self.is_number and not self.enters_as_levels
+            else self.distinct - 1 + (self.missing > 0)
+        )
 
     @property
     def bends(self) -> int:
@@ -144,7 +170,11 @@ class Column:
             return f"{self.kind}: {self.found.reason}"
         if self.infinite:
             return "infinite values: take them out first"
-        if self.kind == TIME and not self.is_number and (self.type == "date" or self.distinct > FEW):
+        if (
+            self.kind == TIME
+            and not self.is_number
+            and (self.type == "date" or self.distinct > FEW)
+        ):
             return "dates or times: turn them into numbers, such as years"
         return ""
 
@@ -161,14 +191,20 @@ def _as_levels(found: ColumnKind, distinct: int) -> bool:
 def hint_in(pattern: str, name: str) -> int:
     """Where a name stands among the hints: smaller is likelier; beyond all of them without one."""
     words, hints = " ".join(re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)).lower(), pattern.split("|")
-    return next((rank for rank, hint in enumerate(hints) if re.search(rf"\b{hint}", words)), len(hints))
+    return next(
+        (rank for rank, hint in enumerate(hints) if re.search(rf"\b{hint}", words)), len(hints)
+    )
 
 
-def as_stated(data: pd.DataFrame, columns: Sequence[Column], targets: Collection[str] = ()) -> pd.DataFrame:
-    """The frame as a study reads it that states the kinds of these columns: whole numbers that are levels are categories, few ones too
-    where they are no targets.
+def as_stated(
+    data: pd.DataFrame, columns: Sequence[Column], targets: Collection[str] = ()
+) -> pd.DataFrame:
+    """The frame as a study reads it that states the kinds of these columns: whole numbers that are
+    levels are categories, few ones too where they are no targets.
     """
-    stated = [of.name for of in columns if of.needs_stating or (of.is_coded and of.name not in targets)]
+    stated = [
+        of.name for of in columns if of.needs_stating or (of.is_coded and of.name not in targets)
+    ]
     return as_categories(data, [name for name in stated if name in data])
 
 
@@ -178,14 +214,19 @@ def look_at(
     kinds: Sequence[ColumnKind] | None = None,
     only: Collection[str] | None = None,
 ) -> list[Column]:
-    """What each column of a frame is, in its order; `described`: what is said of the columns, whose codes for missing are codes here.
+    """What each column of a frame is, in its order; `described`: what is said of the columns, whose
+    codes for missing are codes here.
 
-    `kinds`: those of all columns, where they are had already (`kinds_of`). `only`: the columns that are asked for.
+    `kinds`: those of all columns, where they are had already (`kinds_of`). `only`: the columns that
+    are asked for.
     """
     said, found = described or {}, kinds_of(data, described) if kinds is None else kinds
     places = [place for place, of in enumerate(found) if only is None or of.name in only]
     columns = ((data.iloc[:, place], found[place]) for place in places)
-    return [_with_levels(column, _look_at(column, of, said.get(of.name, Variable()))) for column, of in columns]
+    return [
+        _with_levels(column, _look_at(column, of, said.get(of.name, Variable())))
+        for column, of in columns
+    ]
 
 
 def _with_levels(column: pd.Series, of: Column) -> Column:
@@ -205,7 +246,11 @@ def _look_at(column: pd.Series, found: ColumnKind, stated: Variable) -> Column:
     records, missing, counts = len(column), int(column.isna().sum()), evidence.counts
     kind = _type_of(evidence, found) if len(counts) else "nothing"
     if kind not in ("number", "whole number"):
-        coded = found.kind == LEVELS and kind == "text" and disguise_of(pd.Series(counts.index[:2000].astype(str))) == "numbers"
+        coded = (
+            found.kind == LEVELS
+            and kind == "text"
+            and disguise_of(pd.Series(counts.index[:2000].astype(str))) == "numbers"
+        )
         return Column(found, kind, records, missing, len(counts), coded=coded)
     values = as_floats(column)
     if np.isinf(values).any():
@@ -221,18 +266,30 @@ def _type_of(evidence: Evidence, found: ColumnKind) -> str:
         return "whole number" if (values == np.rint(values)).all() else "number"
     if evidence.is_truth:
         return "truth value"
-    return "date" if evidence.is_date or (found.kind == TIME and disguise_of(column) == "dates") else "text"
+    return (
+        "date"
+        if evidence.is_date or (found.kind == TIME and disguise_of(column) == "dates")
+        else "text"
+    )
 
 
-def _look_at_numbers(values: np.ndarray, found: ColumnKind, kind: str, missing: int, evidence: Evidence) -> Column:
+def _look_at_numbers(
+    values: np.ndarray, found: ColumnKind, kind: str, missing: int, evidence: Evidence
+) -> Column:
     counts, stated, records = evidence.counts, evidence.stated, len(evidence.column)
-    coded = _as_levels(found, len(counts)) and len(counts) > _AS_READ  # where a code is a level among others
+    # where a code is a level among others
+    coded = _as_levels(found, len(counts)) and len(counts) > _AS_READ
     codes = () if coded else evidence.codes
     amounts = values[~np.isin(values, codes)] if codes else values
     shares = {
-        check.check: dict(zip(check.parameters, check.statistic(amounts).tolist(), strict=True)) for check in _compared(amounts, found)
+        check.check: dict(zip(check.parameters, check.statistic(amounts).tolist(), strict=True))
+        for check in _compared(amounts, found)
     }
-    spikes = {name: share for name, share in shares.get(SPIKE.key, {}).items() if share > _EVEN / len(counts)}
+    spikes = {
+        name: share
+        for name, share in shares.get(SPIKE.key, {}).items()
+        if share > _EVEN / len(counts)
+    }
     return Column(
         found,
         kind,
@@ -256,7 +313,11 @@ def _compared(amounts: np.ndarray, found: ColumnKind) -> list[Any]:
     """Spikes and multiples of 10, 100 and 1000, as the check of a fit counts them."""
     if found.kind != NUMBER or len(np.unique(amounts[:1000])) < 2:
         return []
-    return [comparison for comparison in comparisons(amounts, 1.0, (), {}) if comparison.check in (SPIKE.key, MULTIPLE.key)]
+    return [
+        comparison
+        for comparison in comparisons(amounts, 1.0, (), {})
+        if comparison.check in (SPIKE.key, MULTIPLE.key)
+    ]
 
 
 def skewness(values: np.ndarray) -> float:

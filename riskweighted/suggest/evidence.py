@@ -1,4 +1,6 @@
-"""What a column shows, before anybody says what it is: its values, how many differ, how they lie."""
+"""What a column shows, before anybody says what it is: its values, how many differ, how they
+lie.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,8 +17,9 @@ __all__ = ["Evidence"]
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """A column of a frame, with what is said of it. ``values``: those of the records that have one, in file order; of a column of numbers
-    without codes that are declared to mean missing, or seem to be such codes."""
+    """A column of a frame, with what is said of it. ``values``: those of the records that have one,
+    in file order; of a column of numbers without codes that are declared to mean missing, or seem
+    to be such codes."""
 
     column: pd.Series
     stated: Variable
@@ -87,7 +90,10 @@ class Evidence:
     @cached_property
     def whole(self) -> bool:
         """Whether it holds whole numbers, however they are stored."""
-        return self.is_number and bool(np.isfinite(as_floats(self.column.dropna())).all() and (self.values == np.rint(self.values)).all())
+        return self.is_number and bool(
+            np.isfinite(as_floats(self.column.dropna())).all()
+            and (self.values == np.rint(self.values)).all()
+        )
 
     @property
     def range(self) -> float:
@@ -101,7 +107,9 @@ class Evidence:
 
     @cached_property
     def unevenness(self) -> float:
-        """The largest distance between the sorted different values and a straight line, as a share of their range."""
+        """The largest distance between the sorted different values and a straight line, as a share
+        of their range.
+        """
         scaled = (self.different - self.different[0]) / self.range
         return float(np.abs(scaled - np.linspace(0, 1, self.distinct)).max())
 

@@ -1,4 +1,6 @@
-"""What a file given to `init` shows of itself before its values are looked at: how a csv is laid out, what is said of the columns."""
+"""What a file given to `init` shows of itself before its values are looked at: how a csv is laid
+out, what is said of the columns.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,14 +20,16 @@ from riskweighted.suggest.kind import NUMBER
 
 __all__ = ["Given", "look_into"]
 
-_PACKAGES = {".dta": "Stata", ".xpt": "SAS", ".sas7bdat": "SAS"}  # whose files cannot say that a number means missing
+# whose files cannot say that a number means missing
+_PACKAGES = {".dta": "Stata", ".xpt": "SAS", ".sas7bdat": "SAS"}
 
 
 @dataclass(frozen=True)
 class Given:
-    """How a file is to be read. ``layout``: of a csv, guessed; ``named``: the file that says what the columns are, and what it says,
-    ``variables``; None where there is none. ``kinds``: kinds of missing values that are told apart in the file and not in what is read.
-    ``odd``: which lines of a csv seem to be no records.
+    """How a file is to be read. ``layout``: of a csv, guessed; ``named``: the file that says what
+    the columns are, and what it says, ``variables``; None where there is none. ``kinds``: kinds of
+    missing values that are told apart in the file and not in what is read. ``odd``: which lines of
+    a csv seem to be no records.
     """
 
     layout: CsvLayout | None = None
@@ -36,7 +40,9 @@ class Given:
     odd: tuple[str, ...] = ()
 
     def with_missing(self, texts: Iterable[str]) -> "Given":
-        """The same with further texts that mean that there is no number in a csv; those that are blank cannot be stated."""
+        """The same with further texts that mean that there is no number in a csv; those that are
+        blank cannot be stated.
+        """
         if self.layout is None:
             return self
         missing = dict.fromkeys([*self.layout.missing, *(text for text in texts if text.strip())])
@@ -44,18 +50,32 @@ class Given:
 
     def laid_out_as(self, layout: CsvLayout) -> "Given":
         """The same read as another file was, as long as its columns are parted alike."""
-        return replace(self, layout=layout) if self.layout is not None and self.layout.delimiter == layout.delimiter else self
+        return (
+            replace(self, layout=layout)
+            if self.layout is not None and self.layout.delimiter == layout.delimiter
+            else self
+        )
 
     def place(self, data: Path, folder: Path) -> dict[str, Any]:
-        """The settings [data] of a study in `folder`: where the file is, how it is laid out, and what says what its columns are."""
+        """The settings [data] of a study in `folder`: where the file is, how it is laid out, and
+        what says what its columns are.
+        """
         said = {} if self.named is None else {"variables": path_from(folder, self.named)}
-        return {"path": path_from(folder, data), **({} if self.layout is None else self.layout.stated), **said}
+        return {
+            "path": path_from(folder, data),
+            **({} if self.layout is None else self.layout.stated),
+            **said,
+        }
 
     def remarks(self, columns: Sequence[Column]) -> list[str]:
         """How the file is read and what it does not say, a sentence each; counts, and no value."""
         stated = {} if self.layout is None else self.layout.stated
         told = (
-            [f"Read as a csv with {', '.join(f'{name} {value!r}' for name, value in stated.items())}: guessed, see [data]."]
+            [
+                "Read as a csv with "
+                f"{', '.join(f'{name} {value!r}' for name, value in stated.items())}: guessed, "
+                "see [data]."
+            ]
             if stated
             else []
         )
@@ -63,9 +83,13 @@ class Given:
             labels = sum(bool(variable.label) for variable in self.variables.values())
             values = sum(bool(variable.values) for variable in self.variables.values())
             missing = sum(bool(variable.missing) for variable in self.variables.values())
-            told.append(f"{self._file()} labels {labels} columns, the values of {values}, and declares missing codes of {missing}.")
+            told.append(
+                f"{self._file()} labels {labels} columns, the values of {values}, and declares "
+                f"missing codes of {missing}."
+            )
         told += [
-            f"{plain(name)}: {count} kinds of missing values are read as one: only codes can be told apart."
+            f"{plain(name)}: {count} kinds of missing values are read as one: only codes can be "
+            "told apart."
             for name, count in self.kinds.items()
         ]
         return [*told, *self._unsaid(columns), *([self.silent] if self.silent else [])]
@@ -74,17 +98,23 @@ class Given:
         return plain(self.named.name) if self.named is not None else "the file"
 
     def _unsaid(self, columns: Sequence[Column]) -> Iterator[str]:
-        """Columns of amounts of which a file labels some values, and cannot say whether these mean missing."""
+        """Columns of amounts of which a file labels some values, and cannot say whether these mean
+        missing.
+        """
         package = None if self.named is None else _PACKAGES.get(self.named.suffix.lower())
         if self.variables is None or package is None:
             return
         for column in columns:
             labelled = self.variables[column.name].values if column.name in self.variables else {}
             if column.kind == NUMBER and labelled:
-                taken = len({*column.codes} & {code for code in labelled if not isinstance(code, str)})
+                taken = len(
+                    {*column.codes} & {code for code in labelled if not isinstance(code, str)}
+                )
                 yield (
-                    f"{plain(column.name)}: {len(labelled)} labelled among its amounts, of which {taken} stand apart and are taken for "
-                    f"codes; a file of {package} cannot say which mean missing, one of SPSS or a sidecar file can (--variables)."
+                    f"{plain(column.name)}: {len(labelled)} labelled among its amounts, of which "
+                    f"{taken} stand apart and are taken for "
+                    f"codes; a file of {package} cannot say which mean missing, one of SPSS or a "
+                    "sidecar file can (--variables)."
                 )
 
 
@@ -101,4 +131,8 @@ def look_into(data: Path, named: Path | None = None) -> Given:
         variables, kinds = Variables.read(data), codes_of_kinds(data)
     except InputError as error:  # its values may be readable all the same
         return Given(layout, silent=f"Its labels and missing codes are not read: {error}.")
-    return Given(layout, data, variables, kinds) if variables.says_something else Given(layout, kinds=kinds)
+    return (
+        Given(layout, data, variables, kinds)
+        if variables.says_something
+        else Given(layout, kinds=kinds)
+    )

@@ -23,7 +23,8 @@ RECORD_ID, UNIT_ID, LEVELS, NUMBER, TIME = "record id", "unit id", "levels", "nu
 WEIGHT, DESIGN, TEXT, CONSTANT = "weight", "design", "text", "constant"
 KINDS = (RECORD_ID, UNIT_ID, LEVELS, NUMBER, TIME, WEIGHT, DESIGN, TEXT, CONSTANT)
 PLAYING = (LEVELS, NUMBER, TIME)  # the kinds that are synthesized, known or predict
-LABELLED = "its values have labels"  # why a column of numbers is one of levels, where its file says so
+# why a column of numbers is one of levels, where its file says so
+LABELLED = "its values have labels"
 FEW = 20  # levels of a time that is known, or predicts as levels
 
 
@@ -31,8 +32,9 @@ FEW = 20  # levels of a time that is known, or predicts as levels
 class ColumnKind:
     """What a column is: one of the nine kinds, and why; no value of the data.
 
-    ``question``: where the evidence is split, what to ask, with both answers, the first of which is in force. ``within``: the unit ids
-    within whose values it does not vary. ``stated``: whether somebody says the kind.
+    ``question``: where the evidence is split, what to ask, with both answers, the first of which is
+    in force. ``within``: the unit ids within whose values it does not vary. ``stated``: whether
+    somebody says the kind.
     """
 
     name: str
@@ -44,4 +46,8 @@ class ColumnKind:
 
     def asking(self, question: str, other: str) -> "ColumnKind":
         """The same with a question whose other answer is the kind `other`."""
-        return replace(self, question=f'{question} In force: {self.kind}. For the other: "{self.name}" = "{other}" in [data.kinds]')
+        return replace(
+            self,
+            question=f'{question} In force: {self.kind}. For the other: "{self.name}" = "{other}" in '
+            "[data.kinds]",
+        )

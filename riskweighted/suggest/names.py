@@ -1,4 +1,6 @@
-"""What the name of a column hints at: a key, a unit, a time, a weight, a design, a quantity, a classification."""
+"""What the name of a column hints at: a key, a unit, a time, a weight, a design, a quantity, a
+classification.
+"""
 
 import re
 from typing import NamedTuple
@@ -24,24 +26,32 @@ __all__ = [
 
 
 def words_of(name: str) -> tuple[str, ...]:
-    """The words of a name in small letters, split where letters end and at capitals: "schoolNR" is ("school", "nr")."""
+    """The words of a name in small letters, split where letters end and at capitals: "schoolNR" is
+    ("school", "nr").
+    """
     return tuple(word.lower() for word in re.findall(r"[A-ZÀ-Þ]?[a-zß-ÿ]+|[A-ZÀ-Þ]+", name))
 
 
 class Called:
-    """Names that hint at one thing: those of which some word matches a pattern in full, but for names of which a word matches `unless`.
+    """Names that hint at one thing: those of which some word matches a pattern in full, but for
+    names of which a word matches `unless`.
 
-    ``whole``: a pattern of whole names in small letters, such as those of Eurostat's variables. ``every``: whether all words must match.
+    ``whole``: a pattern of whole names in small letters, such as those of Eurostat's variables.
+    ``every``: whether all words must match.
     """
 
     def __init__(self, word: str, whole: str = "", unless: str = "", every: bool = False) -> None:
-        self._word, self._whole, self._unless = (re.compile(pattern or "(?!)") for pattern in (word, whole, unless))
+        self._word, self._whole, self._unless = (
+            re.compile(pattern or "(?!)") for pattern in (word, whole, unless)
+        )
         self._some = all if every else any
 
     def __call__(self, name: str) -> bool:
         """Whether the name hints at it."""
         words = words_of(name)
-        hinted = self._whole.fullmatch(name.lower()) or (words and self._some(map(self._word.fullmatch, words)))
+        hinted = self._whole.fullmatch(name.lower()) or (
+            words and self._some(map(self._word.fullmatch, words))
+        )
         return bool(hinted) and not any(map(self._unless.fullmatch, words))
 
 
@@ -55,9 +65,7 @@ class _Units(NamedTuple):
 
 
 _UNITS = "|".join(_Units())
-_OF_KEYS = (
-    "hh|h|p|f|u|x|w|q|s|c|r|sub|subj|pers|fam|case|county|cust|user|emp|job|rec|record|row|ind|indiv|resp|hosp|site|store|prod|stud|tract"
-)
+_OF_KEYS = "hh|h|p|f|u|x|w|q|s|c|r|sub|subj|pers|fam|case|county|cust|user|emp|job|rec|record|row|ind|indiv|resp|hosp|site|store|prod|stud|tract"
 UNIT = Called(_UNITS, every=True)
 KEY = Called(
     rf"({_OF_KEYS}|{_UNITS})?ids?|id(code|no|nr|num|number|pers|person|hh|hog|ind|indiv|firm|unit|entity)|[a-z]*nr|[a-z]*serial"
@@ -65,8 +73,13 @@ KEY = Called(
     whole=r"[dhrpx][bxl]0?[34]0|[drphx][bx]030|.*[_ .-]no|no",
     unless="num|number|of|per|mean|total|avg",
 )
-PERIOD = Called(r"years?|yr|wave|period|round|cohort|quarter|jahr|annee|anno|ano|[a-z]*year|year(born|birth|fm)|birthy(ea)?r?|welle")
-PERSON = Called(r"(first|last|family|sur|given)name|vorname|nachname", whole=r".*(first|last|family|given)[_. -]?name.*")
+PERIOD = Called(
+    r"years?|yr|wave|period|round|cohort|quarter|jahr|annee|anno|ano|[a-z]*year|year(born|birth|fm)|birthy(ea)?r?|welle"
+)
+PERSON = Called(
+    r"(first|last|family|sur|given)name|vorname|nachname",
+    whole=r".*(first|last|family|given)[_. -]?name.*",
+)
 NAME = Called(r"[a-z]?names?")
 WEIGHT = Called(
     r"weights?[a-z]*|p?weights?|f?weight|[a-z]*wgt|wght|p?w|wt|(hh|per|asec|fin|final|samp|person|pers|pop)wei?g?h?t|perweight|perwt"
@@ -79,7 +92,9 @@ PSU = Called(r"[a-z]*psu|secu|upm|ssu|vecl")
 POPULATION = Called("fpc")
 AGE = Called("", whole=r"ages?|ages?_?(in_?)?y(ea)?rs?|alter|edad|agep")
 BODY = Called(r"height|ht|hgt|bmi|length|waist|bp|pulse|gest[a-z]*")
-DURATION = Called(r"years|yrs[a-z]*|num[a-z]*|hours|hrs|months|days|weeks|share|mean|avg|totals?|tot[a-z]*")
+DURATION = Called(
+    r"years|yrs[a-z]*|num[a-z]*|hours|hrs|months|days|weeks|share|mean|avg|totals?|tot[a-z]*"
+)
 QUANTITY = Called(
     r"income[a-z]*|[a-z]*inc|wages?[a-z]*|[a-z]*wage|salar[a-z]*|pay|earn[a-z]*|turnover|revenues?|[a-z]*sales|profits?|expend[a-z]*|spend[a-z]*"
     r"|wealth|assets?|debts?|loans?|mortgage|rent|tax(es)?|benefits?|pensions?|amount|amt|costs?|price|prices|values?|outcome|scores?|rate"

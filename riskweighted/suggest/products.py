@@ -1,6 +1,8 @@
-"""Which products a chain needs: where whether a variable is zero or missing depends on levels, but otherwise where an earlier one is zero.
+"""Which products a chain needs: where whether a variable is zero or missing depends on levels, but
+otherwise where an earlier one is zero.
 
-Additive slopes cannot say that of the self-employed those without a wage alone have other income (METHODS section 12.3).
+Additive slopes cannot say that of the self-employed those without a wage alone have other income
+(METHODS section 12.3).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +17,12 @@ from riskweighted.derivation.states import quoted
 from riskweighted.design.bends import independent
 from riskweighted.design.distinct import Distinct
 from riskweighted.sequence.deciding import Decider, make_decider
-from riskweighted.sequence.products import FEWEST_OF_PRODUCT, asks_whether, make_products, read_products
+from riskweighted.sequence.products import (
+    FEWEST_OF_PRODUCT,
+    asks_whether,
+    make_products,
+    read_products,
+)
 from riskweighted.sequence.recoding import RECODINGS, make_recipes
 from riskweighted.sequence.rules import Rules
 from riskweighted.suggest.roles import told
@@ -28,8 +35,8 @@ _INTERCEPT_SD = 2.0  # of the prior; those of the slopes are 1
 
 
 class FoundProduct(NamedTuple):
-    """Whether ``when`` holds, times the levels of ``levels``, predicts whether ``variable`` has a status; ``gain``: by what share the log
-    loss of records that were not fitted falls."""
+    """Whether ``when`` holds, times the levels of ``levels``, predicts whether ``variable`` has a
+    status; ``gain``: by what share the log loss of records that were not fitted falls."""
 
     when: str
     levels: str
@@ -47,7 +54,8 @@ def find_products(
     unit: str | None = None,
     rules: Rules | None = None,
 ) -> list[FoundProduct]:
-    """Return the products by which the log loss of a status of a variable falls by 1 % and more, in halves of the records.
+    """Return the products by which the log loss of a status of a variable falls by 1 % and more, in
+    halves of the records.
 
     Parameters
     ----------
@@ -55,7 +63,8 @@ def find_products(
     variables : sequence of str
         What is synthesized, in order.
     predictors, levels : sequence of str
-        What predicts; and those of them that are levels, of which the one that tells most of a status is multiplied.
+        What predicts; and those of them that are levels, of which the one that tells most of a
+        status is multiplied.
     codes : mapping of str to sequence of float
         Special codes of numbers, which are no amounts.
     asked : mapping of str to (n,) bool
@@ -67,8 +76,9 @@ def find_products(
 
     Notes
     -----
-    A status is that a variable is zero, where zeros are one (10 records and 1 %), or missing. Each half is predicted by the mode of a
-    logistic regression on the other, whose slopes have the priors that a chain's have, N(0, 1).
+    A status is that a variable is zero, where zeros are one (10 records and 1 %), or missing. Each
+    half is predicted by the mode of a logistic regression on the other, whose slopes have the
+    priors that a chain's have, N(0, 1).
     """
     if len(variables) < 2 or not levels:
         return []
@@ -76,17 +86,26 @@ def find_products(
     found = list[FoundProduct]()
     for place, name in enumerate(variables[1:], 1):
         best = list[FoundProduct]()
-        decider = None if rules is None else make_decider(rules, name, data[name], codes.get(name, ()))
+        decider = (
+            None if rules is None else make_decider(rules, name, data[name], codes.get(name, ()))
+        )
         for outcome, may, hit in _statuses(data[name], asked.get(name), codes.get(name, ())):
             member = may if decider is None else may & _open(decider, data, outcome)
             if not _enough(hit[member]):
                 continue
             answer = hit[member].astype(np.int64)
-            by = max(levels, key=lambda level: told(pd.factorize(data[level][member], use_na_sentinel=False)[0], answer))
+            by = max(
+                levels,
+                key=lambda level: told(
+                    pd.factorize(data[level][member], use_na_sentinel=False)[0], answer
+                ),
+            )
             columns = _columns(data, [*predictors, *variables[:place]], codes, variables)
             kept, loss = columns, _log_loss(columns[member], hit[member], half[member])
             for when in _conditions(data, variables[:place], codes):
-                more = _multiplied(data, when, by, name, [*predictors, *variables[: place + 1]], codes)
+                more = _multiplied(
+                    data, when, by, name, [*predictors, *variables[: place + 1]], codes
+                )
                 if more is None:
                     continue
                 tried = np.column_stack([kept, more])
@@ -101,20 +120,33 @@ def find_products(
 
 def _halves(data: pd.DataFrame, unit: str | None) -> np.ndarray:
     """Which half each record is in, bool (n,)."""
-    codes = np.arange(len(data)) if unit is None else pd.factorize(data[unit], use_na_sentinel=False)[0]
-    return np.asarray(np.random.default_rng(0).permutation(int(codes.max(initial=0)) + 1)[codes] % 2 == 0)
+    codes = (
+        np.arange(len(data)) if unit is None else pd.factorize(data[unit], use_na_sentinel=False)[0]
+    )
+    return np.asarray(
+        np.random.default_rng(0).permutation(int(codes.max(initial=0)) + 1)[codes] % 2 == 0
+    )
 
 
 def _open(decider: Decider, data: pd.DataFrame, outcome: object) -> np.ndarray:
     """For which records rules leave open whether the variable is so, bool (n,)."""
     left = decider.left(data)
     free = left.only < 0
-    return np.asarray(free & left.allowed[:, decider.place(outcome)] if outcome in decider.outcomes else free)
+    return np.asarray(
+        free & left.allowed[:, decider.place(outcome)] if outcome in decider.outcomes else free
+    )
 
 
-def _statuses(column: pd.Series, asked: np.ndarray | None, codes: Sequence[float]) -> Iterator[tuple[object, np.ndarray, np.ndarray]]:
-    """Each status, as an outcome, with who may have it and who has it, bool (n,) each: missing, and zero among the others."""
-    member, missing = np.ones(len(column), dtype=bool) if asked is None else asked, column.isna().to_numpy()
+def _statuses(
+    column: pd.Series, asked: np.ndarray | None, codes: Sequence[float]
+) -> Iterator[tuple[object, np.ndarray, np.ndarray]]:
+    """Each status, as an outcome, with who may have it and who has it, bool (n,) each: missing, and
+    zero among the others.
+    """
+    member, missing = (
+        np.ones(len(column), dtype=bool) if asked is None else asked,
+        column.isna().to_numpy(),
+    )
     if _enough(missing[member]):
         yield None, member, missing
     member = member & ~missing
@@ -128,16 +160,27 @@ def _enough(hit: np.ndarray) -> bool:
     return bool(FEWEST_OF_PRODUCT <= hit.sum() <= len(hit) - FEWEST_OF_PRODUCT)
 
 
-def _conditions(data: pd.DataFrame, earlier: Sequence[str], codes: Mapping[str, Sequence[float]]) -> Iterator[str]:
-    """What may be so of each earlier variable: that it is zero, where that is a status, or missing."""
+def _conditions(
+    data: pd.DataFrame, earlier: Sequence[str], codes: Mapping[str, Sequence[float]]
+) -> Iterator[str]:
+    """What may be so of each earlier variable: that it is zero, where that is a status, or
+    missing.
+    """
     for name in earlier:
-        if holds_numbers(data[name]) and (0 in codes.get(name, ()) or asks_whether(data[name].dropna())):
+        if holds_numbers(data[name]) and (
+            0 in codes.get(name, ()) or asks_whether(data[name].dropna())
+        ):
             yield f"{quoted(name)} == 0"
         if data[name].isna().any():
             yield f"missing({quoted(name)})"
 
 
-def _columns(data: pd.DataFrame, sources: Sequence[str], codes: Mapping[str, Sequence[float]], variables: Sequence[str]) -> np.ndarray:
+def _columns(
+    data: pd.DataFrame,
+    sources: Sequence[str],
+    codes: Mapping[str, Sequence[float]],
+    variables: Sequence[str],
+) -> np.ndarray:
     """The numeric columns of what predicts, (n, p), as a chain has them."""
     recipes = make_recipes(data, sources, codes, variables, RECODINGS[1])
     each = [recipe.table(data[name]) for name, recipe in recipes.items()]
@@ -145,13 +188,20 @@ def _columns(data: pd.DataFrame, sources: Sequence[str], codes: Mapping[str, Seq
 
 
 def _multiplied(
-    data: pd.DataFrame, when: str, by: str, variable: str, sources: Sequence[str], codes: Mapping[str, Sequence[float]]
+    data: pd.DataFrame,
+    when: str,
+    by: str,
+    variable: str,
+    sources: Sequence[str],
+    codes: Mapping[str, Sequence[float]],
 ) -> np.ndarray | None:
     """The columns of one product, (n, k); None where too few records have it."""
     place = sources.index(variable)
     products = read_products([(when, by, variable)], sources, ())
     try:
-        (recipe,) = make_products(products, data, make_recipes(data, sources[:place], codes, (), RECODINGS[1])).values()
+        (recipe,) = make_products(
+            products, data, make_recipes(data, sources[:place], codes, (), RECODINGS[1])
+        ).values()
     except InputError:
         return None
     table = recipe.table(data)
@@ -159,7 +209,9 @@ def _multiplied(
 
 
 def _log_loss(columns: np.ndarray, hit: np.ndarray, half: np.ndarray) -> float:
-    """The mean negative log probability of what each half has, (m,), by the fit to the other; infinite without two halves."""
+    """The mean negative log probability of what each half has, (m,), by the fit to the other;
+    infinite without two halves.
+    """
     total = 0.0
     if half.all() or not half.any():
         return np.inf
@@ -168,7 +220,9 @@ def _log_loss(columns: np.ndarray, hit: np.ndarray, half: np.ndarray) -> float:
         used = columns[:, keep] - columns[fitted][:, keep].mean(axis=0)
         precision = np.append(_INTERCEPT_SD**-2, np.ones(used.shape[1]))
         x = Distinct.apart(np.column_stack([np.ones(fitted.sum()), used[fitted]]))
-        solved = solve_regression(x, hit[fitted].astype(float), np.ones(len(x.rows)), True, precision)
+        solved = solve_regression(
+            x, hit[fitted].astype(float), np.ones(len(x.rows)), True, precision
+        )
         if solved is None:
             return np.inf
         slopes = solved[0]

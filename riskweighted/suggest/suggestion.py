@@ -1,4 +1,6 @@
-"""A first study of a file: what to synthesize, what an intruder may know, which model, and why. To be edited, not to be believed."""
+"""A first study of a file: what to synthesize, what an intruder may know, which model, and why. To
+be edited, not to be believed.
+"""
 
 import keyword
 import math
@@ -26,7 +28,16 @@ from riskweighted.suggest.heaps import shared_values
 from riskweighted.suggest.kind import CONSTANT, LEVELS, NUMBER, PLAYING, TIME, UNIT_ID
 from riskweighted.suggest.mixtures import Mixture, suggest_mixture
 from riskweighted.suggest.products import FoundProduct, find_products
-from riskweighted.suggest.roles import giving_away, known_of, likely_target, may_leave, most_columns, patterns_of, predictors_of, sampled
+from riskweighted.suggest.roles import (
+    giving_away,
+    known_of,
+    likely_target,
+    may_leave,
+    most_columns,
+    patterns_of,
+    predictors_of,
+    sampled,
+)
 from riskweighted.suggest.survey import Surveyed, surveyed
 from riskweighted.suggest.universes import Universe, find_universes
 from riskweighted.weights.names import UNWEIGHTED
@@ -35,7 +46,8 @@ __all__ = ["Suggestion", "quoted", "suggest", "term_of", "with_fewer"]
 
 _APART = 5  # of counts: from one value to the next, on average
 _SKEWED = 2.0  # skewness from which a predictor enters by its logarithm
-_SMALL, _SOME = 50, 0.05  # a size below a fiftieth of the median is near zero, where one in twenty is
+# a size below a fiftieth of the median is near zero, where one in twenty is
+_SMALL, _SOME = 50, 0.05
 _PER_PATTERN = 20  # records of all columns that leave, on average
 _MOST_RELEASED = 3  # columns of a regression that are not known
 _WIDE = 0.5  # of the interquartile range: a fifth of the median beyond it is nearly everything
@@ -45,15 +57,18 @@ _WIDE = 0.5  # of the interquartile range: a fifth of the median beyond it is ne
 class Suggestion:
     """What a study of a file may start from.
 
-    ``chosen``: whether the targets were chosen here rather than named. ``patterns``, ``alone``: known patterns, and records alone in
-    theirs. ``chain``: the registered chain, of several variables or of one with gaps, codes or many levels; "" for a single model, whose
-    ``formula`` and, for comparison, ``mixture`` stand here. ``models``: by target the registered synthesizer of its amounts or levels.
-    ``left_out``: by column why it takes no part; ``told_by``: by column that does not predict the one that it follows from, or "other
-    predictors". ``staying``: predictors of too many levels to leave. ``lonely``: records alone in what leaves unaltered. ``universes``:
-    who is asked for a target, where another column tells.
-    ``survey``: columns that tell of the design. ``rules``: what holds in the data between the variables and what predicts them or leaves;
+    ``chosen``: whether the targets were chosen here rather than named. ``patterns``, ``alone``:
+    known patterns, and records alone in theirs. ``chain``: the registered chain, of several
+    variables or of one with gaps, codes or many levels; "" for a single model, whose ``formula``
+    and, for comparison, ``mixture`` stand here. ``models``: by target the registered synthesizer of
+    its amounts or levels. ``left_out``: by column why it takes no part; ``told_by``: by column that
+    does not predict the one that it follows from, or "other predictors". ``staying``: predictors of
+    too many levels to leave. ``lonely``: records alone in what leaves unaltered. ``universes``: who
+    is asked for a target, where another column tells. ``survey``: columns that tell of the design.
+    ``rules``: what holds in the data between the variables and what predicts them or leaves;
     ``nearly``: what a few break. ``products``: what is multiplied so that a status is told.
-    ``shared``: values of targets that many records, and units, share; ``bounds``: of their amounts, which no unit decides alone.
+    ``shared``: values of targets that many records, and units, share; ``bounds``: of their amounts,
+    which no unit decides alone.
     """
 
     columns: tuple[Column, ...] = field(repr=False)
@@ -85,16 +100,29 @@ class Suggestion:
 
     def codes_of(self, target: str) -> tuple[float, ...]:
         """Its special codes, and 0 where a rule asks for it, so that it has a share of its own."""
-        column, texts = self.column(target), " ".join(text for rule in self.rules for _, texts in rule.declared for text in texts)
+        column, texts = (
+            self.column(target),
+            " ".join(text for rule in self.rules for _, texts in rule.declared for text in texts),
+        )
         name = re.escape(written(target))
-        asked = column.kind == NUMBER and re.search(rf"{name} (== 0(?![\w.])|in \[(0|[^\]]*, 0)[,\]])", texts)
+        asked = column.kind == NUMBER and re.search(
+            rf"{name} (== 0(?![\w.])|in \[(0|[^\]]*, 0)[,\]])", texts
+        )
         return (*column.codes, 0.0) if asked and 0 < column.zero < 1 else column.codes
 
     def asked_of(self, target: str) -> Universe | None:
-        """The rule by which some records alone have a value of a target, where a study may state it without asking: gaps or a code, without
-        an exception, of whom a column that leaves tells."""
-        own = [rule for rule in self.universes if rule.variable == target and not (self.is_secret(rule) or rule.exceptions)]
-        return max((rule for rule in own if rule.by not in self.left_out), key=lambda rule: rule.covered, default=None)
+        """The rule by which some records alone have a value of a target, where a study may state it
+        without asking: gaps or a code, without an exception, of whom a column that leaves tells."""
+        own = [
+            rule
+            for rule in self.universes
+            if rule.variable == target and not (self.is_secret(rule) or rule.exceptions)
+        ]
+        return max(
+            (rule for rule in own if rule.by not in self.left_out),
+            key=lambda rule: rule.covered,
+            default=None,
+        )
 
     def is_secret(self, rule: Universe) -> bool:
         """Whether it may be the secret itself who has a value."""
@@ -103,21 +131,31 @@ class Suggestion:
     def takes(self, target: str, setting: str) -> bool:
         """Whether the model of a target has a setting."""
         kind: Any = load_synthesizer(self.models[target]) if self.models[target] else None
-        return kind is not None and setting in {setting_field.name for setting_field in fields(kind)}
+        return kind is not None and setting in {
+            setting_field.name for setting_field in fields(kind)
+        }
 
     def found_bounds(self, target: str) -> FoundBounds | None:
-        """Bounds for the draws of a target whose model takes them, as long as nobody has given public ones."""
+        """Bounds for the draws of a target whose model takes them, as long as nobody has given
+        public ones.
+        """
         return self.bounds.get(target) if self.takes(target, "support") else None
 
     def found_heaps(self, target: str) -> FoundNumbers:
-        """Values of a target that many records share and no multiple explains, where its model gives each a share of its own."""
+        """Values of a target that many records share and no multiple explains, where its model
+        gives each a share of its own.
+        """
         takes = self.takes(target, "heaps") or self.takes(target, "value_settings")
         return self.shared.get(target, FoundNumbers()) if takes else FoundNumbers()
 
     @property
     def beyond(self) -> dict[str, int]:
         """How many records lie beyond the bounds that were found, by target."""
-        return {name: bounds.beyond for name in self.targets if (bounds := self.found_bounds(name)) is not None}
+        return {
+            name: bounds.beyond
+            for name in self.targets
+            if (bounds := self.found_bounds(name)) is not None
+        }
 
     @property
     def recodes(self) -> bool:
@@ -135,29 +173,46 @@ class Suggestion:
 
     @property
     def kinds(self) -> dict[str, str]:
-        """Kinds that a study has to state: what somebody said, and whole numbers that are levels where it uses them, few ones where a chain
-        predicts by them."""
-        used, predict = {*self.targets, *self.known, *self.predictors}, {*self.predictors} if self.chain else set()
+        """Kinds that a study has to state: what somebody said, and whole numbers that are levels
+        where it uses them, few ones where a chain predicts by them."""
+        used, predict = (
+            {*self.targets, *self.known, *self.predictors},
+            {*self.predictors} if self.chain else set(),
+        )
         stated = (
-            of for of in self.columns if of.found.stated or (of.needs_stating and of.name in used) or (of.is_coded and of.name in predict)
+            of
+            for of in self.columns
+            if of.found.stated
+            or (of.needs_stating and of.name in used)
+            or (of.is_coded and of.name in predict)
         )
         return {of.name: of.kind for of in stated}
 
     @property
     def units(self) -> dict[str, tuple[str, ...]]:
-        """The columns that group the records, most groups first, with the columns that do not vary within one."""
+        """The columns that group the records, most groups first, with the columns that do not vary
+        within one.
+        """
         ids = sorted((of for of in self.columns if of.kind == UNIT_ID), key=lambda of: -of.distinct)
-        return {unit.name: tuple(of.name for of in self.columns if unit.name in of.found.within) for unit in ids}
+        return {
+            unit.name: tuple(of.name for of in self.columns if unit.name in of.found.within)
+            for unit in ids
+        }
 
     @property
     def of_units(self) -> dict[str, str]:
         """The targets that are no property of a record, and of what unit they are."""
-        return {name: within[0] for name in self.targets if (within := self.column(name).found.within)}
+        return {
+            name: within[0] for name in self.targets if (within := self.column(name).found.within)
+        }
 
     @property
     def crowd(self) -> str:
         """Known patterns and who is alone, in words."""
-        return f"{self.patterns:,} pattern{'s'[: self.patterns != 1]}, {self.alone:,} record{'s'[: self.alone != 1]} alone"
+        return (
+            f"{self.patterns:,} pattern{'s'[: self.patterns != 1]}, {self.alone:,} "
+            f"record{'s'[: self.alone != 1]} alone"
+        )
 
     @property
     def schemes(self) -> tuple[str, ...]:
@@ -167,34 +222,53 @@ class Suggestion:
     @property
     def regressions(self) -> tuple[str, ...]:
         """A regression of the first target that has numbers, on what is released unaltered."""
-        numbers = [name for name in self.targets if self.column(name).is_number and self.column(name).distinct > 1]
+        numbers = [
+            name
+            for name in self.targets
+            if self.column(name).is_number and self.column(name).distinct > 1
+        ]
         one = {
             rule.by for rule in self.universes if rule.variable in numbers[:1]
         }  # of whose levels one may be left where there are amounts
         may = [name for name in (*self.known[:2], *self.released) if not self.column(name).many]
         varied = [name for name in may if name not in one or not self.column(name).enters_as_levels]
-        right = [term_of(self.column(name)) for name in varied[: len(self.known[:2]) + _MOST_RELEASED]]
+        right = [
+            term_of(self.column(name)) for name in varied[: len(self.known[:2]) + _MOST_RELEASED]
+        ]
         if not numbers or not right:
             return ()
         column = self.column(numbers[0])
-        skewed = column.kind == NUMBER and len(column.amounts) and column.amounts.min() > 0 and skewness(column.amounts) > 1
+        skewed = (
+            column.kind == NUMBER
+            and len(column.amounts)
+            and column.amounts.min() > 0
+            and skewness(column.amounts) > 1
+        )
         left = f"log({quoted(column.name)})" if skewed else quoted(column.name)
         return (f"{left} ~ {' + '.join(right)}",)
 
     @property
     def released(self) -> tuple[str, ...]:
-        """What predicts without being known, and so leaves unaltered: an analysis of the release can have it."""
+        """What predicts without being known, and so leaves unaltered: an analysis of the release
+        can have it.
+        """
         return tuple(name for name in self.predictors if name not in (*self.known, *self.staying))
 
 
-def suggest(data: pd.DataFrame, columns: Sequence[Column], targets: Sequence[str] = ()) -> Suggestion:
-    """A first study of a file by what `look_at` found of its columns; `targets`: what is to be synthesized, else the likeliest sensitive
-    column.
+def suggest(
+    data: pd.DataFrame, columns: Sequence[Column], targets: Sequence[str] = ()
+) -> Suggestion:
+    """A first study of a file by what `look_at` found of its columns; `targets`: what is to be
+    synthesized, else the likeliest sensitive column.
 
     Refuses a file of which no column can be synthesized, and a target that cannot be.
     """
     by_name = {column.name: column for column in columns}
-    left_out = {column.name: _why_left_out(column) for column in columns if not column.usable or not _can_be_written(column.name)}
+    left_out = {
+        column.name: _why_left_out(column)
+        for column in columns
+        if not column.usable or not _can_be_written(column.name)
+    }
     usable = [column for column in columns if column.name not in left_out]
     chosen = tuple(targets) or likely_target(usable, left_out)
     unknown = [name for name in chosen if name not in by_name]
@@ -203,52 +277,99 @@ def suggest(data: pd.DataFrame, columns: Sequence[Column], targets: Sequence[str
     useless = [name for name in chosen if name in left_out]
     if useless:
         column = by_name[useless[0]]
-        cure = "; --kind NAME=KIND says otherwise" if column.kind not in (*PLAYING, CONSTANT) else ""
+        cure = (
+            "; --kind NAME=KIND says otherwise" if column.kind not in (*PLAYING, CONSTANT) else ""
+        )
         raise InputError(f"{column.name!r} cannot be synthesized: {left_out[column.name]}{cure}")
-    design, data = surveyed(data, [column.found for column in columns]), as_stated(data, columns, chosen)
+    design, data = (
+        surveyed(data, [column.found for column in columns]),
+        as_stated(data, columns, chosen),
+    )
     some = sampled(data)
     others = [column for column in usable if column.name not in chosen]
     copies = giving_away(some, others, [by_name[name] for name in chosen])
     others = [column for column in others if column.name not in copies]
     known = known_of(data, others)
-    panel = [name for name in _time_of_panel(data, columns, known) if name not in {*copies, *chosen, *known}]
-    first = Suggestion(tuple(columns), chosen, not targets, known, (*known, *panel), *patterns_of(data, known), "", {}, survey=design)
+    panel = [
+        name
+        for name in _time_of_panel(data, columns, known)
+        if name not in {*copies, *chosen, *known}
+    ]
+    first = Suggestion(
+        tuple(columns),
+        chosen,
+        not targets,
+        known,
+        (*known, *panel),
+        *patterns_of(data, known),
+        "",
+        {},
+        survey=design,
+    )
     first = _with_universes(replace(first, left_out=left_out | copies), data)
     others = [column for column in others if column.name not in first.left_out]
     also = first.predictors[len(known) :]
-    predictors, told_by, staying = predictors_of(data, others, [by_name[name] for name in chosen], known, also, _recodes(some, others))
+    predictors, told_by, staying = predictors_of(
+        data, others, [by_name[name] for name in chosen], known, also, _recodes(some, others)
+    )
     predictors = tuple(dict.fromkeys([*predictors, *also]))
     found = {name: _found_of(data, by_name[name], columns) for name in chosen}
-    shared, bounds = {name: held for name, (held, _) in found.items()}, {name: of for name, (_, of) in found.items()}
-    first = replace(first, predictors=predictors, told_by=told_by, staying=staying, shared=shared, bounds=bounds)
+    shared, bounds = (
+        {name: held for name, (held, _) in found.items()},
+        {name: of for name, (_, of) in found.items()},
+    )
+    first = replace(
+        first, predictors=predictors, told_by=told_by, staying=staying, shared=shared, bounds=bounds
+    )
     return _with_models(_with_rules(first, data), data)
 
 
-def _found_of(data: pd.DataFrame, column: Column, columns: Sequence[Column]) -> tuple[FoundNumbers, FoundBounds | None]:
-    """The values of a target that many records share, and the bounds of its amounts, neither of which is one firm's."""
+def _found_of(
+    data: pd.DataFrame, column: Column, columns: Sequence[Column]
+) -> tuple[FoundNumbers, FoundBounds | None]:
+    """The values of a target that many records share, and the bounds of its amounts, neither of
+    which is one firm's.
+    """
     if not len(column.amounts):
         return FoundNumbers(), None
-    values = pd.to_numeric(data[column.name], errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+    values = pd.to_numeric(data[column.name], errors="coerce").to_numpy(
+        dtype=float, na_value=np.nan
+    )
     some = np.isfinite(values) & ~np.isin(values, column.codes)
     units = [pd.factorize(data[of.name])[0][some] for of in columns if of.kind == UNIT_ID]
     return shared_values(values[some], column.precision, units), default_bounds(values[some], units)
 
 
-def _time_of_panel(data: pd.DataFrame, columns: Sequence[Column], known: Sequence[str]) -> list[str]:
-    """The time by which the records of a unit are told apart, where it may leave: whoever analyses the release of a panel needs it."""
+def _time_of_panel(
+    data: pd.DataFrame, columns: Sequence[Column], known: Sequence[str]
+) -> list[str]:
+    """The time by which the records of a unit are told apart, where it may leave: whoever analyses
+    the release of a panel needs it.
+    """
     units = [of.name for of in columns if of.kind == UNIT_ID]
     times = [of for of in columns if of.kind == TIME and of.usable]
-    return [of.name for of in times if any(not data.duplicated([unit, of.name]).any() for unit in units) and may_leave(data, of, known)][:1]
+    return [
+        of.name
+        for of in times
+        if any(not data.duplicated([unit, of.name]).any() for unit in units)
+        and may_leave(data, of, known)
+    ][:1]
 
 
 def _with_universes(suggestion: Suggestion, data: pd.DataFrame) -> Suggestion:
-    """With who is asked for each target; what decides it predicts, too. Columns that give a target away decide where no other one does."""
+    """With who is asked for each target; what decides it predicts, too. Columns that give a target
+    away decide where no other one does.
+    """
     others = [of.name for of in suggestion.columns if of.usable and of.kind in PLAYING]
     codes, targets = {of.name: of.codes for of in suggestion.columns}, suggestion.targets
     found = dict[tuple[str, float | None], Universe]()
     for place, name in enumerate(targets):
         for left in (False, True):
-            askers = [by for by in others if by not in targets[place:] and (by in suggestion.left_out) == left]
+            askers = [
+                by
+                for by in others
+                if by not in targets[place:] and (by in suggestion.left_out) == left
+            ]
             for each in find_universes(data, [name], askers, codes, uncut=targets):
                 found.setdefault((name, each.otherwise), each)
     known = replace(suggestion, universes=tuple(found.values()))
@@ -258,8 +379,15 @@ def _with_universes(suggestion: Suggestion, data: pd.DataFrame) -> Suggestion:
         if rule is None or rule.by in {*leaving, *targets}:
             continue
         if len(data) < _PER_PATTERN * patterns_of(data, [*leaving, rule.by])[0]:
-            mend = "band it" if known.column(rule.by).distinct > 2 else "fewer or wider known columns would let it leave"
-            why = f"says who is asked for {name}, but with it hardly {_PER_PATTERN} records a pattern would leave alike: {mend}"
+            mend = (
+                "band it"
+                if known.column(rule.by).distinct > 2
+                else "fewer or wider known columns would let it leave"
+            )
+            why = (
+                f"says who is asked for {name}, but with it hardly {_PER_PATTERN} records a "
+                f"pattern would leave alike: {mend}"
+            )
             known = replace(known, left_out={**known.left_out, rule.by: why})
         else:
             known = replace(known, predictors=(*known.predictors, rule.by))
@@ -268,17 +396,30 @@ def _with_universes(suggestion: Suggestion, data: pd.DataFrame) -> Suggestion:
 
 def _recodes(data: pd.DataFrame, columns: Sequence[Column]) -> set[tuple[str, str]]:
     """Pairs of a column and one that follows from it."""
-    names, codes = [column.name for column in columns][:MOST_COLUMNS], {column.name: column.codes for column in columns}
+    names, codes = (
+        [column.name for column in columns][:MOST_COLUMNS],
+        {column.name: column.codes for column in columns},
+    )
     return {(of, name) for name, of in find_structure(data, names, codes=codes).recodes.items()}
 
 
 def _with_rules(suggestion: Suggestion, data: pd.DataFrame) -> Suggestion:
-    """With the rules that hold between the variables, and between them and what predicts them or leaves unaltered."""
+    """With the rules that hold between the variables, and between them and what predicts them or
+    leaves unaltered.
+    """
     names = [*dict.fromkeys([*suggestion.predictors, *suggestion.known]), *suggestion.targets]
     codes = {name: codes for name in names if (codes := suggestion.column(name).codes)}
     found = find_structure(data, names[-MOST_COLUMNS:], codes=codes)
-    nearly = (rule for rule in found.findings if rule.exceptions and {*rule.columns} & {*suggestion.targets})
-    asked = [{rule.variable, rule.by} for name in suggestion.targets if (rule := suggestion.asked_of(name)) is not None]
+    nearly = (
+        rule
+        for rule in found.findings
+        if rule.exceptions and {*rule.columns} & {*suggestion.targets}
+    )
+    asked = [
+        {rule.variable, rule.by}
+        for name in suggestion.targets
+        if (rule := suggestion.asked_of(name)) is not None
+    ]
     rules = (rule for rule in found.kept(suggestion.targets) if {*rule.columns} not in asked)
     return replace(suggestion, rules=tuple(rules), nearly=tuple(nearly))
 
@@ -289,11 +430,21 @@ def with_fewer(suggestion: Suggestion, data: pd.DataFrame) -> Iterable[Suggestio
     data = as_stated(data, suggestion.columns, suggestion.targets)
     if suggestion.rules:
         yield _with_models(replace(suggestion, rules=(), nearly=()), data)
-    for predictors, known in ((suggestion.known, suggestion.known), ((), suggestion.known), ((), ())):
-        universes = tuple(rule for rule in suggestion.universes if rule.by in {*predictors, *known, *suggestion.targets})
+    for predictors, known in (
+        (suggestion.known, suggestion.known),
+        ((), suggestion.known),
+        ((), ()),
+    ):
+        universes = tuple(
+            rule
+            for rule in suggestion.universes
+            if rule.by in {*predictors, *known, *suggestion.targets}
+        )
         simpler = replace(suggestion, predictors=predictors, known=known, universes=universes)
         patterns, alone = patterns_of(data, known)
-        yield _with_models(_with_rules(replace(simpler, patterns=patterns, alone=alone), data), data)
+        yield _with_models(
+            _with_rules(replace(simpler, patterns=patterns, alone=alone), data), data
+        )
 
 
 # -- columns
@@ -306,7 +457,17 @@ def quoted(name: str) -> str:
 
 def _is_word(name: str) -> bool:
     """Whether a name means something else in a formula."""
-    return name in keyword.kwlist or name in ("C", "log", "log1p", "sqrt", "exp", "bs", "cs", "poly", "spline")
+    return name in keyword.kwlist or name in (
+        "C",
+        "log",
+        "log1p",
+        "sqrt",
+        "exp",
+        "bs",
+        "cs",
+        "poly",
+        "spline",
+    )
 
 
 def _can_be_written(name: str) -> bool:
@@ -324,39 +485,89 @@ def _why_left_out(column: Column) -> str:
 
 
 def _with_models(suggestion: Suggestion, data: pd.DataFrame) -> Suggestion:
-    """The model of each target, as a registered chain chooses it by type; alone where one model does."""
+    """The model of each target, as a registered chain chooses it by type; alone where one model
+    does.
+    """
     predictors = suggestion.predictors
-    suggestion = replace(suggestion, lonely=patterns_of(data, [*suggestion.known, *suggestion.released])[1])
-    settings = {name: {"codes": list(codes)} for name in suggestion.targets if (codes := suggestion.codes_of(name))}
+    suggestion = replace(
+        suggestion, lonely=patterns_of(data, [*suggestion.known, *suggestion.released])[1]
+    )
+    settings = {
+        name: {"codes": list(codes)}
+        for name in suggestion.targets
+        if (codes := suggestion.codes_of(name))
+    }
     name = chain_names()[0]
     made: Any = load_synthesizer(name)
     chain = made(suggestion.targets, predictors=predictors, settings=settings)
-    models = {target: _model(chain, target, suggestion.codes_of(target), data) for target in suggestion.targets}
+    models = {
+        target: _model(chain, target, suggestion.codes_of(target), data)
+        for target in suggestion.targets
+    }
     target = suggestion.column(suggestion.targets[0])
-    complete = tuple(predictor for predictor in predictors if suggestion.column(predictor).fills_formula)
+    complete = tuple(
+        predictor for predictor in predictors if suggestion.column(predictor).fills_formula
+    )
     gaps = [predictor for predictor in predictors if predictor not in complete]
     needed = [name for name in gaps if name in suggestion.known and suggestion.column(name).missing]
     needed += [name for name in predictors if suggestion.column(name).many]
-    if len(suggestion.targets) > 1 or not target.complete or target.enters_as_levels or suggestion.rules or needed:
+    if (
+        len(suggestion.targets) > 1
+        or not target.complete
+        or target.enters_as_levels
+        or suggestion.rules
+        or needed
+    ):
         of_chain = replace(suggestion, chain=name, models=models, formula="", mixture=None)
         return replace(of_chain, products=_products(of_chain, data) if of_chain.multiplies else ())
-    formula = f"{quoted(target.name)} ~ {' + '.join(_predictors([suggestion.column(name) for name in complete], len(data))) or '1'}"
+    formula = (
+        f"{quoted(target.name)} ~ "
+        f"{' + '.join(_predictors([suggestion.column(name) for name in complete], len(data))) or '1'}"
+    )
     mixture = suggest_mixture(target.amounts, _is_count(target))
-    left_out = {**suggestion.left_out, **dict.fromkeys(gaps, "does not predict: it has gaps or codes, which no single model takes")}
-    return replace(suggestion, predictors=complete, chain="", models=models, formula=formula, mixture=mixture, left_out=left_out)
+    left_out = {
+        **suggestion.left_out,
+        **dict.fromkeys(
+            gaps, "does not predict: it has gaps or codes, which no single model takes"
+        ),
+    }
+    return replace(
+        suggestion,
+        predictors=complete,
+        chain="",
+        models=models,
+        formula=formula,
+        mixture=mixture,
+        left_out=left_out,
+    )
 
 
 def _products(suggestion: Suggestion, data: pd.DataFrame) -> tuple[FoundProduct, ...]:
-    """What is multiplied, chosen among the records that are asked and of which no rule settles it."""
-    data, implied = sampled(data), [pair for rule in suggestion.rules for setting, pair in rule.declared if setting == "implied"]
-    stated = [rule for name in suggestion.targets if (rule := suggestion.asked_of(name)) is not None]
+    """What is multiplied, chosen among the records that are asked and of which no rule settles
+    it.
+    """
+    data, implied = (
+        sampled(data),
+        [
+            pair
+            for rule in suggestion.rules
+            for setting, pair in rule.declared
+            if setting == "implied"
+        ],
+    )
+    stated = [
+        rule for name in suggestion.targets if (rule := suggestion.asked_of(name)) is not None
+    ]
     return tuple(
         find_products(
             data,
             suggestion.targets,
             suggestion.predictors,
             [name for name in suggestion.predictors if suggestion.column(name).kind == LEVELS],
-            {of.name: suggestion.codes_of(of.name) if of.name in suggestion.targets else of.codes for of in suggestion.columns},
+            {
+                of.name: suggestion.codes_of(of.name) if of.name in suggestion.targets else of.codes
+                for of in suggestion.columns
+            },
             {rule.variable: Condition.parse(rule.when).holds(data) for rule in stated},
             next(iter(suggestion.units), None),
             Rules(suggestion.targets, implied=implied),
@@ -384,11 +595,16 @@ def _named(synthesizer: object) -> str:
     """Under which name a synthesizer is registered."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return next((name for name in synthesizer_names() if load_synthesizer(name) is type(synthesizer)), type(synthesizer).__name__)
+        return next(
+            (name for name in synthesizer_names() if load_synthesizer(name) is type(synthesizer)),
+            type(synthesizer).__name__,
+        )
 
 
 def _predictors(columns: Sequence[Column], records: int) -> Iterator[str]:
-    """Columns on the right of a model's formula: numbers bend as long as the records can carry it."""
+    """Columns on the right of a model's formula: numbers bend as long as the records can carry
+    it.
+    """
     left = most_columns(records) - sum(column.width for column in columns)
     for column in columns:
         bends = 0 < column.bends <= left
@@ -399,16 +615,25 @@ def _predictors(columns: Sequence[Column], records: int) -> Iterator[str]:
 def term_of(column: Column) -> str:
     """A column on the right of an analysis."""
     if (
-        column.enters_as_levels and column.type != "truth value" and column.name not in keyword.kwlist
+        column.enters_as_levels
+        and column.type != "truth value"
+        and column.name not in keyword.kwlist
     ):  # formulaic reads C(`class`) without its quotes
         return f"C({quoted(column.name)})"
-    if column.kind == NUMBER and len(column.amounts) and column.amounts.min() > 0 and skewness(column.amounts) > _SKEWED:
+    if (
+        column.kind == NUMBER
+        and len(column.amounts)
+        and column.amounts.min() > 0
+        and skewness(column.amounts) > _SKEWED
+    ):
         return f"log({quoted(column.name)})"
     return quoted(column.name)
 
 
 def radius_of(column: Column) -> tuple[float, str]:
-    """A radius for a number, and whether it is relative or absolute: a fifth of the value, unless that spans most of the values."""
+    """A radius for a number, and whether it is relative or absolute: a fifth of the value, unless
+    that spans most of the values.
+    """
     low, middle, high = np.quantile(column.amounts, [0.25, 0.5, 0.75])
     if low == high:  # one value in the middle half: what lies outside says how far values lie apart
         low, high = np.quantile(column.amounts, [0.05, 0.95])
@@ -418,7 +643,9 @@ def radius_of(column: Column) -> tuple[float, str]:
 
 
 def min_radius_of(column: Column) -> float:
-    """The least half-width of a number with values near zero: a twentieth of the power of ten of the median; 0 where there are none."""
+    """The least half-width of a number with values near zero: a twentieth of the power of ten of
+    the median; 0 where there are none.
+    """
     sizes = np.abs(column.amounts[column.amounts != 0]) if column.kind == NUMBER else np.empty(0)
     if not len(sizes):
         return 0.0

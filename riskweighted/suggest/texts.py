@@ -31,19 +31,31 @@ def kind_of_text(column: Evidence) -> ColumnKind:
         return found(LEVELS, "truth values" if column.is_truth else "two values")
     length = float(np.mean([len(text) for text in column.different]))
     unique = n >= _FEWEST and distinct >= _NEAR_UNIQUE * n
-    if reads_as_numbers(column) and not (unique and (codes_as_text(column.column) or KEY(column.name))):
-        return found(TEXT, "numbers as text: give amounts as numbers; of codes say that they are levels")
+    if reads_as_numbers(column) and not (
+        unique and (codes_as_text(column.column) or KEY(column.name))
+    ):
+        return found(
+            TEXT, "numbers as text: give amounts as numbers; of codes say that they are levels"
+        )
     if unique:
-        return found(RECORD_ID if length <= _LONG_KEY else TEXT, "nearly every record has a text of its own")
+        return found(
+            RECORD_ID if length <= _LONG_KEY else TEXT, "nearly every record has a text of its own"
+        )
     if length > _LONG:
         return found(TEXT, "long texts")
     many = distinct > _MANY * n
     key = (KEY(column.name) or UNIT(column.name)) and n >= _EACH * distinct
     if distinct > _MOST_KEYS and key:
-        return found(UNIT_ID, f"called like a key or a unit, {distinct:,} different texts in {n:,} records")
+        return found(
+            UNIT_ID, f"called like a key or a unit, {distinct:,} different texts in {n:,} records"
+        )
     blanks = np.mean([" " in text for text in column.different])
     if distinct > _MOST_LEVELS and (blanks >= _BLANKS or many or NAME(column.name)):
-        return found(TEXT, f"{distinct:,} different texts, {'many' if many else 'of several words or called names'}")
+        return found(
+            TEXT,
+            f"{distinct:,} different texts, "
+            f"{'many' if many else 'of several words or called names'}",
+        )
     if distinct > _MOST_KEYS and many:
         return found(TEXT, f"{distinct:,} different texts in {n:,} records")
     if distinct > _MOST_NAMES and PERSON(column.name):
@@ -58,7 +70,11 @@ def reads_as_numbers(column: Evidence) -> bool:
 
 
 def codes_as_text(column: pd.Series) -> bool:
-    """Whether texts that read as numbers are codes: few different ones, some with a leading zero, or digits alone, as many in each."""
+    """Whether texts that read as numbers are codes: few different ones, some with a leading zero,
+    or digits alone, as many in each.
+    """
     texts = [str(text) for text in column.dropna().unique()]
     of_one_length = len({len(text) for text in texts}) == 1 and all(map(str.isdecimal, texts))
-    return len(texts) <= _MOST_CODES or of_one_length or any(re.match(r"0\d", text) for text in texts)
+    return (
+        len(texts) <= _MOST_CODES or of_one_length or any(re.match(r"0\d", text) for text in texts)
+    )

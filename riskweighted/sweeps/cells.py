@@ -1,7 +1,8 @@
 """The cells of a sweep, which of them share a fit, and what became of them.
 
-A cell is what one label (a scheme, the confidential data, a baseline) comes to in one repetition at one point of the grid. Its keys are
-those of the stages that it goes through (`riskweighted.runs.stages`), so that points that differ in nothing relevant are one cell:
+A cell is what one label (a scheme, the confidential data, a baseline) comes to in one repetition at
+one point of the grid. Its keys are those of the stages that it goes through
+(`riskweighted.runs.stages`), so that points that differ in nothing relevant are one cell:
 unweighted has no weighting radius. Cells of one fit form a group.
 """
 
@@ -60,7 +61,11 @@ class Cell:
     @cached_property
     def baseline(self) -> str | None:
         """Key of the unweighted fit that whack-a-mole is measured against."""
-        return self.stages.key("fit", UNWEIGHTED) if self.stages.compared and self.label not in (CONFIDENTIAL, UNWEIGHTED) else None
+        return (
+            self.stages.key("fit", UNWEIGHTED)
+            if self.stages.compared and self.label not in (CONFIDENTIAL, UNWEIGHTED)
+            else None
+        )
 
     @cached_property
     def source(self) -> str | None:
@@ -70,7 +75,9 @@ class Cell:
 
     @property
     def family(self) -> tuple[str, int]:
-        """Cells of the same model and seed: they share the unweighted fit, its datasets and its risk."""
+        """Cells of the same model and seed: they share the unweighted fit, its datasets and its
+        risk.
+        """
         return self.model, self.study.seed
 
     @property
@@ -87,8 +94,9 @@ class Cell:
 class Group(NamedTuple):
     """Cells that share a fit and a baseline.
 
-    ``first``: any of them, all agree in what decides the fit. ``cells``: those to evaluate, none where only the
-    posterior is needed. ``posterior``: whether others need it. ``cores``: chains sampled at once.
+    ``first``: any of them, all agree in what decides the fit. ``cells``: those to evaluate, none
+    where only the posterior is needed. ``posterior``: whether others need it. ``cores``: chains
+    sampled at once.
     """
 
     first: Cell
@@ -98,12 +106,16 @@ class Group(NamedTuple):
 
 
 def identify(point: Point, data: str, versions: Mapping[str, str], *, whack_a_mole: bool) -> Cell:
-    """The cell of a point; `data`: the fingerprint of its data, `whack_a_mole`: whether it is measured against the unweighted fit."""
+    """The cell of a point; `data`: the fingerprint of its data, `whack_a_mole`: whether it is
+    measured against the unweighted fit.
+    """
     return Cell(Stages(point.study, data, versions, whack_a_mole), point.label)
 
 
 def group_cells(cells: Sequence[Cell], finished: set[str]) -> list[Group]:
-    """Groups with work left, in the order in which to start them: model by model, a baseline before what needs it."""
+    """Groups with work left, in the order in which to start them: model by model, a baseline before
+    what needs it.
+    """
     groups: dict[tuple[str, str | None], dict[str, Cell]] = {}
     for cell in cells:
         groups.setdefault((cell.fit, cell.baseline), {}).setdefault(cell.key, cell)
@@ -115,12 +127,20 @@ def group_cells(cells: Sequence[Cell], finished: set[str]) -> list[Group]:
         if missing or fit in needed:
             left.append(Group(next(iter(members.values())), missing, fit in needed))
     models = {cell.model: rank for rank, cell in reversed(list(enumerate(cells)))}
-    return sorted(left, key=lambda group: (models[group.first.model], group.first.study.seed, len(group.first.needed)))
+    return sorted(
+        left,
+        key=lambda group: (
+            models[group.first.model],
+            group.first.study.seed,
+            len(group.first.needed),
+        ),
+    )
 
 
 class Result(NamedTuple):
-    """Rows of tables, as a run has them: ``measures`` of risk and utility; ``fit``: mean weight and convergence; ``disclosed``: the verdict
-    on what the datasets give away; ``checks`` of the fit."""
+    """Rows of tables, as a run has them: ``measures`` of risk and utility; ``fit``: mean weight and
+    convergence; ``disclosed``: the verdict on what the datasets give away; ``checks`` of the
+    fit."""
 
     measures: list[dict[str, Any]]
     fit: dict[str, Any]
@@ -131,8 +151,8 @@ class Result(NamedTuple):
 class Outcome(NamedTuple):
     """What became of a group. Confidential: it may hold a posterior.
 
-    ``results`` and ``errors`` by cell key; ``posterior`` of a fit that others need; ``failure``: why there is no fit. ``seconds`` in all,
-    and of these ``compiling`` the model.
+    ``results`` and ``errors`` by cell key; ``posterior`` of a fit that others need; ``failure``:
+    why there is no fit. ``seconds`` in all, and of these ``compiling`` the model.
     """
 
     results: dict[str, Result]
@@ -149,8 +169,12 @@ class Outcome(NamedTuple):
 
 
 def describe(error: BaseException) -> str:
-    """An error in a line that quotes no data: the text of our own, the type and place of any other."""
+    """An error in a line that quotes no data: the text of our own, the type and place of any
+    other.
+    """
     if isinstance(error, InputError):
         return " ".join(str(error).split())
     frames = traceback.extract_tb(error.__traceback__)
-    return type(error).__name__ + (f" in {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "")
+    return type(error).__name__ + (
+        f" in {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+    )

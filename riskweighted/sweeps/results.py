@@ -1,4 +1,5 @@
-"""What a sweep leaves: finished cells in a working folder, one file each, and in the end one tidy table.
+"""What a sweep leaves: finished cells in a working folder, one file each, and in the end one tidy
+table.
 
 ``OUT.partial`` knows what it was begun with, and goes on with nothing else.
 """
@@ -19,27 +20,52 @@ from riskweighted.runs.sections import DataSettings
 from riskweighted.sweeps.cells import Cell, Result
 from riskweighted.sweeps.grid import Point, Sweep, value_text
 
-__all__ = ["Tables", "begin", "finished_cells", "keep_cell", "sweep_inputs", "tidy_tables", "write_results"]
+__all__ = [
+    "Tables",
+    "begin",
+    "finished_cells",
+    "keep_cell",
+    "sweep_inputs",
+    "tidy_tables",
+    "write_results",
+]
 
 
 def sweep_inputs(plan: Sweep, fingerprints: Mapping[DataSettings, str]) -> dict[str, Any]:
-    """Everything that decides the results, for the manifest and to compare with what a working folder was begun with."""
+    """Everything that decides the results, for the manifest and to compare with what a working
+    folder was begun with.
+    """
     settings = to_table(plan.study)
-    settings["data"] |= {name: Path(path).name for name in ("path", "variables") if (path := settings["data"].get(name)) is not None}
+    settings["data"] |= {
+        name: Path(path).name
+        for name in ("path", "variables")
+        if (path := settings["data"].get(name)) is not None
+    }
     grid = {name: [_shown(name, value) for value in values] for name, values in plan.grid.items()}
     data = [
-        {"name": Path(source.path).name if source.path else source.embedded, "fingerprint": mark} for source, mark in fingerprints.items()
+        {"name": Path(source.path).name if source.path else source.embedded, "fingerprint": mark}
+        for source, mark in fingerprints.items()
     ]
-    return {"settings": settings, "grid": grid, "repetitions": plan.repetitions, "data": data, "versions": versions()}
+    return {
+        "settings": settings,
+        "grid": grid,
+        "repetitions": plan.repetitions,
+        "data": data,
+        "versions": versions(),
+    }
 
 
 def _shown(name: str, value: Any) -> Any:
-    """A setting as the results show it: of a path its last part, since the rest is the machine's affair."""
+    """A setting as the results show it: of a path its last part, since the rest is the machine's
+    affair.
+    """
     return Path(value).name if name == "data.path" else to_table(value)
 
 
 def begin(partial: Path, inputs: Mapping[str, Any]) -> None:
-    """Write down in the working folder what the sweep is begun with; refuse one that was begun with something else."""
+    """Write down in the working folder what the sweep is begun with; refuse one that was begun with
+    something else.
+    """
     begun = partial / "sweep.json"
     if begun.is_file():
         try:
@@ -53,7 +79,10 @@ def begin(partial: Path, inputs: Mapping[str, Any]) -> None:
 
 
 def _refuse_other_inputs(partial: Path, begun: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    before, after = ({name.removeprefix("settings."): value for name, value in flat(inputs)} for inputs in (begun, now))
+    before, after = (
+        {name.removeprefix("settings."): value for name, value in flat(inputs)}
+        for inputs in (begun, now)
+    )
     names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
     if names:
         raise InputError(
@@ -63,7 +92,9 @@ def _refuse_other_inputs(partial: Path, begun: Mapping[str, Any], now: Mapping[s
 
 
 def finished_cells(partial: Path, cells: Sequence[Cell]) -> dict[str, Result]:
-    """Results of the cells that an earlier run of the same sweep finished; a damaged one is named in a warning and left out."""
+    """Results of the cells that an earlier run of the same sweep finished; a damaged one is named
+    in a warning and left out.
+    """
     results = {}
     for key in {cell.key for cell in cells}:
         content = recall(_cell_path(partial, key), key)
@@ -73,7 +104,9 @@ def finished_cells(partial: Path, cells: Sequence[Cell]) -> dict[str, Result]:
 
 
 def keep_cell(partial: Path, key: str, result: Result) -> None:
-    """Keep a finished cell; its key says what it was made for: data, weights, seed, versions and all settings."""
+    """Keep a finished cell; its key says what it was made for: data, weights, seed, versions and
+    all settings.
+    """
     keep(_cell_path(partial, key), json.dumps(result).encode(), key)
 
 
@@ -81,14 +114,36 @@ def _cell_path(partial: Path, key: str) -> Path:
     return partial / "cells" / f"{key}.json"
 
 
-_MEASURE = ["variable", "key", "measure", "parameter", "term", "value", "error", "lower", "upper", "overlap"]
+_MEASURE = [
+    "variable",
+    "key",
+    "measure",
+    "parameter",
+    "term",
+    "value",
+    "error",
+    "lower",
+    "upper",
+    "overlap",
+]
 _FIT = ["mean_weight", "largest_r_hat", "smallest_ess_bulk", "divergences", "converged"]
-_DEFINITION = ["label", "variable", "key", "measure", "parameter", "term", "higher_is", "rule", "definition"]
+_DEFINITION = [
+    "label",
+    "variable",
+    "key",
+    "measure",
+    "parameter",
+    "term",
+    "higher_is",
+    "rule",
+    "definition",
+]
 
 
 class Tables(NamedTuple):
-    """The tidy ``results``; ``definitions``, what each measure means; ``failures``, what has no result, and why; and as a run has them the
-    ``disclosure_verdicts`` of every scheme, and the ``fit_check`` of its fit."""
+    """The tidy ``results``; ``definitions``, what each measure means; ``failures``, what has no
+    result, and why; and as a run has them the ``disclosure_verdicts`` of every scheme, and the
+    ``fit_check`` of its fit."""
 
     results: pd.DataFrame
     definitions: pd.DataFrame
@@ -97,12 +152,22 @@ class Tables(NamedTuple):
     fit_check: pd.DataFrame
 
 
-def tidy_tables(points: Sequence[Point], cells: Sequence[Cell], finished: Mapping[str, Result], errors: Mapping[str, str]) -> Tables:
+def tidy_tables(
+    points: Sequence[Point],
+    cells: Sequence[Cell],
+    finished: Mapping[str, Result],
+    errors: Mapping[str, str],
+) -> Tables:
     """The tables of a sweep, each row with the settings of its cell."""
     rows, failed, disclosed, checks = [], [], [], []
     for point, cell in zip(points, cells, strict=True):
         settings = {name: value_text(_shown(name, value)) for name, value in point.settings.items()}
-        where = {**settings, "repetition": point.repetition, "seed": point.study.seed, "label": point.label}
+        where = {
+            **settings,
+            "repetition": point.repetition,
+            "seed": point.study.seed,
+            "label": point.label,
+        }
         if cell.key in finished:
             result = finished[cell.key]
             rows += [{**where, **measure, **result.fit} for measure in result.measures]
@@ -111,14 +176,24 @@ def tidy_tables(points: Sequence[Point], cells: Sequence[Cell], finished: Mappin
         else:
             failed.append({**where, "error": errors[cell.key]})
     names = list(dict.fromkeys([*points[0].settings, "repetition", "seed", "label"]))
-    everything = pd.DataFrame(rows, columns=list(dict.fromkeys([*names, *_MEASURE, *_FIT, *_DEFINITION])))
+    everything = pd.DataFrame(
+        rows, columns=list(dict.fromkeys([*names, *_MEASURE, *_FIT, *_DEFINITION]))
+    )
     for name in points[0].settings:
         if everything[name].dtype == object:  # numbers beside text, which parquet refuses
             everything[name] = everything[name].map(str)
-    everything = everything.astype({"variable": "string", "term": "string", "divergences": "Int64", "converged": "boolean"})
+    everything = everything.astype(
+        {"variable": "string", "term": "string", "divergences": "Int64", "converged": "boolean"}
+    )
     definitions = everything[_DEFINITION].drop_duplicates(ignore_index=True)
     failures = pd.DataFrame(failed, columns=[*names, "error"])
-    return Tables(everything[[*names, *_MEASURE, *_FIT]], definitions, failures, _of_fits(disclosed, names), _of_fits(checks, names))
+    return Tables(
+        everything[[*names, *_MEASURE, *_FIT]],
+        definitions,
+        failures,
+        _of_fits(disclosed, names),
+        _of_fits(checks, names),
+    )
 
 
 def _of_fits(rows: list[dict[str, Any]], names: Sequence[str]) -> pd.DataFrame:
@@ -144,5 +219,8 @@ def write_results(result: Path, tables: Tables, inputs: Mapping[str, Any]) -> No
         if name != "failures" or len(table):
             write_table(table, result / f"{name}.csv")
     write_file(result / "README.txt", _GUIDE)
-    manifest = {**inputs, "files": {path.name: file_hash(path) for path in sorted(result.iterdir())}}
+    manifest = {
+        **inputs,
+        "files": {path.name: file_hash(path) for path in sorted(result.iterdir())},
+    }
     write_file(result / "manifest.json", json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")

@@ -1,7 +1,8 @@
-"""Where work is done: in this process, in processes of this machine, or on a Dask cluster, behind one `submit`.
+"""Where work is done: in this process, in processes of this machine, or on a Dask cluster, behind
+one `submit`.
 
-Every worker function takes the shared object (confidential data held in memory, or None) as its first argument. It
-reaches each process once.
+Every worker function takes the shared object (confidential data held in memory, or None) as its
+first argument. It reaches each process once.
 """
 
 import multiprocessing
@@ -29,7 +30,9 @@ _THREADS = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL
 
 @dataclass(frozen=True)
 class Pool:
-    """``submit(function, *arguments, worker=name)`` gives a Future; ``workers()``: the names; ``ahead``: how many tasks each may hold."""
+    """``submit(function, *arguments, worker=name)`` gives a Future; ``workers()``: the names;
+    ``ahead``: how many tasks each may hold.
+    """
 
     submit: Callable[..., "Future[Any]"]
     workers: Callable[[], Sequence[str]]
@@ -37,21 +40,35 @@ class Pool:
 
 
 @contextmanager
-def local_pool(shared: Any, workers: int, after: Callable[[], None] | None = None) -> Iterator[Pool]:
-    """This process (one worker), in the end of which `after` is called; or fresh processes of one thread each, which end with this one."""
+def local_pool(
+    shared: Any, workers: int, after: Callable[[], None] | None = None
+) -> Iterator[Pool]:
+    """This process (one worker), in the end of which `after` is called; or fresh processes of one
+    thread each, which end with this one.
+    """
     if workers == 1:
         try:
-            yield Pool(lambda function, *arguments, worker: _at_once(function, shared, *arguments), lambda: [_HERE], ahead=1)
+            yield Pool(
+                lambda function, *arguments, worker: _at_once(function, shared, *arguments),
+                lambda: [_HERE],
+                ahead=1,
+            )
         finally:
             if after is not None:
                 after()
         return
     before = set(multiprocessing.active_children())
     spawn = multiprocessing.get_context("spawn")  # each starts with its first task
-    executors = {str(number): ProcessPoolExecutor(1, spawn, _start_worker, (shared,)) for number in range(workers)}
+    executors = {
+        str(number): ProcessPoolExecutor(1, spawn, _start_worker, (shared,))
+        for number in range(workers)
+    }
     try:
         yield Pool(
-            lambda function, *arguments, worker: executors[worker].submit(_with_shared, function, *arguments), lambda: list(executors)
+            lambda function, *arguments, worker: executors[worker].submit(
+                _with_shared, function, *arguments
+            ),
+            lambda: list(executors),
         )
     except BaseException:
         for executor in executors.values():
@@ -94,22 +111,30 @@ def _with_shared(function: Callable[..., Any], *arguments: Any) -> Any:
 
 @contextmanager
 def cluster_pool(
-    shared: Any, address: str, paths: Sequence[Path], versions: Mapping[str, str], after: Callable[[], None] | None = None
+    shared: Any,
+    address: str,
+    paths: Sequence[Path],
+    versions: Mapping[str, str],
+    after: Callable[[], None] | None = None,
 ) -> Iterator[Pool]:
-    """A Dask cluster behind the scheduler at `address`, such as "tcp://host:port", whose workers must all see `paths` and have `versions`.
+    """A Dask cluster behind the scheduler at `address`, such as "tcp://host:port", whose workers
+    must all see `paths` and have `versions`.
 
-    `shared` is sent once and kept by the scheduler, so that a worker that dies takes nothing along; `after` is called at every worker when
-    all is done. Refuses a scheduler that does not answer within 10 s.
+    `shared` is sent once and kept by the scheduler, so that a worker that dies takes nothing along;
+    `after` is called at every worker when all is done. Refuses a scheduler that does not answer
+    within 10 s.
     """
     with connected(address, paths, versions) as client:
         executors: dict[str, Any] = {}
 
         def submit(function: Callable[..., Any], *arguments: Any, worker: str) -> "Future[Any]":
             if worker not in executors:
-                there = {} if worker == _ANY else {"workers": [worker], "allow_other_workers": True}  # others if it goes away
+                # others if it goes away
+                there = {} if worker == _ANY else {"workers": [worker], "allow_other_workers": True}
                 executors[worker] = client.get_executor(pure=False, **there)
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # "Sending large graph": a posterior may be large
+                # "Sending large graph": a posterior may be large
+                warnings.simplefilter("ignore", UserWarning)
                 future: Future[Any] = executors[worker].submit(function, sent, *arguments)
                 return future
 
@@ -126,16 +151,21 @@ def cluster_pool(
 
 
 def result_of(done: "Future[Any]") -> Any:
-    """What a task returned, or the exception that lost it; refuses to go on where the workers themselves are gone."""
+    """What a task returned, or the exception that lost it; refuses to go on where the workers
+    themselves are gone.
+    """
     try:
         return done.result()
     except BrokenProcessPool:
         raise InputError(
-            "a worker process ended before its work was done, often for want of memory; finished cells are kept: "
+            "a worker process ended before its work was done, often for want of memory; finished "
+            "cells are kept: "
             "the same command goes on from there, with fewer --workers if need be"
         ) from None
     except CancelledError:
-        raise InputError("the scheduler went away; finished cells are kept: the same command goes on from there") from None
+        raise InputError(
+            "the scheduler went away; finished cells are kept: the same command goes on from there"
+        ) from None
     except Exception as error:
         return error
 

@@ -1,7 +1,8 @@
 """The sweep: check every cell, compute those that are not done, and write one tidy table.
 
-Finished cells wait in ``OUT.partial/cells``, one file each, from which the same command goes on after an interruption.
-Nothing in the results depends on how often that happened, on the number of workers or on who computed what.
+Finished cells wait in ``OUT.partial/cells``, one file each, from which the same command goes on
+after an interruption. Nothing in the results depends on how often that happened, on the number of
+workers or on who computed what.
 """
 
 import warnings
@@ -33,7 +34,14 @@ from riskweighted.runs.work import Work
 from riskweighted.sweeps.cells import Cell, Group, Result, group_cells, identify
 from riskweighted.sweeps.dispatch import run_groups
 from riskweighted.sweeps.grid import Point, Sweep, expand_grid, place_text
-from riskweighted.sweeps.results import begin, finished_cells, keep_cell, sweep_inputs, tidy_tables, write_results
+from riskweighted.sweeps.results import (
+    begin,
+    finished_cells,
+    keep_cell,
+    sweep_inputs,
+    tidy_tables,
+    write_results,
+)
 from riskweighted.sweeps.scheduling import Pool, cluster_pool, local_pool
 from riskweighted.sweeps.work import forget
 from riskweighted.weights.match import world_weights
@@ -44,8 +52,8 @@ __all__ = ["Counted", "SweepResult", "count_cells", "sweep"]
 
 
 class Counted(NamedTuple):
-    """Of a sweep: ``cells`` in its results, of which ``different`` are computed (the confidential data have no radius of weights, and no
-    L), and the ``fits`` of these.
+    """Of a sweep: ``cells`` in its results, of which ``different`` are computed (the confidential
+    data have no radius of weights, and no L), and the ``fits`` of these.
     """
 
     cells: int
@@ -53,12 +61,20 @@ class Counted(NamedTuple):
     fits: int
 
     def __str__(self) -> str:
-        same = "" if self.cells == self.different else f", of which {self.different:,} differ and are computed"
+        same = (
+            ""
+            if self.cells == self.different
+            else f", of which {self.different:,} differ and are computed"
+        )
         return f"{self.cells:,} cells{same}, by {self.fits:,} fit{'s' if self.fits != 1 else ''}"
 
 
 def _counted(cells: Sequence[Cell]) -> Counted:
-    return Counted(len(cells), len({cell.key for cell in cells}), len({cell.fit for cell in cells if cell.fits_model}))
+    return Counted(
+        len(cells),
+        len({cell.key for cell in cells}),
+        len({cell.fit for cell in cells if cell.fits_model}),
+    )
 
 
 @dataclass(frozen=True)
@@ -69,13 +85,13 @@ class SweepResult:
     ----------
     folder : Path
     results : DataFrame
-        One row per setting of the grid, repetition, label and measure: value, interval and its overlap with the
-        confidential one, mean weight and convergence of the fit.
+        One row per setting of the grid, repetition, label and measure: value, interval and its
+        overlap with the confidential one, mean weight and convergence of the fit.
     failures : DataFrame
         One row per setting, repetition and label that has no result, with the reason.
     disclosure_verdicts, fit_check : DataFrame
-        Of each setting, repetition and scheme what a run judges it by: whether its datasets give away no more than the policy allows, and
-        how its fit compares with the data.
+        Of each setting, repetition and scheme what a run judges it by: whether its datasets give
+        away no more than the policy allows, and how its fit compares with the data.
 
     Examples
     --------
@@ -103,8 +119,8 @@ def sweep(
 ) -> SweepResult:
     """Return the results of a study at every point of a grid, with repetitions.
 
-    Cells that differ only in the number of datasets or in the evaluation share a fit, fits of one model and data share
-    its compilation.
+    Cells that differ only in the number of datasets or in the evaluation share a fit, fits of one
+    model and data share its compilation.
 
     Parameters
     ----------
@@ -117,24 +133,27 @@ def sweep(
     force : bool
         Replace an existing folder, once the new one is complete.
     workers : int, optional
-        Processes on this machine; default: its cores. 1 works in this process. They do not change the results. A script
-        that uses more must stand under ``if __name__ == "__main__":``.
+        Processes on this machine; default: its cores. 1 works in this process. They do not change
+        the results. A script that uses more must stand under ``if __name__ == "__main__":``.
     scheduler : str, optional
-        Address of a Dask scheduler, ``"tcp://host:port"``, used instead of processes of this machine.
+        Address of a Dask scheduler, ``"tcp://host:port"``, used instead of processes of this
+        machine.
     reporter : Reporter, optional
         Shows progress.
 
     Raises
     ------
     InputError
-        If a setting at any point of the grid or the data is not valid, `out` exists without `force`, another sweep is at
-        work there, ``OUT.partial`` was begun with other inputs, or the scheduler does not answer. A cell that fails later
-        stands in `failures`.
+        If a setting at any point of the grid or the data is not valid, `out` exists without
+        `force`, another sweep is at work there, ``OUT.partial`` was begun with other inputs, or the
+        scheduler does not answer. A cell that fails later stands in `failures`.
 
     Examples
     --------
     >>> from riskweighted.runs.examples import folder
-    >>> rw.sweep(rw.load_sweep(folder / "sweep.toml"), "swept", workers=1).results["release.L"].unique().tolist()
+    >>> rw.sweep(rw.load_sweep(folder / "sweep.toml"), "swept", workers=1).results[
+    ...     "release.L"
+    ... ].unique().tolist()
     [2, 3]
     """
     check_given(plan, "plan", "grid", "Sweep", "load_sweep(FILE)")
@@ -142,17 +161,30 @@ def sweep(
     if workers is not None:
         check_count(workers, "workers")
         if scheduler is not None:
-            raise InputError(f"give workers or a scheduler, not both; got workers {workers} and scheduler {scheduler!r}")
+            raise InputError(
+                f"give workers or a scheduler, not both; got workers {workers} and scheduler "
+                f"{scheduler!r}"
+            )
     if scheduler is not None:
         optional("distributed", "a scheduler")
     if confidential is not None and any(name.startswith("data.") for name in plan.grid):
-        raise InputError("the grid names a setting of 'data', but the data are given as a DataFrame; give one of them")
+        raise InputError(
+            "the grid names a setting of 'data', but the data are given as a DataFrame; give one "
+            "of them"
+        )
     with opened(Path(out), "a sweep", check_replaceable=check_replaceable, force=force) as working:
-        return _sweep_in(working, plan, confidential, workers, scheduler, reporter or default_reporter())
+        return _sweep_in(
+            working, plan, confidential, workers, scheduler, reporter or default_reporter()
+        )
 
 
 def _sweep_in(
-    working: WorkingFolder, plan: Sweep, confidential: pd.DataFrame | None, workers: int | None, scheduler: str | None, reporter: Reporter
+    working: WorkingFolder,
+    plan: Sweep,
+    confidential: pd.DataFrame | None,
+    workers: int | None,
+    scheduler: str | None,
+    reporter: Reporter,
 ) -> SweepResult:
     """Check, compute and write, in a working folder that keeps finished cells."""
     points, cells, inputs = _checked(plan, confidential, reporter)
@@ -161,7 +193,9 @@ def _sweep_in(
     errors = _compute(cells, finished, working.folder, confidential, workers, scheduler, reporter)
     tables = tidy_tables(points, cells, finished, errors)
     write_results(working.result, tables, inputs)
-    return SweepResult(working.out, tables.results, tables.failures, tables.disclosure_verdicts, tables.fit_check)
+    return SweepResult(
+        working.out, tables.results, tables.failures, tables.disclosure_verdicts, tables.fit_check
+    )
 
 
 def count_cells(plan: Sweep, *, reporter: Reporter | None = None) -> Counted:
@@ -169,26 +203,39 @@ def count_cells(plan: Sweep, *, reporter: Reporter | None = None) -> Counted:
     return _counted(_checked(plan, None, reporter or default_reporter())[1])
 
 
-def _checked(plan: Sweep, confidential: pd.DataFrame | None, reporter: Reporter) -> tuple[list[Point], list[Cell], dict[str, Any]]:
-    """The points of a sweep, the cell of each, and all that decides the results; refuses what can be known to be wrong."""
+def _checked(
+    plan: Sweep, confidential: pd.DataFrame | None, reporter: Reporter
+) -> tuple[list[Point], list[Cell], dict[str, Any]]:
+    """The points of a sweep, the cell of each, and all that decides the results; refuses what can
+    be known to be wrong.
+    """
     with reporter.step("checking every cell") as advance:
         in_order(plan.schemes)
         points, fingerprints = _check_points(expand_grid(plan), confidential, advance)
     inputs = sweep_inputs(plan, fingerprints)
     whack_a_mole = UNWEIGHTED in plan.schemes
-    cells = [identify(point, fingerprints[point.study.data], inputs["versions"], whack_a_mole=whack_a_mole) for point in points]
+    cells = [
+        identify(
+            point, fingerprints[point.study.data], inputs["versions"], whack_a_mole=whack_a_mole
+        )
+        for point in points
+    ]
     return points, cells, inputs
 
 
 def _check_points(
     points: Sequence[Point], confidential: pd.DataFrame | None, advance: Callable[[int, int], None]
 ) -> tuple[list[Point], dict[DataSettings, str]]:
-    """Refuse what can be known to be wrong before anything runs; the points, with the bounds of runs, and each source's fingerprint."""
+    """Refuse what can be known to be wrong before anything runs; the points, with the bounds of
+    runs, and each source's fingerprint.
+    """
     data: dict[DataSettings, pd.DataFrame] = {}
     checked: set[str] = set()
     for done, point in enumerate(points):
         if point.study.data not in data:
-            data[point.study.data] = point.study.data.read() if confidential is None else confidential
+            data[point.study.data] = (
+                point.study.data.read() if confidential is None else confidential
+            )
         if point.repetition == 1:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -202,20 +249,33 @@ def _check_points(
 
 
 def _checks(point: Point, data: pd.DataFrame) -> Iterator[tuple[str, Callable[[], object]]]:
-    """What is to be checked at a point, each with a name that is the same where the check is the same: not how wide balls are."""
+    """What is to be checked at a point, each with a name that is the same where the check is the
+    same: not how wide balls are.
+    """
     study, label, scenario = point.study, point.label, point.study.weighting_scenario()
-    stages, radii = Stages(study, repr(study.data)), sorted(scenario.radius) if isinstance(scenario.radius, Mapping) else None
+    stages, radii = (
+        Stages(study, repr(study.data)),
+        sorted(scenario.radius) if isinstance(scenario.radius, Mapping) else None,
+    )
     if label in study.baselines:
-        yield f"{label} {stages.key('prepared', label)}", lambda: Work.of(study, data).prepared(label)
+        yield (
+            f"{label} {stages.key('prepared', label)}",
+            lambda: Work.of(study, data).prepared(label),
+        )
         return
     common = f"{label} {stages.key('checked')} {radii}"
     if label == CONFIDENTIAL:
-        unweighted = replace(study, weights=replace(study.weights, schemes=(UNWEIGHTED,)), baselines={})
+        unweighted = replace(
+            study, weights=replace(study.weights, schemes=(UNWEIGHTED,)), baselines={}
+        )
         yield common, lambda: check_study(unweighted, data)
         return
     if study.guarantee is not None:
         alone = replace(study, weights=replace(study.weights, schemes=(label,)))
-        yield f"guarantee {common}", lambda: refuse_data_dependent(alone, Work.of(alone, data).prepared())
+        yield (
+            f"guarantee {common}",
+            lambda: refuse_data_dependent(alone, Work.of(alone, data).prepared()),
+        )
     if scheme_source(label) is None:
         yield common, lambda: world_weights(make_world(data, scenario), label, study.weights.match)
 
@@ -255,11 +315,21 @@ def _compute(
 
 @contextmanager
 def _pool(
-    cells: Sequence[Cell], groups: Sequence[Group], confidential: pd.DataFrame | None, workers: int | None, scheduler: str | None
+    cells: Sequence[Cell],
+    groups: Sequence[Group],
+    confidential: pd.DataFrame | None,
+    workers: int | None,
+    scheduler: str | None,
 ) -> Iterator[tuple[Pool, int]]:
     """The workers, and how many chains each may sample at once."""
     if scheduler is not None:
-        paths = sorted({cell.study.data.path for cell in cells if confidential is None and cell.study.data.path is not None})
+        paths = sorted(
+            {
+                cell.study.data.path
+                for cell in cells
+                if confidential is None and cell.study.data.path is not None
+            }
+        )
         with cluster_pool(confidential, scheduler, paths, versions(), forget) as pool:
             yield pool, 1
         return

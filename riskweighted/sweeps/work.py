@@ -1,4 +1,6 @@
-"""How a worker computes a group of cells. What several cells have in common is computed once, as long as the worker keeps it."""
+"""How a worker computes a group of cells. What several cells have in common is computed once, as
+long as the worker keeps it.
+"""
 
 import threading
 import time
@@ -26,7 +28,8 @@ from riskweighted.sweeps.cells import Group, Outcome, Result, Stored, describe
 __all__ = ["forget", "run_group"]
 
 _memo = Memo(room=2**29)
-_one_at_a_time = threading.Lock()  # compiled models, warnings and thread limits belong to the process
+# compiled models, warnings and thread limits belong to the process
+_one_at_a_time = threading.Lock()
 
 
 def forget() -> None:
@@ -35,18 +38,27 @@ def forget() -> None:
     _read.cache_clear()
 
 
-def run_group(given: pd.DataFrame | None, group: Group, posteriors: Mapping[str, Stored | None]) -> Outcome:
-    """Fit once and evaluate every cell of a group; errors are values, since schedulers log what a worker raises.
+def run_group(
+    given: pd.DataFrame | None, group: Group, posteriors: Mapping[str, Stored | None]
+) -> Outcome:
+    """Fit once and evaluate every cell of a group; errors are values, since schedulers log what a
+    worker raises.
 
-    `given`: the confidential data, None where the study's path is read; `posteriors`: by key the fits that the group needs
-    (`Fit.to_bytes`).
+    `given`: the confidential data, None where the study's path is read; `posteriors`: by key the
+    fits that the group needs (`Fit.to_bytes`).
     """
     with _one_at_a_time, threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what they say stands in the results: convergence, singleton patterns
+        # what they say stands in the results: convergence, singleton patterns
+        warnings.simplefilter("ignore")
         began, first = time.perf_counter(), group.first
         try:
             confidential = _read(first.study.data, first.data) if given is None else given
-            work = Work(first.stages, confidential, Store(_memo, archives=posteriors, passing=()), cores=group.cores)
+            work = Work(
+                first.stages,
+                confidential,
+                Store(_memo, archives=posteriors, passing=()),
+                cores=group.cores,
+            )
             fit = None if first.label == CONFIDENTIAL else work.fit(first.label)
         except Exception as error:
             return Outcome.failed(group, describe(error))
@@ -57,7 +69,13 @@ def run_group(given: pd.DataFrame | None, group: Group, posteriors: Mapping[str,
             except Exception as error:
                 errors[cell.key] = describe(error)
         posterior = fit.to_bytes() if fit is not None and group.posterior else None
-    return Outcome(results, errors, posterior, seconds=time.perf_counter() - began, compiling=sum(work.compiled))
+    return Outcome(
+        results,
+        errors,
+        posterior,
+        seconds=time.perf_counter() - began,
+        compiling=sum(work.compiled),
+    )
 
 
 @lru_cache(maxsize=2)
@@ -65,19 +83,30 @@ def _read(source: DataSettings, expected: str) -> pd.DataFrame:
     """The data of a study, once per process; refuses other data than the sweep was started with."""
     data = source.read()
     if fingerprint(data) != expected:
-        raise InputError("the data that this worker reads differ from those that the sweep was started with")
+        raise InputError(
+            "the data that this worker reads differ from those that the sweep was started with"
+        )
     return data
 
 
 def _result(work: Work, label: str) -> Result:
-    """Risk and utility of one label, as the table of results has them, and what a run judges its fit and its datasets by."""
+    """Risk and utility of one label, as the table of results has them, and what a run judges its
+    fit and its datasets by.
+    """
     evaluated = work.evaluated([label])
-    rows = [row for table in (evaluated.risk, evaluated.utility) for row in table.to_dict("records") if row["label"] == label]
+    rows = [
+        row
+        for table in (evaluated.risk, evaluated.utility)
+        for row in table.to_dict("records")
+        if row["label"] == label
+    ]
     measures = [{name: row[name] for name in row if name != "label"} for row in rows]
     if label == CONFIDENTIAL:
         return Result(measures, _convergence(None, of_baseline=False), [], [])
     told = disclosure_tables({label: work.disclosed(label)})["disclosure_verdicts"]
-    checks = work.fit_check(label).filter(items=["check", "variable", "parameter", "effect", "threshold", "verdict"])
+    checks = work.fit_check(label).filter(
+        items=["check", "variable", "parameter", "effect", "threshold", "verdict"]
+    )
     tables = [table.to_dict("records") for table in (told.drop(columns="label"), checks)]
     return Result(measures, _convergence(work.fit(label), label in work.study.baselines), *tables)
 
@@ -89,6 +118,12 @@ def _convergence(fit: "Fit | None", of_baseline: bool) -> dict[str, Any]:
     if len(table) == 0:
         return {"mean_weight": mean_weight}
     judged = deciding(table)
-    worst = {"largest_r_hat": float(judged["r_hat"].max()), "smallest_ess_bulk": float(judged["ess_bulk"].min())}
-    verdict = {"divergences": int(table["divergences"].max()), "converged": bool(judged["converged"].all())}
+    worst = {
+        "largest_r_hat": float(judged["r_hat"].max()),
+        "smallest_ess_bulk": float(judged["ess_bulk"].min()),
+    }
+    verdict = {
+        "divergences": int(table["divergences"].max()),
+        "converged": bool(judged["converged"].all()),
+    }
     return {"mean_weight": mean_weight, **worst, **verdict}

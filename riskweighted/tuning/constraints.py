@@ -1,4 +1,6 @@
-"""Figures that a setting must keep beside its target: measured at the mode, as far as that tells, and on every fit."""
+"""Figures that a setting must keep beside its target: measured at the mode, as far as that tells,
+and on every fit.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,7 +23,9 @@ __all__ = ["Constraint", "Leaving", "constraints_of", "constraints_table", "load
 
 
 class Leaving(NamedTuple):
-    """How a record is left out of a fit: by what weights were made, of a scheme as text, and by which column records belong together."""
+    """How a record is left out of a fit: by what weights were made, of a scheme as text, and by
+    which column records belong together.
+    """
 
     weighting: Callable[[str], Weighting]
     unit: str | None = None
@@ -29,7 +33,9 @@ class Leaving(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Constraint:
-    """A figure that a setting must keep: its ``name`` as it was asked, what it is ``at_most``, and whose it is."""
+    """A figure that a setting must keep: its ``name`` as it was asked, what it is ``at_most``, and
+    whose it is.
+    """
 
     name: str
     at_most: float
@@ -42,41 +48,66 @@ class Constraint:
         """Whether it needs draws of parameters, of which a mode alone says nothing."""
         return self.asked.aim.influence
 
-    def measure(self, fit: Fit, scheme: str, draws: int, seed: int, *, at_mode: bool = False) -> Estimate:
-        """Of a fit whose weights are those of a scheme; around a mode importance weights are taken as they are."""
+    def measure(
+        self, fit: Fit, scheme: str, draws: int, seed: int, *, at_mode: bool = False
+    ) -> Estimate:
+        """Of a fit whose weights are those of a scheme; around a mode importance weights are taken
+        as they are.
+        """
         subject = self.subject
         if self.leaving is not None and self.asked.aim.of == "disclosure":
-            subject = replace(subject, disclosed=partial(self._disclosed, self.leaving, scheme, not at_mode))
+            subject = replace(
+                subject, disclosed=partial(self._disclosed, self.leaving, scheme, not at_mode)
+            )
         return self.asked.aim.measure(fit, subject, draws, seed)
 
-    def _disclosed(self, leaving: Leaving, scheme: str, bounded: bool, fit: Fit, seed: int) -> np.ndarray:
+    def _disclosed(
+        self, leaving: Leaving, scheme: str, bounded: bool, fit: Fit, seed: int
+    ) -> np.ndarray:
         weighting = leaving.weighting(scheme)
-        return disclosure_of_copies(fit, self.subject.world, weighting, leaving.unit, bounded=bounded, random_seed=seed)
+        return disclosure_of_copies(
+            fit, self.subject.world, weighting, leaving.unit, bounded=bounded, random_seed=seed
+        )
 
 
-def constraints_of(settings: TuningSettings, world: World, leaving: Leaving | None) -> tuple[Constraint, ...]:
+def constraints_of(
+    settings: TuningSettings, world: World, leaving: Leaving | None
+) -> tuple[Constraint, ...]:
     """Those of a search, in the order in which they were asked."""
     return tuple(
         Constraint(
-            name, at_most, asked, Subject(world if asked.variable is None else world.only(asked.variable), EvaluationSettings()), leaving
+            name,
+            at_most,
+            asked,
+            Subject(
+                world if asked.variable is None else world.only(asked.variable),
+                EvaluationSettings(),
+            ),
+            leaving,
         )
         for (name, at_most), asked in zip(settings.keep.items(), settings.constraints, strict=True)
     )
 
 
 def meets(figure: Estimate, at_most: float) -> bool:
-    """Whether a fit keeps to what a figure shall not exceed, but for its Monte Carlo error; one that is not known is not kept."""
+    """Whether a fit keeps to what a figure shall not exceed, but for its Monte Carlo error; one
+    that is not known is not kept.
+    """
     return bool(figure.value <= at_most + np.nan_to_num(figure.error))
 
 
 def load(figures: Iterable[Estimate], limits: Iterable[float]) -> float:
-    """The largest of some figures as shares of what they shall not exceed: at most 1 where all are kept; unknown ones count for nothing."""
+    """The largest of some figures as shares of what they shall not exceed: at most 1 where all are
+    kept; unknown ones count for nothing.
+    """
     shares = [figure.value / limit for figure, limit in zip(figures, limits, strict=True)]
     known = [share for share in shares if np.isfinite(share)]
     return float(max(known)) if known else np.nan
 
 
-def constraints_table(constraints: Sequence[Constraint], unweighted: Sequence[Estimate], figures: Sequence[Estimate]) -> pd.DataFrame:
+def constraints_table(
+    constraints: Sequence[Constraint], unweighted: Sequence[Estimate], figures: Sequence[Estimate]
+) -> pd.DataFrame:
     """See `Tuning.constraints`."""
     rows = [
         {

@@ -1,4 +1,6 @@
-"""Families as paths to ever smaller weights, scanned at the mode of the pseudo posterior, and where each meets a target."""
+"""Families as paths to ever smaller weights, scanned at the mode of the pseudo posterior, and where
+each meets a target.
+"""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -31,12 +33,14 @@ _RISK_DRAWS = 10  # of y* at a mode: the Monte Carlo error of the isolated risk 
 _LAPLACE_DRAWS = 200  # of parameters around a mode, for influence
 _STEPS = 10
 _NEAR = 0.004  # share of the target within which a search ends
-_WOBBLE = 0.02  # share of a target by which it may rise along a path and count as falling: noise of few draws
+# share of a target by which it may rise along a path and count as falling: noise of few draws
+_WOBBLE = 0.02
 _DIGITS = 4  # of a setting
 
 
 class Path(NamedTuple):
-    """A family's settings in order of strength, from the unweighted synthesizer to ever smaller weights.
+    """A family's settings in order of strength, from the unweighted synthesizer to ever smaller
+    weights.
 
     ``setting``: its name; ``points``: those that are scanned first.
     """
@@ -51,7 +55,9 @@ class Path(NamedTuple):
 
 
 def path_of(family: str, fit: Fit) -> Path:
-    """The path of a family; `fit` is the unweighted one, of which the settings of some are shares."""
+    """The path of a family; `fit` is the unweighted one, of which the settings of some are
+    shares.
+    """
     declared = family_of(family)
     assert declared is not None
     (setting,) = declared.settings
@@ -67,7 +73,8 @@ def _rounded(value: float) -> float:
 
 
 class Point(NamedTuple):
-    """A setting of weights scored at the mode: ``target``, ``loss``, the constraints ``kept`` and what records ``taught`` as found there.
+    """A setting of weights scored at the mode: ``target``, ``loss``, the constraints ``kept`` and
+    what records ``taught`` as found there.
 
     ``mode`` of every block is confidential.
     """
@@ -86,7 +93,8 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Scorer:
-    """What scores schemes: the mode their weights lead to, a target, a loss. The same noise every time, so differences are of the weights.
+    """What scores schemes: the mode their weights lead to, a target, a loss. The same noise every
+    time, so differences are of the weights.
 
     ``weigh``: from a scheme as text, and the unweighted fit, to its weights.
     """
@@ -110,7 +118,9 @@ class Scorer:
             return self.weigh(scheme, self.modes.fit)
 
     def score(self, scheme: str, setting: float, near: Vectors | None = None) -> Point:
-        """Target and loss of a scheme, the mode searched from one that is `near`; the same weights are scored once."""
+        """Target and loss of a scheme, the mode searched from one that is `near`; the same weights
+        are scored once.
+        """
         alphas = self.alphas(scheme)
         table = alphas.alpha if isinstance(alphas, CentredWeights) else alphas
         if not (table.to_numpy() > 0).any(axis=0).all():
@@ -120,27 +130,58 @@ class Scorer:
             self.scored[key] = self._scored(scheme, setting, alphas, near)
         return self.scored[key]._replace(setting=setting)
 
-    def _scored(self, scheme: str, setting: float, alphas: pd.DataFrame | CentredWeights, near: Vectors | None) -> Point:
+    def _scored(
+        self,
+        scheme: str,
+        setting: float,
+        alphas: pd.DataFrame | CentredWeights,
+        near: Vectors | None,
+    ) -> Point:
         with threadpool_limits(1):
             mode = self.modes.find(alphas, near)
             fixed = self.modes.plug_in(alphas, mode, _RISK_DRAWS)
-            of_draws = self.target.influence or any(constraint.of_draws for constraint in self.constraints)
-            around = self.modes.laplace(alphas, mode, _LAPLACE_DRAWS, self._rng()) if of_draws else fixed
+            of_draws = self.target.influence or any(
+                constraint.of_draws for constraint in self.constraints
+            )
+            around = (
+                self.modes.laplace(alphas, mode, _LAPLACE_DRAWS, self._rng()) if of_draws else fixed
+            )
             information = self.modes.information(alphas, mode)
 
-            def measured(aim: Aim, subject: Subject, otherwise: Callable[[Fit], Estimate]) -> Estimate:
+            def measured(
+                aim: Aim, subject: Subject, otherwise: Callable[[Fit], Estimate]
+            ) -> Estimate:
                 if aim.of_information is not None:
-                    return Estimate(aim.of_information(information_of(information, subject), subject), 0.0)
+                    return Estimate(
+                        aim.of_information(information_of(information, subject), subject), 0.0
+                    )
                 return otherwise(around if aim.influence else fixed)
 
-            target = measured(self.target, self.subject, lambda fit: self.target.measure(fit, self.subject, _RISK_DRAWS, self.seed))
+            target = measured(
+                self.target,
+                self.subject,
+                lambda fit: self.target.measure(fit, self.subject, _RISK_DRAWS, self.seed),
+            )
             kept = tuple(
-                measured(one.asked.aim, one.subject, partial(one.measure, scheme=scheme, draws=_RISK_DRAWS, seed=self.seed, at_mode=True))
+                measured(
+                    one.asked.aim,
+                    one.subject,
+                    partial(
+                        one.measure, scheme=scheme, draws=_RISK_DRAWS, seed=self.seed, at_mode=True
+                    ),
+                )
                 for one in self.constraints
             )
             taught = taught_at_mode(information, self.subject)
             rng, theta = self._rng(), fixed.thetas(0, 0)
-            return Point(setting, target, self.loss.measure([fixed.released(theta, rng) for _ in range(DATASETS)]), mode, kept, taught)
+            return Point(
+                setting,
+                target,
+                self.loss.measure([fixed.released(theta, rng) for _ in range(DATASETS)]),
+                mode,
+                kept,
+                taught,
+            )
 
     def _rng(self) -> np.random.Generator:
         return np.random.default_rng(self.seed)
@@ -148,7 +189,9 @@ class Scorer:
 
 @dataclass(frozen=True, eq=False)
 class Scan:
-    """A path scored at its points, which later searches add to. ``score``: from a setting and a mode near it to a point."""
+    """A path scored at its points, which later searches add to. ``score``: from a setting and a
+    mode near it to a point.
+    """
 
     path: Path
     points: tuple[Point, ...] = field(repr=False)
@@ -161,42 +204,60 @@ class Scan:
 
     @property
     def rise(self) -> float | None:
-        """The first setting at which the target is higher than at a weaker one, by more than noise."""
+        """The first setting at which the target is higher than at a weaker one, by more than
+        noise.
+        """
         place = _rise([point.target.value for point in self.points])
         return None if place is None else self.points[place].setting
 
     def reach(self, which: int = 0) -> tuple[float, float]:
-        """The least and the largest target along the path, or those of the constraint number `which`."""
+        """The least and the largest target along the path, or those of the constraint number
+        `which`.
+        """
         values = [(point.target, *point.kept)[which].value for point in self.points]
         return float(np.nanmin(values)), float(np.nanmax(values))
 
     def meet(self, aim: float, limits: Sequence[float] = ()) -> Point | None:
-        """The point of least loss with a target of at most `aim` and constraints within their `limits`: where the path first crosses all
-        of them, found by bisection.
+        """The point of least loss with a target of at most `aim` and constraints within their
+        `limits`: where the path first crosses all of them, found by bisection.
 
-        A scanned point beyond is taken where it costs less by more than chance, or where they do not fall all along the path. None: they
-        are nowhere met.
+        A scanned point beyond is taken where it costs less by more than chance, or where they do
+        not fall all along the path. None: they are nowhere met.
         """
         loads = [point.load(aim, limits) for point in self.points]
         met = [number for number, share in enumerate(loads) if share <= 1]
         if not met:
             return None
         first, falls = met[0], _rise(loads) is None
-        crossing = self.points[0] if first == 0 else self._bisected(self.points[first - 1], self.points[first], aim, limits)
-        beyond = [self.points[number] for number in met if not falls or self._cheaper(self.points[number], crossing)]
+        crossing = (
+            self.points[0]
+            if first == 0
+            else self._bisected(self.points[first - 1], self.points[first], aim, limits)
+        )
+        beyond = [
+            self.points[number]
+            for number in met
+            if not falls or self._cheaper(self.points[number], crossing)
+        ]
         return min([crossing, *beyond], key=lambda point: point.loss.value)
 
     @staticmethod
     def _cheaper(point: Point, other: Point) -> bool:
-        return bool(other.loss.value - point.loss.value > 2 * np.hypot(point.loss.error, other.loss.error))
+        return bool(
+            other.loss.value - point.loss.value > 2 * np.hypot(point.loss.error, other.loss.error)
+        )
 
     def _bisected(self, weak: Point, strong: Point, aim: float, limits: Sequence[float]) -> Point:
-        """Between a point that exceeds `aim` or a limit and one that exceeds none, the weakest found that exceeds none."""
+        """Between a point that exceeds `aim` or a limit and one that exceeds none, the weakest
+        found that exceeds none.
+        """
         for _ in range(_STEPS):
             heavy, light = weak.load(aim, limits), strong.load(aim, limits)
             if light >= 1 - _NEAR:
                 break
-            setting = _rounded(weak.setting + _share_of_way(heavy, light) * (strong.setting - weak.setting))
+            setting = _rounded(
+                weak.setting + _share_of_way(heavy, light) * (strong.setting - weak.setting)
+            )
             if setting in (weak.setting, strong.setting):
                 break
             point = self.score(setting, strong.mode)
@@ -215,9 +276,11 @@ def _rise(values: Sequence[float]) -> int | None:
 
 
 def _share_of_way(heavy: float, light: float) -> float:
-    """From one load to another, how far a load whose logarithm is straight between them is just below 1; away from either end.
+    """From one load to another, how far a load whose logarithm is straight between them is just
+    below 1; away from either end.
 
-    Half of the way from one that is no number, as the normal approximation may give of a skewed posterior.
+    Half of the way from one that is no number, as the normal approximation may give of a skewed
+    posterior.
     """
     if not np.isfinite(heavy):
         return 0.5
@@ -226,7 +289,9 @@ def _share_of_way(heavy: float, light: float) -> float:
 
 
 def scan_path(path: Path, scorer: Scorer, start: Vectors, advance: Callable[[], None]) -> Scan:
-    """A path scored from its weakest point and the unweighted modes; it ends early where no weight is left or no mode is found."""
+    """A path scored from its weakest point and the unweighted modes; it ends early where no weight
+    is left or no mode is found.
+    """
 
     def score(setting: float, near: Vectors) -> Point:
         return scorer.score(path.text(setting), setting, near)

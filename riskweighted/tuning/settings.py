@@ -1,4 +1,6 @@
-"""What is asked of a search, checked before anything is sampled: a target, constraints, a family of weights, a loss of utility."""
+"""What is asked of a search, checked before anything is sampled: a target, constraints, a family of
+weights, a loss of utility.
+"""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -20,18 +22,29 @@ from riskweighted.utility.regressions import Analysis
 from riskweighted.weights.families import FAMILIES, family_of
 from riskweighted.weights.names import UNWEIGHTED
 
-__all__ = ["Loss", "Target", "TuningSettings", "check_measurable", "find_constraint", "find_target", "loss_of"]
+__all__ = [
+    "Loss",
+    "Target",
+    "TuningSettings",
+    "check_measurable",
+    "find_constraint",
+    "find_target",
+    "loss_of",
+]
 
 _WITHOUT = (UNWEIGHTED, "marginal", "pairwise")  # a parameter
 _MOVING = ("delete",)  # families whose weights move with other records' values by a jump
 _NAME = re.compile(r"(?P<measure>[a-z0-9-]+)(\((?P<variable>.+)\))?")
 _SHRINKING = (
-    "shrinking all weights lets the prior take over, which raises the risk of isolated records again, so the target is not monotone there"
+    "shrinking all weights lets the prior take over, which raises the risk of isolated records "
+    "again, so the target is not monotone there"
 )
 
 
 class Target(NamedTuple):
-    """A target, or a constraint, as it was asked for: its ``aim``, of the whole file or of a ``variable``."""
+    """A target, or a constraint, as it was asked for: its ``aim``, of the whole file or of a
+    ``variable``.
+    """
 
     aim: Aim
     variable: str | None
@@ -39,7 +52,9 @@ class Target(NamedTuple):
     @property
     def label(self) -> str:
         """What it is, in words."""
-        return self.aim.label if self.variable is None else f"{self.aim.label}, {self.variable} alone"
+        return (
+            self.aim.label if self.variable is None else f"{self.aim.label}, {self.variable} alone"
+        )
 
     @property
     def families(self) -> tuple[str, ...]:
@@ -50,15 +65,18 @@ class Target(NamedTuple):
     def centred(self) -> tuple[str, ...]:
         """The families of centred weights along which it falls."""
         named = ((f"{name}+", family_of(f"{name}+")) for name in FAMILIES)
-        return tuple(name for name, family in named if family is not None and self.aim.of in family.lowers)
+        return tuple(
+            name for name, family in named if family is not None and self.aim.of in family.lowers
+        )
 
     @property
     def walked(self) -> tuple[str, ...]:
         """The families that are searched where none is named.
 
-        What an intruder guesses (risk) the paper's weights alone lower, by bending the model. What a record's own value teaches centred
-        ones lower as well, and leave the model straight; equal weights have nothing to centre. A cut at a quantile of the data moves with
-        each record and shows the next one to it, so that `delete` is walked by name alone.
+        What an intruder guesses (risk) the paper's weights alone lower, by bending the model. What
+        a record's own value teaches centred ones lower as well, and leave the model straight; equal
+        weights have nothing to centre. A cut at a quantile of the data moves with each record and
+        shows the next one to it, so that `delete` is walked by name alone.
         """
         if self.aim.of == "risk":
             return self.families
@@ -67,7 +85,9 @@ class Target(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """A loss: its ``label``, and ``measure`` from L synthetic datasets to its value and Monte Carlo error. Lower is better."""
+    """A loss: its ``label``, and ``measure`` from L synthetic datasets to its value and Monte Carlo
+    error. Lower is better.
+    """
 
     label: str
     measure: Callable[[Sequence[pd.DataFrame]], Estimate]
@@ -77,8 +97,8 @@ class Loss(NamedTuple):
 class TuningSettings:
     """What is asked of a search: a target, a family or None for all along which it falls, a loss.
 
-    ``risk_draws``: posterior draws on which the expected risk of a fit is measured; ``keep``: what other figures shall not exceed, by name.
-    Names as in `tune`.
+    ``risk_draws``: posterior draws on which the expected risk of a fit is measured; ``keep``: what
+    other figures shall not exceed, by name. Names as in `tune`.
     """
 
     target: str
@@ -94,7 +114,10 @@ class TuningSettings:
         if check_number(self.at_most, "at_most", least=0) == 0:
             raise InputError("at_most must be a number > 0, got 0")
         if self.at_most >= 1 and self.asked.aim.of == "risk" and self.asked.aim.name in _short():
-            raise InputError(f"at_most of {self.target!r} must be below 1, as it is a probability (0.05 is 5 %), got {self.at_most:g}")
+            raise InputError(
+                f"at_most of {self.target!r} must be below 1, as it is a probability (0.05 is 5 "
+                f"%), got {self.at_most:g}"
+            )
         if self.family is not None:
             self._check_family(self.family)
         _declared_loss(self.loss)
@@ -126,30 +149,50 @@ class TuningSettings:
             raise InputError(f"family {family!r} has no parameter to tune; {hint}")
         if not isinstance(family, str) or family_of(family) is None:
             raise InputError(f"unknown family {family!r}; {hint}")
-        why = "nothing bounds it there as the setting changes" if self.asked.aim.of != "risk" else _SHRINKING
-        why = "a straight model finds whoever stands out as it would find a stranger" if family.endswith("+") else why
+        why = (
+            "nothing bounds it there as the setting changes"
+            if self.asked.aim.of != "risk"
+            else _SHRINKING
+        )
+        why = (
+            "a straight model finds whoever stands out as it would find a stranger"
+            if family.endswith("+")
+            else why
+        )
         raise InputError(f"{self.target!r} cannot be tuned along {family!r}: {why}; {hint}")
 
 
 def find_target(asked: object) -> Target:
-    """The target of a name: ``"isolated-risk"``, any measure's key, or either of one variable: ``"isolated-risk(income)"``.
+    """The target of a name: ``"isolated-risk"``, any measure's key, or either of one variable:
+    ``"isolated-risk(income)"``.
 
     Refused if there is none, or it is one that no weights can be chosen by, with the reason.
     """
-    found = _found(asked, "target", [name for name, measure in _short().items() if measure.aim.of != "disclosure"])  # type: ignore[union-attr]
+    found = _found(
+        asked,
+        "target",
+        [name for name, measure in _short().items() if measure.aim.of != "disclosure"],
+    )  # type: ignore[union-attr]
     if found.aim.of == "disclosure":
-        raise InputError(f"{found.aim.name!r} is no target: no family of weights is sure to lower it; it is a constraint, name it in keep")
+        raise InputError(
+            f"{found.aim.name!r} is no target: no family of weights is sure to lower it; it is a "
+            "constraint, name it in keep"
+        )
     return found
 
 
 def find_constraint(asked: object) -> Target:
-    """What is kept beside a target, by its name: that of any target, or of what is a constraint alone, such as "disclosure-largest"."""
+    """What is kept beside a target, by its name: that of any target, or of what is a constraint
+    alone, such as "disclosure-largest".
+    """
     return _found(asked, "constraint", list(_short()))
 
 
 def _short() -> dict[str, Measure]:
     """The measures that say themselves how they are a target or constraint, by short name."""
-    return {measure.aim.name: measure for measure in measures().values() if isinstance(measure.aim, Aim)}
+    return {
+        measure.aim.name: measure for measure in measures().values() if isinstance(measure.aim, Aim)
+    }
 
 
 def _found(asked: object, what: str, valid: Sequence[str]) -> Target:
@@ -158,18 +201,26 @@ def _found(asked: object, what: str, valid: Sequence[str]) -> Target:
     name = match["measure"] if match is not None else ""
     measure = _short().get(name) or measures().get(name)
     if match is None or measure is None:
-        raise InputError(f"{what} must be one of {listing(valid)} or another measure's key, got {asked!r}")
+        raise InputError(
+            f"{what} must be one of {listing(valid)} or another measure's key, got {asked!r}"
+        )
     if isinstance(measure.aim, str):
         raise InputError(f"{name!r} is no {what}: {measure.aim}; valid are {listing(valid)}")
     if measure.aim is None and not is_measured(measure):
-        raise InputError(f"{name!r} is no {what}: it is no single number that a lower one is better of; valid are {listing(valid)}")
+        raise InputError(
+            f"{name!r} is no {what}: it is no single number that a lower one is better of; valid "
+            f"are {listing(valid)}"
+        )
     return Target(measure.aim or _aim_of(measure), match["variable"])
 
 
 def _checked_limits(keep: object) -> dict[str, float]:
     """What constraints shall not exceed, by name."""
     if not isinstance(keep, Mapping):
-        raise InputError(f"keep must be a table of limits by measure, such as {{ isolated-information = 0.5 }}, got {type(keep).__name__}")
+        raise InputError(
+            "keep must be a table of limits by measure, such as { isolated-information = 0.5 "
+            f"}}, got {type(keep).__name__}"
+        )
     for name, at_most in keep.items():
         find_constraint(name)
         if check_number(at_most, f"keep.{name}", least=0) == 0:
@@ -180,27 +231,44 @@ def _checked_limits(keep: object) -> dict[str, float]:
 def _aim_of(measure: Measure) -> Aim:
     """How a measure of datasets is a target that does not say so itself."""
     label = measure.words or measure.label
-    return Aim(measure.key, label, "risk", lambda fit, subject, draws, seed: measured_on(measure, fit, subject, seed))
+    return Aim(
+        measure.key,
+        label,
+        "risk",
+        lambda fit, subject, draws, seed: measured_on(measure, fit, subject, seed),
+    )
 
 
 def loss_of(name: str, world: World, analysis: Analysis | None) -> Loss:
-    """A loss by its short name or the key of a measure of utility (`tune`); "overlap" needs a regression."""
+    """A loss by its short name or the key of a measure of utility (`tune`); "overlap" needs a
+    regression.
+    """
     return Loss(*_declared_loss(name).make(world, analysis))
 
 
 def _declared_loss(name: object) -> Declared:
-    """How a measure is a loss; refused if it is no measure of utility of which a higher value is better or worse."""
-    short = {measure.loss.name: measure for measure in measures().values() if measure.loss is not None}
+    """How a measure is a loss; refused if it is no measure of utility of which a higher value is
+    better or worse.
+    """
+    short = {
+        measure.loss.name: measure for measure in measures().values() if measure.loss is not None
+    }
     measure = (short.get(name) or measures().get(name)) if isinstance(name, str) else None
     if measure is not None and measure.loss is not None:
         return measure.loss
     if measure is None or measure.table != "utility" or not is_measured(measure):
-        raise InputError(f"loss must be one of {listing(short)} or another measure of utility, got {name!r}")
+        raise InputError(
+            f"loss must be one of {listing(short)} or another measure of utility, got {name!r}"
+        )
     return Declared(measure.key, lambda world, analysis: _undeclared_loss(measure, world, analysis))
 
 
-def _undeclared_loss(measure: Measure, world: World, analysis: Analysis | None) -> tuple[str, Callable[[Sequence[pd.DataFrame]], Estimate]]:
-    """A measure of utility that does not say itself how it is a loss; 1 less one of which higher is better."""
+def _undeclared_loss(
+    measure: Measure, world: World, analysis: Analysis | None
+) -> tuple[str, Callable[[Sequence[pd.DataFrame]], Estimate]]:
+    """A measure of utility that does not say itself how it is a loss; 1 less one of which higher is
+    better.
+    """
     subject = Subject(world, EvaluationSettings(), analysis, crossed=table_columns(world, None))
     if measure.direction == "less useful":
         return measure.label, lambda frames: value_on(measure, subject, frames)
@@ -213,9 +281,14 @@ def _undeclared_loss(measure: Measure, world: World, analysis: Analysis | None) 
 
 
 def check_measurable(settings: TuningSettings, world: World) -> None:
-    """Refuse a target or constraint of a variable that is not synthesized, and one or a loss of numbers where none are matched as such."""
+    """Refuse a target or constraint of a variable that is not synthesized, and one or a loss of
+    numbers where none are matched as such.
+    """
     given = [(f"target {settings.target!r}", settings.asked)]
-    given += [(f"constraint {name!r}", asked) for name, asked in zip(settings.keep, settings.constraints, strict=True)]
+    given += [
+        (f"constraint {name!r}", asked)
+        for name, asked in zip(settings.keep, settings.constraints, strict=True)
+    ]
     for what, asked in given:
         _check_of_numbers(what, asked, settings.loss, world)
 
@@ -223,14 +296,19 @@ def check_measurable(settings: TuningSettings, world: World) -> None:
 def _check_of_numbers(what: str, asked: Target, loss: str, world: World) -> None:
     names = world.scenario.synthetic
     if asked.variable is not None and asked.variable not in names:
-        raise InputError(f"{what} is of {asked.variable!r}, which is not synthesized; valid are {listing(names)}")
+        raise InputError(
+            f"{what} is of {asked.variable!r}, which is not synthesized; valid are {listing(names)}"
+        )
     meant = names if asked.variable is None else (asked.variable,)
     numeric = [name for name in meant if name in world.numeric]
     of_numbers = [what] if asked.aim.numeric and not numeric else []
     of_numbers += [f"loss {loss!r}"] if _declared_loss(loss).numeric and not world.numeric else []
     if of_numbers:
         raise InputError(
-            f"{' and '.join(of_numbers)} of numbers, and {listing(meant)} has none: choose another, such as 'isolated-risk' and 'overlap'"
+            f"{' and '.join(of_numbers)} of numbers, and {listing(meant)} has none: choose "
+            "another, such as 'isolated-risk' and 'overlap'"
         )
     if asked.aim.numeric and len(meant) > 1:
-        raise InputError(f"{what} is of one variable: name it, as in {f'{asked.aim.name}({numeric[0]})'!r}")
+        raise InputError(
+            f"{what} is of one variable: name it, as in {f'{asked.aim.name}({numeric[0]})'!r}"
+        )

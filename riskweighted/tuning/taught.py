@@ -1,4 +1,6 @@
-"""What records teach a fit by their own values, beside what a search asks: the axis of its frontier (METHODS section 11)."""
+"""What records teach a fit by their own values, beside what a search asks: the axis of its frontier
+(METHODS section 11).
+"""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -15,15 +17,18 @@ __all__ = ["Taught", "information_of", "taught_at_mode", "taught_by_fit"]
 
 
 class Taught(NamedTuple):
-    """Information, own terms of centred weights within: ``isolated``, its mean over isolated records, ``largest``; ``attributable``: mean
-    over isolated records of the attributable ball probability, NaN where it is not known, as at a mode."""
+    """Information, own terms of centred weights within: ``isolated``, its mean over isolated
+    records, ``largest``; ``attributable``: mean over isolated records of the attributable ball
+    probability, NaN where it is not known, as at a mode."""
 
     isolated: float = np.nan
     largest: float = np.nan
     attributable: float = np.nan
 
     def over(self, other: "Taught") -> "Taught":
-        """By what the other's figures are to be multiplied to be these; 1 where that is no number."""
+        """By what the other's figures are to be multiplied to be these; 1 where that is no
+        number.
+        """
         ratios = (own / found if found else np.nan for own, found in zip(self, other, strict=True))
         return Taught(*(ratio if np.isfinite(ratio) else 1.0 for ratio in ratios))
 
@@ -33,12 +38,18 @@ class Taught(NamedTuple):
 
 
 def information_of(information: Mapping[str, np.ndarray], subject: Subject) -> np.ndarray:
-    """That of each record, (n,), of the variables that are meant together, from that of every variable."""
-    return np.asarray(np.sum([information[name] for name in subject.world.scenario.synthetic], axis=0))
+    """That of each record, (n,), of the variables that are meant together, from that of every
+    variable.
+    """
+    return np.asarray(
+        np.sum([information[name] for name in subject.world.scenario.synthetic], axis=0)
+    )
 
 
 def taught_at_mode(information: Mapping[str, np.ndarray], subject: Subject) -> Taught:
-    """What the information of each record at a mode, by variable (`Modes.information`), comes to."""
+    """What the information of each record at a mode, by variable (`Modes.information`), comes
+    to.
+    """
     each = information_of(information, subject)
     return Taught(float(each[subject.isolated].mean()), float(each.max()))
 
@@ -47,7 +58,14 @@ def taught_by_fit(fit: Fit, subject: Subject, draws: int, seed: int) -> Taught:
     """The same of a fit, from all of its draws; what is attributable from so many of them."""
     each = by_chain(fit, subject.world.scenario.synthetic)[0]["information"].to_numpy()
     try:
-        attributed = influence(fit, subject.world.scenario, draws=draws, random_seed=seed)["attributable"].to_numpy()
-    except InputError:  # a model without mass(), or whose draws miss values that the scenario matches
+        attributed = influence(fit, subject.world.scenario, draws=draws, random_seed=seed)[
+            "attributable"
+        ].to_numpy()
+    # a model without mass(), or whose draws miss values that the scenario matches
+    except InputError:
         attributed = np.full(len(each), np.nan)
-    return Taught(float(each[subject.isolated].mean()), float(each.max()), float(attributed[subject.isolated].mean()))
+    return Taught(
+        float(each[subject.isolated].mean()),
+        float(each.max()),
+        float(attributed[subject.isolated].mean()),
+    )

@@ -1,4 +1,6 @@
-"""`tune`: the setting of a family of weights that meets a target at the least loss of utility (METHODS section 11)."""
+"""`tune`: the setting of a family of weights that meets a target at the least loss of utility
+(METHODS section 11).
+"""
 
 import secrets
 from collections.abc import Mapping
@@ -55,11 +57,13 @@ def tune(
     random_seed: int | None = None,
     reporter: Reporter | None = None,
 ) -> Tuning:
-    """Return a setting of the weights that meets a target at the least loss of utility (METHODS section 11).
+    """Return a setting of the weights that meets a target at the least loss of utility (METHODS
+    section 11).
 
-    Each family is scanned and bisected at the mode of the pseudo posterior. The one of least loss at the target is sampled and measured;
-    where it is off, the search is corrected by the ratio found and a second fit is sampled, and the better of the two is kept. The choice
-    looks at the data, so it lies outside any epsilon.
+    Each family is scanned and bisected at the mode of the pseudo posterior. The one of least loss
+    at the target is sampled and measured; where it is off, the search is corrected by the ratio
+    found and a second fit is sampled, and the better of the two is kept. The choice looks at the
+    data, so it lies outside any epsilon.
 
     Parameters
     ----------
@@ -67,23 +71,28 @@ def tune(
     confidential : DataFrame, n rows
     scenario : Scenario
     target : str
-        "isolated-risk" (mean expected identification risk of the 5 % of the records with the largest IR^c) or "top-1-percent-risk" (of the
-        largest 1 % of the values), along "mix", "power" and "delete"; what records teach by their own values, "isolated-information-mean"
-        (of isolated records), "largest-information" (of a record) or "information" (sum), and "lipschitz" (Delta) and "range" (largest),
-        along these, "uniform", "bounded" and "budget", those of one record along "lipschitz-target" too; or the key of another measure of
-        datasets. Where several variables are synthesized it is that of all of them together, or of the one that is named:
-        "isolated-risk(income)".
+        "isolated-risk" (mean expected identification risk of the 5 % of the records with the
+        largest IR^c) or "top-1-percent-risk" (of the largest 1 % of the values), along "mix",
+        "power" and "delete"; what records teach by their own values, "isolated-information-mean"
+        (of isolated records), "largest-information" (of a record) or "information" (sum), and
+        "lipschitz" (Delta) and "range" (largest), along these, "uniform", "bounded" and "budget",
+        those of one record along "lipschitz-target" too; or the key of another measure of datasets.
+        Where several variables are synthesized it is that of all of them together, or of the one
+        that is named: "isolated-risk(income)".
     at_most : float
         What the target shall not exceed.
     family : str, optional
-        One family instead of all, a centred one by its plus, "mix+". All are "mix", "power" and "delete" of expected risk, else the centred
-        ones and "uniform"; "delete+" is walked where it is named.
+        One family instead of all, a centred one by its plus, "mix+". All are "mix", "power" and
+        "delete" of expected risk, else the centred ones and "uniform"; "delete+" is walked where it
+        is named.
     loss : str
-        "U_m": the largest ECDF distance, mean over the numbers that are synthesized; "overlap": 1 less the overlap of the intervals of a
-        regression coefficient; or the key of a measure of utility, such as "two-way-mean".
+        "U_m": the largest ECDF distance, mean over the numbers that are synthesized; "overlap": 1
+        less the overlap of the intervals of a regression coefficient; or the key of a measure of
+        utility, such as "two-way-mean".
     keep : mapping of str to float, optional
-        Constraints: what other figures shall not exceed beside the target, by name, ``{"isolated-information": 0.5}``. Any target is one;
-        "disclosure-largest", the largest D of one copy of a record (`attribution`), is one alone.
+        Constraints: what other figures shall not exceed beside the target, by name,
+        ``{"isolated-information": 0.5}``. Any target is one; "disclosure-largest", the largest D of
+        one copy of a record (`attribution`), is one alone.
     regression, coefficient : str, optional
         For "overlap", as in `evaluate`.
     fit : Fit, optional
@@ -91,7 +100,8 @@ def tune(
     draws, tune, chains, cores, target_accept, engine
         See `fit`.
     risk_draws : int, optional
-        Posterior draws on which the expected risk of a fit is measured; at most draws x chains. Default: 200, or all there are.
+        Posterior draws on which the expected risk of a fit is measured; at most draws x chains.
+        Default: 200, or all there are.
     survey : str, Series or array (n,), optional
         Survey weights, as in `fit`; a given unweighted fit must have them too.
     match : {"own", "joint"} or sequence of sequences of str, default "own"
@@ -107,8 +117,9 @@ def tune(
     Raises
     ------
     InputError
-        If the target is none that weights can be chosen by, the family has no parameter or is not one along which the target falls, no
-        family reaches it, or keeps the constraints (the message says what can be reached), or the data or a setting are not valid.
+        If the target is none that weights can be chosen by, the family has no parameter or is not
+        one along which the target falls, no family reaches it, or keeps the constraints (the
+        message says what can be reached), or the data or a setting are not valid.
 
     Warns
     -----
@@ -118,13 +129,28 @@ def tune(
     Examples
     --------
     >>> from riskweighted.runs.examples import data, scenario, synthesizer
-    >>> tuning = rw.tune(synthesizer, data, scenario, target="lipschitz", at_most=3.0, family="uniform", random_seed=1)
+    >>> tuning = rw.tune(
+    ...     synthesizer,
+    ...     data,
+    ...     scenario,
+    ...     target="lipschitz",
+    ...     at_most=3.0,
+    ...     family="uniform",
+    ...     random_seed=1,
+    ... )
     >>> tuning.family, tuning.met
     ('uniform', True)
     """
     native, confidential = native_of(confidential), as_pandas(confidential)
     settings = TuningSettings(target, at_most, family, loss, risk_draws, keep or {})
-    sampling = Sampling(draws=draws, tune=tune, chains=chains, cores=cores, target_accept=target_accept, engine=engine)
+    sampling = Sampling(
+        draws=draws,
+        tune=tune,
+        chains=chains,
+        cores=cores,
+        target_accept=target_accept,
+        engine=engine,
+    )
     check_seed(random_seed)
     world = make_world(confidential, scenario)
     analysis = checked_regression(confidential, regression, coefficient, scenario.synthetic)
@@ -133,8 +159,21 @@ def tune(
     weigh = partial(world_weighting, world, match=match)
     leaving = Leaving(lambda scheme: Weighting(scheme, match, world=world))
     tuned = tune_model(
-        model, world, weigh, settings, sampling, streams, analysis=analysis, unweighted=fit, reporter=reporter, leaving=leaving
+        model,
+        world,
+        weigh,
+        settings,
+        sampling,
+        streams,
+        analysis=analysis,
+        unweighted=fit,
+        reporter=reporter,
+        leaving=leaving,
     )
     if native is None:
         return tuned
-    return replace(tuned, fit=replace(tuned.fit, native=native), unweighted=replace(tuned.unweighted, native=native))
+    return replace(
+        tuned,
+        fit=replace(tuned.fit, native=native),
+        unweighted=replace(tuned.unweighted, native=native),
+    )

@@ -1,4 +1,6 @@
-"""Analyses of users' own: a function of a dataset that gives named estimates and their variances, combined as those of regressions are."""
+"""Analyses of users' own: a function of a dataset that gives named estimates and their variances,
+combined as those of regressions are.
+"""
 
 import contextlib
 import inspect
@@ -19,15 +21,26 @@ from riskweighted.common.interrupts import raise_interrupt
 from riskweighted.utility.intervals import TOO_SHORT, Interval, combined_interval, t_interval
 from riskweighted.utility.survey_design import SurveyDesign
 
-__all__ = ["OwnAnalysis", "analysis_intervals", "checked_own_analyses", "load_analysis", "one_interval"]
+__all__ = [
+    "OwnAnalysis",
+    "analysis_intervals",
+    "checked_own_analyses",
+    "load_analysis",
+    "one_interval",
+]
 
 Named = dict[str, tuple[float, float]]  # estimate and variance by name
-_VALID = "valid is 'package.module:function' of something that Python can import, such as an installed package"
+_VALID = (
+    "valid is 'package.module:function' of something that Python can import, such as an "
+    "installed package"
+)
 
 
 @dataclass(frozen=True, eq=False)
 class OwnAnalysis:
-    """A function, its name, and what it gave of the confidential data: estimates and variances by name, or ``why`` there are none."""
+    """A function, its name, and what it gave of the confidential data: estimates and variances by
+    name, or ``why`` there are none.
+    """
 
     name: str
     function: Callable[..., Any] = field(repr=False)
@@ -36,30 +49,47 @@ class OwnAnalysis:
 
 
 def load_analysis(given: str | Callable[..., Any]) -> OwnAnalysis:
-    """The function itself, or the one of that name, imported; raises InputError where there is none."""
+    """The function itself, or the one of that name, imported; raises InputError where there is
+    none.
+    """
     if not isinstance(given, str):
         return OwnAnalysis(function_name(given), given)
-    if given.partition(":")[0].partition(".")[0] in sys.stdlib_module_names:  # subprocess:run would run what the columns are called
-        raise InputError(f"analysis {given!r} is of Python itself; valid is 'package.module:function' of an installed package")
+    # subprocess:run would run what the columns are called
+    if given.partition(":")[0].partition(".")[0] in sys.stdlib_module_names:
+        raise InputError(
+            f"analysis {given!r} is of Python itself; valid is 'package.module:function' of an "
+            "installed package"
+        )
     try:
         function = EntryPoint(given, given, "").load()
     except Exception as error:  # of the module too, whose text may quote anything
-        raise InputError(f"analysis {given!r} cannot be imported ({type(error).__name__}); {_VALID}") from None
+        raise InputError(
+            f"analysis {given!r} cannot be imported ({type(error).__name__}); {_VALID}"
+        ) from None
     if not callable(function):
-        raise InputError(f"analysis {given!r} is no function but {type(function).__name__}; {_VALID}")
+        raise InputError(
+            f"analysis {given!r} is no function but {type(function).__name__}; {_VALID}"
+        )
     return OwnAnalysis(given, function)
 
 
 def checked_own_analyses(
-    confidential: pd.DataFrame, analyses: Sequence[str | Callable[..., Any]], design: SurveyDesign | None = None
+    confidential: pd.DataFrame,
+    analyses: Sequence[str | Callable[..., Any]],
+    design: SurveyDesign | None = None,
 ) -> tuple[OwnAnalysis, ...]:
-    """Each function of a list with what it gives of the confidential data; one that fails is named in a warning, and is not judged."""
+    """Each function of a list with what it gives of the confidential data; one that fails is named
+    in a warning, and is not judged.
+    """
     checked = []
     for analysis in map(load_analysis, analyses):
         found = _estimates(analysis.function, confidential, design)
         if isinstance(found, str):
             warnings.warn(
-                f"the analysis {analysis.name!r} {found} on the confidential data: it is not judged", RiskWeightedWarning, stacklevel=2
+                f"the analysis {analysis.name!r} {found} on the confidential data: it is not "
+                "judged",
+                RiskWeightedWarning,
+                stacklevel=2,
             )
             checked.append(replace(analysis, why=found))
         else:
@@ -76,8 +106,9 @@ def analysis_intervals(
     size_ratio: float | None = None,
     kappa: float = 1.0,
 ) -> tuple[dict[str, Interval], str]:
-    """By name the interval of every estimate that the confidential data have, from L synthetic datasets as `coefficient_intervals` gives
-    it; all NaN where the function fails on one of them, with the reason, else "".
+    """By name the interval of every estimate that the confidential data have, from L synthetic
+    datasets as `coefficient_intervals` gives it; all NaN where the function fails on one of them,
+    with the reason, else "".
     """
     found, failures = list[Named](), list[str]()
     for frame in frames:
@@ -90,12 +121,16 @@ def analysis_intervals(
             found.append(each)
     if failures:
         why = f"{' or '.join(dict.fromkeys(failures))} in {len(failures)} of {len(frames)} datasets"
-        return dict.fromkeys(analysis.of_data, Interval(np.nan, np.nan, np.nan, np.nan, np.nan, f"not judged: {why}")), why
+        return dict.fromkeys(
+            analysis.of_data, Interval(np.nan, np.nan, np.nan, np.nan, np.nan, f"not judged: {why}")
+        ), why
     intervals = {}
     for name in analysis.of_data:
         values, variances = map(list, zip(*(each[name] for each in found), strict=True))
         if len(frames) > 1:
-            intervals[name] = combined_interval(values, variances, level=level, size_ratio=size_ratio, kappa=kappa)
+            intervals[name] = combined_interval(
+                values, variances, level=level, size_ratio=size_ratio, kappa=kappa
+            )
         else:
             intervals[name] = one_interval(values[0], variances[0], level, synthetic=True)
     return intervals, ""
@@ -107,10 +142,18 @@ def one_interval(value: float, variance: float, level: float, *, synthetic: bool
     return t_interval(value, variance, np.inf, level, rule + (TOO_SHORT if synthetic else ""))
 
 
-def _estimates(function: Callable[..., Any], frame: pd.DataFrame, design: SurveyDesign | None) -> Named | str:
-    """What a function gives of one dataset, or why it gives nothing: never its own text, nor what it warns of or prints."""
+def _estimates(
+    function: Callable[..., Any], frame: pd.DataFrame, design: SurveyDesign | None
+) -> Named | str:
+    """What a function gives of one dataset, or why it gives nothing: never its own text, nor what
+    it warns of or prints.
+    """
     try:
-        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        with (
+            warnings.catch_warnings(),
+            contextlib.redirect_stdout(io.StringIO()),
+            contextlib.redirect_stderr(io.StringIO()),
+        ):
             warnings.simplefilter("ignore")
             weights = {} if not _takes_weights(function) else {"weights": _weights(frame, design)}
             given = function(frame.copy(), **weights)
@@ -122,7 +165,11 @@ def _estimates(function: Callable[..., Any], frame: pd.DataFrame, design: Survey
     except Exception:  # of a mapping of the user's own, whose text may hold anything
         return "gave no estimates and variances by name"
     numbers = np.array(list(found.values()))
-    return found if np.isfinite(numbers).all() and (numbers[:, 1] >= 0).all() else "gave a variance below 0, or no finite number,"
+    return (
+        found
+        if np.isfinite(numbers).all() and (numbers[:, 1] >= 0).all()
+        else "gave a variance below 0, or no finite number,"
+    )
 
 
 def _takes_weights(function: Callable[..., Any]) -> bool:
@@ -135,9 +182,13 @@ def _weights(frame: pd.DataFrame, design: SurveyDesign | None) -> pd.Series | No
 
 
 def _named(given: Any) -> Named:
-    """Estimates and variances of a mapping of pairs, or of a frame with these columns and names as its index."""
+    """Estimates and variances of a mapping of pairs, or of a frame with these columns and names as
+    its index.
+    """
     if isinstance(given, pd.DataFrame):
-        pairs = list(zip(given.index, zip(given["estimate"], given["variance"], strict=True), strict=True))
+        pairs = list(
+            zip(given.index, zip(given["estimate"], given["variance"], strict=True), strict=True)
+        )
     elif isinstance(given, Mapping):
         pairs = list(given.items())
     else:

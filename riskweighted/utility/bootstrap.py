@@ -1,4 +1,6 @@
-"""Bootstrap intervals of a mean or a quantile, pooled over L datasets as in the authors' code (METHODS section 6)."""
+"""Bootstrap intervals of a mean or a quantile, pooled over L datasets as in the authors' code
+(METHODS section 6).
+"""
 
 from collections.abc import Sequence
 
@@ -11,7 +13,8 @@ from riskweighted.utility.intervals import Interval
 __all__ = ["bootstrap_means", "bootstrap_quantiles", "counted", "pooled_bootstrap"]
 
 _BLOCK = 2_000_000  # resampled values held at once
-_MANY = 1_000  # values from which a mean follows its limit law, but for what the values farthest from it do
+# values from which a mean follows its limit law, but for what the values farthest from it do
+_MANY = 1_000
 _FAR = 100  # of them
 
 
@@ -20,8 +23,11 @@ def counted(values: np.ndarray | ValueCounts) -> ValueCounts:
     return values if isinstance(values, ValueCounts) else ValueCounts.of(values)
 
 
-def bootstrap_means(values: np.ndarray | ValueCounts, resamples: int, rng: np.random.Generator) -> np.ndarray:
-    """Means of `resamples` samples of size n drawn with replacement from values (n,), or their counts; (resamples,).
+def bootstrap_means(
+    values: np.ndarray | ValueCounts, resamples: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Means of `resamples` samples of size n drawn with replacement from values (n,), or their
+    counts; (resamples,).
 
     Of 1,000 and more, `_limit_means` takes a time that hardly grows with n (METHODS section 6).
     """
@@ -41,16 +47,21 @@ def bootstrap_means(values: np.ndarray | ValueCounts, resamples: int, rng: np.ra
 
 
 def _is_many(counts: ValueCounts) -> bool:
-    """Whether there are 1,000 values and more of over 100 different ones; counts of fewer are drawn as fast, and exactly."""
+    """Whether there are 1,000 values and more of over 100 different ones; counts of fewer are drawn
+    as fast, and exactly.
+    """
     return len(counts) >= _MANY and len(counts.values) > _FAR
 
 
 def _limit_means(counts: ValueCounts, resamples: int, rng: np.random.Generator) -> np.ndarray:
-    """The same by drawing the 100 values farthest from the mean, and the sum of the others as normal with its skewness.
+    """The same by drawing the 100 values farthest from the mean, and the sum of the others as
+    normal with its skewness.
 
-    Nothing that remains lies farther than sqrt(n / 100) standard deviations from the mean, so the third standardised cumulant of its
-    share in the mean is at most 1 / sqrt(100), whatever the values. The skewness enters by the Cornish-Fisher expansion,
-    z + g (z^2 - 1) / 6. What that leaves is below 1/200 of the resampling error of 1,000 resamples (measured at 2.5 %, 50 % and 97.5 %).
+    Nothing that remains lies farther than sqrt(n / 100) standard deviations from the mean, so the
+    third standardised cumulant of its share in the mean is at most 1 / sqrt(100), whatever the
+    values. The skewness enters by the Cornish-Fisher expansion, z + g (z^2 - 1) / 6. What that
+    leaves is below 1/200 of the resampling error of 1,000 resamples (measured at 2.5 %, 50 % and
+    97.5 %).
     """
     n, mean = len(counts), counts.mean
     off = counts.values - mean
@@ -73,11 +84,15 @@ def _limit_means(counts: ValueCounts, resamples: int, rng: np.random.Generator) 
     return np.asarray(mean + sums / n)
 
 
-def bootstrap_quantiles(values: np.ndarray | ValueCounts, quantile: float, resamples: int, rng: np.random.Generator) -> np.ndarray:
-    """Quantiles (linear interpolation) of samples drawn with replacement, without drawing the samples; (resamples,).
+def bootstrap_quantiles(
+    values: np.ndarray | ValueCounts, quantile: float, resamples: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Quantiles (linear interpolation) of samples drawn with replacement, without drawing the
+    samples; (resamples,).
 
-    The j-th order statistic of a resample is the value at place floor(n U), U the j-th order statistic of n uniforms,
-    Beta(j, n - j + 1); given it, the next one follows from a Beta(1, n - j). Exact, at a cost free of n but for one sort.
+    The j-th order statistic of a resample is the value at place floor(n U), U the j-th order
+    statistic of n uniforms, Beta(j, n - j + 1); given it, the next one follows from a Beta(1, n -
+    j). Exact, at a cost free of n but for one sort.
     """
     counts = counted(values)
     n = len(counts)
@@ -101,12 +116,14 @@ def pooled_bootstrap(
     resamples: int = 1000,
     level: float = 0.95,
 ) -> Interval:
-    """Return the mean of a statistic over L datasets, with the interval of its bootstrap values pooled.
+    """Return the mean of a statistic over L datasets, with the interval of its bootstrap values
+    pooled.
 
     Parameters
     ----------
     datasets : sequence of L arrays (n,)
-        In any order: what is drawn depends on the values alone. Counts of the different values take their place.
+        In any order: what is drawn depends on the values alone. Counts of the different values take
+        their place.
     quantile : float or None
         The statistic: a quantile in (0, 1), or None for the mean.
     rng : Generator
@@ -118,9 +135,10 @@ def pooled_bootstrap(
     Returns
     -------
     Interval
-        The estimate is the statistic of the datasets as they are; the ends are outer quantiles of all S L bootstrap values. Their
-        variance is about vbar + b, not the vbar + b/L of the combining rule for partially synthetic data: `rule` says so, and how
-        means of 1,000 values and more were resampled.
+        The estimate is the statistic of the datasets as they are; the ends are outer quantiles of
+        all S L bootstrap values. Their variance is about vbar + b, not the vbar + b/L of the
+        combining rule for partially synthetic data: `rule` says so, and how means of 1,000 values
+        and more were resampled.
 
     Examples
     --------
@@ -143,6 +161,12 @@ def pooled_bootstrap(
     lower, upper = np.quantile(pooled, [(1 - level) / 2, (1 + level) / 2])
     limit = f", of each the {_FAR} farthest values, the others by normal theory with skewness"
     how = limit if quantile is None and any(map(_is_many, counts)) else ""
-    rule = f"pooled bootstrap, {len(datasets)} x {resamples} resamples{how} (variance about vbar + b)"
-    estimate = np.mean([values.mean if quantile is None else values.quantile(quantile) for values in counts])
-    return Interval(float(estimate), float(lower), float(upper), float(pooled.var(ddof=1)), np.inf, rule)
+    rule = (
+        f"pooled bootstrap, {len(datasets)} x {resamples} resamples{how} (variance about vbar + b)"
+    )
+    estimate = np.mean(
+        [values.mean if quantile is None else values.quantile(quantile) for values in counts]
+    )
+    return Interval(
+        float(estimate), float(lower), float(upper), float(pooled.var(ddof=1)), np.inf, rule
+    )

@@ -1,4 +1,6 @@
-"""Distance between the confidential and the synthetic empirical distribution functions (Woo et al. 2009)."""
+"""Distance between the confidential and the synthetic empirical distribution functions (Woo et al.
+2009).
+"""
 
 import contextlib
 import math
@@ -14,11 +16,16 @@ from riskweighted.utility.kernels.merging import compare_shares
 
 __all__ = ["EcdfDistance", "ecdf_distance", "mean_ecdf_distance", "mean_total_variation"]
 
-_EMPTY = "{} values must be one non-empty array without missing values; leave those out, and special codes too"
+_EMPTY = (
+    "{} values must be one non-empty array without missing values; leave those out, and special "
+    "codes too"
+)
 
 
 class EcdfDistance(NamedTuple):
-    """``maximum`` (U_m) and ``mean_square`` (U_a) of the difference; 0 is identical, higher is less useful."""
+    """``maximum`` (U_m) and ``mean_square`` (U_a) of the difference; 0 is identical, higher is less
+    useful.
+    """
 
     maximum: float
     mean_square: float
@@ -42,7 +49,12 @@ def ecdf_distance(confidential: np.ndarray, synthetic: np.ndarray) -> EcdfDistan
     >>> round(rw.ecdf_distance(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 4.0])).maximum, 3)
     0.333
     """
-    return _distance(*(counted(_numbers(values, what)) for what, values in (("confidential", confidential), ("synthetic", synthetic))))
+    return _distance(
+        *(
+            counted(_numbers(values, what))
+            for what, values in (("confidential", confidential), ("synthetic", synthetic))
+        )
+    )
 
 
 def _numbers(values: object, what: str) -> np.ndarray:
@@ -56,8 +68,12 @@ def _numbers(values: object, what: str) -> np.ndarray:
     return given
 
 
-def mean_ecdf_distance(confidential: np.ndarray | ValueCounts, synthetic: Sequence[np.ndarray | ValueCounts]) -> EcdfDistance:
-    """U_m and U_a of each synthetic dataset, averaged over the L datasets (METHODS section 6), of values or of their counts."""
+def mean_ecdf_distance(
+    confidential: np.ndarray | ValueCounts, synthetic: Sequence[np.ndarray | ValueCounts]
+) -> EcdfDistance:
+    """U_m and U_a of each synthetic dataset, averaged over the L datasets (METHODS section 6), of
+    values or of their counts.
+    """
     true = counted(confidential)
     distances = np.array([_distance(true, counted(values)) for values in synthetic])
     return EcdfDistance(*map(float, distances.mean(axis=0)))
@@ -71,7 +87,9 @@ def _distance(one: ValueCounts, other: ValueCounts) -> EcdfDistance:
 
 
 def mean_total_variation(confidential: LevelCounts, synthetic: Sequence[LevelCounts]) -> float:
-    """Half the sum of absolute differences of the shares of levels, missing being one, mean over L datasets; 0 is identical."""
+    """Half the sum of absolute differences of the shares of levels, missing being one, mean over L
+    datasets; 0 is identical.
+    """
 
     def shares(of: LevelCounts) -> dict[object, float]:
         return {level: count / len(of) for level, count in of.with_missing}

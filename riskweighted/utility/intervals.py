@@ -25,11 +25,15 @@ __all__ = [
 ]
 
 # said of an interval of one synthetic dataset
-TOO_SHORT = " (no combining rule with L = 1: the variance between datasets is left out, so it is too short)"
+TOO_SHORT = (
+    " (no combining rule with L = 1: the variance between datasets is left out, so it is too short)"
+)
 
 
 class Interval(NamedTuple):
-    """A point estimate and its interval: ``df`` the degrees of freedom of t, ``rule`` which definition made it."""
+    """A point estimate and its interval: ``df`` the degrees of freedom of t, ``rule`` which
+    definition made it.
+    """
 
     estimate: float
     lower: float
@@ -53,9 +57,15 @@ def _estimates(
 ) -> tuple[np.ndarray, np.ndarray]:
     q, v = np.asarray(estimates, dtype=float), np.asarray(variances, dtype=float)
     if q.ndim != 1 or q.shape != v.shape:
-        raise InputError(f"estimates and variances must be two lists of equal length L, got shapes {q.shape} and {v.shape}")
+        raise InputError(
+            f"estimates and variances must be two lists of equal length L, got shapes {q.shape} "
+            f"and {v.shape}"
+        )
     if len(q) < fewest:
-        raise InputError(f"the {rule} combining rule needs L >= {fewest} datasets to see their variance, got L = {len(q)}")
+        raise InputError(
+            f"the {rule} combining rule needs L >= {fewest} datasets to see their variance, got "
+            f"L = {len(q)}"
+        )
     if not (np.isfinite(q).all() and np.isfinite(v).all() and (v >= 0).all()):
         raise InputError("estimates must be finite, and variances finite and >= 0")
     check_share(level, "level")
@@ -65,15 +75,28 @@ def _estimates(
 def t_interval(estimate: float, variance: float, df: float, level: float, rule: str) -> Interval:
     """The t interval of an estimate with this variance."""
     half = stats.t.ppf(0.5 + level / 2, df) * np.sqrt(variance)
-    return Interval(float(estimate), float(estimate - half), float(estimate + half), float(variance), float(df), rule)
+    return Interval(
+        float(estimate),
+        float(estimate - half),
+        float(estimate + half),
+        float(variance),
+        float(df),
+        rule,
+    )
 
 
 def combine_partially_synthetic(
-    estimates: Sequence[float], variances: Sequence[float], *, level: float = 0.95, kappa: float = 1.0
+    estimates: Sequence[float],
+    variances: Sequence[float],
+    *,
+    level: float = 0.95,
+    kappa: float = 1.0,
 ) -> Interval:
-    """Return an interval from partially synthetic data (Reiter 2003): T_p = vbar + b/L, nu = (L - 1)(1 + vbar/(b/L))^2.
+    """Return an interval from partially synthetic data (Reiter 2003): T_p = vbar + b/L, nu = (L -
+    1)(1 + vbar/(b/L))^2.
 
-    With kappa, which a release under centred weights states, kappa vbar takes the place of vbar (METHODS section 15).
+    With kappa, which a release under centred weights states, kappa vbar takes the place of vbar
+    (METHODS section 15).
 
     Parameters
     ----------
@@ -82,7 +105,8 @@ def combine_partially_synthetic(
     level : float
         Probability of the interval.
     kappa : float
-        How many times as large the weights make the variance of an estimate, 1 or more: see `variance_ratios`.
+        How many times as large the weights make the variance of an estimate, 1 or more: see
+        `variance_ratios`.
 
     Examples
     --------
@@ -95,19 +119,31 @@ def combine_partially_synthetic(
     between, within = q.var(ddof=1) / len(q), kappa * v.mean()
     df = (len(q) - 1) * (1 + within / between) ** 2 if between > 0 else np.inf
     factor = "" if kappa == 1 else f"{kappa:.12g} "
-    return t_interval(q.mean(), within + between, df, level, f"partially synthetic: {factor}vbar + b/L (Reiter 2003)")
+    return t_interval(
+        q.mean(),
+        within + between,
+        df,
+        level,
+        f"partially synthetic: {factor}vbar + b/L (Reiter 2003)",
+    )
 
 
 def combine_fully_synthetic(
-    estimates: Sequence[float], variances: Sequence[float], *, size_ratio: float | None = None, level: float = 0.95
+    estimates: Sequence[float],
+    variances: Sequence[float],
+    *,
+    size_ratio: float | None = None,
+    level: float = 0.95,
 ) -> Interval:
-    """Return an interval from fully synthetic data (Raghunathan, Reiter & Rubin 2003): T_f = (1 + 1/L) b - vbar.
+    """Return an interval from fully synthetic data (Raghunathan, Reiter & Rubin 2003): T_f = (1 +
+    1/L) b - vbar.
 
     Parameters
     ----------
     estimates, variances : sequences of length L >= 2
     size_ratio : float, optional
-        n_syn / n. Needed only where T_f < 0, for the non-negative adjustment (n_syn/n) vbar, which `rule` then names.
+        n_syn / n. Needed only where T_f < 0, for the non-negative adjustment (n_syn/n) vbar, which
+        `rule` then names.
     level : float
 
     Examples
@@ -121,26 +157,43 @@ def combine_fully_synthetic(
     variance = between - within
     if variance > 0:
         df = (len(q) - 1) * (1 - within / between) ** 2
-        return t_interval(q.mean(), variance, df, level, "fully synthetic: (1 + 1/L) b - vbar (Raghunathan et al. 2003)")
+        return t_interval(
+            q.mean(),
+            variance,
+            df,
+            level,
+            "fully synthetic: (1 + 1/L) b - vbar (Raghunathan et al. 2003)",
+        )
     if size_ratio is None or not size_ratio > 0:
         raise InputError(
-            "T_f = (1 + 1/L) b - vbar is not positive; give size_ratio = n_syn/n for the non-negative adjustment, or a larger L"
+            "T_f = (1 + 1/L) b - vbar is not positive; give size_ratio = n_syn/n for the "
+            "non-negative adjustment, or a larger L"
         )
     rule = "fully synthetic, T_f <= 0: non-negative adjustment (n_syn/n) vbar"
     return t_interval(q.mean(), size_ratio * within, np.inf, level, rule)
 
 
 def combined_interval(
-    estimates: Sequence[float], variances: Sequence[float], *, level: float, size_ratio: float | None = None, kappa: float = 1.0
+    estimates: Sequence[float],
+    variances: Sequence[float],
+    *,
+    level: float,
+    size_ratio: float | None = None,
+    kappa: float = 1.0,
 ) -> Interval:
-    """By the rule of fully synthetic data where `size_ratio` is given, else by that of partially synthetic ones."""
+    """By the rule of fully synthetic data where `size_ratio` is given, else by that of partially
+    synthetic ones.
+    """
     if size_ratio is None:
         return combine_partially_synthetic(estimates, variances, level=level, kappa=kappa)
     return combine_fully_synthetic(estimates, variances, size_ratio=size_ratio, level=level)
 
 
-def joint_test_partially_synthetic(estimates: np.ndarray, covariances: np.ndarray, null: np.ndarray) -> JointTest:
-    """Return the test of k coefficients at once from partially synthetic data (Reiter 2005; METHODS section 6).
+def joint_test_partially_synthetic(
+    estimates: np.ndarray, covariances: np.ndarray, null: np.ndarray
+) -> JointTest:
+    """Return the test of k coefficients at once from partially synthetic data (Reiter 2005; METHODS
+    section 6).
 
     Parameters
     ----------
@@ -151,35 +204,53 @@ def joint_test_partially_synthetic(estimates: np.ndarray, covariances: np.ndarra
 
     Examples
     --------
-    >>> estimates, covariances = np.array([[1.0, 0.2], [1.2, 0.1], [0.9, 0.3], [1.1, 0.2]]), np.tile(0.2 * np.eye(2), (4, 1, 1))
+    >>> estimates, covariances = (
+    ...     np.array([[1.0, 0.2], [1.2, 0.1], [0.9, 0.3], [1.1, 0.2]]),
+    ...     np.tile(0.2 * np.eye(2), (4, 1, 1)),
+    ... )
     >>> round(rw.joint_test_partially_synthetic(estimates, covariances, np.zeros(2)).p_value, 4)
     0.06
     """
-    q, u, null = np.asarray(estimates, dtype=float), np.asarray(covariances, dtype=float), np.asarray(null, dtype=float)
+    q, u, null = (
+        np.asarray(estimates, dtype=float),
+        np.asarray(covariances, dtype=float),
+        np.asarray(null, dtype=float),
+    )
     if q.ndim != 2 or u.shape != (*q.shape, q.shape[1]) or null.shape != q.shape[1:]:
-        raise InputError(f"shapes must be (L, k), (L, k, k) and (k,), got {q.shape}, {u.shape} and {null.shape}")
+        raise InputError(
+            f"shapes must be (L, k), (L, k, k) and (k,), got {q.shape}, {u.shape} and {null.shape}"
+        )
     count, k = q.shape
     t = k * (count - 1)
     if t <= 4:
-        raise InputError(f"the joint test needs k (L - 1) > 4, got {t} with L = {count} and k = {k}")
+        raise InputError(
+            f"the joint test needs k (L - 1) > 4, got {t} with L = {count} and k = {k}"
+        )
     inverse = np.linalg.inv(u.mean(axis=0))
     r = np.trace(np.cov(q, rowvar=False, ddof=1).reshape(k, k) @ inverse) / (count * k)
     off = q.mean(axis=0) - null
     statistic = float(off @ inverse @ off / (k * (1 + r)))
     denominator = 4 + (t - 4) * (1 + (1 - 2 / t) / r) ** 2 if r > 0 else np.inf
-    p_value = stats.f.sf(statistic, k, denominator) if np.isfinite(denominator) else stats.chi2.sf(statistic * k, k)
+    p_value = (
+        stats.f.sf(statistic, k, denominator)
+        if np.isfinite(denominator)
+        else stats.chi2.sf(statistic * k, k)
+    )
     return JointTest(statistic, float(k), float(denominator), float(p_value))
 
 
-def interval_overlap(confidential: tuple[float, float], synthetic: tuple[float, float], *, clip: bool = True) -> float:
-    """Return the mean of the overlap's share of either interval (Karr et al. 2006); 1 is identical, higher is more useful.
+def interval_overlap(
+    confidential: tuple[float, float], synthetic: tuple[float, float], *, clip: bool = True
+) -> float:
+    """Return the mean of the overlap's share of either interval (Karr et al. 2006); 1 is identical,
+    higher is more useful.
 
     Parameters
     ----------
     confidential, synthetic : (lower, upper)
     clip : bool
-        Disjoint intervals give 0 (default) or, with False, a negative number that grows with their distance
-        (Snoke et al. 2018).
+        Disjoint intervals give 0 (default) or, with False, a negative number that grows with their
+        distance (Snoke et al. 2018).
 
     Examples
     --------
@@ -204,11 +275,16 @@ def mean_interval(values: np.ndarray, *, level: float = 0.95) -> tuple[float, fl
 
 
 def proportion_interval(share: float, count: float, *, level: float = 0.95) -> tuple[float, float]:
-    """Wilson interval of a proportion observed in `count` trials; (NaN, NaN) where there are none."""
+    """Wilson interval of a proportion observed in `count` trials; (NaN, NaN) where there are
+    none.
+    """
     check_share(level, "level")
     if not count > 0:
         return np.nan, np.nan
     square = float(stats.norm.ppf(0.5 + level / 2)) ** 2
     centre = (share + square / (2 * count)) / (1 + square / count)
-    half = math.sqrt(square * (share * (1 - share) / count + square / (4 * count**2))) / (1 + square / count)
-    return min(max(centre - half, 0.0), share), max(min(centre + half, 1.0), share)  # rounding aside, it holds the share
+    half = math.sqrt(square * (share * (1 - share) / count + square / (4 * count**2))) / (
+        1 + square / count
+    )
+    # rounding aside, it holds the share
+    return min(max(centre - half, 0.0), share), max(min(centre + half, 1.0), share)

@@ -1,4 +1,6 @@
-"""Weighted least squares and logistic regression of records that are taken together where their predictors are alike."""
+"""Weighted least squares and logistic regression of records that are taken together where their
+predictors are alike.
+"""
 
 import numpy as np
 from scipy.special import expit
@@ -10,12 +12,18 @@ __all__ = ["solve_regression"]
 
 
 def solve_regression(
-    columns: Distinct, target: np.ndarray, weights: np.ndarray, logistic: bool, precision: np.ndarray | None = None
+    columns: Distinct,
+    target: np.ndarray,
+    weights: np.ndarray,
+    logistic: bool,
+    precision: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Coefficients (k,), the inverse of the weighted information (k, k) and residuals (m,); None where they are not determined.
+    """Coefficients (k,), the inverse of the weighted information (k, k) and residuals (m,); None
+    where they are not determined.
 
-    Records of one row enter by their weight and the weighted sum of their targets. ``precision`` (k,): of normal priors about 0, under
-    which they are the posterior mode, which there is where records are few or separated, too.
+    Records of one row enter by their weight and the weighted sum of their targets. ``precision``
+    (k,): of normal priors about 0, under which they are the posterior mode, which there is where
+    records are few or separated, too.
     """
     weight, sums = columns.sums(weights), columns.sums(weights * target)
     scale = np.sqrt(columns.counts @ columns.rows**2 / len(target))
@@ -27,7 +35,10 @@ def solve_regression(
     for _ in range(STEPS if logistic else 1):
         mean = expit(x @ beta) if logistic else x @ beta
         try:
-            step = np.linalg.solve(_information(x, weight, mean, logistic, prior), x.T @ (sums - weight * mean) - prior * beta)
+            step = np.linalg.solve(
+                _information(x, weight, mean, logistic, prior),
+                x.T @ (sums - weight * mean) - prior * beta,
+            )
         except np.linalg.LinAlgError:
             return None
         beta = beta + step
@@ -36,12 +47,16 @@ def solve_regression(
             return None
         if not logistic or np.abs(x @ step).max() < PRECISE:
             mean = expit(x @ beta) if logistic else x @ beta
-            bread = np.linalg.inv(_information(x, weight, mean, logistic, prior)) / np.outer(scale, scale)
+            bread = np.linalg.inv(_information(x, weight, mean, logistic, prior)) / np.outer(
+                scale, scale
+            )
             return beta / scale, bread, target - columns.spread(mean)
     return None
 
 
-def _information(x: np.ndarray, weight: np.ndarray, mean: np.ndarray, logistic: bool, prior: np.ndarray) -> np.ndarray:
+def _information(
+    x: np.ndarray, weight: np.ndarray, mean: np.ndarray, logistic: bool, prior: np.ndarray
+) -> np.ndarray:
     curvature = weight * (mean * (1 - mean)) if logistic else weight
     return np.asarray(x.T @ (curvature[:, None] * x) + np.diag(prior))
 

@@ -1,4 +1,6 @@
-"""Propensity-score distance: can a model tell synthetic records from confidential ones? (Snoke et al. 2018)"""
+"""Propensity-score distance: can a model tell synthetic records from confidential ones? (Snoke et
+al. 2018)
+"""
 
 import math
 import re
@@ -19,34 +21,43 @@ __all__ = ["PropensityDistance", "coded_propensity", "propensity_distance"]
 
 _SAME = 1e-9  # of the largest eigenvalue: directions below it hold nothing of their own
 _RANK = 1e-12  # of the largest singular value of a formula's columns: the same
-_STEPS, _NEAR = 30, 1e-5  # Newton's steps, and the change of a score at which they end: the next one would be its square
+# Newton's steps, and the change of a score at which they end: the next one would be its square
+_STEPS, _NEAR = 30, 1e-5
 _RIDGE = 1e-8  # keeps a step finite where a group stands in one file only and its slope has no end
 
 
 class PropensityDistance(NamedTuple):
-    """``pmse``; ``ratio`` to its expectation under a correct synthesis (1 is ideal); ``standardised``: (pmse - mean)/sd."""
+    """``pmse``; ``ratio`` to its expectation under a correct synthesis (1 is ideal);
+    ``standardised``: (pmse - mean)/sd.
+    """
 
     pmse: float
     ratio: float
     standardised: float
 
 
-def propensity_distance(confidential: Frame, synthetic: Frame, predictors: str, synthesized: tuple[str, ...]) -> PropensityDistance:
-    """Return the pMSE of a logistic regression with its null expectation and standard deviation (METHODS section 6).
+def propensity_distance(
+    confidential: Frame, synthetic: Frame, predictors: str, synthesized: tuple[str, ...]
+) -> PropensityDistance:
+    """Return the pMSE of a logistic regression with its null expectation and standard deviation
+    (METHODS section 6).
 
     Parameters
     ----------
     confidential, synthetic : DataFrames
     predictors : str
-        Right-hand side of a formula over columns of both, for example ``"income + income:C(region)"``.
+        Right-hand side of a formula over columns of both, for example ``"income +
+        income:C(region)"``.
     synthesized : tuple of str
-        Synthesized variables: only columns of the model matrix that involve one count in the null distribution,
-        since the others are equal in both files.
+        Synthesized variables: only columns of the model matrix that involve one count in the null
+        distribution, since the others are equal in both files.
 
     Examples
     --------
     >>> from riskweighted.runs.examples import data, synthetic
-    >>> round(float(rw.propensity_distance(data, synthetic[0], "income + age", ("income",)).ratio), 2)
+    >>> round(
+    ...     float(rw.propensity_distance(data, synthetic[0], "income + age", ("income",)).ratio), 2
+    ... )
     0.1
     """
     confidential, synthetic = as_pandas(confidential), as_pandas(synthetic)
@@ -58,7 +69,8 @@ def propensity_distance(confidential: Frame, synthetic: Frame, predictors: str, 
     except Exception as error:
         _refuse_gaps(predictors, both)
         raise InputError(
-            f"propensity formula {predictors!r} cannot be evaluated ({type(error).__name__}); it needs columns of both files"
+            f"propensity formula {predictors!r} cannot be evaluated ({type(error).__name__}); it "
+            "needs columns of both files"
         ) from None
     columns = np.asarray(matrix, dtype=float)
     scale = np.where(np.ptp(columns, axis=0) > 0, np.ptp(columns, axis=0), 1.0)
@@ -68,9 +80,15 @@ def propensity_distance(confidential: Frame, synthetic: Frame, predictors: str, 
     scores = _scores(basis, np.eye(basis.shape[1]), np.eye(basis.shape[1]), label)
     total, share = len(both), label.mean()
     pmse = float(((scores - share) ** 2).mean())
-    free = sum(bool(set(synthesized) & _variables_of(matrix.model_spec, column)) for column in range(columns.shape[1]))
+    free = sum(
+        bool(set(synthesized) & _variables_of(matrix.model_spec, column))
+        for column in range(columns.shape[1])
+    )
     if free == 0:
-        raise InputError(f"propensity formula {predictors!r} uses no synthesized variable, so it cannot tell the files apart")
+        raise InputError(
+            f"propensity formula {predictors!r} uses no synthesized variable, so it cannot tell "
+            "the files apart"
+        )
     expected = free * (1 - share) ** 2 * share / total
     spread = np.sqrt(2 * free) * (1 - share) ** 2 * share / total
     return PropensityDistance(pmse, pmse / expected, (pmse - expected) / spread)
@@ -82,7 +100,8 @@ def _refuse_gaps(predictors: str, both: pd.DataFrame) -> None:
     gaps = [name for name in both if str(name) in words and both[name].isna().any()]
     if gaps:
         raise InputError(
-            f"propensity formula {predictors!r}: {listing(gaps)} is missing in some records; fill it and add a column that "
+            f"propensity formula {predictors!r}: {listing(gaps)} is missing in some records; "
+            "fill it and add a column that "
             "says where it was"
         )
 
@@ -95,18 +114,28 @@ def _variables_of(spec: object, column: int) -> set[str]:
     return set()
 
 
-def coded_propensity(codes: FileCodes, confidential: pd.DataFrame, free: Collection[str]) -> list[PropensityDistance]:
-    """pMSE of all variables of the file at once, of any type, for each of L synthetic datasets (METHODS section 6).
+def coded_propensity(
+    codes: FileCodes, confidential: pd.DataFrame, free: Collection[str]
+) -> list[PropensityDistance]:
+    """pMSE of all variables of the file at once, of any type, for each of L synthetic datasets
+    (METHODS section 6).
 
-    The logistic regression has a dummy for each group (`table_utility`) of each variable but one, and for each pair with a synthesized
-    variable (`free`) the product of their group numbers; an unordered variable of more than two levels has no such product. Columns that
-    follow from others count once, and those of the unsynthesized variables alone are equal in both files and do not count in the null.
+    The logistic regression has a dummy for each group (`table_utility`) of each variable but one,
+    and for each pair with a synthesized variable (`free`) the product of their group numbers; an
+    unordered variable of more than two levels has no such product. Columns that follow from others
+    count once, and those of the unsynthesized variables alone are equal in both files and do not
+    count in the null.
     """
-    ordered, distances = [name for name in codes if _is_ordered(confidential[name], codes[name])], []
+    ordered, distances = (
+        [name for name in codes if _is_ordered(confidential[name], codes[name])],
+        [],
+    )
     for dataset in range(1, len(next(iter(codes.values())))):
         both = {name: np.concatenate([files[0], files[dataset]]) for name, files in codes.items()}
         rows = len(next(iter(both.values())))
-        fixed, added = (np.reshape(list(columns), (-1, rows)).T for columns in _columns(both, ordered, free))
+        fixed, added = (
+            np.reshape(list(columns), (-1, rows)).T for columns in _columns(both, ordered, free)
+        )
         distances.append(_distance(fixed, added, len(confidential)))
     return distances
 
@@ -121,12 +150,16 @@ def _is_ordered(column: pd.Series, codes: Sequence[np.ndarray]) -> bool:
 def _columns(
     codes: Mapping[str, np.ndarray], ordered: Sequence[str], free: Collection[str]
 ) -> tuple[Iterator[np.ndarray], Iterator[np.ndarray]]:
-    """The columns of both files that no synthesized variable enters, a constant first, and those that one enters."""
+    """The columns of both files that no synthesized variable enters, a constant first, and those
+    that one enters.
+    """
 
     def dummies(synthesized: bool) -> Iterator[np.ndarray]:
         for name, groups in codes.items():
             if (name in free) == synthesized:
-                yield from (np.asarray(groups == code, dtype=float) for code in np.unique(groups)[1:])
+                yield from (
+                    np.asarray(groups == code, dtype=float) for code in np.unique(groups)[1:]
+                )
 
     def fixed() -> Iterator[np.ndarray]:
         yield np.ones(len(next(iter(codes.values()))))
@@ -142,11 +175,14 @@ def _columns(
 
 
 def _distance(fixed: np.ndarray, added: np.ndarray, confidential: int) -> PropensityDistance:
-    """pMSE of the columns, of which the first `confidential` rows are of the one file, over the null of those that are added."""
+    """pMSE of the columns, of which the first `confidential` rows are of the one file, over the
+    null of those that are added.
+    """
     columns, first = np.column_stack([fixed, added]), slice(fixed.shape[1])
     gram, later = columns.T @ columns, slice(fixed.shape[1], None)
     basis = _directions(gram[first, first], np.diag(gram)[first])
-    onto = basis @ (basis.T @ gram[first, later])  # the part of the added columns that the fixed ones hold
+    # the part of the added columns that the fixed ones hold
+    onto = basis @ (basis.T @ gram[first, later])
     further = _directions(gram[later, later] - gram[later, first] @ onto, np.diag(gram)[later])
     turn = np.block([[basis, -onto @ further], [np.zeros((len(further), basis.shape[1])), further]])
     total = len(columns)
@@ -156,13 +192,17 @@ def _distance(fixed: np.ndarray, added: np.ndarray, confidential: int) -> Propen
     null = float((1 - share) ** 2 * share / total)
     if free == 0:  # every synthesized variable has one value in both files
         return PropensityDistance(pmse, np.nan, np.nan)
-    return PropensityDistance(pmse, pmse / (free * null), (pmse - free * null) / (math.sqrt(2 * free) * null))
+    return PropensityDistance(
+        pmse, pmse / (free * null), (pmse - free * null) / (math.sqrt(2 * free) * null)
+    )
 
 
 def _directions(gram: np.ndarray, squares: np.ndarray) -> np.ndarray:
-    """What (p, r) makes columns with these products (p, p) into an orthonormal basis of what they span.
+    """What (p, r) makes columns with these products (p, p) into an orthonormal basis of what they
+    span.
 
-    `squares` (p,): their sums of squares before something was taken out, which rounding is judged by.
+    `squares` (p,): their sums of squares before something was taken out, which rounding is judged
+    by.
     """
     length = np.sqrt(np.where(squares > 0, squares, 1.0))
     values, vectors = np.linalg.eigh(gram / length[:, None] / length)
@@ -170,10 +210,14 @@ def _directions(gram: np.ndarray, squares: np.ndarray) -> np.ndarray:
     return np.asarray(vectors[:, kept] / np.sqrt(values[kept]) / length[:, None])
 
 
-def _scores(columns: np.ndarray, turn: np.ndarray, gram: np.ndarray, label: np.ndarray) -> np.ndarray:
-    """Fitted probabilities (N,) of a logistic regression on columns (N, p) @ turn (p, r), by Newton's method.
+def _scores(
+    columns: np.ndarray, turn: np.ndarray, gram: np.ndarray, label: np.ndarray
+) -> np.ndarray:
+    """Fitted probabilities (N,) of a logistic regression on columns (N, p) @ turn (p, r), by
+    Newton's method.
 
-    ``gram`` (r, r): the products of what is regressed on, four times the curvature where Newton's method begins.
+    ``gram`` (r, r): the products of what is regressed on, four times the curvature where Newton's
+    method begins.
     """
     slopes, scores, hessian = np.zeros(turn.shape[1]), np.full(len(label), 0.5), gram / 4
     for step in range(_STEPS):

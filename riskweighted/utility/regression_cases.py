@@ -22,12 +22,15 @@ SCALES = {"log": np.log, "log1p": np.log1p, "sqrt": np.sqrt, "exp": np.exp}
 
 @dataclass(frozen=True, eq=False)
 class Analysis:
-    """A regression checked on the confidential data; made by `checked_analysis`, or by `checked_regression` for one coefficient.
+    """A regression checked on the confidential data; made by `checked_analysis`, or by
+    `checked_regression` for one coefficient.
 
-    ``scale``: the function about the response, as in "log(income)"; ``values``: of a logistic regression the two of its response, the
-    second of which has the log odds that are modelled; ``terms``: names and places of the coefficients that are reported, 0 being the
-    intercept; ``where``: which records it is of; ``codes``: special codes by column, which are no values, so that records that hold one
-    count as incomplete; ``left_out``: how many dummies that fewer than 10 records have, or lack, are not reported.
+    ``scale``: the function about the response, as in "log(income)"; ``values``: of a logistic
+    regression the two of its response, the second of which has the log odds that are modelled;
+    ``terms``: names and places of the coefficients that are reported, 0 being the intercept;
+    ``where``: which records it is of; ``codes``: special codes by column, which are no values, so
+    that records that hold one count as incomplete; ``left_out``: how many dummies that fewer than
+    10 records have, or lack, are not reported.
     """
 
     formula: str
@@ -51,14 +54,18 @@ class Analysis:
         return (self.response, *split_formula(self.design.formula).names, *conditions)
 
     def target(self, frame: pd.DataFrame) -> np.ndarray:
-        """The response on the scale of the formula, (n,), 1 and 0 of a logistic regression; NaN outside the domain."""
-        target = response_of(without_codes(frame, self.codes)[self.response], self.scale, self.values)
+        """The response on the scale of the formula, (n,), 1 and 0 of a logistic regression; NaN
+        outside the domain.
+        """
+        target = response_of(
+            without_codes(frame, self.codes)[self.response], self.scale, self.values
+        )
         return target if self.where is None else np.where(self.where.holds(frame), target, np.nan)
 
 
 class Cases(NamedTuple):
-    """The complete cases of a dataset, (m,): which records they are, their number, their response, and their centred columns, None where
-    one has a level, or a value, that no column stands for."""
+    """The complete cases of a dataset, (m,): which records they are, their number, their response,
+    and their centred columns, None where one has a level, or a value, that no column stands for."""
 
     complete: np.ndarray
     records: int
@@ -69,16 +76,21 @@ class Cases(NamedTuple):
 def cases_of(analysis: Analysis, frame: pd.DataFrame) -> Cases:
     require_columns(frame, analysis.columns, "synthetic data (regressions)")
     target, frame = analysis.target(frame), without_codes(frame, analysis.codes)
-    complete = is_complete(frame, split_formula(analysis.design.formula).names) & np.isfinite(target)
+    complete = is_complete(frame, split_formula(analysis.design.formula).names) & np.isfinite(
+        target
+    )
     columns = None
     if complete.any():
-        with contextlib.suppress(InputError):  # a level that the confidential complete cases lack, or a scale that has no value there
+        # a level that the confidential complete cases lack, or a scale that has no value there
+        with contextlib.suppress(InputError):
             columns = analysis.design.at(frame[complete]).distinct
     return Cases(complete, int(complete.sum()), target[complete], columns)
 
 
 def response_of(column: pd.Series, scale: str | None, values: tuple[object, ...]) -> np.ndarray:
-    """A response (n,) on its scale, or 1 and 0 for the second and the first of two values; NaN where it has none."""
+    """A response (n,) on its scale, or 1 and 0 for the second and the first of two values; NaN
+    where it has none.
+    """
     if values:
         known = column.isin(list(values)).to_numpy()
         return np.where(known, (column == values[1]).to_numpy(dtype=float, na_value=0.0), np.nan)
@@ -90,8 +102,19 @@ def response_of(column: pd.Series, scale: str | None, values: tuple[object, ...]
 
 def without_codes(frame: pd.DataFrame, codes: Mapping[str, Sequence[float]]) -> pd.DataFrame:
     """A frame whose special codes are missing values."""
-    coded = {name: frame[name] for name, special in codes.items() if name in frame.columns and len(special)}
-    return with_columns(frame, {name: column.mask(column.isin(list(codes[name]))) for name, column in coded.items()}) if coded else frame
+    coded = {
+        name: frame[name]
+        for name, special in codes.items()
+        if name in frame.columns and len(special)
+    }
+    return (
+        with_columns(
+            frame,
+            {name: column.mask(column.isin(list(codes[name]))) for name, column in coded.items()},
+        )
+        if coded
+        else frame
+    )
 
 
 def is_complete(frame: pd.DataFrame, names: Sequence[str]) -> np.ndarray:

@@ -1,7 +1,9 @@
-"""Regressions of which every coefficient is compared: least squares, or logistic where the response has two values.
+"""Regressions of which every coefficient is compared: least squares, or logistic where the response
+has two values.
 
-Each dataset is analysed by its complete cases. Estimates combine by Reiter's rule; under a survey design their variance is the sandwich of
-its strata and units (Binder 1983), or that of replicate weights.
+Each dataset is analysed by its complete cases. Estimates combine by Reiter's rule; under a survey
+design their variance is the sandwich of its strata and units (Binder 1983), or that of replicate
+weights.
 """
 
 import re
@@ -23,7 +25,15 @@ from riskweighted.utility.cross_products import CrossProducts, LeastSquares
 from riskweighted.utility.intervals import TOO_SHORT, Interval, combined_interval, t_interval
 from riskweighted.utility.logistic import LogisticSums, Point, advanced, begun
 from riskweighted.utility.newton import solve_regression
-from riskweighted.utility.regression_cases import SCALES, Analysis, Cases, cases_of, is_complete, response_of, without_codes
+from riskweighted.utility.regression_cases import (
+    SCALES,
+    Analysis,
+    Cases,
+    cases_of,
+    is_complete,
+    response_of,
+    without_codes,
+)
 from riskweighted.utility.survey_design import SurveyDesign
 
 __all__ = [
@@ -46,15 +56,18 @@ __all__ = [
     "witnesses_of",
 ]
 
-_MOST_VALUES, _MOST_ROWS = 1_000, 5_000  # of a column, and of all predictors together, of which a regression is read
-_FEWEST = 10  # records on the smaller side of a dummy whose coefficient is reported, so that it tells of no single record
+# of a column, and of all predictors together, of which a regression is read
+_MOST_VALUES, _MOST_ROWS = 1_000, 5_000
+# records on the smaller side of a dummy whose coefficient is reported, so that it tells of no
+# single record
+_FEWEST = 10
 _NO_VARIANCE = "too few records for a variance"
 _LACKING = "a level of the confidential data is lacking, or a predictor has one value"
 
 
 class Estimates(NamedTuple):
-    """Coefficients (k,) and their variances (k,) in one dataset, NaN where they cannot be estimated; degrees of freedom; complete cases;
-    why some are NaN, in words that hold no value."""
+    """Coefficients (k,) and their variances (k,) in one dataset, NaN where they cannot be
+    estimated; degrees of freedom; complete cases; why some are NaN, in words that hold no value."""
 
     values: np.ndarray
     variances: np.ndarray
@@ -64,7 +77,9 @@ class Estimates(NamedTuple):
 
 
 class RegressionFormula(NamedTuple):
-    """A regression as it is written: the ``plain`` formula, the function about its response (``scale``), the condition on records."""
+    """A regression as it is written: the ``plain`` formula, the function about its response
+    (``scale``), the condition on records.
+    """
 
     plain: str
     scale: str | None
@@ -74,73 +89,109 @@ class RegressionFormula(NamedTuple):
     def names(self) -> tuple[str, ...]:
         """The columns that it reads, each once, the response first."""
         parts = split_formula(self.plain)
-        return tuple(dict.fromkeys([parts.response, *parts.names, *(() if self.where is None else self.where.names)]))
+        return tuple(
+            dict.fromkeys(
+                [parts.response, *parts.names, *(() if self.where is None else self.where.names)]
+            )
+        )
 
 
 def checked_analyses(
-    confidential: pd.DataFrame, formulas: Sequence[str], codes: Mapping[str, Sequence[float]] | None = None
+    confidential: pd.DataFrame,
+    formulas: Sequence[str],
+    codes: Mapping[str, Sequence[float]] | None = None,
 ) -> tuple[Analysis, ...]:
     """The checked regressions of a list."""
     return tuple(checked_analysis(confidential, formula, codes) for formula in formulas)
 
 
-def checked_analysis(confidential: pd.DataFrame, formula: str, codes: Mapping[str, Sequence[float]] | None = None) -> Analysis:
-    """A regression, checked on the confidential data; an InputError says what of it cannot be read or estimated.
+def checked_analysis(
+    confidential: pd.DataFrame, formula: str, codes: Mapping[str, Sequence[float]] | None = None
+) -> Analysis:
+    """A regression, checked on the confidential data; an InputError says what of it cannot be read
+    or estimated.
 
-    `formula`: "response ~ predictors", or "response ~ predictors where CONDITION" for some of the records, such as "income > 0" (a column
-    named where is quoted, `where`). The response may stand in log(), log1p(), sqrt() or exp(). A response of two values, text, truth
-    values or 0 and 1, makes it logistic: log odds of the second one in the order of its categories, or of the sorted values.
-    `codes`: special codes such as -8 for "does not apply", which a condition sees as numbers.
+    `formula`: "response ~ predictors", or "response ~ predictors where CONDITION" for some of the
+    records, such as "income > 0" (a column named where is quoted, `where`). The response may stand
+    in log(), log1p(), sqrt() or exp(). A response of two values, text, truth values or 0 and 1,
+    makes it logistic: log odds of the second one in the order of its categories, or of the sorted
+    values. `codes`: special codes such as -8 for "does not apply", which a condition sees as
+    numbers.
     """
     analysis = read_analysis(confidential, formula, codes)
     found = cases_of(analysis, confidential)
     products = _products(found)
-    return reported_analysis(analysis, products, _logistic(found, products) if analysis.logistic else products.solved())
+    return reported_analysis(
+        analysis, products, _logistic(found, products) if analysis.logistic else products.solved()
+    )
 
 
-def read_analysis(confidential: pd.DataFrame, formula: str, codes: Mapping[str, Sequence[float]] | None = None) -> Analysis:
-    """A regression as it is read of the confidential data, or of records that hold what `witnesses_of` gives of each part of them; which
-    of its coefficients are reported, `reported_analysis` says.
+def read_analysis(
+    confidential: pd.DataFrame, formula: str, codes: Mapping[str, Sequence[float]] | None = None
+) -> Analysis:
+    """A regression as it is read of the confidential data, or of records that hold what
+    `witnesses_of` gives of each part of them; which of its coefficients are reported,
+    `reported_analysis` says.
     """
     plain, scale, where = split_regression(formula)
     parts = split_formula(plain)
     require_columns(confidential, [parts.response, *parts.names], "confidential data (regressions)")
-    inside = np.ones(len(confidential), dtype=bool) if where is None else _holds(where, confidential)
+    inside = (
+        np.ones(len(confidential), dtype=bool) if where is None else _holds(where, confidential)
+    )
     uncoded = without_codes(confidential, codes or {})
     column = uncoded[parts.response]
     values = (_two_values(column[inside]) if scale is None else None) or ()
     if not values and not holds_numbers(column):
         raise InputError(
-            f"regression {formula!r}: the response must be numeric or have two values, got {column.nunique()} of dtype {column.dtype}"
+            f"regression {formula!r}: the response must be numeric or have two values, got "
+            f"{column.nunique()} of dtype {column.dtype}"
         )
-    complete = uncoded[is_complete(uncoded, parts.names) & np.isfinite(response_of(column, scale, values)) & inside]
+    complete = uncoded[
+        is_complete(uncoded, parts.names) & np.isfinite(response_of(column, scale, values)) & inside
+    ]
     if complete.empty:
         raise InputError(f"regression {formula!r} has no complete case in the confidential data")
     if values and complete[parts.response].nunique() < 2:
-        raise InputError(f"regression {formula!r}: the response has a single value among the complete cases")
+        raise InputError(
+            f"regression {formula!r}: the response has a single value among the complete cases"
+        )
     design = build_design(plain, complete)
     terms = tuple((name, place) for place, name in enumerate(["Intercept", *design.names]))
     return Analysis(formula, parts.response, scale, design, terms, values, where, codes or {})
 
 
-def witnesses_of(records: pd.DataFrame, formula: str, codes: Mapping[str, Sequence[float]] | None = None) -> pd.DataFrame:
-    """Some records of which a regression is read as of all of them: one of every value of its columns, and of values of all predictors
-    together, unless there are many.
+def witnesses_of(
+    records: pd.DataFrame, formula: str, codes: Mapping[str, Sequence[float]] | None = None
+) -> pd.DataFrame:
+    """Some records of which a regression is read as of all of them: one of every value of its
+    columns, and of values of all predictors together, unless there are many.
     """
     written = split_regression(formula)
     parts, where, held = split_formula(written.plain), written.where, records[list(written.names)]
     uncoded = without_codes(held, codes or {})
     response = uncoded[parts.response]
-    finite = response.notna().to_numpy() if not holds_numbers(response) else np.isfinite(response_of(response, written.scale, ()))
+    finite = (
+        response.notna().to_numpy()
+        if not holds_numbers(response)
+        else np.isfinite(response_of(response, written.scale, ()))
+    )
     inside = np.ones(len(held), dtype=bool) if where is None else where.holds(held)
     complete = held[is_complete(uncoded, parts.names) & finite & inside]
-    each = [some.drop_duplicates(name).head(_MOST_VALUES) for some in (held, held[inside], complete) for name in held]
+    each = [
+        some.drop_duplicates(name).head(_MOST_VALUES)
+        for some in (held, held[inside], complete)
+        for name in held
+    ]
     together = complete.drop_duplicates(list(parts.names)) if parts.names else complete
     return pd.concat([together.head(_MOST_ROWS), *each]).drop_duplicates()
 
 
-def reported_analysis(analysis: Analysis, products: CrossProducts, solved: LeastSquares | None) -> Analysis:
-    """The regression without dummies that too few of the confidential records have, or lack; an InputError where it cannot be estimated.
+def reported_analysis(
+    analysis: Analysis, products: CrossProducts, solved: LeastSquares | None
+) -> Analysis:
+    """The regression without dummies that too few of the confidential records have, or lack; an
+    InputError where it cannot be estimated.
 
     `products`: of all of them, and the coefficients that are `solved` for.
     """
@@ -148,8 +199,14 @@ def reported_analysis(analysis: Analysis, products: CrossProducts, solved: Least
     terms = tuple((name, place) for name, place in analysis.terms if not rare[place])
     values = estimates_of(analysis, products, solved).values
     if np.isnan(values[[place for _, place in terms]]).any():
-        why = "its predictors separate the response" if analysis.logistic else "its predictors follow from each other"
-        raise InputError(f"regression {analysis.formula!r} cannot be estimated from the confidential data: {why}")
+        why = (
+            "its predictors separate the response"
+            if analysis.logistic
+            else "its predictors follow from each other"
+        )
+        raise InputError(
+            f"regression {analysis.formula!r} cannot be estimated from the confidential data: {why}"
+        )
     return replace(analysis, terms=terms, left_out=int(rare.sum()))
 
 
@@ -159,13 +216,17 @@ def split_regression(formula: str) -> RegressionFormula:
     scale, plain = _splitresponse_of(given)
     if on_grid(plain):
         raise InputError(
-            f"regression {formula!r} has spline(), which is of models: whoever has the release cannot make it; write cs(x, df=4)"
+            f"regression {formula!r} has spline(), which is of models: whoever has the release "
+            "cannot make it; write cs(x, df=4)"
         )
     return RegressionFormula(plain, scale, where)
 
 
-def checked_regression(confidential: pd.DataFrame, formula: str | None, coefficient: str | None, hidden: Sequence[str]) -> Analysis | None:
-    """Least squares of all records, of which one coefficient is reported; None where none is asked for.
+def checked_regression(
+    confidential: pd.DataFrame, formula: str | None, coefficient: str | None, hidden: Sequence[str]
+) -> Analysis | None:
+    """Least squares of all records, of which one coefficient is reported; None where none is asked
+    for.
 
     An error names no level of a column, and of the `hidden` sensitive variables nothing.
     """
@@ -180,15 +241,22 @@ def checked_regression(confidential: pd.DataFrame, formula: str | None, coeffici
     names = design.names
     if coefficient not in names:
         seen = [name for name in names if not any(f"{variable})[" in name for variable in hidden)]
-        shown = list(dict.fromkeys(re.sub(r"\[(T\.)?[^\]]*\]", r"[\1level]", name) for name in seen))
-        raise InputError(f"coefficient {coefficient!r} is not in the regression; it has {listing(shown)}")
+        shown = list(
+            dict.fromkeys(re.sub(r"\[(T\.)?[^\]]*\]", r"[\1level]", name) for name in seen)
+        )
+        raise InputError(
+            f"coefficient {coefficient!r} is not in the regression; it has {listing(shown)}"
+        )
     return Analysis(formula, response, None, design, ((coefficient, 1 + names.index(coefficient)),))
 
 
 def missing_response(response: str, records: str) -> InputError:
-    """What is wrong where the response of the regression whose coefficient is reported has no value in some `records`."""
+    """What is wrong where the response of the regression whose coefficient is reported has no value
+    in some `records`.
+    """
     return InputError(
-        f"evaluation.regression: {response!r} is missing in {records} records; valid is a list, evaluation.regressions, whose regressions "
+        f"evaluation.regression: {response!r} is missing in {records} records; valid is a list, "
+        "evaluation.regressions, whose regressions "
         "leave such records out"
     )
 
@@ -196,14 +264,23 @@ def missing_response(response: str, records: str) -> InputError:
 def _split_where(formula: str) -> tuple[str, Condition | None]:
     """The formula, and the condition that follows it, if any."""
     parts = re.split(r"\s+where\s+", formula, maxsplit=1) if isinstance(formula, str) else [formula]
-    return (parts[0], None) if len(parts) == 1 else (parts[0], Condition.parse(parts[1], f"the condition of regression {parts[0]!r}"))
+    return (
+        (parts[0], None)
+        if len(parts) == 1
+        else (parts[0], Condition.parse(parts[1], f"the condition of regression {parts[0]!r}"))
+    )
 
 
 def _holds(where: Condition, confidential: pd.DataFrame) -> np.ndarray:
-    """Which records meet a condition, (n,); refuses one that compares with a text that no record has."""
+    """Which records meet a condition, (n,); refuses one that compares with a text that no record
+    has.
+    """
     met, unknown = where.holds(confidential), where.unknown_texts(confidential)
     if unknown:
-        raise InputError(f"{where.place} compares {listing(name for name, _ in unknown)} with a text that no record has")
+        raise InputError(
+            f"{where.place} compares {listing(name for name, _ in unknown)} with a text that no "
+            "record has"
+        )
     return met
 
 
@@ -219,14 +296,18 @@ def _two_values(column: pd.Series) -> tuple[object, object] | None:
     if isinstance(column.dtype, pd.CategoricalDtype):
         levels = [level for level in column.cat.categories if (column == level).any()]
     else:
-        levels = sorted(column.dropna().unique().tolist(), key=lambda value: (str(type(value)), value))
+        levels = sorted(
+            column.dropna().unique().tolist(), key=lambda value: (str(type(value)), value)
+        )
     if len(levels) != 2 or (pd.api.types.is_numeric_dtype(column.dtype) and levels != [0, 1]):
         return None
     return levels[0], levels[1]
 
 
 class _Solved(NamedTuple):
-    """Of the complete cases (m,) of a dataset: their rows on the columns that are ``free`` (k,), what `_solve` gives, and their number."""
+    """Of the complete cases (m,) of a dataset: their rows on the columns that are ``free`` (k,),
+    what `_solve` gives, and their number.
+    """
 
     complete: np.ndarray
     columns: Distinct
@@ -237,13 +318,21 @@ class _Solved(NamedTuple):
     target: np.ndarray
 
 
-def _solved(analysis: Analysis, frame: pd.DataFrame, weights: np.ndarray) -> tuple[int, _Solved | None]:
-    """How many complete cases a dataset has, and the regression of them; None where the coefficients are not determined."""
+def _solved(
+    analysis: Analysis, frame: pd.DataFrame, weights: np.ndarray
+) -> tuple[int, _Solved | None]:
+    """How many complete cases a dataset has, and the regression of them; None where the
+    coefficients are not determined.
+    """
     complete, records, target, centred = cases_of(analysis, frame)
     if centred is None:
         return records, None
-    free = np.concatenate([[True], np.ptp(centred.rows, axis=0) > 1e-12 * np.abs(centred.rows).max(axis=0)])
-    columns = Distinct(np.column_stack([np.ones(len(centred.rows)), centred.rows])[:, free], centred.which)
+    free = np.concatenate(
+        [[True], np.ptp(centred.rows, axis=0) > 1e-12 * np.abs(centred.rows).max(axis=0)]
+    )
+    columns = Distinct(
+        np.column_stack([np.ones(len(centred.rows)), centred.rows])[:, free], centred.which
+    )
     solved = solve_regression(columns, target, weights[complete], analysis.logistic)
     return records, None if solved is None else _Solved(complete, columns, free, *solved, target)
 
@@ -259,7 +348,9 @@ def _products(found: Cases) -> CrossProducts:
     return CrossProducts.of(len(found.complete), found.columns, found.target)
 
 
-def estimates_of(analysis: Analysis, products: CrossProducts, solved: LeastSquares | None) -> Estimates:
+def estimates_of(
+    analysis: Analysis, products: CrossProducts, solved: LeastSquares | None
+) -> Estimates:
     """The coefficients, the intercept first; NaN where they are not determined."""
     if solved is None:
         return _undetermined(analysis, products.records, bool(products.strange))
@@ -267,17 +358,29 @@ def estimates_of(analysis: Analysis, products: CrossProducts, solved: LeastSquar
     return Estimates(*values, solved.df, products.records)
 
 
-def analyse(analysis: Analysis, frame: pd.DataFrame, design: SurveyDesign | None = None) -> Estimates:
-    """The coefficients in one dataset, the intercept first, or under a survey design of its records; NaN where they are not determined."""
+def analyse(
+    analysis: Analysis, frame: pd.DataFrame, design: SurveyDesign | None = None
+) -> Estimates:
+    """The coefficients in one dataset, the intercept first, or under a survey design of its
+    records; NaN where they are not determined.
+    """
     if design is None:
         found = cases_of(analysis, frame)
         products = _products(found)
-        return estimates_of(analysis, products, _logistic(found, products) if analysis.logistic else products.solved())
+        return estimates_of(
+            analysis,
+            products,
+            _logistic(found, products) if analysis.logistic else products.solved(),
+        )
     records, solved = _solved(analysis, frame, design.weights)
     if solved is None:
         return _undetermined(analysis, records, cases_of(analysis, frame).columns is None)
     covariance = _of_design(design, analysis, solved)
-    return Estimates(*_uncentred(solved.coefficients, covariance, solved.free, analysis.design.centre), design.df, records)
+    return Estimates(
+        *_uncentred(solved.coefficients, covariance, solved.free, analysis.design.centre),
+        design.df,
+        records,
+    )
 
 
 def _logistic(found: Cases, products: CrossProducts) -> LeastSquares | None:
@@ -288,9 +391,15 @@ def _logistic(found: Cases, products: CrossProducts) -> LeastSquares | None:
 
 
 def rows_alike(analysis: Analysis, frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """The different rows of the predictors of a dataset's complete cases, centred, (m, p), and how many records have each, (m,)."""
+    """The different rows of the predictors of a dataset's complete cases, centred, (m, p), and how
+    many records have each, (m,).
+    """
     columns = cases_of(analysis, frame).columns
-    return (np.empty((0, len(analysis.design.centre))), np.empty(0)) if columns is None else (columns.rows, columns.counts)
+    return (
+        (np.empty((0, len(analysis.design.centre))), np.empty(0))
+        if columns is None
+        else (columns.rows, columns.counts)
+    )
 
 
 def _undetermined(analysis: Analysis, records: int, strange: bool) -> Estimates:
@@ -299,7 +408,10 @@ def _undetermined(analysis: Analysis, records: int, strange: bool) -> Estimates:
     if not records:
         why = "no record is complete"
     elif strange:
-        why = "a predictor has a level that the confidential data lack, or a value that is no number on its scale"
+        why = (
+            "a predictor has a level that the confidential data lack, or a value that is no "
+            "number on its scale"
+        )
     elif analysis.logistic:
         why = "the response has one value, or the predictors separate it or follow from each other"
     else:
@@ -308,24 +420,33 @@ def _undetermined(analysis: Analysis, records: int, strange: bool) -> Estimates:
 
 
 def _of_design(design: SurveyDesign, analysis: Analysis, solved: "_Solved") -> np.ndarray:
-    """The covariance of the coefficients that are free, (k, k): the sandwich, or that of the same regression under replicate weights."""
+    """The covariance of the coefficients that are free, (k, k): the sandwich, or that of the same
+    regression under replicate weights.
+    """
 
     def scores() -> np.ndarray:
-        each = np.zeros((len(solved.complete), solved.free.sum()))  # records outside the domain add nothing but count in their stratum
-        each[solved.complete] = solved.columns.spread(solved.columns.rows) * solved.residuals[:, None] @ solved.bread
+        # records outside the domain add nothing but count in their stratum
+        each = np.zeros((len(solved.complete), solved.free.sum()))
+        each[solved.complete] = (
+            solved.columns.spread(solved.columns.rows) * solved.residuals[:, None] @ solved.bread
+        )
         return each
 
     def again(weights: np.ndarray) -> np.ndarray:
-        anew = solve_regression(solved.columns, solved.target, weights[solved.complete], analysis.logistic)
+        anew = solve_regression(
+            solved.columns, solved.target, weights[solved.complete], analysis.logistic
+        )
         return np.full(solved.free.sum(), np.nan) if anew is None else anew[0]
 
     return design.covariance(scores, again)
 
 
 def pulls(analysis: Analysis, frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """How each record's response pulls at the coefficients that are reported, (n, terms), and where it would not, the fitted one, (n,).
+    """How each record's response pulls at the coefficients that are reported, (n, terms), and where
+    it would not, the fitted one, (n,).
 
-    To first order a response y_i adds pull_i (y_i - fitted_i). Zeros of records that are not complete, NaN where nothing is determined.
+    To first order a response y_i adds pull_i (y_i - fitted_i). Zeros of records that are not
+    complete, NaN where nothing is determined.
     """
     size = len(analysis.design.centre) + 1
     pull, fitted = np.zeros((len(frame), size)), np.zeros(len(frame))
@@ -334,13 +455,19 @@ def pulls(analysis: Analysis, frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarr
         return np.full((len(frame), len(analysis.terms)), np.nan), fitted
     turned = solved.bread.copy()
     turned[0] -= analysis.design.centre[solved.free[1:]] @ solved.bread[1:]
-    pull[np.ix_(solved.complete, solved.free)] = solved.columns.spread(solved.columns.rows @ turned.T)
+    pull[np.ix_(solved.complete, solved.free)] = solved.columns.spread(
+        solved.columns.rows @ turned.T
+    )
     fitted[solved.complete] = solved.target - solved.residuals
     return pull[:, [place for _, place in analysis.terms]], fitted
 
 
-def _uncentred(coefficients: np.ndarray, covariance: np.ndarray, free: np.ndarray, centre: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Values and variances (k,) on the columns as recorded, of estimates on the centred ones that are free."""
+def _uncentred(
+    coefficients: np.ndarray, covariance: np.ndarray, free: np.ndarray, centre: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Values and variances (k,) on the columns as recorded, of estimates on the centred ones that
+    are free.
+    """
     values, variances = np.full(len(free), np.nan), np.full(len(free), np.nan)
     turn = np.eye(len(coefficients))
     turn[0, 1:] = -centre[free[1:]]
@@ -363,7 +490,14 @@ def coefficient_intervals(
     """`intervals_of` what `analyse` finds in L datasets."""
     estimates = [analyse(analysis, frame, design) for frame in frames]
     return intervals_of(
-        analysis, estimates, len(frames[0]), synthetic=synthetic, design=design, level=level, size_ratio=size_ratio, kappa=kappa
+        analysis,
+        estimates,
+        len(frames[0]),
+        synthetic=synthetic,
+        design=design,
+        level=level,
+        size_ratio=size_ratio,
+        kappa=kappa,
     )
 
 
@@ -378,33 +512,54 @@ def intervals_of(
     size_ratio: float | None = None,
     kappa: float = 1.0,
 ) -> dict[str, Interval]:
-    """By name every reported coefficient with its interval: by a combining rule from L >= 2 datasets, else that of the one dataset.
+    """By name every reported coefficient with its interval: by a combining rule from L >= 2
+    datasets, else that of the one dataset.
 
-    NaN where some dataset does not determine the coefficient; the rule says in how many, and why. `rows`: records of a dataset;
-    `synthetic`: whether the datasets are, so that the interval of one is too short; `size_ratio`: n_syn / n of fully synthetic data, whose
-    rule is that of Raghunathan, Reiter & Rubin (2003), else Reiter's (2003), vbar `kappa` times (`riskweighted.utility.variance_ratios`).
+    NaN where some dataset does not determine the coefficient; the rule says in how many, and why.
+    `rows`: records of a dataset; `synthetic`: whether the datasets are, so that the interval of one
+    is too short; `size_ratio`: n_syn / n of fully synthetic data, whose rule is that of
+    Raghunathan, Reiter & Rubin (2003), else Reiter's (2003), vbar `kappa` times
+    (`riskweighted.utility.variance_ratios`).
     """
     check_share(level, "level")
     note, intervals = _how_many(estimates, rows), {}
     for name, column in analysis.terms:
-        values, variances = [float(each.values[column]) for each in estimates], [float(each.variances[column]) for each in estimates]
+        values, variances = (
+            [float(each.values[column]) for each in estimates],
+            [float(each.variances[column]) for each in estimates],
+        )
         failed = np.flatnonzero(~(np.isfinite(values) & np.isfinite(variances))).tolist()
         if failed:
-            whys = [_NO_VARIANCE if np.isfinite(values[each]) else estimates[each].why for each in failed]
+            whys = [
+                _NO_VARIANCE if np.isfinite(values[each]) else estimates[each].why
+                for each in failed
+            ]
             why = " or ".join(dict.fromkeys(whys))
             rule = f"not estimable in {len(failed)} of {len(estimates)} datasets: {why}"
             intervals[name] = Interval(np.nan, np.nan, np.nan, np.nan, np.nan, rule)
         elif len(estimates) > 1:
-            combined = combined_interval(values, variances, level=level, size_ratio=size_ratio, kappa=kappa)
+            combined = combined_interval(
+                values, variances, level=level, size_ratio=size_ratio, kappa=kappa
+            )
             within = "" if design is None else f", vbar {design.described}"
             intervals[name] = combined._replace(rule=f"{combined.rule}{within}{note}")
         else:
-            intervals[name] = t_interval(values[0], variances[0], estimates[0].df, level, _rule(analysis, design, synthetic) + note)
+            intervals[name] = t_interval(
+                values[0],
+                variances[0],
+                estimates[0].df,
+                level,
+                _rule(analysis, design, synthetic) + note,
+            )
     return intervals
 
 
 def _rule(analysis: Analysis, design: SurveyDesign | None, synthetic: bool) -> str:
-    kind = "normal interval of maximum likelihood" if analysis.logistic else "t interval of least squares"
+    kind = (
+        "normal interval of maximum likelihood"
+        if analysis.logistic
+        else "t interval of least squares"
+    )
     rule = f"one dataset: {kind if design is None else f't interval, {design.described}'}"
     return rule + (TOO_SHORT if synthetic else "")
 

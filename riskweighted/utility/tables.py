@@ -1,4 +1,6 @@
-"""One-way and two-way tables: do the synthetic counts differ from the confidential ones by more than chance? (Raab, Nowok & Dibben 2021)"""
+"""One-way and two-way tables: do the synthetic counts differ from the confidential ones by more
+than chance? (Raab, Nowok & Dibben 2021)
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -37,8 +39,9 @@ FileCodes: TypeAlias = dict[str, list[np.ndarray]]  # of each variable, the grou
 
 
 class TableDistance(NamedTuple):
-    """``pmse`` of one table; ``s_pmse``, over its expectation under the null (1 is ideal; NaN where ``df`` is 0); ``df``;
-    ``total_variation``: half the sum over the cells of the absolute differences of their shares (0 is identical, 1 disjoint)."""
+    """``pmse`` of one table; ``s_pmse``, over its expectation under the null (1 is ideal; NaN where
+    ``df`` is 0); ``df``; ``total_variation``: half the sum over the cells of the absolute
+    differences of their shares (0 is identical, 1 disjoint)."""
 
     pmse: float
     s_pmse: float
@@ -46,20 +49,29 @@ class TableDistance(NamedTuple):
     total_variation: float
 
 
-def table_distance(confidential: np.ndarray, synthetic: np.ndarray, fixed: int = 1) -> TableDistance:
-    """pMSE of the saturated model of one table, standardised (METHODS section 6), from the counts (K,) of both files.
+def table_distance(
+    confidential: np.ndarray, synthetic: np.ndarray, fixed: int = 1
+) -> TableDistance:
+    """pMSE of the saturated model of one table, standardised (METHODS section 6), from the counts
+    (K,) of both files.
 
-    With d_k confidential and s_k synthetic records in cell k, N records in all and c the share of synthetic ones, the propensity score
-    of a cell is its share of synthetic records and pMSE = sum_k (s_k - c (d_k + s_k))^2 / (d_k + s_k) / N. ``fixed``: how many totals both
-    files share by design; df = filled cells - fixed.
+    With d_k confidential and s_k synthetic records in cell k, N records in all and c the share of
+    synthetic ones, the propensity score of a cell is its share of synthetic records and pMSE =
+    sum_k (s_k - c (d_k + s_k))^2 / (d_k + s_k) / N. ``fixed``: how many totals both files share by
+    design; df = filled cells - fixed.
     """
     both = confidential + synthetic
     filled = both > 0
     total, share = both.sum(), synthetic.sum() / both.sum()
-    pmse = float(ExactSum.of((synthetic - share * both)[filled] ** 2 / both[filled]).sum / total)  # in whatever order cells stand
+    # in whatever order cells stand
+    pmse = float(ExactSum.of((synthetic - share * both)[filled] ** 2 / both[filled]).sum / total)
     df = int(filled.sum()) - fixed
-    variation = ExactSum.of(np.abs(confidential / confidential.sum() - synthetic / synthetic.sum())).sum / 2
-    return TableDistance(pmse, pmse / (df * (1 - share) ** 2 * share / total) if df else np.nan, df, variation)
+    variation = (
+        ExactSum.of(np.abs(confidential / confidential.sum() - synthetic / synthetic.sum())).sum / 2
+    )
+    return TableDistance(
+        pmse, pmse / (df * (1 - share) ** 2 * share / total) if df else np.nan, df, variation
+    )
 
 
 def table_utility(
@@ -71,14 +83,17 @@ def table_utility(
     synthesized: Sequence[str] | None = None,
     special: Mapping[str, Sequence[float]] | None = None,
 ) -> pd.DataFrame:
-    """Return the standardised pMSE of every variable, or of every pair, by cross-tabulation (METHODS section 6).
+    """Return the standardised pMSE of every variable, or of every pair, by cross-tabulation
+    (METHODS section 6).
 
-    The formulas of `utility.tables` of the R package synthpop (Raab, Nowok & Dibben 2021): pMSE over its expectation
-    (k - 1)(1 - c)^2 c / N, k being the cells that are not empty in both files and c the share of synthetic records.
+    The formulas of `utility.tables` of the R package synthpop (Raab, Nowok & Dibben 2021): pMSE
+    over its expectation (k - 1)(1 - c)^2 c / N, k being the cells that are not empty in both files
+    and c the share of synthetic records.
 
-    The null is that of partial synthesis from given parameters: synthetic records are drawn from the distribution that the
-    confidential ones show. S_pMSE is then 1 on average. It is 1 / (1 - c), that is 2 for files of one size, where the parameters of a
-    right model were drawn from their posterior first, and where the synthetic file is another sample of the same population.
+    The null is that of partial synthesis from given parameters: synthetic records are drawn from
+    the distribution that the confidential ones show. S_pMSE is then 1 on average. It is 1 / (1 -
+    c), that is 2 for files of one size, where the parameters of a right model were drawn from their
+    posterior first, and where the synthetic file is another sample of the same population.
 
     Parameters
     ----------
@@ -90,31 +105,38 @@ def table_utility(
     ways : {1, 2}
         Tables of one variable, or of each pair.
     groups : int, default 5
-        Numbers are cut at quantiles of the confidential data; values that one in `groups` records holds are a group each, and so is
-        every value where there are few. Other variables count by level. A missing value is a group of its own.
+        Numbers are cut at quantiles of the confidential data; values that one in `groups` records
+        holds are a group each, and so is every value where there are few. Other variables count by
+        level. A missing value is a group of its own.
     synthesized : sequence of str, optional
-        The replaced ones among the variables; all by default, as in synthpop. Tables of the others alone are left out, and those
-        of one of each have as many fixed totals as the other one has groups, so that df is their filled cells less these.
+        The replaced ones among the variables; all by default, as in synthpop. Tables of the others
+        alone are left out, and those of one of each have as many fixed totals as the other one has
+        groups, so that df is their filled cells less these.
     special : mapping of str to sequence of float, optional
-        Special codes of numeric variables, such as -8: a group each, and not among those that are cut at quantiles.
+        Special codes of numeric variables, such as -8: a group each, and not among those that are
+        cut at quantiles.
 
     Returns
     -------
     DataFrame, one row per table
-        ``variables`` (names, a comma between two), ``ways``, ``pmse`` and ``s_pmse`` (means over the L datasets), ``s_pmse_min`` and
-        ``s_pmse_max`` (their range), ``df`` (mean), ``total_variation`` (mean over the datasets of half the sum of the absolute differences
-        of the cells' shares), ``tables`` (L). A variable with one value has ``df`` 0 and no ``s_pmse`` (NaN).
+        ``variables`` (names, a comma between two), ``ways``, ``pmse`` and ``s_pmse`` (means over
+        the L datasets), ``s_pmse_min`` and ``s_pmse_max`` (their range), ``df`` (mean),
+        ``total_variation`` (mean over the datasets of half the sum of the absolute differences of
+        the cells' shares), ``tables`` (L). A variable with one value has ``df`` 0 and no ``s_pmse``
+        (NaN).
 
     Raises
     ------
     InputError
-        If a variable is unknown, repeated, numeric in one file only or has no level in common; if a file is empty or has other columns;
-        if `ways` or `groups` is not valid, or no table is left.
+        If a variable is unknown, repeated, numeric in one file only or has no level in common; if a
+        file is empty or has other columns; if `ways` or `groups` is not valid, or no table is left.
 
     Examples
     --------
     >>> from riskweighted.runs.examples import data, synthetic
-    >>> rw.table_utility(data, synthetic, ["income", "region"], synthesized=["income"])[["variables", "s_pmse"]].round(2)
+    >>> rw.table_utility(data, synthetic, ["income", "region"], synthesized=["income"])[
+    ...     ["variables", "s_pmse"]
+    ... ].round(2)
             variables  s_pmse
     0  income, region    2.62
     """
@@ -127,9 +149,15 @@ def table_utility(
     names = _checked_variables(confidential, frames, variables)
     free = set(names if synthesized is None else check_names(synthesized, "synthesized"))
     if free - set(names):
-        raise InputError(f"synthesized names {listing(sorted(free - set(names)))}; the variables are {listing(names)}")
+        raise InputError(
+            f"synthesized names {listing(sorted(free - set(names)))}; the variables are "
+            f"{listing(names)}"
+        )
     if not _chosen(names, free, ways):
-        raise InputError(f"no table of ways={ways} is left of the variables {listing(names)}, synthesized {listing(sorted(free))}")
+        raise InputError(
+            f"no table of ways={ways} is left of the variables {listing(names)}, synthesized "
+            f"{listing(sorted(free))}"
+        )
     return coded_tables(codes_of(confidential, frames, names, special, groups), names, free, ways)
 
 
@@ -147,18 +175,27 @@ def codes_of(
 ) -> FileCodes:
     """`file_codes` of each of some variables."""
     held = special or {}
-    return {name: file_codes([confidential[name], *(frame[name] for frame in frames)], groups, held.get(name, ())) for name in names}
+    return {
+        name: file_codes(
+            [confidential[name], *(frame[name] for frame in frames)], groups, held.get(name, ())
+        )
+        for name in names
+    }
 
 
-def coded_tables(codes: FileCodes, names: Sequence[str], free: Collection[str], ways: int) -> pd.DataFrame:
+def coded_tables(
+    codes: FileCodes, names: Sequence[str], free: Collection[str], ways: int
+) -> pd.DataFrame:
     """`table_utility` of checked variables whose groups are known; `free`: the synthesized ones."""
-    files = [{name: codes[name][number] for name in names} for number in range(len(codes[names[0]]))]
+    files = [
+        {name: codes[name][number] for name in names} for number in range(len(codes[names[0]]))
+    ]
     return table_rows([cell_counts(file, free) for file in files], names, free, ways)
 
 
 def cell_counts(codes: Mapping[str, np.ndarray], free: Collection[str]) -> dict[str, ValueCounts]:
-    """How many records of one file, or of a part of it, lie in each cell of the table of each variable, and of each pair that a
-    synthesized one enters; by the names with a comma between.
+    """How many records of one file, or of a part of it, lie in each cell of the table of each
+    variable, and of each pair that a synthesized one enters; by the names with a comma between.
     """
     tables = [(name,) for name in codes] + _chosen(list(codes), free, 2)
     return {_named(table): _counted(*(codes[name] for name in table)) for table in tables}
@@ -175,16 +212,30 @@ def _counted(groups: np.ndarray, others: np.ndarray | None = None) -> ValueCount
     return ValueCounts(cells[order].astype(float), counts[order])
 
 
-def table_rows(files: Sequence[Mapping[str, ValueCounts]], names: Sequence[str], free: Collection[str], ways: int) -> pd.DataFrame:
+def table_rows(
+    files: Sequence[Mapping[str, ValueCounts]],
+    names: Sequence[str],
+    free: Collection[str],
+    ways: int,
+) -> pd.DataFrame:
     """The rows of `table_utility`, from the cells of each file, the confidential one first."""
     for name in names:
         if name not in free:
             _require_unaltered(name, [file[name] for file in files])
-    return pd.DataFrame([_row(table, [name for name in table if name not in free], files) for table in _chosen(names, free, ways)])
+    return pd.DataFrame(
+        [
+            _row(table, [name for name in table if name not in free], files)
+            for table in _chosen(names, free, ways)
+        ]
+    )
 
 
-def _checked_variables(confidential: pd.DataFrame, frames: Sequence[pd.DataFrame], variables: Sequence[str] | None) -> tuple[str, ...]:
-    """The names of the variables, which stand in all files; without a choice the files must have the same columns."""
+def _checked_variables(
+    confidential: pd.DataFrame, frames: Sequence[pd.DataFrame], variables: Sequence[str] | None
+) -> tuple[str, ...]:
+    """The names of the variables, which stand in all files; without a choice the files must have
+    the same columns.
+    """
     require_columns(confidential, [], "confidential data")
     names = check_names(list(confidential.columns) if variables is None else variables, "variables")
     if not names:
@@ -195,13 +246,17 @@ def _checked_variables(confidential: pd.DataFrame, frames: Sequence[pd.DataFrame
         others = [name for name in frame.columns if name not in names]
         if variables is None and others:
             raise InputError(
-                f"synthetic dataset {number} has columns {listing(others)}, which the confidential data lacks; choose variables"
+                f"synthetic dataset {number} has columns {listing(others)}, which the "
+                "confidential data lacks; choose variables"
             )
     return names
 
 
-def file_codes(columns: Sequence[pd.Series], groups: int, special: Sequence[float] = ()) -> list[np.ndarray]:
-    """The groups of one variable in the confidential data and each synthetic dataset, alike in all of them; 0 where it is missing.
+def file_codes(
+    columns: Sequence[pd.Series], groups: int, special: Sequence[float] = ()
+) -> list[np.ndarray]:
+    """The groups of one variable in the confidential data and each synthetic dataset, alike in all
+    of them; 0 where it is missing.
 
     `special`: codes of a numeric variable, which are a group each.
     """
@@ -212,8 +267,9 @@ def file_codes(columns: Sequence[pd.Series], groups: int, special: Sequence[floa
 
 @dataclass(frozen=True, eq=False)
 class ColumnsToGroup:
-    """What groups of one variable are made of, or of a part of each file's records: the ``kinds`` of values in each file, how many records
-    of the first hold each number, the levels in each, and those that the first ``declared``."""
+    """What groups of one variable are made of, or of a part of each file's records: the ``kinds``
+    of values in each file, how many records of the first hold each number, the levels in each, and
+    those that the first ``declared``."""
 
     kinds: tuple[frozenset[str], ...]
     numbers: ValueCounts = field(repr=False)
@@ -223,17 +279,32 @@ class ColumnsToGroup:
     @classmethod
     def of(cls, columns: Sequence[pd.Series]) -> "ColumnsToGroup":
         """Of the confidential column, and that of each synthetic dataset."""
-        kinds = [group_kind(column, what) for column, what in zip(columns, _whose(len(columns)), strict=True)]
+        kinds = [
+            group_kind(column, what)
+            for column, what in zip(columns, _whose(len(columns)), strict=True)
+        ]
         values = as_floats(columns[0]) if kinds[0] == "numbers" else np.empty(0)
-        levels = [pd.unique(column.dropna()).tolist() if kind == "categories" else () for column, kind in zip(columns, kinds, strict=True)]
+        levels = [
+            pd.unique(column.dropna()).tolist() if kind == "categories" else ()
+            for column, kind in zip(columns, kinds, strict=True)
+        ]
         dtype = columns[0].dtype
-        declared = tuple(dtype.categories.tolist()) if isinstance(dtype, pd.CategoricalDtype) else ()
+        declared = (
+            tuple(dtype.categories.tolist()) if isinstance(dtype, pd.CategoricalDtype) else ()
+        )
         told = [frozenset({kind} - {"nothing"}) for kind in kinds]
-        return cls(tuple(told), ValueCounts.of(values[~np.isnan(values)]), tuple(map(frozenset, levels)), declared)
+        return cls(
+            tuple(told),
+            ValueCounts.of(values[~np.isnan(values)]),
+            tuple(map(frozenset, levels)),
+            declared,
+        )
 
     def __add__(self, other: "ColumnsToGroup") -> "ColumnsToGroup":
         kinds = tuple(mine | theirs for mine, theirs in zip(self.kinds, other.kinds, strict=True))
-        levels = tuple(mine | theirs for mine, theirs in zip(self.levels, other.levels, strict=True))
+        levels = tuple(
+            mine | theirs for mine, theirs in zip(self.levels, other.levels, strict=True)
+        )
         same = self.declared == other.declared
         declared = self.declared if same else tuple(as_text([*self.declared, *other.declared]))
         return ColumnsToGroup(kinds, self.numbers + other.numbers, levels, declared)
@@ -242,14 +313,21 @@ class ColumnsToGroup:
         """The groups of the whole; refuses files that cannot be compared."""
         whose, present = _whose(len(self.kinds)), frozenset[str]().union(*self.kinds)
         if len(present) > 1:
-            numbers, others = (next(what for what, kinds in zip(whose, self.kinds, strict=True) if of in kinds) for of in _KINDS)
-            raise InputError(f"{name!r} is numeric in the {numbers} and not in the {others}: not comparable; convert one of them")
+            numbers, others = (
+                next(what for what, kinds in zip(whose, self.kinds, strict=True) if of in kinds)
+                for of in _KINDS
+            )
+            raise InputError(
+                f"{name!r} is numeric in the {numbers} and not in the {others}: not comparable; "
+                "convert one of them"
+            )
         if present == {"numbers"}:
             return number_groups(self.numbers, groups, special)
         for levels, what in zip(self.levels[1:], whose[1:], strict=True):
             if self.levels[0] and levels and self.levels[0].isdisjoint(levels):
                 raise InputError(
-                    f"{name!r} has no level in common in the confidential data and {what}: their categories are spelled otherwise"
+                    f"{name!r} has no level in common in the confidential data and {what}: their "
+                    "categories are spelled otherwise"
                 )
         return level_groups(self.declared, (level for of_file in self.levels for level in of_file))
 
@@ -259,17 +337,26 @@ def _whose(files: int) -> list[str]:
 
 
 def _require_unaltered(name: str, files: Sequence[ValueCounts]) -> None:
-    """Refuse a variable that is declared not to be synthesized and has other counts in a synthetic dataset."""
+    """Refuse a variable that is declared not to be synthesized and has other counts in a synthetic
+    dataset.
+    """
     first, *others = ((file.values.tolist(), file.counts.tolist()) for file in files)
     if any(other != first for other in others):
-        raise InputError(f"synthesized leaves out {name!r}, but its counts differ between the files: name it too")
+        raise InputError(
+            f"synthesized leaves out {name!r}, but its counts differ between the files: name it too"
+        )
 
 
-def _row(table: Sequence[str], unsynthesized: Sequence[str], files: Sequence[Mapping[str, ValueCounts]]) -> dict[str, object]:
+def _row(
+    table: Sequence[str], unsynthesized: Sequence[str], files: Sequence[Mapping[str, ValueCounts]]
+) -> dict[str, object]:
     """One row of the result: the distance of one table in each dataset, averaged."""
     fixed = len(files[0][unsynthesized[0]].values) if unsynthesized else 1
     confidential, *datasets = (file[_named(table)] for file in files)
-    distances = np.array([table_distance(*_aligned(confidential, dataset), fixed) for dataset in datasets], dtype=float)
+    distances = np.array(
+        [table_distance(*_aligned(confidential, dataset), fixed) for dataset in datasets],
+        dtype=float,
+    )
     pmse, s_pmse, df, variation = distances.mean(axis=0)
     return {
         "variables": _named(table),

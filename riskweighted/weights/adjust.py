@@ -1,4 +1,6 @@
-"""Any risk as weights, and weights scaled: by hand (the authors' code), or to an equal total for a fair comparison."""
+"""Any risk as weights, and weights scaled: by hand (the authors' code), or to an equal total for a
+fair comparison.
+"""
 
 import warnings
 
@@ -13,7 +15,8 @@ __all__ = ["adjust_weights", "cluster_weights", "equalize_weights", "risk_weight
 
 
 def risk_weights(risk: pd.Series) -> pd.Series:
-    """Return alpha = 1 - risk (n,) for any risk of records in [0, 1], such as an expected match risk or one of your own.
+    """Return alpha = 1 - risk (n,) for any risk of records in [0, 1], such as an expected match
+    risk or one of your own.
 
     Examples
     --------
@@ -27,13 +30,15 @@ def warn_if_flat(alpha: pd.Series) -> pd.Series:
     """The weights as they are; says so where they are all 1 or all 0."""
     if (alpha == 1).all():
         warnings.warn(
-            f"all {len(alpha)} weights are 1: nobody is protected; check the radius (a share: 0.2 is 20 %) and the known variables",
+            f"all {len(alpha)} weights are 1: nobody is protected; check the radius (a share: "
+            "0.2 is 20 %) and the known variables",
             FlatWeightsWarning,
             stacklevel=3,
         )
     elif (alpha == 0).all():
         warnings.warn(
-            f"all {len(alpha)} weights are 0: no record would be used; enlarge the radius, coarsen the known variables or raise the shift",
+            f"all {len(alpha)} weights are 0: no record would be used; enlarge the radius, "
+            "coarsen the known variables or raise the shift",
             FlatWeightsWarning,
             stacklevel=3,
         )
@@ -42,11 +47,16 @@ def warn_if_flat(alpha: pd.Series) -> pd.Series:
 
 def _as_series(weights: pd.Series | np.ndarray, what: str = "weights") -> pd.Series:
     """Checked weights on their own index."""
-    return check_weights(weights, weights.index if isinstance(weights, pd.Series) else pd.RangeIndex(np.size(weights)), what=what)
+    return check_weights(
+        weights,
+        weights.index if isinstance(weights, pd.Series) else pd.RangeIndex(np.size(weights)),
+        what=what,
+    )
 
 
 def adjust_weights(alpha: pd.Series, scale: float = 1, shift: float = 0) -> pd.Series:
-    """Return clip(scale * alpha + shift, 0, 1) (n,), scale >= 0: the authors' two adjustments towards utility or towards privacy.
+    """Return clip(scale * alpha + shift, 0, 1) (n,), scale >= 0: the authors' two adjustments
+    towards utility or towards privacy.
 
     Examples
     --------
@@ -58,7 +68,8 @@ def adjust_weights(alpha: pd.Series, scale: float = 1, shift: float = 0) -> pd.S
 
 
 def cluster_weights(alpha: pd.Series, clusters: pd.Series) -> pd.Series:
-    """Return for every record the smallest weight of its cluster, such as a household (METHODS section 9.2).
+    """Return for every record the smallest weight of its cluster, such as a household (METHODS
+    section 9.2).
 
     Parameters
     ----------
@@ -78,19 +89,24 @@ def cluster_weights(alpha: pd.Series, clusters: pd.Series) -> pd.Series:
     """
     alpha = _as_series(alpha)
     if not alpha.index.equals(clusters.index):
-        raise InputError(f"clusters must stand on the index of the {len(alpha)} weights, got {len(clusters)} on another index")
+        raise InputError(
+            f"clusters must stand on the index of the {len(alpha)} weights, got {len(clusters)} "
+            "on another index"
+        )
     codes, _ = pd.factorize(clusters, use_na_sentinel=False)
     smallest = alpha.groupby(codes).transform("min")
     return warn_if_flat(pd.Series(smallest.to_numpy(), alpha.index, name="alpha"))
 
 
 def equalize_weights(alpha: pd.Series, total: float) -> pd.Series:
-    """Return min(1, m * alpha) (n,), with m such that the weights sum to `total`, to compare schemes at equal total weight.
+    """Return min(1, m * alpha) (n,), with m such that the weights sum to `total`, to compare
+    schemes at equal total weight.
 
     Raises
     ------
     InputError
-        If `total` is negative or exceeds the number of records with a positive weight, which no m can reach.
+        If `total` is negative or exceeds the number of records with a positive weight, which no m
+        can reach.
 
     Examples
     --------
@@ -100,12 +116,18 @@ def equalize_weights(alpha: pd.Series, total: float) -> pd.Series:
     alpha = _as_series(alpha)
     total, positive = check_number(total, "total"), int((alpha > 0).sum())
     if not 0 <= total <= positive:
-        raise InputError(f"total must lie between 0 and the {positive} records of positive weight, got {total!r}")
-    # m * alpha reaches 1 for the largest weights first: with j of them at 1, the others share total - j.
+        raise InputError(
+            f"total must lie between 0 and the {positive} records of positive weight, got {total!r}"
+        )
+    # m * alpha reaches 1 for the largest weights first: with j of them at 1, the others share total
+    # - j.
     values = np.sort(alpha.to_numpy())[::-1]
     rest = np.cumsum(values[::-1])[::-1]  # sum of the j-th largest and below
-    for_each = np.divide(total - np.arange(len(values)), rest, out=np.zeros(len(values)), where=rest > 0)
-    enough = np.flatnonzero(for_each * values <= 1.0)  # the first j whose next largest stays at or below 1
+    for_each = np.divide(
+        total - np.arange(len(values)), rest, out=np.zeros(len(values)), where=rest > 0
+    )
+    # the first j whose next largest stays at or below 1
+    enough = np.flatnonzero(for_each * values <= 1.0)
     m = for_each[enough[0]] if total < positive else np.inf
     scaled = np.ones(len(alpha)) if np.isinf(m) else np.minimum(1.0, m * alpha.to_numpy())
     return pd.Series(np.where(alpha.to_numpy() > 0, scaled, 0.0), alpha.index, name="alpha")

@@ -1,4 +1,6 @@
-"""The functions of a record's own value that centred schemes are made of, by the scheme's name (METHODS section 15)."""
+"""The functions of a record's own value that centred schemes are made of, by the scheme's name
+(METHODS section 15).
+"""
 
 import hashlib
 from typing import TYPE_CHECKING
@@ -34,22 +36,31 @@ def own_weights(
 ) -> dict[str, OwnFunction]:
     """Return the weights of a centred scheme as functions of the records' own values, by variable.
 
-    `world`: under the scenario of the variables whose box makes the weights; `fit`: that of `scheme_source`, if there is one; `alpha` (n,):
-    the weights before the smallest of a cluster is taken, needed for a `cluster`.
+    `world`: under the scenario of the variables whose box makes the weights; `fit`: that of
+    `scheme_source`, if there is one; `alpha` (n,): the weights before the smallest of a cluster is
+    taken, needed for a `cluster`.
     """
     named, variables = parse_scheme(scheme).plain, world.scenario.synthetic
     family, least = FAMILIES.get(named.name), None
     if family is not None and family.of_fit is not None:
         if (scale, shift, cluster) != (1, 0, None):
-            raise InputError(f"scheme {scheme!r} is centred without scale, shift and cluster: leave these out")
+            raise InputError(
+                f"scheme {scheme!r} is centred without scale, shift and cluster: leave these out"
+            )
         return {variables[0]: _of_fit(world, named, family, fit)}
-    shape = _marginal if family is None or family.shape is None else family.shape(world, **family_settings(named.name, named.settings))
+    shape = (
+        _marginal
+        if family is None or family.shape is None
+        else family.shape(world, **family_settings(named.name, named.settings))
+    )
     k = 1 if named.name in {"marginal", *FAMILIES} else tuple_size(named.name)
     if cluster is not None:
         assert alpha is not None
         least = _least_of_others(alpha, world.confidential[cluster])
     kind: type[RiskWeights] = OwnWeights if len(variables) == 1 else BoxWeights
-    return {name: kind(world, name, k, shape, scale, shift, least, named.text) for name in variables}
+    return {
+        name: kind(world, name, k, shape, scale, shift, least, named.text) for name in variables
+    }
 
 
 def _of_fit(world: World, named: SchemeName, family: Family, fit: "Fit | None") -> "FitWeights":
@@ -65,7 +76,15 @@ def _of_fit(world: World, named: SchemeName, family: Family, fit: "Fit | None") 
     for name in sorted(map(str, block.posterior.data_vars)):
         digest.update(np.ascontiguousarray(block.posterior[name].to_numpy(), dtype=float).tobytes())
     label = f"{named.text} {world.scenario!r} {digest.hexdigest()}"
-    return FitWeights(world, block, made.figure, made.shape, made.kept, label, risks.at if family.reads_risk else None)
+    return FitWeights(
+        world,
+        block,
+        made.figure,
+        made.shape,
+        made.kept,
+        label,
+        risks.at if family.reads_risk else None,
+    )
 
 
 def _marginal(risk: np.ndarray, size: np.ndarray) -> np.ndarray:
@@ -73,7 +92,9 @@ def _marginal(risk: np.ndarray, size: np.ndarray) -> np.ndarray:
 
 
 def _least_of_others(alpha: np.ndarray, clusters: pd.Series) -> np.ndarray:
-    """The smallest weight of the other members of each record's cluster, (n,); infinite of a record alone."""
+    """The smallest weight of the other members of each record's cluster, (n,); infinite of a record
+    alone.
+    """
     codes, _ = pd.factorize(clusters, use_na_sentinel=False)
     order = np.lexsort((alpha, codes))
     begins = np.flatnonzero(np.append(True, np.diff(codes[order]) != 0))

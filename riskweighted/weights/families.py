@@ -1,4 +1,6 @@
-"""Families of weights with a parameter, by name, and what can be tuned along them (METHODS sections 3.4, 9.2 and 11)."""
+"""Families of weights with a parameter, by name, and what can be tuned along them (METHODS sections
+3.4, 9.2 and 11).
+"""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,16 +22,19 @@ __all__ = ["FAMILIES", "Family", "family_alpha", "family_of", "family_settings"]
 class Family(NamedTuple):
     """A family of weights.
 
-    ``make`` from checked data, a fit and settings to alpha (n,); ``settings``: their defaults, None where one must be given; ``bounds``:
-    the least and the largest value of each; ``fit``: of what kind the fit must be that it needs, if any; ``nothing``: whether settings
-    leave no weight, whatever the data. ``shape``, of families that are made of IR^c, and so of the scenario: from checked data and settings
-    to a function of risks and of how many records share the pattern, both of one shape, which gives the weights. ``of_fit``, of families
-    that are made of a fit: from checked data, the fit and settings to what a value's weight is made of (`OfFit`), of risks too if it
-    ``reads_risk``.
+    ``make`` from checked data, a fit and settings to alpha (n,); ``settings``: their defaults, None
+    where one must be given; ``bounds``: the least and the largest value of each; ``fit``: of what
+    kind the fit must be that it needs, if any; ``nothing``: whether settings leave no weight,
+    whatever the data. ``shape``, of families that are made of IR^c, and so of the scenario: from
+    checked data and settings to a function of risks and of how many records share the pattern, both
+    of one shape, which gives the weights. ``of_fit``, of families that are made of a fit: from
+    checked data, the fit and settings to what a value's weight is made of (`OfFit`), of risks too
+    if it ``reads_risk``.
 
-    `tune` goes along a family of one setting by its ``path``, values from the unweighted synthesizer to ever smaller weights that are
-    scanned first; what then falls is ``lowers``, of "risk", "influence" (the largest one of a record) and "information". ``unit`` of an
-    unweighted fit: what the values of the path are shares of.
+    `tune` goes along a family of one setting by its ``path``, values from the unweighted
+    synthesizer to ever smaller weights that are scanned first; what then falls is ``lowers``, of
+    "risk", "influence" (the largest one of a record) and "information". ``unit`` of an unweighted
+    fit: what the values of the path are shares of.
     """
 
     make: Callable[..., np.ndarray]
@@ -54,8 +59,9 @@ Shape = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 class OfFit(NamedTuple):
-    """``figure`` of a value: "largest" or "score" (`riskweighted.weights.of_fit`); ``shape``: from figures and marginal risks to weights;
-    ``kept`` (n,): whose weight is not 0 whatever the value."""
+    """``figure`` of a value: "largest" or "score" (`riskweighted.weights.of_fit`); ``shape``: from
+    figures and marginal risks to weights; ``kept`` (n,): whose weight is not 0 whatever the
+    value."""
 
     figure: str
     shape: Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -81,14 +87,18 @@ def _mix(world: World, *, t: float) -> Shape:
 
 def _others(world: World) -> Shape:
     """The other records in the ball, of the others of the pattern; 0 of a record alone."""
-    return lambda risk, size: np.where(size > 1, np.clip(1 - risk * size / np.maximum(size - 1, 1), 0.0, 1.0), 0.0)
+    return lambda risk, size: np.where(
+        size > 1, np.clip(1 - risk * size / np.maximum(size - 1, 1), 0.0, 1.0), 0.0
+    )
 
 
 def _shaped(shape: Callable[..., Shape]) -> Callable[..., np.ndarray]:
     """Weights of the records as they are."""
 
     def make(world: World, fit: "Fit", **settings: float) -> np.ndarray:
-        return shape(world, **settings)(confidential_risk(world).to_numpy(), world.patterns.in_pattern)
+        return shape(world, **settings)(
+            confidential_risk(world).to_numpy(), world.patterns.in_pattern
+        )
 
     return make
 
@@ -109,7 +119,9 @@ def _lipschitz(world: World, fit: "Fit", *, c: float, g: float) -> OfFit:
 
 def _lipschitz_target(world: World, fit: "Fit", *, D: float) -> OfFit:  # noqa: N803
     return OfFit(
-        "largest", lambda figure, risk: np.minimum(1.0, D / np.maximum(figure, _TINY)), np.ones(len(world.confidential), dtype=bool)
+        "largest",
+        lambda figure, risk: np.minimum(1.0, D / np.maximum(figure, _TINY)),
+        np.ones(len(world.confidential), dtype=bool),
     )
 
 
@@ -120,23 +132,39 @@ def _reweighted(world: World, fit: "Fit", *, c: float) -> np.ndarray:
 
 
 def _reweighted_of(world: World, fit: "Fit", *, c: float) -> OfFit:
-    """The same of any value: alpha_i Delta / Delta_i is Delta over the largest abs(log p) of the value."""
+    """The same of any value: alpha_i Delta / Delta_i is Delta over the largest abs(log p) of the
+    value.
+    """
     largest, alpha = _largest(world, fit)
     most = largest.max()
-    return OfFit("largest", lambda figure, risk: np.clip(c * most / np.maximum(figure, _TINY), 0.0, 1.0), alpha > 0)
+    return OfFit(
+        "largest",
+        lambda figure, risk: np.clip(c * most / np.maximum(figure, _TINY), 0.0, 1.0),
+        alpha > 0,
+    )
 
 
 def _bounded(world: World, fit: "Fit", *, b: float) -> OfFit:
-    return OfFit("score", lambda figure, risk: np.minimum(1.0, b / np.maximum(figure, _TINY)), np.ones(len(world.confidential), dtype=bool))
+    return OfFit(
+        "score",
+        lambda figure, risk: np.minimum(1.0, b / np.maximum(figure, _TINY)),
+        np.ones(len(world.confidential), dtype=bool),
+    )
 
 
 def _budget(world: World, fit: "Fit", *, b: float) -> OfFit:
     """A bound that falls with the record's risk."""
     everybody = np.ones(len(world.confidential), dtype=bool)
-    return OfFit("score", lambda figure, risk: np.minimum(1.0, b * (1 - risk) / np.maximum(figure, _TINY)), everybody)
+    return OfFit(
+        "score",
+        lambda figure, risk: np.minimum(1.0, b * (1 - risk) / np.maximum(figure, _TINY)),
+        everybody,
+    )
 
 
-def _of_own_values(of_fit: Callable[..., OfFit], reads_risk: bool = False) -> Callable[..., np.ndarray]:
+def _of_own_values(
+    of_fit: Callable[..., OfFit], reads_risk: bool = False
+) -> Callable[..., np.ndarray]:
     """Weights of the records as they are."""
 
     def make(world: World, fit: "Fit", **settings: float) -> np.ndarray:
@@ -145,7 +173,10 @@ def _of_own_values(of_fit: Callable[..., OfFit], reads_risk: bool = False) -> Ca
         risk = confidential_risk(world).to_numpy() if reads_risk else np.zeros(len(figure))
         alpha = np.where(made.kept, made.shape(figure, risk), 0.0)
         if made.figure == "score" and alpha.sum() < 1:
-            raise InputError(f"a bound of {settings['b']:g} leaves less than the likelihood of one record, and the prior decides: raise b")
+            raise InputError(
+                f"a bound of {settings['b']:g} leaves less than the likelihood of one record, "
+                "and the prior decides: raise b"
+            )
         return alpha
 
     return make
@@ -162,7 +193,9 @@ def _scores(world: World, fit: "Fit") -> np.ndarray:
 
 
 def _largest(world: World, fit: "Fit") -> tuple[np.ndarray, np.ndarray]:
-    """max over the draws of alpha_i abs(log p(y_i | theta_s)) of the world's one variable, and its alpha, (n,) each."""
+    """max over the draws of alpha_i abs(log p(y_i | theta_s)) of the world's one variable, and its
+    alpha, (n,) each.
+    """
     (variable,) = world.scenario.synthetic
     alpha = fit.alphas[variable].to_numpy()
     return alpha * fit.largest(variable), alpha
@@ -180,20 +213,46 @@ def _largest_score(fit: "Fit") -> float:
     found = []
     for block in fit.blocks.values():
         if block.estimates:
-            lengths = scores(block, block.terms) * (1.0 if block.survey is None else block.survey.to_numpy())
+            lengths = scores(block, block.terms) * (
+                1.0 if block.survey is None else block.survey.to_numpy()
+            )
             found.append(lengths[np.isfinite(lengths)].max())
     return float(max(found))
 
 
 _ANY = (0.0, np.inf)
 _SHARES = (1, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02)
-_LOOSE = 100  # times the largest length of a score: a bound that falls with risk, and yet binds next to nobody
+# times the largest length of a score: a bound that falls with risk, and yet binds next to nobody
+_LOOSE = 100
 _ALL = ("risk", "influence", "information")
 FAMILIES: Mapping[str, Family] = {
-    "mix": Family(_shaped(_mix), {"t": None}, {"t": (0, 1)}, shape=_mix, path=(0, 0.2, 0.4, 0.6, 0.8, 0.9, 1), lowers=_ALL),
-    "power": Family(_shaped(_power), {"g": None}, {"g": _ANY}, shape=_power, path=(0, 0.1, 0.25, 0.5, 1, 2, 4), lowers=_ALL),
-    "delete": Family(_shaped(_delete), {"q": None}, {"q": (0, 1)}, shape=_delete, path=(0, 0.01, 0.025, 0.05, 0.1, 0.2, 0.4), lowers=_ALL),
-    "uniform": Family(_uniform, {"c": None}, {"c": (0, 1)}, path=_SHARES, lowers=("influence", "information")),
+    "mix": Family(
+        _shaped(_mix),
+        {"t": None},
+        {"t": (0, 1)},
+        shape=_mix,
+        path=(0, 0.2, 0.4, 0.6, 0.8, 0.9, 1),
+        lowers=_ALL,
+    ),
+    "power": Family(
+        _shaped(_power),
+        {"g": None},
+        {"g": _ANY},
+        shape=_power,
+        path=(0, 0.1, 0.25, 0.5, 1, 2, 4),
+        lowers=_ALL,
+    ),
+    "delete": Family(
+        _shaped(_delete),
+        {"q": None},
+        {"q": (0, 1)},
+        shape=_delete,
+        path=(0, 0.01, 0.025, 0.05, 0.1, 0.2, 0.4),
+        lowers=_ALL,
+    ),
+    "uniform": Family(
+        _uniform, {"c": None}, {"c": (0, 1)}, path=_SHARES, lowers=("influence", "information")
+    ),
     "lipschitz": Family(
         _of_own_values(_lipschitz),
         {"c": 1.0, "g": 0.0},
@@ -213,7 +272,14 @@ FAMILIES: Mapping[str, Family] = {
         lowers=("influence",),
         unit=_largest_of_all,
     ),
-    "reweighted": Family(_reweighted, {"c": 0.95}, {"c": _ANY}, "weighted", lambda given: given["c"] == 0, of_fit=_reweighted_of),
+    "reweighted": Family(
+        _reweighted,
+        {"c": 0.95},
+        {"c": _ANY},
+        "weighted",
+        lambda given: given["c"] == 0,
+        of_fit=_reweighted_of,
+    ),
     "bounded": Family(
         _of_own_values(_bounded),
         {"b": None},
@@ -242,9 +308,11 @@ FAMILIES: Mapping[str, Family] = {
 
 
 def family_of(name: str) -> Family | None:
-    """The family of a name, or the one of centred weights where a plus stands behind it; None for none.
+    """The family of a name, or the one of centred weights where a plus stands behind it; None for
+    none.
 
-    Centred weights lower no expected risk: a record that stands out is guessed from a straight model as one that was never in the file is.
+    Centred weights lower no expected risk: a record that stands out is guessed from a straight
+    model as one that was never in the file is.
     """
     family = FAMILIES.get(name.removesuffix("+"))
     if family is None or not name.endswith("+"):
@@ -259,24 +327,35 @@ def family_settings(name: str, settings: Mapping[str, Any]) -> dict[str, float]:
     family = FAMILIES[name]
     for setting in settings:
         if setting not in family.settings:
-            raise InputError(f"scheme {name!r} has no setting {setting!r}; valid are {', '.join(family.settings)}")
+            raise InputError(
+                f"scheme {name!r} has no setting {setting!r}; valid are "
+                f"{', '.join(family.settings)}"
+            )
     values = {}
     for setting, default in family.settings.items():
         value = settings.get(setting, default)
         if value is None:
-            raise InputError(f"scheme {name!r} needs its setting {setting}, as in '{name}({setting}=0.5)'")
+            raise InputError(
+                f"scheme {name!r} needs its setting {setting}, as in '{name}({setting}=0.5)'"
+            )
         least, most = family.bounds[setting]
         values[setting] = check_number(value, f"{setting} of scheme {name!r}", least=least)
         if values[setting] > most:
-            raise InputError(f"{setting} of scheme {name!r} must be at most {most:g}, got {value!r}")
+            raise InputError(
+                f"{setting} of scheme {name!r} must be at most {most:g}, got {value!r}"
+            )
     if family.nothing is not None and family.nothing(values):
         raise InputError(
-            f"scheme {name!r} with {', '.join(f'{key} = {value:g}' for key, value in values.items())} gives every record weight zero"
+            f"scheme {name!r} with "
+            f"{', '.join(f'{key} = {value:g}' for key, value in values.items())} gives every "
+            "record weight zero"
         )
     return values
 
 
-def family_alpha(world: World, name: str, fit: "Fit | None", settings: Mapping[str, Any]) -> pd.Series:
+def family_alpha(
+    world: World, name: str, fit: "Fit | None", settings: Mapping[str, Any]
+) -> pd.Series:
     """Weights of a family, (n,); see `riskweighted.weights.schemes.scheme_weights`."""
     family, values = FAMILIES[name], family_settings(name, settings)
     if family.fit is not None:
@@ -286,13 +365,27 @@ def family_alpha(world: World, name: str, fit: "Fit | None", settings: Mapping[s
 
 def _check_fit(name: str, kind: str, fit: "Fit | None", world: World) -> None:
     if fit is None:
-        raise InputError(f"scheme {name!r} is made of a fit of the {kind} model: pass fit, or name it in the schemes of a study")
-    if fit.confidential is not world.confidential and not fit.confidential.equals(world.confidential):
+        raise InputError(
+            f"scheme {name!r} is made of a fit of the {kind} model: pass fit, or name it in the "
+            "schemes of a study"
+        )
+    if fit.confidential is not world.confidential and not fit.confidential.equals(
+        world.confidential
+    ):
         raise InputError(f"scheme {name!r}: the fit is of other data than the confidential ones")
     variables = world.scenario.synthetic
     if len(variables) > 1:
-        raise InputError(f"scheme {name!r} gives each of {listing(variables)} weights of its own: see match_weights, or synthesize one")
+        raise InputError(
+            f"scheme {name!r} gives each of {listing(variables)} weights of its own: see "
+            "match_weights, or synthesize one"
+        )
     if variables[0] not in fit.variables:
-        raise InputError(f"scheme {name!r}: the fit is one of {listing(fit.variables)}, and the scenario synthesizes {variables[0]!r}")
+        raise InputError(
+            f"scheme {name!r}: the fit is one of {listing(fit.variables)}, and the scenario "
+            f"synthesizes {variables[0]!r}"
+        )
     if kind == "unweighted" and not (fit.alphas[variables[0]] == 1).all():
-        raise InputError(f"scheme {name!r} is made of the unweighted fit, and the weights of this one are not all 1")
+        raise InputError(
+            f"scheme {name!r} is made of the unweighted fit, and the weights of this one are not "
+            "all 1"
+        )

@@ -1,6 +1,8 @@
-"""The weight that a record would have got with another value, all others' and its own known values held (METHODS section 15).
+"""The weight that a record would have got with another value, all others' and its own known values
+held (METHODS section 15).
 
-Given the others it is a fixed function a_i of the value, so that its expectation under a model can be taken off the pseudo posterior.
+Given the others it is a fixed function a_i of the value, so that its expectation under a model can
+be taken off the pseudo posterior.
 """
 
 import hashlib
@@ -26,11 +28,13 @@ _EXACT = 52  # bits of whole numbers that a double holds
 
 @dataclass(frozen=True, eq=False)
 class RiskWeights(ABC):
-    """Weights of one variable's records by risks that depend on their own values. Confidential; made by `own_weights`.
+    """Weights of one variable's records by risks that depend on their own values. Confidential;
+    made by `own_weights`.
 
-    ``world``: under the scenario of the variables whose box is looked at; ``variable``: whose values are asked of; ``k``: of whom records
-    are joined with; ``shape``: what a risk comes to, by its pattern's size; ``scale``, ``shift``: of the adjustment; ``least`` (n,): the
-    smallest weight of the other members of its cluster.
+    ``world``: under the scenario of the variables whose box is looked at; ``variable``: whose
+    values are asked of; ``k``: of whom records are joined with; ``shape``: what a risk comes to, by
+    its pattern's size; ``scale``, ``shift``: of the adjustment; ``least`` (n,): the smallest weight
+    of the other members of its cluster.
     """
 
     world: World = field(repr=False)
@@ -56,27 +60,42 @@ class RiskWeights(ABC):
     @property
     def label(self) -> str:
         """The scheme, its adjustment, the scenario and the variable."""
-        return f"{self.scheme} {self.scale:.17g} {self.shift:.17g} {self.least is not None} {self.world.scenario!r} {self.variable}"
+        return (
+            f"{self.scheme} {self.scale:.17g} {self.shift:.17g} {self.least is not None} "
+            f"{self.world.scenario!r} {self.variable}"
+        )
 
     @abstractmethod
     def at(self, records: np.ndarray, values: pd.Series) -> np.ndarray:
-        """a_i(y) of some records (R,) at values of the variable (G,), as its column holds them, (R, G)."""
+        """a_i(y) of some records (R,) at values of the variable (G,), as its column holds them, (R,
+        G).
+        """
 
     def made(self, records: np.ndarray, risks: np.ndarray) -> np.ndarray:
         """Weights of some records (R,) of risks (R, ...)."""
         wide = (len(records),) + (1,) * (risks.ndim - 1)
         sizes = self.world.patterns.in_pattern[records].reshape(wide)
         policy = 0.0 if self.world.scenario.singletons == "paper" else 1.0
-        weights = self.shape(np.where(sizes == 1, policy, risks), np.broadcast_to(sizes, risks.shape))
+        weights = self.shape(
+            np.where(sizes == 1, policy, risks), np.broadcast_to(sizes, risks.shape)
+        )
         if (self.scale, self.shift) != (1, 0):
             weights = np.clip(self.scale * weights + self.shift, 0.0, 1.0)
-        return weights if self.least is None else np.minimum(weights, self.least[records].reshape(wide))
+        return (
+            weights
+            if self.least is None
+            else np.minimum(weights, self.least[records].reshape(wide))
+        )
 
     def _by_pattern(self, records: np.ndarray) -> Iterator[np.ndarray]:
         """Places of some records (R,), those of one known pattern at a time."""
         patterns = self.pattern[records]
         order = np.argsort(patterns, kind="stable")
-        return (rows for rows in np.split(order, np.flatnonzero(np.diff(patterns[order])) + 1) if len(rows))
+        return (
+            rows
+            for rows in np.split(order, np.flatnonzero(np.diff(patterns[order])) + 1)
+            if len(rows)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,8 +123,9 @@ class OwnWeights(RiskWeights):
 
     @cached_property
     def _joined(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Of every candidate, how many tuples of others miss it where record i is among those who do, and where it is not: sums up to each
-        place, (2, n + 1), the second by record (n,), and by how much these are to be divided, (n,)."""
+        """Of every candidate, how many tuples of others miss it where record i is among those who
+        do, and where it is not: sums up to each place, (2, n + 1), the second by record (n,), and
+        by how much these are to be divided, (n,)."""
         size, runs = self.world.patterns.in_pattern.astype(float), self._runs
         missing = size - runs.covering()
         missed, held, tuples = np.ones(len(size)), np.ones(len(size)), size.copy()
@@ -113,8 +133,12 @@ class OwnWeights(RiskWeights):
         exact = k * np.log2(size.max()) + np.log2(len(size)) < _EXACT
         for t in range(1, k):
             allowed, by = size > t, np.where(size > t, size - t, 1.0)
-            missed = np.where(allowed, missed * np.maximum(missing - t, 0) / (1 if exact else by), missed)
-            held = np.where(allowed, held * np.maximum(missing + 1 - t, 0) / (1 if exact else by), held)
+            missed = np.where(
+                allowed, missed * np.maximum(missing - t, 0) / (1 if exact else by), missed
+            )
+            held = np.where(
+                allowed, held * np.maximum(missing + 1 - t, 0) / (1 if exact else by), held
+            )
             tuples = tuples * by if exact else tuples
         sums = np.zeros((2, len(size) + 1))
         np.cumsum(np.stack([missed, held])[:, runs.order], axis=1, out=sums[:, 1:])
@@ -132,13 +156,19 @@ class OwnWeights(RiskWeights):
                 assert statuses is not None
                 levels = np.minimum(statuses.status, division.size - 1)
             else:
-                both = pd.concat([division.distinct.astype(object), column.astype(object)], ignore_index=True)
+                both = pd.concat(
+                    [division.distinct.astype(object), column.astype(object)], ignore_index=True
+                )
                 levels = np.minimum(level_codes(both)[len(division.distinct) :], division.size - 1)
             cell = numbered_as(cell * division.size + levels, division.codes)
         if statuses is not None and not centres.divisions:
             cell = np.where(statuses.status == 0, cell, -1)
         amounts = np.zeros(len(column)) if statuses is None else statuses.values
-        lower, upper = (amounts, amounts) if statuses is None else scenario.balls(name, amounts, statuses.is_amount)
+        lower, upper = (
+            (amounts, amounts)
+            if statuses is None
+            else scenario.balls(name, amounts, statuses.is_amount)
+        )
         cells, places = self._sorted
         first, last = np.zeros(len(column), dtype=np.int64), np.zeros(len(column), dtype=np.int64)
         for there in np.unique(cell):
@@ -151,7 +181,8 @@ class OwnWeights(RiskWeights):
     def _risks(self, records: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.ndarray:
         """Risks of records (R,) of one pattern with each value, whose ball holds a run, (R, G).
 
-        With W_h the tuples of others that miss candidate h, counted without record i: one more of them where i's ball holds h.
+        With W_h the tuples of others that miss candidate h, counted without record i: one more of
+        them where i's ball holds h.
         """
         (missed, held), own, tuples = self._joined
         runs, size = self._runs, len(missed)
@@ -161,24 +192,34 @@ class OwnWeights(RiskWeights):
         inside = np.broadcast_to(missed[last] - missed[first], (len(records), len(first))).copy()
         if self.k > 1:
             low, high = np.maximum(first, begin[:, None]), np.minimum(last, end[:, None])
-            inside += np.where(high > low, more[np.clip(high, 0, size - 1)] - more[np.clip(low, 0, size - 1)], 0.0)
+            inside += np.where(
+                high > low, more[np.clip(high, 0, size - 1)] - more[np.clip(low, 0, size - 1)], 0.0
+            )
         rank = runs.rank[records, None]
         inside -= np.where((first <= rank) & (rank < last), own[records, None], 0.0)
         total = whole + more[end] - more[begin] - own[records]
         return np.asarray(np.clip((total[:, None] - inside) / tuples[records, None], 0.0, 1.0))
 
     def _whole(self, records: np.ndarray) -> np.ndarray:
-        """Sum over the pattern of the tuples that miss each candidate, record i being among them, (R,)."""
+        """Sum over the pattern of the tuples that miss each candidate, record i being among them,
+        (R,).
+        """
         (missed, _), _, _ = self._joined
         each = np.empty(len(missed) - 1)
         each[self._runs.order] = np.diff(missed)
         patterns = self.world.patterns
-        return np.asarray(np.bincount(patterns.codes, weights=each, minlength=len(patterns.sizes))[patterns.codes[records]])
+        return np.asarray(
+            np.bincount(patterns.codes, weights=each, minlength=len(patterns.sizes))[
+                patterns.codes[records]
+            ]
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class GivenWeights:
-    """Weights of one variable by a function that a user gives: of rows of the data (m) and values (G) to weights (m, G). Confidential."""
+    """Weights of one variable by a function that a user gives: of rows of the data (m) and values
+    (G) to weights (m, G). Confidential.
+    """
 
     world: World = field(repr=False)
     function: Callable[[pd.DataFrame, pd.Series], np.ndarray]
@@ -194,10 +235,14 @@ class GivenWeights:
         """What the function gives a few records, which tells it from others."""
         name, column = self.world.scenario.synthetic[0], self.world.confidential
         some = np.linspace(0, len(column) - 1, min(len(column), 50)).astype(int)
-        return hashlib.sha256(self.at(some, column[name].iloc[some].reset_index(drop=True)).tobytes()).hexdigest()
+        return hashlib.sha256(
+            self.at(some, column[name].iloc[some].reset_index(drop=True)).tobytes()
+        ).hexdigest()
 
     def at(self, records: np.ndarray, values: pd.Series) -> np.ndarray:
-        """a_i(y) of some records (R,) at values (G,), (R, G); the rows that the function sees lack the variable itself."""
+        """a_i(y) of some records (R,) at values (G,), (R, G); the rows that the function sees lack
+        the variable itself.
+        """
         rows = self.world.confidential.iloc[records].drop(columns=self.world.scenario.synthetic[0])
         made = np.asarray(self.function(rows, values), dtype=float)
         valid = f"a function of weights must give {len(records)} x {len(values)} numbers in [0, 1]"

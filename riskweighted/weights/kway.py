@@ -1,4 +1,6 @@
-"""Marginal, pairwise and k-way weights, exact in O(n log n) (Hu et al. 2022, eq. 3, 6-9; METHODS section 3)."""
+"""Marginal, pairwise and k-way weights, exact in O(n log n) (Hu et al. 2022, eq. 3, 6-9; METHODS
+section 3).
+"""
 
 import numpy as np
 import pandas as pd
@@ -18,11 +20,13 @@ _EXACT_BITS = 62  # sums of counts of fewer bits are exact in 64-bit integers
 
 
 def _joint_risk(patterns: Patterns, neighbours: Neighbours, k: int) -> np.ndarray:
-    """Mean over the (k-1)-subsets of i's pattern of the k-way joint risk, without forming them; (n,).
+    """Mean over the (k-1)-subsets of i's pattern of the k-way joint risk, without forming them;
+    (n,).
 
-    A candidate h lies outside the balls of i and of all k-1 others in C(e_h - 1, k - 1) of the subsets, where e_h
-    counts the balls of the pattern that miss h. So one value per candidate, summed over those outside B_i, gives
-    the numerator. In a pattern of fewer than k records the largest tuple is the pattern itself.
+    A candidate h lies outside the balls of i and of all k-1 others in C(e_h - 1, k - 1) of the
+    subsets, where e_h counts the balls of the pattern that miss h. So one value per candidate,
+    summed over those outside B_i, gives the numerator. In a pattern of fewer than k records the
+    largest tuple is the pattern itself.
     """
     size = patterns.in_pattern
     k = min(k, int(size.max()))
@@ -45,15 +49,21 @@ def kway_alpha(world: World, k: int) -> pd.Series:
     """`kway_weights` of checked data."""
     if not isinstance(k, (int, np.integer)) or isinstance(k, bool) or k < 1:
         raise InputError(f"k must be a whole number >= 1, got {k!r}")
-    risk = apply_singleton_policy(_joint_risk(world.patterns, world.neighbours, int(k)), world.patterns, world.scenario)
-    return warn_if_flat(pd.Series(np.clip(1.0 - risk, 0.0, 1.0), world.confidential.index, name="alpha"))
+    risk = apply_singleton_policy(
+        _joint_risk(world.patterns, world.neighbours, int(k)), world.patterns, world.scenario
+    )
+    return warn_if_flat(
+        pd.Series(np.clip(1.0 - risk, 0.0, 1.0), world.confidential.index, name="alpha")
+    )
 
 
 def kway_weights(confidential: Frame, scenario: Scenario, *, k: int) -> pd.Series:
-    """Return weights from the joint risk of each record with k - 1 others of its pattern (METHODS section 3).
+    """Return weights from the joint risk of each record with k - 1 others of its pattern (METHODS
+    section 3).
 
-    k = 1 gives the marginal weights (Hu et al. 2022, eq. 3), k = 2 the pairwise ones (eq. 6-9), k = 3 and 4 the three- and
-    four-way weights that section 3.2.1 of the paper mentions. Exact, O(n log n): no pair or tuple is formed.
+    k = 1 gives the marginal weights (Hu et al. 2022, eq. 3), k = 2 the pairwise ones (eq. 6-9), k =
+    3 and 4 the three- and four-way weights that section 3.2.1 of the paper mentions. Exact, O(n log
+    n): no pair or tuple is formed.
 
     Parameters
     ----------
@@ -81,7 +91,8 @@ def kway_weights(confidential: Frame, scenario: Scenario, *, k: int) -> pd.Serie
 
 
 def marginal_weights(confidential: Frame, scenario: Scenario) -> pd.Series:
-    """Return the marginal weights, alpha_i = 1 - IR_i^c (Hu et al. 2022, eq. 3); see `kway_weights`.
+    """Return the marginal weights, alpha_i = 1 - IR_i^c (Hu et al. 2022, eq. 3); see
+    `kway_weights`.
 
     Examples
     --------
@@ -93,7 +104,8 @@ def marginal_weights(confidential: Frame, scenario: Scenario) -> pd.Series:
 
 
 def pairwise_weights(confidential: Frame, scenario: Scenario) -> pd.Series:
-    """Return the pairwise weights, alpha_i = 1 - mean over j of IR_ij^c in i's pattern (Hu et al. 2022, eq. 6-9); see `kway_weights`.
+    """Return the pairwise weights, alpha_i = 1 - mean over j of IR_ij^c in i's pattern (Hu et al.
+    2022, eq. 6-9); see `kway_weights`.
 
     Examples
     --------

@@ -1,4 +1,6 @@
-"""Weights of several variables: each by its own ball, all by one box, or by the boxes of stated subsets (METHODS section 3.6)."""
+"""Weights of several variables: each by its own ball, all by one box, or by the boxes of stated
+subsets (METHODS section 3.6).
+"""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -23,7 +25,15 @@ from riskweighted.weights.subsets import Match, match_subsets
 if TYPE_CHECKING:
     from riskweighted.sequence.fit import Fit
 
-__all__ = ["Match", "centred_weights", "match_subsets", "match_weights", "world_functions", "world_weighting", "world_weights"]
+__all__ = [
+    "Match",
+    "centred_weights",
+    "match_subsets",
+    "match_weights",
+    "world_functions",
+    "world_weighting",
+    "world_weights",
+]
 
 _Result = TypeVar("_Result")
 
@@ -40,8 +50,9 @@ def world_weights(
 ) -> pd.DataFrame:
     """Return the weights of `match_weights` of checked data, (n, V).
 
-    `fit`: that of `scheme_source`, if there is one; each variable's weights are then made of the influence on its own blocks, whose
-    parameters are independent of the others', so that nothing is matched. Every column of the unweighted scheme is 1 and stays so.
+    `fit`: that of `scheme_source`, if there is one; each variable's weights are then made of the
+    influence on its own blocks, whose parameters are independent of the others', so that nothing is
+    matched. Every column of the unweighted scheme is 1 and stays so.
     """
     made_of_fit = scheme_source(scheme) is not None
     subsets = match_subsets("own" if made_of_fit else match, world.scenario.synthetic)
@@ -55,7 +66,14 @@ def world_weights(
         return alpha if clusters is None else cluster_weights(alpha, clusters)
 
     made = _each(weights_of, subsets)
-    return pd.DataFrame({name: made[subset] for name in world.scenario.synthetic for subset in subsets if name in subset})
+    return pd.DataFrame(
+        {
+            name: made[subset]
+            for name in world.scenario.synthetic
+            for subset in subsets
+            if name in subset
+        }
+    )
 
 
 def world_functions(
@@ -68,39 +86,71 @@ def world_functions(
     shift: float = 0,
     cluster: str | None = None,
 ) -> dict[str, OwnFunction]:
-    """Return the weights of a centred scheme of checked data as functions of the records' own values, by variable."""
+    """Return the weights of a centred scheme of checked data as functions of the records' own
+    values, by variable.
+    """
     functions = dict[str, OwnFunction]()
-    for subset in match_subsets("own" if scheme_source(scheme) is not None else match, world.scenario.synthetic):
+    for subset in match_subsets(
+        "own" if scheme_source(scheme) is not None else match, world.scenario.synthetic
+    ):
         box = world.only([name for name in world.scenario.synthetic if name in subset])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # said when the weights were made
-            alpha = None if cluster is None else adjust_weights(scheme_alpha(box, scheme), scale, shift).to_numpy()
-            functions.update(own_weights(box, scheme, fit, scale=scale, shift=shift, cluster=cluster, alpha=alpha))
+            alpha = (
+                None
+                if cluster is None
+                else adjust_weights(scheme_alpha(box, scheme), scale, shift).to_numpy()
+            )
+            functions.update(
+                own_weights(
+                    box, scheme, fit, scale=scale, shift=shift, cluster=cluster, alpha=alpha
+                )
+            )
     return functions
 
 
 def world_weighting(
-    world: World, scheme: str, fit: "Fit | None" = None, *, alphas: pd.DataFrame | None = None, **making: Any
+    world: World,
+    scheme: str,
+    fit: "Fit | None" = None,
+    *,
+    alphas: pd.DataFrame | None = None,
+    **making: Any,
 ) -> pd.DataFrame | CentredWeights:
-    """Return the weights of a scheme as a fit takes them: of a centred one with the functions that they come from.
+    """Return the weights of a scheme as a fit takes them: of a centred one with the functions that
+    they come from.
 
     `alphas`: the weights where they are there already; `making`: the settings of `world_weights`.
     """
     alphas = world_weights(world, scheme, fit=fit, **making) if alphas is None else alphas
-    return CentredWeights(alphas, world_functions(world, scheme, fit=fit, **making)) if is_centred(scheme) else alphas
+    return (
+        CentredWeights(alphas, world_functions(world, scheme, fit=fit, **making))
+        if is_centred(scheme)
+        else alphas
+    )
 
 
-def _each(make: Callable[[tuple[str, ...]], _Result], subsets: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], _Result]:
-    """The value of every subset; a warning that all of them give is passed on once, any other names its variables."""
+def _each(
+    make: Callable[[tuple[str, ...]], _Result], subsets: Sequence[tuple[str, ...]]
+) -> dict[tuple[str, ...], _Result]:
+    """The value of every subset; a warning that all of them give is passed on once, any other names
+    its variables.
+    """
     made, told = {}, dict[tuple[type[Warning], str], list[tuple[str, ...]]]()
     for subset in subsets:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             made[subset] = make(subset)
-        for warning in dict.fromkeys((warning.category, str(warning.message)) for warning in caught):
+        for warning in dict.fromkeys(
+            (warning.category, str(warning.message)) for warning in caught
+        ):
             told.setdefault(warning, []).append(subset)
     for (category, text), whose in told.items():
-        of = "" if len(whose) == len(subsets) else f"{listing(name for subset in whose for name in subset)}: "
+        of = (
+            ""
+            if len(whose) == len(subsets)
+            else f"{listing(name for subset in whose for name in subset)}: "
+        )
         warnings.warn(f"{of}{text}", category, stacklevel=4)
     return made
 
@@ -115,22 +165,26 @@ def centred_weights(
     shift: float = 0,
     cluster: str | None = None,
 ) -> CentredWeights:
-    """Return centred weights, which limit what is learned from each record and leave the model straight (METHODS section 15).
+    """Return centred weights, which limit what is learned from each record and leave the model
+    straight (METHODS section 15).
 
-    Risk weights are made of the values that they weigh, and so bend the model: they shrink spreads and coefficients. Centring subtracts
-    from the log pseudo posterior what each record was expected to add by its weight, given its predictors. It is a generalised-Bayes
-    posterior (weighted scores: Diks, Panchenko and van Dijk 2011), not the pseudo posterior of Hu et al. 2022.
+    Risk weights are made of the values that they weigh, and so bend the model: they shrink spreads
+    and coefficients. Centring subtracts from the log pseudo posterior what each record was expected
+    to add by its weight, given its predictors. It is a generalised-Bayes posterior (weighted
+    scores: Diks, Panchenko and van Dijk 2011), not the pseudo posterior of Hu et al. 2022.
 
     Parameters
     ----------
     scheme : str or callable
-        A scheme of `scheme_weights` with a plus behind its name: "mix+(t=0.5)", "marginal+", "others+". Or a function of your own: from
-        the m rows of some records and G values of the variable to weights (m, G) in [0, 1], which must not read the records' own value.
+        A scheme of `scheme_weights` with a plus behind its name: "mix+(t=0.5)", "marginal+",
+        "others+". Or a function of your own: from the m rows of some records and G values of the
+        variable to weights (m, G) in [0, 1], which must not read the records' own value.
     confidential : DataFrame, n rows
     scenario : Scenario
         Each synthetic variable is weighted by its own ball or level.
     fit : Fit, optional
-        For schemes that are made of one: "bounded+(b=0.1)", "budget+(b=0.3)", "lipschitz-target+(D=2)" (unweighted), "reweighted+".
+        For schemes that are made of one: "bounded+(b=0.1)", "budget+(b=0.3)",
+        "lipschitz-target+(D=2)" (unweighted), "reweighted+".
     scale, shift, cluster
         As for `match_weights`.
 
@@ -155,9 +209,14 @@ def centred_weights(
     require_columns(confidential, [] if cluster is None else [cluster], "confidential data")
     if callable(scheme):
         given = {name: GivenWeights(world.only(name), scheme) for name in scenario.synthetic}
-        return CentredWeights(pd.DataFrame({name: function.alpha() for name, function in given.items()}), given)
+        return CentredWeights(
+            pd.DataFrame({name: function.alpha() for name, function in given.items()}), given
+        )
     if not is_centred(str(scheme)):
-        raise InputError(f"scheme {scheme!r} is not centred: valid is a plus behind its name, as in {parse_scheme(scheme).name + '+'!r}")
+        raise InputError(
+            f"scheme {scheme!r} is not centred: valid is a plus behind its name, as in "
+            f"{parse_scheme(scheme).name + '+'!r}"
+        )
     made = world_weighting(world, str(scheme), fit, scale=scale, shift=shift, cluster=cluster)
     assert isinstance(made, CentredWeights)
     return made
@@ -176,8 +235,9 @@ def match_weights(
 ) -> pd.DataFrame:
     """Return weights of its own for each synthetic variable (METHODS section 3.6).
 
-    In many dimensions nearly every record is alone in its box, so that weights made of it leave the prior to decide. `match` says what
-    is compared instead: the intruder who looks for one variable at a time, for all, or for some together.
+    In many dimensions nearly every record is alone in its box, so that weights made of it leave the
+    prior to decide. `match` says what is compared instead: the intruder who looks for one variable
+    at a time, for all, or for some together.
 
     Parameters
     ----------
@@ -187,25 +247,29 @@ def match_weights(
     scheme : str, default "pairwise"
         As for `scheme_weights`, with its settings in its text: "mix(t=0.5)".
     match : {"own", "joint"} or sequence of sequences of str, default "own"
-        "own": the weights of a variable are the scheme's under the scenario that synthesizes this variable alone, by its own ball or
-        level. "joint": those of the box of all variables, the same for each. Subsets, of which each variable stands in just one: the
-        weights of a variable are those of the box of its subset.
+        "own": the weights of a variable are the scheme's under the scenario that synthesizes this
+        variable alone, by its own ball or level. "joint": those of the box of all variables, the
+        same for each. Subsets, of which each variable stands in just one: the weights of a variable
+        are those of the box of its subset.
     fit : Fit, optional
-        For schemes that are made of a fit: the weights of a variable follow from each record's influence on its own models' posterior, and
-        `match` plays no part.
+        For schemes that are made of a fit: the weights of a variable follow from each record's
+        influence on its own models' posterior, and `match` plays no part.
     scale, shift : float
         As for `adjust_weights`, column by column.
     cluster : str, optional
-        A column of `confidential`: the records of equal value share their smallest weight (`cluster_weights`), column by column.
+        A column of `confidential`: the records of equal value share their smallest weight
+        (`cluster_weights`), column by column.
 
     Returns
     -------
-    DataFrame (n, V) on the index of `confidential`, columns in the order of ``scenario.synthetic``, in [0, 1]; lower protects more.
+    DataFrame (n, V) on the index of `confidential`, columns in the order of ``scenario.synthetic``,
+    in [0, 1]; lower protects more.
 
     Raises
     ------
     InputError
-        If `match` or `scheme` is not valid, a fit is lacking, a column is unknown, or a sensitive value is missing or infinite.
+        If `match` or `scheme` is not valid, a fit is lacking, a column is unknown, or a sensitive
+        value is missing or infinite.
 
     Examples
     --------

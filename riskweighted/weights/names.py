@@ -18,7 +18,9 @@ _VALID = "valid is a name, or a name with its settings as in 'uniform(c=0.1)'"
 
 
 class SchemeName(NamedTuple):
-    """A scheme's name, the numbers of its settings, and the scheme ``of`` whose fit it is made, where the text says so."""
+    """A scheme's name, the numbers of its settings, and the scheme ``of`` whose fit it is made,
+    where the text says so.
+    """
 
     name: str
     settings: Mapping[str, float]
@@ -31,7 +33,9 @@ class SchemeName(NamedTuple):
 
     @property
     def centred(self) -> bool:
-        """Whether its weights are centred, which the plus behind its name says (METHODS section 15)."""
+        """Whether its weights are centred, which the plus behind its name says (METHODS section
+        15).
+        """
         return self.name.endswith("+")
 
     @property
@@ -40,14 +44,21 @@ class SchemeName(NamedTuple):
         return self._replace(name=self.name.removesuffix("+"))
 
 
-def scheme_text(name: str, settings: Mapping[str, float] | None = None, of: str | None = None) -> str:
+def scheme_text(
+    name: str, settings: Mapping[str, float] | None = None, of: str | None = None
+) -> str:
     """A scheme as it stands in study files and labels: "uniform(c=0.1)"."""
-    given = [*([f"of={of}"] if of else []), *(f"{key}={value:.12g}" for key, value in sorted((settings or {}).items()))]
+    given = [
+        *([f"of={of}"] if of else []),
+        *(f"{key}={value:.12g}" for key, value in sorted((settings or {}).items())),
+    ]
     return f"{name}({', '.join(given)})" if given else name
 
 
 def parse_scheme(text: str) -> SchemeName:
-    """The scheme that a text names; whether there is such a scheme, with such settings, is for who makes its weights."""
+    """The scheme that a text names; whether there is such a scheme, with such settings, is for who
+    makes its weights.
+    """
     match = _FORM.fullmatch(text)
     if match is None:
         raise InputError(f"weighting scheme {text!r} cannot be read; {_VALID}")
@@ -55,15 +66,24 @@ def parse_scheme(text: str) -> SchemeName:
     of = None
     for piece in _pieces(match[2] or ""):
         key, _, value = (part.strip() for part in piece.partition("="))
-        if not key.isidentifier() or not value or key in settings or (key == "of" and of is not None):
-            raise InputError(f"weighting scheme {text!r}: its setting {piece.strip()!r} cannot be read; {_VALID}")
+        if (
+            not key.isidentifier()
+            or not value
+            or key in settings
+            or (key == "of" and of is not None)
+        ):
+            raise InputError(
+                f"weighting scheme {text!r}: its setting {piece.strip()!r} cannot be read; {_VALID}"
+            )
         if key == "of":
             of = parse_scheme(value).text
             continue
         try:
             settings[key] = float(value)
         except ValueError:
-            raise InputError(f"weighting scheme {text!r}: {key} must be a number, got {value!r}") from None
+            raise InputError(
+                f"weighting scheme {text!r}: {key} must be a number, got {value!r}"
+            ) from None
     return SchemeName(match[1], settings, of)
 
 

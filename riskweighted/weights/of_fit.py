@@ -1,8 +1,10 @@
-"""Weights that a fit makes of values: how much a record with a value would say under it (METHODS sections 9.2 and 15).
+"""Weights that a fit makes of values: how much a record with a value would say under it (METHODS
+sections 9.2 and 15).
 
-Two figures of a value y at predictors x: ``largest``, max over the draws of abs(log p(y | x, theta_s)), and ``score``, the length of the
-score of all parameters in the units of the posterior, abs(H^(-1/2) d log p(y | x, theta)) at the mode, H being minus the second
-derivatives of the log posterior there (Hampel 1974; Krasker and Welsch 1982).
+Two figures of a value y at predictors x: ``largest``, max over the draws of abs(log p(y | x,
+theta_s)), and ``score``, the length of the score of all parameters in the units of the posterior,
+abs(H^(-1/2) d log p(y | x, theta)) at the mode, H being minus the second derivatives of the log
+posterior there (Hampel 1974; Krasker and Welsch 1982).
 """
 
 from collections.abc import Callable
@@ -38,13 +40,15 @@ def block_of(fit: Fit, variable: str, scheme: str) -> BlockFit:
     blocks = [fit.blocks[block.name] for block in fit.prepared.blocks if block.variable == variable]
     if len(blocks) > 1 or not blocks[0].estimates:
         raise InputError(
-            f"scheme {scheme!r} is made of the fit of one model, and {variable!r} has {len(blocks)}: valid are schemes of risk"
+            f"scheme {scheme!r} is made of the fit of one model, and {variable!r} has "
+            f"{len(blocks)}: valid are schemes of risk"
         )
     return blocks[0]
 
 
 def scores(block: BlockFit, terms: Terms) -> np.ndarray:
-    """The length of the score of each of some values, (m,), by differences of their log densities about the mode of the fit.
+    """The length of the score of each of some values, (m,), by differences of their log densities
+    about the mode of the fit.
 
     Infinite where it is no number, as of a value that the model cannot take.
     """
@@ -60,7 +64,9 @@ def scores(block: BlockFit, terms: Terms) -> np.ndarray:
 
 
 def _mode_of(block: BlockFit) -> _Mode:
-    """The mode of the fit's pseudo posterior, and a root of the inverse of its curvature; searched once a fit, of which many ask."""
+    """The mode of the fit's pseudo posterior, and a root of the inverse of its curvature; searched
+    once a fit, of which many ask.
+    """
     if block not in _MODES:
         _MODES[block] = _searched(block)
     return _MODES[block]
@@ -69,7 +75,10 @@ def _mode_of(block: BlockFit) -> _Mode:
 def _searched(block: BlockFit) -> _Mode:
     found = at_mode(block)
     if found is None:
-        raise InputError(f"scores need a density of one vector, which {type(block.synthesizer).__name__} has not; valid is another scheme")
+        raise InputError(
+            f"scores need a density of one vector, which {type(block.synthesizer).__name__} has "
+            "not; valid is another scheme"
+        )
     layout, density, mode = found
     return layout, mode, root_of_inverse(curvature_at(density, mode))
 
@@ -80,10 +89,12 @@ def _theta(layout: Layout, vector: np.ndarray) -> dict[str, np.ndarray]:
 
 @dataclass(frozen=True, eq=False)
 class FitWeights:
-    """Weights of one variable's records as functions of their own values, by a figure that a fit gives. Confidential.
+    """Weights of one variable's records as functions of their own values, by a figure that a fit
+    gives. Confidential.
 
-    ``figure``: "largest" or "score"; ``shape``: from figures and marginal risks, both (R, G), to weights; ``risk``: what gives these
-    risks, where the shape reads them; ``kept`` (n,): whose weight is not 0 whatever the value; ``label``: see `OwnFunction`.
+    ``figure``: "largest" or "score"; ``shape``: from figures and marginal risks, both (R, G), to
+    weights; ``risk``: what gives these risks, where the shape reads them; ``kept`` (n,): whose
+    weight is not 0 whatever the value; ``label``: see `OwnFunction`.
     """
 
     world: World = field(repr=False)
@@ -108,7 +119,11 @@ class FitWeights:
     def at(self, records: np.ndarray, values: pd.Series) -> np.ndarray:
         """a_i(y) of some records (R,) at values of the variable (G,), (R, G)."""
         levels = self.block.categories
-        y = values.to_numpy(dtype=float) if levels is None else codes_in(values, levels).astype(float)
+        y = (
+            values.to_numpy(dtype=float)
+            if levels is None
+            else codes_in(values, levels).astype(float)
+        )
         figures = self._figures(y)[self._designs[0][records]]
         if self.block.survey is not None:
             figures = figures * self.block.survey.to_numpy()[records, None]
@@ -125,7 +140,9 @@ class FitWeights:
                 some = first[begin : begin + step]
                 frame = block.confidential.iloc[np.repeat(some, len(y))].reset_index(drop=True)
                 prepared = block.prepared.at(frame.drop(columns=block.synthesizer.target))
-                parts.append(self._of(log_densities(block.synthesizer, prepared, np.tile(y, len(some)))))
+                parts.append(
+                    self._of(log_densities(block.synthesizer, prepared, np.tile(y, len(some))))
+                )
             self.found.clear()  # the values of one model, asked again and again
             self.found[key] = np.concatenate(parts).reshape(-1, len(y))
         return self.found[key]
@@ -134,4 +151,6 @@ class FitWeights:
         if self.figure == "score":
             return scores(self.block, terms)
         places = np.ndindex(*self.block.sizes.values())
-        return np.asarray(reduce(np.maximum, (np.abs(terms(self.block.draw(*place))) for place in places)))
+        return np.asarray(
+            reduce(np.maximum, (np.abs(terms(self.block.draw(*place))) for place in places))
+        )

@@ -19,14 +19,23 @@ from riskweighted.weights.names import UNWEIGHTED, SchemeName, parse_scheme
 if TYPE_CHECKING:
     from riskweighted.sequence.fit import Fit
 
-__all__ = ["in_order", "scheme_alpha", "scheme_source", "scheme_weights", "tuple_size", "uses_scenario"]
+__all__ = [
+    "in_order",
+    "scheme_alpha",
+    "scheme_source",
+    "scheme_weights",
+    "tuple_size",
+    "uses_scenario",
+]
 
 _REWEIGHTED_OF = "marginal"
 _WITH_SETTINGS = tuple(name for name, family in FAMILIES.items() if family.settings)
 
 
 def scheme_alpha(world: World, scheme: str, fit: "Fit | None" = None) -> pd.Series:
-    """Weights of a scheme as text, from checked data; `fit`: that of `scheme_source`, if there is one."""
+    """Weights of a scheme as text, from checked data; `fit`: that of `scheme_source`, if there is
+    one.
+    """
     named = _check_scheme(parse_scheme(scheme)).plain
     if named.name in FAMILIES:
         return warn_if_flat(family_alpha(world, named.name, fit, named.settings))
@@ -36,7 +45,9 @@ def scheme_alpha(world: World, scheme: str, fit: "Fit | None" = None) -> pd.Seri
         return risk_weights(confidential_risk(world))
     k, records = tuple_size(named.name), len(world.confidential)
     if k > max(records, 2):
-        raise InputError(f"scheme {scheme!r} needs {k} records, and there are {records}; choose a smaller k")
+        raise InputError(
+            f"scheme {scheme!r} needs {k} records, and there are {records}; choose a smaller k"
+        )
     return kway_alpha(world, k)
 
 
@@ -48,12 +59,17 @@ def scheme_source(scheme: str) -> str | None:
         return UNWEIGHTED if kind == "unweighted" else None
     source = named.of or _REWEIGHTED_OF
     if scheme_source(source) is not None:
-        raise InputError(f"scheme {scheme!r}: {source!r} is made of a fit itself; valid is a scheme that is not, such as 'pairwise'")
+        raise InputError(
+            f"scheme {scheme!r}: {source!r} is made of a fit itself; valid is a scheme that is "
+            "not, such as 'pairwise'"
+        )
     return source
 
 
 def uses_scenario(scheme: str) -> bool:
-    """Whether its weights depend on what the intruder knows and how close is close, or the weights of the fit that they are made of do."""
+    """Whether its weights depend on what the intruder knows and how close is close, or the weights
+    of the fit that they are made of do.
+    """
     named, source = _check_scheme(parse_scheme(scheme)).plain, scheme_source(scheme)
     if source is not None:
         return uses_scenario(source)
@@ -70,7 +86,10 @@ def in_order(schemes: Sequence[str]) -> list[str]:
             raise InputError(f"schemes {other!r} and {scheme!r} are the same: name one of them")
     for scheme, source in sources.items():
         if source is not None and source not in sources:
-            raise InputError(f"scheme {scheme!r} is made of the fit of {source!r}: name {source!r} in weights.schemes too")
+            raise InputError(
+                f"scheme {scheme!r} is made of the fit of {source!r}: name {source!r} in "
+                "weights.schemes too"
+            )
     return sorted(sources, key=lambda scheme: sources[scheme] is not None)
 
 
@@ -86,28 +105,40 @@ def _whole(named: SchemeName) -> object:
 
 
 def _check_scheme(named: SchemeName) -> SchemeName:
-    """Refuse a scheme that is not known, or has other settings than it takes, or that cannot be centred."""
+    """Refuse a scheme that is not known, or has other settings than it takes, or that cannot be
+    centred.
+    """
     if named.centred:
         _check_centred(_check_scheme(named.plain))
         return named
     if named.name in FAMILIES:
         family_settings(named.name, named.settings)
         if named.of is not None and FAMILIES[named.name].fit != "weighted":
-            raise InputError(f"scheme {named.name!r} has no setting 'of', which is that of 'reweighted'")
+            raise InputError(
+                f"scheme {named.name!r} has no setting 'of', which is that of 'reweighted'"
+            )
         return named
     if named.name not in (UNWEIGHTED, "marginal"):
         tuple_size(named.name)
     if named.settings or named.of:
         setting = next(iter(named.settings), "of")
-        raise InputError(f"scheme {named.name!r} has no setting {setting!r}; schemes with settings are {', '.join(_WITH_SETTINGS)}")
+        raise InputError(
+            f"scheme {named.name!r} has no setting {setting!r}; schemes with settings are "
+            f"{', '.join(_WITH_SETTINGS)}"
+        )
     return named
 
 
 def _check_centred(plain: SchemeName) -> None:
     """Refuse to centre what is the same for every value."""
     family, name = FAMILIES.get(plain.name), f"{plain.name}+"
-    if plain.name == UNWEIGHTED or (family is not None and family.of_fit is None and family.shape is None):
-        raise InputError(f"scheme {name!r}: its weight is the same for every value: there is nothing to centre; valid is {plain.text!r}")
+    if plain.name == UNWEIGHTED or (
+        family is not None and family.of_fit is None and family.shape is None
+    ):
+        raise InputError(
+            f"scheme {name!r}: its weight is the same for every value: there is nothing to "
+            f"centre; valid is {plain.text!r}"
+        )
 
 
 def tuple_size(name: str) -> int:
@@ -117,22 +148,28 @@ def tuple_size(name: str) -> int:
     match = re.fullmatch(r"([1-9]\d{0,999})-way", name)
     if match is None:
         raise InputError(
-            f"unknown weighting scheme {name!r}; valid are 'unweighted', 'marginal', 'pairwise', '3-way', '4-way', ..., and with settings "
+            f"unknown weighting scheme {name!r}; valid are 'unweighted', 'marginal', 'pairwise', "
+            "'3-way', '4-way', ..., and with settings "
             f"{', '.join(FAMILIES)}"
         )
     return int(match[1])
 
 
-def scheme_weights(name: str, confidential: Frame, scenario: Scenario, fit: "Fit | None" = None, **settings: float) -> pd.Series:
+def scheme_weights(
+    name: str, confidential: Frame, scenario: Scenario, fit: "Fit | None" = None, **settings: float
+) -> pd.Series:
     """Return weights by the name of a scheme (METHODS sections 3 and 9.2).
 
     - "unweighted", "marginal", "pairwise", or "3-way", "4-way", ...
-    - "uniform": c for all. "delete": 0 for records whose IR^c lies above its 1 - q quantile, 1 for the others. "power": marginal
-      weights to the power g. "mix": 1 - t (1 - alpha), alpha being the marginal weights.
-    - "lipschitz": clip(c (1 - (f_i - min f) / (max f - min f)) + g, 0, 1), f_i = max_s abs(log p(y_i | theta_s)) under the unweighted
-      `fit`, times the survey weight if it has any; c = 1, g = 0 by default. "lipschitz-target": min(1, D / f_i).
-    - "reweighted": clip(c alpha_i Delta / Delta_i, 0, 1), alpha and Delta being those of a weighted `fit`; c = 0.95 by default, 0 stays 0.
-      The influence of its refit must be measured again: nothing bounds it.
+    - "uniform": c for all. "delete": 0 for records whose IR^c lies above its 1 - q quantile, 1 for
+      the others. "power": marginal weights to the power g. "mix": 1 - t (1 - alpha), alpha being
+      the marginal weights.
+    - "lipschitz": clip(c (1 - (f_i - min f) / (max f - min f)) + g, 0, 1), f_i = max_s abs(log
+      p(y_i | theta_s)) under the unweighted `fit`, times the survey weight if it has any; c = 1, g
+      = 0 by default. "lipschitz-target": min(1, D / f_i).
+    - "reweighted": clip(c alpha_i Delta / Delta_i, 0, 1), alpha and Delta being those of a weighted
+      `fit`; c = 0.95 by default, 0 stays 0. The influence of its refit must be measured again:
+      nothing bounds it.
 
     Parameters
     ----------
@@ -152,8 +189,8 @@ def scheme_weights(name: str, confidential: Frame, scenario: Scenario, fit: "Fit
     Raises
     ------
     InputError
-        If the scheme is unknown, lacks a setting or a fit or has one that it does not know, or needs more records than there are; or as
-        for `kway_weights`.
+        If the scheme is unknown, lacks a setting or a fit or has one that it does not know, or
+        needs more records than there are; or as for `kway_weights`.
 
     Examples
     --------
@@ -164,7 +201,10 @@ def scheme_weights(name: str, confidential: Frame, scenario: Scenario, fit: "Fit
     confidential = as_pandas(confidential)
     world, named = make_world(confidential, scenario), parse_scheme(str(name))
     if settings and named.settings:
-        raise InputError(f"scheme {name!r} has its settings in its text: give none beside it, got {', '.join(settings)}")
+        raise InputError(
+            f"scheme {name!r} has its settings in its text: give none beside it, got "
+            f"{', '.join(settings)}"
+        )
     if settings:
         named = _check_scheme(named._replace(settings=settings))
         return warn_if_flat(family_alpha(world, named.name, fit, settings))

@@ -1,4 +1,6 @@
-"""The setting ``match``: of several variables, whose boxes make weights (METHODS section 3.6). Light: a study file is read with it."""
+"""The setting ``match``: of several variables, whose boxes make weights (METHODS section 3.6).
+Light: a study file is read with it.
+"""
 
 from collections.abc import Sequence
 
@@ -12,12 +14,18 @@ _VALID = "'own', 'joint' or a list of lists of variables"
 
 
 def match_subsets(match: Match, variables: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """The subsets of the synthetic variables whose box makes the weights of their variables; each variable must stand in just one."""
+    """The subsets of the synthetic variables whose box makes the weights of their variables; each
+    variable must stand in just one.
+    """
     if match == "own":
         return tuple((name,) for name in variables)
     if match == "joint":
         return (tuple(variables),)
-    if isinstance(match, str) or not isinstance(match, Sequence) or not all(_is_subset(subset) for subset in match):
+    if (
+        isinstance(match, str)
+        or not isinstance(match, Sequence)
+        or not all(_is_subset(subset) for subset in match)
+    ):
         raise InputError(f"match must be {_VALID}, got {match!r}")
     subsets = tuple(check_names(subset, "a subset of match") for subset in match)
     named = [name for subset in subsets for name in subset]
@@ -28,7 +36,10 @@ def match_subsets(match: Match, variables: Sequence[str]) -> tuple[tuple[str, ..
     }
     for how, names in wrong.items():
         if names:
-            raise InputError(f"match has {listing(names)} {how}: each of the synthetic variables {listing(variables)} must be in just one")
+            raise InputError(
+                f"match has {listing(names)} {how}: each of the synthetic variables "
+                f"{listing(variables)} must be in just one"
+            )
     return subsets
 
 

@@ -22,8 +22,12 @@ def folder(tmp_path):
     rng = np.random.default_rng(1)
     group = rng.choice(["a", "b"], 300)
     income = np.round(np.exp(3 + (group == "b") + 0.6 * rng.normal(size=300)), 3)
-    pd.DataFrame({"person": np.arange(300) + 7000, "group": group, "income": income}).to_csv(tmp_path / "data.csv", index=False)
-    (tmp_path / "study.toml").write_text(study_text().replace("L = 3", 'L = 3\ncolumns = ["person"]'))
+    pd.DataFrame({"person": np.arange(300) + 7000, "group": group, "income": income}).to_csv(
+        tmp_path / "data.csv", index=False
+    )
+    (tmp_path / "study.toml").write_text(
+        study_text().replace("L = 3", 'L = 3\ncolumns = ["person"]')
+    )
     return tmp_path
 
 
@@ -67,7 +71,12 @@ def test_wrong_calls_are_refused_in_one_line(folder, arguments, told):
 
 def test_the_commands_of_advice_name_the_run_and_its_study():
     """Each command of the texts of advice, whichever a run comes to."""
-    texts = "\n".join(re.findall(r"riskweighted \w+ (?:RUN|STUDY)[^\"]*", Path(advice.__file__).read_text(encoding="utf-8")))
+    texts = "\n".join(
+        re.findall(
+            r"riskweighted \w+ (?:RUN|STUDY)[^\"]*",
+            Path(advice.__file__).read_text(encoding="utf-8"),
+        )
+    )
     assert texts.count("RUN") > 2
     assert "STUDY.toml" in texts
     typed = _typed(texts, Path("a run") / "marked", Path("my.toml"))

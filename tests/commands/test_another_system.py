@@ -1,6 +1,8 @@
-"""The main job where there is no POSIX: init, check, run, report and release in one process that finds what Windows has.
+"""The main job where there is no POSIX: init, check, run, report and release in one process that
+finds what Windows has.
 
-It stands in for a machine that is not at hand; `.github/workflows/systems.yml` runs the same job on real ones.
+It stands in for a machine that is not at hand; `.github/workflows/systems.yml` runs the same job on
+real ones.
 """
 
 import os
@@ -44,10 +46,24 @@ pathlib.Path("open.txt").rename("closed.txt")
 
 def run_there(code, folder, *arguments):
     """What a process of the other system said; its streams are those of a pipe on Windows."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "tests" / "tools"), "PYTHONIOENCODING": "cp1252"}
+    environment = os.environ | {
+        "PYTHONPATH": str(ROOT / "tests" / "tools"),
+        "PYTHONIOENCODING": "cp1252",
+    }
     environment.pop("COLUMNS", None)
-    command = [sys.executable, "-X", "warn_default_encoding", "-W", "ignore::EncodingWarning", "-c", code, *map(str, arguments)]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, encoding="cp1252", timeout=600)
+    command = [
+        sys.executable,
+        "-X",
+        "warn_default_encoding",
+        "-W",
+        "ignore::EncodingWarning",
+        "-c",
+        code,
+        *map(str, arguments),
+    ]
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, encoding="cp1252", timeout=600
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -60,4 +76,6 @@ def test_the_other_system_lacks_what_it_is_said_to_lack(tmp_path):
 @pytest.mark.long
 @pytest.mark.slow
 def test_the_main_job_needs_nothing_that_only_posix_has(tmp_path):
-    assert "as they should be" in run_there(JOB, tmp_path, ROOT / ".ci" / "main_job.py", tmp_path / "job")
+    assert "as they should be" in run_there(
+        JOB, tmp_path, ROOT / ".ci" / "main_job.py", tmp_path / "job"
+    )

@@ -1,4 +1,6 @@
-"""`assess`: may this leave, said first by terminal, machine and page alike; a planted copy is found and named, and codes are asked for."""
+"""`assess`: may this leave, said first by terminal, machine and page alike; a planted copy is found
+and named, and codes are asked for.
+"""
 
 import html
 import json
@@ -17,7 +19,9 @@ pytestmark = pytest.mark.usefixtures("no_pictures")
 
 @pytest.fixture
 def no_pictures(monkeypatch):
-    monkeypatch.setattr("riskweighted.reports.blocks.inline_svg", lambda figure, key, words: "<svg></svg>")
+    monkeypatch.setattr(
+        "riskweighted.reports.blocks.inline_svg", lambda figure, key, words: "<svg></svg>"
+    )
 
 
 @pytest.fixture
@@ -55,12 +59,21 @@ def test_a_planted_copy_is_named_on_the_page_and_fails(tmp_path):
 def test_every_variable_is_a_row_of_the_answer_beside_yardsticks(tmp_path):
     page = assessed_page(tmp_path)
     figures = rows_of(page, "figures")
-    assert figures[0] == ["Measure", "noisy", "donors", "confidential itself", "independent of known"]
+    assert figures[0] == [
+        "Measure",
+        "noisy",
+        "donors",
+        "confidential itself",
+        "independent of known",
+    ]
     costs = [row[0] for row in figures if row[0].startswith("Cost")]
     assert [any(name in cost for cost in costs) for name in ("income", "cigs")] == [True, True]
     copied = next(row for row in figures if row[0].startswith("Copied records"))
     assert copied[3] == "1.000"
-    used, entries = set(re.findall(r'aria-describedby="(term-\d+)-text"', page)), set(re.findall(r'<dd id="(term-\d+)-text"', page))
+    used, entries = (
+        set(re.findall(r'aria-describedby="(term-\d+)-text"', page)),
+        set(re.findall(r'<dd id="(term-\d+)-text"', page)),
+    )
     assert used == entries != set()
 
 
@@ -70,14 +83,28 @@ def test_columns_that_look_as_if_they_had_codes_are_named_everywhere(tmp_path, f
     assert told == ["income", "cigs"]
     found = json.loads(CliRunner().invoke(app, [*files, "--json"]).stdout)
     assert [note.split()[0] for note in found["notes"]] == told
-    given = json.loads(CliRunner().invoke(app, [*files, "--codes", "income=-8", "--codes", "cigs=-8", "--json"]).stdout)
+    given = json.loads(
+        CliRunner()
+        .invoke(app, [*files, "--codes", "income=-8", "--codes", "cigs=-8", "--json"])
+        .stdout
+    )
     assert given["notes"] == []
-    assert {name: told["verdict"] for name, told in given["disclosure"].items()} == {"noisy": "refuse", "donors": "not judged"}
-    assert all(set(told) == {"verdict", "reasons", "D", "upper"} and told["reasons"] for told in given["disclosure"].values())
+    assert {name: told["verdict"] for name, told in given["disclosure"].items()} == {
+        "noisy": "refuse",
+        "donors": "not judged",
+    }
+    assert all(
+        set(told) == {"verdict", "reasons", "D", "upper"} and told["reasons"]
+        for told in given["disclosure"].values()
+    )
     assert {row["label"] for row in given["disclosure_rows"]} == {"noisy", "donors"}
 
 
-@pytest.mark.parametrize("options", [(), ("--codes", "income=-8", "--codes", "cigs=-8")], ids=["without codes", "with codes"])
+@pytest.mark.parametrize(
+    "options",
+    [(), ("--codes", "income=-8", "--codes", "cigs=-8")],
+    ids=["without codes", "with codes"],
+)
 def test_the_terminal_says_what_the_page_says_in_eight_lines(files, options):
     done = CliRunner().invoke(app, [*files, *options])
     lines = done.stdout.splitlines()
@@ -96,7 +123,8 @@ def test_a_tool_alone_that_is_not_judged_is_told_how_it_can_be(tmp_path, files):
     (following,) = re.findall(r'<p class="next">(.*?)</p>', page)
     assert text_of(following).startswith("Next: riskweighted folds ")
     assert text_of(following).endswith("--synthesized income,cigs --out folds")
-    assert "".join(text_of(following).split()) in "".join(done.stdout.split())  # a long path is broken across lines
+    # a long path is broken across lines
+    assert "".join(text_of(following).split()) in "".join(done.stdout.split())
 
 
 @pytest.mark.filterwarnings("ignore:rows of")
@@ -110,7 +138,8 @@ def test_the_terminal_needs_no_package_of_pages(tmp_path, files):
     """Without --out the template engine is not loaded."""
     code = (
         "import sys; sys.modules['jinja2'] = None; "
-        f"from typer.testing import CliRunner; from riskweighted.commands.main import app; done = CliRunner().invoke(app, {files!r}); "
+        "from typer.testing import CliRunner; from riskweighted.commands.main import app; done "
+        f"= CliRunner().invoke(app, {files!r}); "
         "print(done.output); sys.exit(done.exit_code)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -1,4 +1,6 @@
-"""`check` on a file as an agency has it: quickly, looking through the file once, and naming what the study forgot."""
+"""`check` on a file as an agency has it: quickly, looking through the file once, and naming what
+the study forgot.
+"""
 
 import os
 import subprocess
@@ -16,10 +18,25 @@ from riskweighted.runs.study import load_study
 AT_MOST, TRIES = 5.0, 3  # processor seconds, also of a machine that works on other things besides
 STUDY = {
     "data": {"path": "agency.csv"},
-    "scenario": {"known": ["sex", "region", "age_band"], "synthetic": list(CHAIN), "codes": {"income": [-8, -9], "rent": [-8]}},
+    "scenario": {
+        "known": ["sex", "region", "age_band"],
+        "synthetic": list(CHAIN),
+        "codes": {"income": [-8, -9], "rent": [-8]},
+    },
     "synthesizer": {
         "name": "sequential",
-        "predictors": ["sex", "region", "age_band", "age", "school", "size", "married", "q1", "q2", "s1"],
+        "predictors": [
+            "sex",
+            "region",
+            "age_band",
+            "age",
+            "school",
+            "size",
+            "married",
+            "q1",
+            "q2",
+            "s1",
+        ],
     },
     "weights": {"schemes": ["unweighted", "mix+(t=0.5)", "marginal"]},
     "release": {"L": 5},
@@ -37,9 +54,13 @@ def study(tmp_path):
 
 
 def seconds_of(*arguments):
-    """Processor seconds of a command in a process of its own, from its start to its end, and what it said."""
+    """Processor seconds of a command in a process of its own, from its start to its end, and what
+    it said.
+    """
     process = subprocess.Popen(
-        [sys.executable, "-m", "riskweighted", *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        [sys.executable, "-m", "riskweighted", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
     )
     with process.stdout as output:
         said = output.read().decode()

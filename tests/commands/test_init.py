@@ -24,7 +24,9 @@ HOUSEHOLDS = pd.DataFrame(
         "sex": rng.choice(["female", "male"], N),
         "region": rng.choice(["north", "south", "west"], N),
         "interviewed": pd.date_range("2024-01-01", periods=N).strftime("%Y-%m-%d"),
-        "income": np.where(rng.random(N) < 0.15, -8, np.round(rng.lognormal(10, 0.8, N))).astype(int),
+        "income": np.where(rng.random(N) < 0.15, -8, np.round(rng.lognormal(10, 0.8, N))).astype(
+            int
+        ),
         "notes": [None] * N,
     }
 )
@@ -56,12 +58,23 @@ def test_from_a_file_to_a_study_that_is_checked(folder, width):
     assert without_log(done.stderr) == ""
     assert max(map(len, done.stdout.splitlines())) <= width
     text = " ".join(re.sub(r"[│┃\n]", " ", done.stdout).split())
-    for said in ("300 records, columns: 6", "whole numbers; 1 likely code", "record id", "dates", "empty", "riskweighted check study.toml"):
+    for said in (
+        "300 records, columns: 6",
+        "whole numbers; 1 likely code",
+        "record id",
+        "dates",
+        "empty",
+        "riskweighted check study.toml",
+    ):
         assert said in text
     assert "spike: " not in text  # of the words of the table those that stand in it are explained
     shown = set(re.findall(r"-?\d+", done.stdout.replace(",", "")))
-    assert not shown & {str(value) for value in HOUSEHOLDS["income"] if abs(value) > 400 or value == -8}
-    assert not {"female", "north", "7654321", "2024-01-01"} & set(re.findall(r"[\w-]+", done.stdout))
+    assert not shown & {
+        str(value) for value in HOUSEHOLDS["income"] if abs(value) > 400 or value == -8
+    }
+    assert not {"female", "north", "7654321", "2024-01-01"} & set(
+        re.findall(r"[\w-]+", done.stdout)
+    )
     assert mode(folder / "study.toml") == 0o600  # it holds the code
     if width == 100:
         return  # the same study, only the table is wider
@@ -71,28 +84,42 @@ def test_from_a_file_to_a_study_that_is_checked(folder, width):
 
 
 @pytest.mark.parametrize(("word", "cells"), [("n/a", 1), ("quokka", 20), ("ask", 2)])
-def test_a_few_words_in_a_column_of_numbers_are_counted_and_the_column_is_taken(folder, monkeypatch, word, cells):
+def test_a_few_words_in_a_column_of_numbers_are_counted_and_the_column_is_taken(
+    folder, monkeypatch, word, cells
+):
     monkeypatch.chdir(folder)
-    table = HOUSEHOLDS.assign(income=HOUSEHOLDS["income"].astype(object), assets_total=np.arange(N) ** 2)
+    table = HOUSEHOLDS.assign(
+        income=HOUSEHOLDS["income"].astype(object), assets_total=np.arange(N) ** 2
+    )
     table.loc[: cells - 1, "income"] = word
     table.loc[N - 1, "income"] = "NA"  # is missing in any column of numbers
     table.to_csv("households.csv", index=False)
     done = command("households.csv")
     assert done.exit_code == 0, done.exception
-    told = {1: "1 cell that is no number", 2: "2 cells that are no numbers", 20: "20 cells that are no numbers"}[cells]
-    (line,) = (line for line in done.stderr.splitlines() if line.startswith("warning: 'income' has"))
+    told = {
+        1: "1 cell that is no number",
+        2: "2 cells that are no numbers",
+        20: "20 cells that are no numbers",
+    }[cells]
+    (line,) = (
+        line for line in done.stderr.splitlines() if line.startswith("warning: 'income' has")
+    )
     assert f"has {told}, of 300;" in line
     assert "leave them empty in the file" in line
     assert "Synthesized: income (guessed" in done.stdout
     assert word not in done.stdout + done.stderr
-    assert json.loads(command("households.csv", "--force", "--json").stdout)["no_numbers"] == {"income": cells}
+    assert json.loads(command("households.csv", "--force", "--json").stdout)["no_numbers"] == {
+        "income": cells
+    }
     study = load_study("study.toml")
     assert study.read_data()["income"].isna().sum() == cells + 1
     assert mode(Path("study.toml")) == 0o600
     assert CliRunner().invoke(app, ["check", "study.toml"]).exit_code == 0
 
 
-def test_what_offices_write_for_a_missing_number_is_stated_in_the_study_and_read_so(folder, monkeypatch):
+def test_what_offices_write_for_a_missing_number_is_stated_in_the_study_and_read_so(
+    folder, monkeypatch
+):
     monkeypatch.chdir(folder)
     table = HOUSEHOLDS.assign(income=HOUSEHOLDS["income"].astype(object))
     table.loc[:1, "income"] = "-"
@@ -133,7 +160,11 @@ def test_as_json_without_a_value_of_the_data(folder, monkeypatch):
     monkeypatch.chdir(folder)
     done = command("households.csv", "--out", "studies/first.toml", "--json")
     found = json.loads(done.stdout)
-    assert (found["command"], found["results"], found["confidential"]) == ("init", "studies/first.toml", True)
+    assert (found["command"], found["results"], found["confidential"]) == (
+        "init",
+        "studies/first.toml",
+        True,
+    )
     kinds = {column["name"]: column["kind"] for column in found["columns"]}
     assert all(column["reason"] for column in found["columns"])
     assert kinds == {
@@ -144,7 +175,11 @@ def test_as_json_without_a_value_of_the_data(folder, monkeypatch):
         "income": "number",
         "notes": "constant",
     }
-    assert (found["synthesize"], found["known"], found["refused"]) == (["income"], ["sex", "region"], None)
+    assert (found["synthesize"], found["known"], found["refused"]) == (
+        ["income"],
+        ["sex", "region"],
+        None,
+    )
     assert "-8" not in done.stdout
     assert 'path = "../households.csv"' in (folder / "studies" / "first.toml").read_text()
 
@@ -180,7 +215,9 @@ def test_files_of_which_no_study_can_be_made(tmp_path, monkeypatch, content, nam
 def test_what_is_refused(folder, monkeypatch, arguments, named):
     monkeypatch.chdir(folder)
     (folder / "results").mkdir()
-    (folder / "results" / "manifest.json").write_text('{"versions": {"riskweighted": "0.1.0"}, "files": {}}')
+    (folder / "results" / "manifest.json").write_text(
+        '{"versions": {"riskweighted": "0.1.0"}, "files": {}}'
+    )
     done = command(*arguments)
     assert isinstance(done.exception, InputError)
     assert done.stdout == ""

@@ -1,4 +1,6 @@
-"""What `run` prints of a study in which everything is wrong: eight lines, each a whole sentence, the rest counted."""
+"""What `run` prints of a study in which everything is wrong: eight lines, each a whole sentence,
+the rest counted.
+"""
 
 import re
 
@@ -36,19 +38,33 @@ NAMES = [f"mix(t={place / 100})" for place in range(1, 29)]
 
 @pytest.fixture
 def folder(tmp_path):
-    """A file with an identifier, weights, a recode and a code; none of which the study knows, and too few draws."""
+    """A file with an identifier, weights, a recode and a code; none of which the study knows, and
+    too few draws.
+    """
     rng, n = np.random.default_rng(1), 200
     age = rng.integers(20, 80, n)
     income = np.where(rng.random(n) < 0.25, -8, np.exp(rng.normal(9, 0.6, n)).round(-1))
-    columns = {"id": np.arange(n) + 1000, "wgt": rng.uniform(0.5, 2, n).round(3), "age": age, "age_band": age // 20}
-    pd.DataFrame(columns | {"sex": rng.choice(["m", "f"], n), "income": income}).to_csv(tmp_path / "data.csv", index=False)
+    columns = {
+        "id": np.arange(n) + 1000,
+        "wgt": rng.uniform(0.5, 2, n).round(3),
+        "age": age,
+        "age_band": age // 20,
+    }
+    pd.DataFrame(columns | {"sex": rng.choice(["m", "f"], n), "income": income}).to_csv(
+        tmp_path / "data.csv", index=False
+    )
     return tmp_path
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("schemes", "counted"), [(["unweighted"], None), (["unweighted", "marginal", *NAMES], "26 more: 26 fail")])
+@pytest.mark.parametrize(
+    ("schemes", "counted"),
+    [(["unweighted"], None), (["unweighted", "marginal", *NAMES], "26 more: 26 fail")],
+)
 def test_a_study_with_every_fault_at_once_takes_eight_lines(folder, schemes, counted):
-    (folder / "study.toml").write_text(STUDY.format(schemes=", ".join(f'"{scheme}"' for scheme in schemes)))
+    (folder / "study.toml").write_text(
+        STUDY.format(schemes=", ".join(f'"{scheme}"' for scheme in schemes))
+    )
     checked = riskweighted("check", "study.toml", cwd=folder)
     for fault in ("likely code", "'id'", "'wgt'", "age_band from age"):
         assert fault in checked.stderr
@@ -57,7 +73,9 @@ def test_a_study_with_every_fault_at_once_takes_eight_lines(folder, schemes, cou
     lines = done.stdout.splitlines()
     assert len(lines) <= 8
     assert sum("  fail  " in line for line in lines) == min(len(schemes), 4)
-    assert (counted in lines) if counted else not any(re.match(r"\d+ more: ", line) for line in lines)
+    assert (
+        (counted in lines) if counted else not any(re.match(r"\d+ more: ", line) for line in lines)
+    )
     assert lines[0].startswith("A release is refused: ")  # the identifier leaves everybody alone
     assert any(line.startswith("Next: riskweighted advise") for line in lines)
     assert lines[-1].startswith("Results: out/")

@@ -27,13 +27,19 @@ def folder(tmp_path):
     group = rng.choice(["a", "b"], 120)
     income = np.round(np.exp(3 + (group == "b") + 0.5 * rng.normal(size=120)), 3)
     income[0] = float(SECRET)
-    pd.DataFrame({"id": np.arange(120), "group": group, "income": income}).to_csv(tmp_path / "data.csv", index=False)
+    pd.DataFrame({"id": np.arange(120), "group": group, "income": income}).to_csv(
+        tmp_path / "data.csv", index=False
+    )
     (tmp_path / "study.toml").write_text(STUDY)
     return tmp_path
 
 
 def files(root: Path) -> dict[str, bytes]:
-    return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file()
+    }
 
 
 def assert_refused(done, folder, before, *named):
@@ -62,7 +68,11 @@ def test_run_from_file_to_tables_and_again_on_another_number_of_cores(folder):
             frame = pd.read_csv(result / "synthetic" / scheme / f"synthetic_{number}.csv")
             pd.testing.assert_frame_equal(frame.drop(columns="income"), original[["group"]])
             assert (frame["income"] != original["income"]).mean() > 0.9
-    assert sorted(path.name for path in (result / "synthetic").iterdir()) == ["marginal", "pairwise", "unweighted"]
+    assert sorted(path.name for path in (result / "synthetic").iterdir()) == [
+        "marginal",
+        "pairwise",
+        "unweighted",
+    ]
     assert (result / "confidential" / "top-coding.csv").is_file()
     assert (result / "confidential").stat().st_mode & 0o077 == 0
     assert not (folder / "results.partial").exists()
@@ -74,14 +84,25 @@ def test_run_from_file_to_tables_and_again_on_another_number_of_cores(folder):
 
     # An existing folder is refused, and with --force replaced by the same bytes.
     before = set(files(folder))
-    assert_refused(riskweighted("run", "study.toml", "--out", "results", cwd=folder), folder, before, "'results' exists", "--force")
+    assert_refused(
+        riskweighted("run", "study.toml", "--out", "results", cwd=folder),
+        folder,
+        before,
+        "'results' exists",
+        "--force",
+    )
     first = files(result)
-    again = riskweighted("run", "study.toml", "--out", "results", "--force", "--cores", 2, cwd=folder)
+    again = riskweighted(
+        "run", "study.toml", "--out", "results", "--force", "--cores", 2, cwd=folder
+    )
     assert again.returncode == 0, again.stderr
     assert files(result) == first
     other = riskweighted("run", "study.toml", "--out", "other", "--seed", 4, cwd=folder)
     assert other.returncode == 0, other.stderr
-    assert files(folder / "other")["synthetic/marginal/synthetic_1.csv"] != first["synthetic/marginal/synthetic_1.csv"]
+    assert (
+        files(folder / "other")["synthetic/marginal/synthetic_1.csv"]
+        != first["synthetic/marginal/synthetic_1.csv"]
+    )
 
 
 @pytest.mark.slow
@@ -104,7 +125,9 @@ def test_an_interrupted_run_goes_on_where_it_stopped(folder):
 
 @pytest.mark.slow
 def test_a_run_that_did_not_converge_is_published_and_exits_with_3(folder):
-    (folder / "study.toml").write_text(STUDY.replace("draws = 400\ntune = 200", "draws = 10\ntune = 10"))
+    (folder / "study.toml").write_text(
+        STUDY.replace("draws = 400\ntune = 200", "draws = 10\ntune = 10")
+    )
     done = riskweighted("run", "study.toml", "--out", "results", cwd=folder)
     assert done.returncode == 3, done.stderr
     assert "not converged: 'unweighted', 'marginal', 'pairwise'" in done.stderr
@@ -113,14 +136,25 @@ def test_a_run_that_did_not_converge_is_published_and_exits_with_3(folder):
     assert sum(" fail " in line for line in done.stdout.splitlines()) == 3
     assert "Next: riskweighted advise results" in done.stdout
     assert (folder / "results" / "manifest.json").is_file()
-    assert "model fits" in riskweighted("summary", "results", "--format", "markdown", cwd=folder).stdout.lower()
+    assert (
+        "model fits"
+        in riskweighted("summary", "results", "--format", "markdown", cwd=folder).stdout.lower()
+    )
 
 
 def test_dry_run_says_what_would_happen_and_writes_nothing(folder):
     before = set(files(folder))
     done = riskweighted("run", "study.toml", "--out", "results", "--dry-run", cwd=folder)
     assert done.returncode == 0, done.stderr
-    for expected in ("120", "known patterns", "2, of which 0 hold", "mean weight", "3 per scheme", "expected time", "dry run"):
+    for expected in (
+        "120",
+        "known patterns",
+        "2, of which 0 hold",
+        "mean weight",
+        "3 per scheme",
+        "expected time",
+        "dry run",
+    ):
         assert expected in done.stdout
     assert set(files(folder)) == before
 
@@ -139,7 +173,9 @@ def test_dry_run_says_what_would_happen_and_writes_nothing(folder):
 def test_wrong_studies_are_refused_before_anything_is_written(folder, old, new, named):
     (folder / "study.toml").write_text(STUDY.replace(old, new, 1))
     before = set(files(folder))
-    assert_refused(riskweighted("run", "study.toml", "--out", "results", cwd=folder), folder, before, *named)
+    assert_refused(
+        riskweighted("run", "study.toml", "--out", "results", cwd=folder), folder, before, *named
+    )
 
 
 def test_wrong_data_is_refused(folder):
@@ -150,11 +186,24 @@ def test_wrong_data_is_refused(folder):
     ):
         table.assign(**change).to_csv(folder / "data.csv", index=False)
         before = set(files(folder))
-        assert_refused(riskweighted("run", "study.toml", "--out", "results", cwd=folder), folder, before, named)
+        assert_refused(
+            riskweighted("run", "study.toml", "--out", "results", cwd=folder), folder, before, named
+        )
 
 
 def test_weights_writes_a_file_and_prints_no_record(folder):
-    arguments = ("weights", "data.csv", "--known", "group", "--synthesized", "income", "--scheme", "marginal", "--out", "w.csv")
+    arguments = (
+        "weights",
+        "data.csv",
+        "--known",
+        "group",
+        "--synthesized",
+        "income",
+        "--scheme",
+        "marginal",
+        "--out",
+        "w.csv",
+    )
     done = riskweighted(*arguments, cwd=folder)
     assert done.returncode == 0, done.stderr
     assert SECRET not in done.stdout
@@ -162,7 +211,9 @@ def test_weights_writes_a_file_and_prints_no_record(folder):
     assert list(table.columns) == ["row", "alpha"]
     from riskweighted import Scenario, marginal_weights
 
-    expected = marginal_weights(pd.read_csv(folder / "data.csv"), Scenario(known="group", synthetic="income"))
+    expected = marginal_weights(
+        pd.read_csv(folder / "data.csv"), Scenario(known="group", synthetic="income")
+    )
     np.testing.assert_allclose(table["alpha"], expected)
     before = set(files(folder))
     assert_refused(riskweighted(*arguments, cwd=folder), folder, before, "'w.csv' exists")
@@ -182,7 +233,9 @@ def test_weights_writes_a_file_and_prints_no_record(folder):
 )
 def test_weights_refuses(folder, arguments, named):
     before = set(files(folder))
-    done = riskweighted("weights", "data.csv", "--synthesized", "income", "--out", "w.csv", *arguments, cwd=folder)
+    done = riskweighted(
+        "weights", "data.csv", "--synthesized", "income", "--out", "w.csv", *arguments, cwd=folder
+    )
     assert_refused(done, folder, before, named)
 
 
@@ -190,7 +243,17 @@ def test_singletons_are_warned_of_once(folder):
     table = pd.read_csv(folder / "data.csv")
     table.loc[0, "group"] = "alone"
     table.to_csv(folder / "data.csv", index=False)
-    done = riskweighted("weights", "data.csv", "--known", "group", "--synthesized", "income", "--out", "w.csv", cwd=folder)
+    done = riskweighted(
+        "weights",
+        "data.csv",
+        "--known",
+        "group",
+        "--synthesized",
+        "income",
+        "--out",
+        "w.csv",
+        cwd=folder,
+    )
     assert done.returncode == 0
     assert done.stderr.count("1 of 3 known patterns") == 1
     assert done.stderr.count("warning") == 1
@@ -205,7 +268,9 @@ def test_version_and_list(folder):
 
 def test_the_confidential_file_is_never_overwritten(folder):
     content = (folder / "data.csv").read_bytes()
-    done = riskweighted("weights", "data.csv", "--synthesized", "income", "--out", "data.csv", "--force", cwd=folder)
+    done = riskweighted(
+        "weights", "data.csv", "--synthesized", "income", "--out", "data.csv", "--force", cwd=folder
+    )
     assert done.returncode == 2
     assert "confidential file itself" in done.stderr
     assert (folder / "data.csv").read_bytes() == content
@@ -213,7 +278,9 @@ def test_the_confidential_file_is_never_overwritten(folder):
 
 def test_what_the_system_refuses_is_one_line(folder):
     (folder / "file").write_text("x")
-    done = riskweighted("weights", "data.csv", "--synthesized", "income", "--out", "file/w.csv", cwd=folder)
+    done = riskweighted(
+        "weights", "data.csv", "--synthesized", "income", "--out", "file/w.csv", cwd=folder
+    )
     assert done.returncode == 2
     assert done.stderr.startswith("error: cannot read or write")
     assert done.stderr.count("\n") == 1

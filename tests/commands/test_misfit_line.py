@@ -15,11 +15,23 @@ ROWS = [
     ("check-mean", "sex=f", 12.0, 14.0, 0.2, 0.1, "misfits", "", "spending"),
     ("check-sd", "", 1.0, 1.01, 0.01, 0.1, "fits", "", "income"),
 ]
-COLUMNS = ["check", "parameter", "confidential", "synthetic", "effect", "threshold", "verdict", "where", "variable"]
+COLUMNS = [
+    "check",
+    "parameter",
+    "confidential",
+    "synthetic",
+    "effect",
+    "threshold",
+    "verdict",
+    "where",
+    "variable",
+]
 
 
 def line(table):
-    return _model(SimpleNamespace(fits=False, fit_check=table, summary=pd.DataFrame(index=["unweighted"])))
+    return _model(
+        SimpleNamespace(fits=False, fit_check=table, summary=pd.DataFrame(index=["unweighted"]))
+    )
 
 
 def test_of_several_variables_the_line_names_which():

@@ -74,7 +74,9 @@ def folder(tmp_path, monkeypatch):
 def carried(data, *options):
     """What the command says of a new file, and the table that it writes."""
     data.to_csv("new.csv", index=False)
-    done = CliRunner().invoke(app, ["init", "new.csv", "--like", "study.toml", "--out", "new.toml", "--json", *options])
+    done = CliRunner().invoke(
+        app, ["init", "new.csv", "--like", "study.toml", "--out", "new.toml", "--json", *options]
+    )
     if done.exception is not None:
         raise done.exception
     said, text = json.loads(done.stdout), Path("new.toml").read_text()
@@ -99,7 +101,11 @@ def test_a_file_like_the_last_one_keeps_everything_that_was_said(folder):
 
 def test_what_is_no_longer_true_is_listed_and_the_rest_runs(folder):
     data = year(2)
-    data.loc[data["adult"] == "no", "income"] = [500.0, *[np.nan] * ((data["adult"] == "no").sum() - 1)]  # breaks the universe
+    # breaks the universe
+    data.loc[data["adult"] == "no", "income"] = [
+        500.0,
+        *[np.nan] * ((data["adult"] == "no").sum() - 1),
+    ]
     data["income"] *= 10  # beyond the bounds
     data.loc[0, ["adult", "income", "tax"]] = ["yes", 100.0, 900.0]  # breaks the order
     data.loc[:9, "region"] = "islands"
@@ -112,8 +118,18 @@ def test_what_is_no_longer_true_is_listed_and_the_rest_runs(folder):
     def told(*words):
         return sum(all(word in line for word in words) for line in lines)
 
-    assert told("gone", "column grade") == told("new", "column wealth") == told("region", "1 level is new") == 1
-    assert told("gone", "income ~ grade") == told("bonus", "cannot be 'number'") == told("person", "year", "1 repeat") == 1
+    assert (
+        told("gone", "column grade")
+        == told("new", "column wealth")
+        == told("region", "1 level is new")
+        == 1
+    )
+    assert (
+        told("gone", "income ~ grade")
+        == told("bonus", "cannot be 'number'")
+        == told("person", "year", "1 repeat")
+        == 1
+    )
     assert told("1 record breaks", "adult == 'yes'") == told("1 record breaks", "order", "tax") == 1
     assert told("income", "beyond", "found again") == 1
     assert len(lines) == 9
@@ -121,19 +137,30 @@ def test_what_is_no_longer_true_is_listed_and_the_rest_runs(folder):
     assert "kinds" not in made["data"]
     assert "order" not in made["synthesizer"]
     assert made["synthesizer"]["predictors"] == ["sex", "region", "adult"]
-    assert made["synthesizer"]["variables"] == {"income": {"support": [0, 20000, "found"]}, "tax": {"support": [0, 1000]}}
+    assert made["synthesizer"]["variables"] == {
+        "income": {"support": [0, 20000, "found"]},
+        "tax": {"support": [0, 1000]},
+    }
     assert made["evaluation"]["regressions"] == ["income ~ sex"]
 
 
 def test_a_kind_that_was_guessed_stays_where_the_new_data_look_otherwise(folder):
-    study = Path("study.toml").read_text().replace('"grade", "adult"]', '"grade", "adult", "bonus"]').replace(', bonus = "number"', "")
+    study = (
+        Path("study.toml")
+        .read_text()
+        .replace('"grade", "adult"]', '"grade", "adult", "bonus"]')
+        .replace(', bonus = "number"', "")
+    )
     Path("study.toml").write_text(study)
     more = year(2)
     more["bonus"] = np.random.default_rng(5).integers(1, 60, N)
     said, made = carried(more)
     assert [line for line in said["changes"] if "bonus was levels" in line]
     assert made["data"]["kinds"] == {"bonus": "levels", "grade": "levels"}
-    assert carried(more, "--force", "--kind", "bonus=number")[1]["data"]["kinds"] == {"bonus": "number", "grade": "levels"}
+    assert carried(more, "--force", "--kind", "bonus=number")[1]["data"]["kinds"] == {
+        "bonus": "number",
+        "grade": "levels",
+    }
 
 
 def test_without_the_old_data_what_is_new_is_not_said(folder):
@@ -149,10 +176,15 @@ def test_bounds_that_were_stated_stay_and_paths_are_as_seen_from_the_new_study(f
     data = year(2)
     data.loc[0, ["adult", "income", "tax"]] = ["yes", 2_000.0, 1_500.0]
     data.to_csv("new.csv", index=False)
-    done = CliRunner().invoke(app, ["init", "new.csv", "--like", "study.toml", "--out", "next/new.toml"])
+    done = CliRunner().invoke(
+        app, ["init", "new.csv", "--like", "study.toml", "--out", "next/new.toml"]
+    )
     assert done.exception is None
     text = Path("next/new.toml").read_text()
-    made, lines = tomllib.loads(text), [line for line in text.splitlines() if line.startswith("# - ")]
+    made, lines = (
+        tomllib.loads(text),
+        [line for line in text.splitlines() if line.startswith("# - ")],
+    )
     assert made["thresholds"]["policy"] == "../own.toml"
     assert made["data"]["path"] == "../new.csv"
     assert made["synthesizer"]["variables"]["tax"]["support"] == [0, 1000]
@@ -173,14 +205,22 @@ def test_a_heap_of_one_firm_is_not_found_again(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(1)
     data = pd.DataFrame(
-        {"firm": rng.integers(1, 60, 600), "sex": rng.choice(["f", "m"], 600), "pay": np.exp(rng.normal(7, 0.5, 600)).round(2)}
+        {
+            "firm": rng.integers(1, 60, 600),
+            "sex": rng.choice(["f", "m"], 600),
+            "pay": np.exp(rng.normal(7, 0.5, 600)).round(2),
+        }
     )
     data.loc[:29, ["firm", "pay"]] = 77, 1234.56
     data.loc[30:59, "pay"] = 987.65
     data.to_csv("old.csv", index=False)
-    setting = '[synthesizer]\nname = "transformation"\nformula = "pay ~ sex"\nheaps = [1234.56, 987.65, "found"]\n'
+    setting = (
+        '[synthesizer]\nname = "transformation"\nformula = "pay ~ sex"\nheaps = [1234.56, '
+        '987.65, "found"]\n'
+    )
     Path("study.toml").write_text(
-        f'[data]\npath = "old.csv"\n[scenario]\nknown = ["sex"]\nsynthetic = "pay"\n{setting}[release]\nunit = "firm"\n'
+        '[data]\npath = "old.csv"\n[scenario]\nknown = ["sex"]\nsynthetic = '
+        f'"pay"\n{setting}[release]\nunit = "firm"\n'
     )
     _, table = carried(data)
     assert table["synthesizer"]["heaps"] == [987.65, "found"]

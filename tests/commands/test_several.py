@@ -1,4 +1,6 @@
-"""Commands on several synthesized variables: weights of each, codes, and what is refused in a line."""
+"""Commands on several synthesized variables: weights of each, codes, and what is refused in a
+line.
+"""
 
 import pandas as pd
 import pytest
@@ -14,7 +16,16 @@ from riskweighted.runs.plan import plan_study
 from riskweighted.runs.study import make_study
 
 VARIABLES = "marital,income,smoke,cigs"
-OPTIONS = ("--known", "region", "--synthesized", VARIABLES, "--codes", "income=-8", "--codes", "cigs=-8")
+OPTIONS = (
+    "--known",
+    "region",
+    "--synthesized",
+    VARIABLES,
+    "--codes",
+    "income=-8",
+    "--codes",
+    "cigs=-8",
+)
 
 
 def command(*arguments):
@@ -29,19 +40,36 @@ def data(tmp_path):
 
 @pytest.mark.parametrize(
     ("option", "match"),
-    [("own", "own"), ("joint", "joint"), ("smoke,marital; income;cigs", [["smoke", "marital"], ["income"], ["cigs"]])],
+    [
+        ("own", "own"),
+        ("joint", "joint"),
+        ("smoke,marital; income;cigs", [["smoke", "marital"], ["income"], ["cigs"]]),
+    ],
 )
 def test_weights_have_a_column_for_each_variable(data, option, match):
     done = command("weights", data, *OPTIONS, "--match", option, "--out", data.parent / "w.csv")
     assert done.exit_code == 0, done.output
-    scenario = rw.Scenario(known="region", synthetic=VARIABLES.split(","), codes={"income": -8, "cigs": -8})
+    scenario = rw.Scenario(
+        known="region", synthetic=VARIABLES.split(","), codes={"income": -8, "cigs": -8}
+    )
     expected = rw.match_weights(read_table(data), scenario, "pairwise", match)
-    pd.testing.assert_frame_equal(pd.read_csv(data.parent / "w.csv", index_col="row"), expected.rename_axis("row"))
+    pd.testing.assert_frame_equal(
+        pd.read_csv(data.parent / "w.csv", index_col="row"), expected.rename_axis("row")
+    )
     assert all(f"pairwise, {name}" in done.output for name in VARIABLES.split(","))
 
 
 def test_weights_of_one_variable_stay_one_column(data):
-    done = command("weights", data, "--known", "region", "--synthesized", "smoke", "--out", data.parent / "w.csv")
+    done = command(
+        "weights",
+        data,
+        "--known",
+        "region",
+        "--synthesized",
+        "smoke",
+        "--out",
+        data.parent / "w.csv",
+    )
     assert done.exit_code == 0, done.output
     assert list(pd.read_csv(data.parent / "w.csv")) == ["row", "alpha"]
 
@@ -51,7 +79,8 @@ def test_codes_are_no_amounts_in_an_assessment(data):
     shown = chain_data().assign(cigs=lambda d: d["cigs"].where(d["cigs"] != -8, -7))
     write_table(shown, data.parent / "s.csv")
     with_codes, without = (
-        command("assess", data, data.parent / "s.csv", *options, "--radius", "0.9", "--json") for options in (OPTIONS, OPTIONS[:4])
+        command("assess", data, data.parent / "s.csv", *options, "--radius", "0.9", "--json")
+        for options in (OPTIONS, OPTIONS[:4])
     )
     assert with_codes.exit_code == without.exit_code == 0, with_codes.output
     assert with_codes.output != without.output
@@ -81,7 +110,10 @@ def test_a_dry_run_of_a_chain_writes_nothing(data):
 
 @pytest.mark.parametrize(
     ("precision", "named"),
-    [({"nope": 1}, "'nope'; valid are the synthesized variables"), ({"marital": 0.1}, "'marital' is drawn as levels")],
+    [
+        ({"nope": 1}, "'nope'; valid are the synthesized variables"),
+        ({"marital": 0.1}, "'marital' is drawn as levels"),
+    ],
 )
 def test_a_precision_of_no_number_is_refused_before_the_fits(data, precision, named):
     with pytest.raises(InputError, match=named):

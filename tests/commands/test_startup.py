@@ -1,4 +1,6 @@
-"""What a short command loads: a list of names or a finished table must not wait for the machinery that made it."""
+"""What a short command loads: a list of names or a finished table must not wait for the machinery
+that made it.
+"""
 
 import json
 import os
@@ -26,13 +28,24 @@ finally:
 def loaded(*arguments):
     """The packages in memory at the end of a command, and what it printed."""
     environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
-    done = subprocess.run([sys.executable, "-c", CODE, *map(str, arguments)], env=environment, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", CODE, *map(str, arguments)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stderr
     return set(json.loads(done.stderr.splitlines()[-1])), done.stdout
 
 
 @pytest.mark.parametrize(
-    ("argument", "shown"), [("--help", "synthesizers"), ("--version", "."), ("synthesizers", "normal-mixture         Finite mixture")]
+    ("argument", "shown"),
+    [
+        ("--help", "synthesizers"),
+        ("--version", "."),
+        ("synthesizers", "normal-mixture         Finite mixture"),
+    ],
 )
 def test_help_version_and_list_load_nothing_heavy(argument, shown):
     packages, printed = loaded(argument)

@@ -11,10 +11,14 @@ pytestmark = pytest.mark.quick
 @pytest.mark.parametrize("width", [60, 120, 400])
 def test_no_name_and_no_number_is_cut(monkeypatch, capsys, width):
     names = [f"lipschitz(c=1, g=0.{place})" for place in range(9)]
-    table = pd.DataFrame([[f"0.0{place}{row}45 ± 0.0002" for place in range(9)] for row in range(3)], columns=names)
+    table = pd.DataFrame(
+        [[f"0.0{place}{row}45 ± 0.0002" for place in range(9)] for row in range(3)], columns=names
+    )
     monkeypatch.setattr(terminal.output, "width", width)
     with terminal.output.capture() as printed:
-        terminal.print_table(table.rename(index=lambda row: f"expected risk of isolated records {row}"), "Wide")
+        terminal.print_table(
+            table.rename(index=lambda row: f"expected risk of isolated records {row}"), "Wide"
+        )
     text = printed.get()
     for name in names:
         assert text.count(name) == 1

@@ -24,16 +24,30 @@ def folder(tmp_path):
 @pytest.mark.slow
 def test_tables_figure_and_a_study_that_names_the_scheme(folder):
     done = riskweighted(
-        *("tune", "study.toml", "--target", "isolated-risk", "--at-most", "0.02", "--family", "mix", "--out", "tuned"),
+        *(
+            "tune",
+            "study.toml",
+            "--target",
+            "isolated-risk",
+            "--at-most",
+            "0.02",
+            "--family",
+            "mix",
+            "--out",
+            "tuned",
+        ),
         *("--keep", "isolated-information=5", "--keep", "disclosure-largest=0.9", "--full"),
         cwd=folder,
     )
     assert done.returncode == 0, done.stderr
-    *tables, last = done.stdout.split("\nmix(t=")  # without --full the lines after the tables are all
+    # without --full the lines after the tables are all
+    *tables, last = done.stdout.split("\nmix(t=")
     assert tables
     brief = f"mix(t={last}".splitlines()
     assert len(brief) <= 8
-    assert any(line.startswith("Next: riskweighted run tuned/confidential/study.toml") for line in brief)
+    assert any(
+        line.startswith("Next: riskweighted run tuned/confidential/study.toml") for line in brief
+    )
     assert without_log(done.stderr) == ""
     for text in (
         "each family at the mode",
@@ -47,12 +61,20 @@ def test_tables_figure_and_a_study_that_names_the_scheme(folder):
         assert text in done.stdout, text
     out = folder / "tuned"
     names = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
-    assert names == {"README.txt", "confidential/study.toml", "families.csv", "frontier.csv", "frontier.png", "frontier-target.png"}
+    assert names == {
+        "README.txt",
+        "confidential/study.toml",
+        "families.csv",
+        "frontier.csv",
+        "frontier.png",
+        "frontier-target.png",
+    }
     assert (out / "confidential").stat().st_mode & 0o077 == 0
     assert (out / "frontier.png").read_bytes().startswith(b"\x89PNG")
     frontier, families = pd.read_csv(out / "frontier.csv"), pd.read_csv(out / "families.csv")
     (chosen,) = frontier[frontier["chosen"]].itertuples()
-    # the word and the reason of a run: weights of .9 leave no unweighted fit, by which a model is judged
+    # the word and the reason of a run: weights of .9 leave no unweighted fit, by which a model is
+    # judged
     assert f"  {chosen.verdict}  " in brief[0]
     assert (chosen.verdict, "no fit being unweighted" in brief[0]) == ("not judged", True)
     assert set(frontier.loc[~frontier["chosen"], "verdict"]) == {"not judged"}
@@ -72,12 +94,27 @@ def test_tables_figure_and_a_study_that_names_the_scheme(folder):
     [
         (("--target", "mean-risk", "--at-most", "0.02"), "'mean-risk' is no target"),
         (("--target", "isolated-risk", "--at-most", "0"), "at_most must be a number > 0"),
-        (("--target", "isolated-risk", "--at-most", "0.02", "--family", "pairwise"), "no parameter to tune"),
-        (("--target", "isolated-risk", "--at-most", "0.02", "--loss", "overlap"), "give regression and coefficient"),
+        (
+            ("--target", "isolated-risk", "--at-most", "0.02", "--family", "pairwise"),
+            "no parameter to tune",
+        ),
+        (
+            ("--target", "isolated-risk", "--at-most", "0.02", "--loss", "overlap"),
+            "give regression and coefficient",
+        ),
         (("--target", "isolated-risk", "--at-most", "0.02", "--out", "study.toml"), "exists"),
-        (("--target", "isolated-risk", "--at-most", "0.02", "--keep", "information"), "--keep takes NAME=MOST"),
-        (("--target", "isolated-risk", "--at-most", "0.02", "--keep", "beauty=1"), "constraint must be one of 'disclosure-largest'"),
-        (("--target", "disclosure-largest", "--at-most", "0.02"), "is a constraint, name it in keep"),
+        (
+            ("--target", "isolated-risk", "--at-most", "0.02", "--keep", "information"),
+            "--keep takes NAME=MOST",
+        ),
+        (
+            ("--target", "isolated-risk", "--at-most", "0.02", "--keep", "beauty=1"),
+            "constraint must be one of 'disclosure-largest'",
+        ),
+        (
+            ("--target", "disclosure-largest", "--at-most", "0.02"),
+            "is a constraint, name it in keep",
+        ),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_one_line_and_leaves_nothing(folder, options, text):

@@ -1,4 +1,6 @@
-"""What commands write, seen from outside: who may read it, two at once, stale and refused places."""
+"""What commands write, seen from outside: who may read it, two at once, stale and refused
+places.
+"""
 
 import functools
 import os
@@ -17,7 +19,9 @@ from riskweighted.common.folders import opened
 
 STUDY = study_text()
 SWEEP = 'study = "study.toml"\n[grid]\n"release.L" = [2]\n'
-REIDENTIFY = '[files]\npuf = "data.csv"\neif = "data.csv"\niuf = "data.csv"\n[linking]\nincome = "numeric"\n'
+REIDENTIFY = (
+    '[files]\npuf = "data.csv"\neif = "data.csv"\niuf = "data.csv"\n[linking]\nincome = "numeric"\n'
+)
 ASSESS = ("assess", "data.csv", "data.csv", "--known", "group", "--synthesized", "income")
 COMMANDS = {
     "a run": ("run", "study.toml"),
@@ -32,7 +36,9 @@ COMMANDS = {
 def folder(tmp_path):
     before = os.umask(0o022)
     rng = np.random.default_rng(1)
-    pd.DataFrame({"group": rng.choice(["a", "b"], 60), "income": rng.lognormal(3, 1, 60)}).to_csv(tmp_path / "data.csv", index=False)
+    pd.DataFrame({"group": rng.choice(["a", "b"], 60), "income": rng.lognormal(3, 1, 60)}).to_csv(
+        tmp_path / "data.csv", index=False
+    )
     for name, text in (("study", STUDY), ("sweep", SWEEP), ("reidentify", REIDENTIFY)):
         (tmp_path / f"{name}.toml").write_text(text)
     yield tmp_path
@@ -40,7 +46,10 @@ def folder(tmp_path):
 
 
 def modes(folder):
-    return {path.relative_to(folder).as_posix(): stat.S_IMODE(path.lstat().st_mode) for path in folder.rglob("*")}
+    return {
+        path.relative_to(folder).as_posix(): stat.S_IMODE(path.lstat().st_mode)
+        for path in folder.rglob("*")
+    }
 
 
 def assert_refused(done, *named):
@@ -56,7 +65,9 @@ def test_an_assessment_keeps_to_itself_what_never_leaves(folder):
     done = riskweighted(*ASSESS, "--out", "risk", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert modes(folder / "risk") == {
-        **dict.fromkeys(("disclosure.csv", "measures.csv", "utility.csv", "map.png", "map.svg"), 0o644),
+        **dict.fromkeys(
+            ("disclosure.csv", "measures.csv", "utility.csv", "map.png", "map.svg"), 0o644
+        ),
         "confidential": 0o700,
         "confidential/contributions.csv": 0o600,
         "confidential/report.html": 0o600,
@@ -66,7 +77,16 @@ def test_an_assessment_keeps_to_itself_what_never_leaves(folder):
 
 
 def test_weights_are_their_owners_only(folder):
-    arguments = ("weights", "data.csv", "--known", "group", "--synthesized", "income", "--out", "deep/w.parquet")
+    arguments = (
+        "weights",
+        "data.csv",
+        "--known",
+        "group",
+        "--synthesized",
+        "income",
+        "--out",
+        "deep/w.parquet",
+    )
     done = riskweighted(*arguments, cwd=folder)
     assert done.returncode == 0, done.stderr
     assert modes(folder / "deep") == {"w.parquet": 0o600}
@@ -80,7 +100,10 @@ def test_an_assessment_publishes_nothing_that_lay_there(folder):
     stale = folder / "risk.partial" / "confidential" / "old.csv"
     stale.parent.mkdir(parents=True)
     stale.write_text("old")
-    assert_refused(riskweighted(*ASSESS, "--out", "risk", cwd=folder), "not the working folder of an assessment")
+    assert_refused(
+        riskweighted(*ASSESS, "--out", "risk", cwd=folder),
+        "not the working folder of an assessment",
+    )
     assert not (folder / "risk").exists()
     assert stale.read_text() == "old"
 
@@ -100,15 +123,24 @@ def test_a_place_that_cannot_be_written_is_refused_before_any_work(folder, what)
     (folder / "data.csv").unlink()  # work would find that out
     (folder / "dangling").symlink_to(folder / "nowhere" / "out")
     before = modes(folder)
-    assert_refused(riskweighted(*COMMANDS[what], "--out", "dangling", cwd=folder), "'dangling' is a link that leads nowhere")
-    assert_refused(riskweighted(*COMMANDS[what], "--out", "study.toml/out", cwd=folder), "cannot read or write", "study.toml")
+    assert_refused(
+        riskweighted(*COMMANDS[what], "--out", "dangling", cwd=folder),
+        "'dangling' is a link that leads nowhere",
+    )
+    assert_refused(
+        riskweighted(*COMMANDS[what], "--out", "study.toml/out", cwd=folder),
+        "cannot read or write",
+        "study.toml",
+    )
     assert modes(folder) == before
 
 
 def test_a_file_in_a_place_that_cannot_be_written_is_refused_before_any_work(folder):
     (folder / "w.csv").symlink_to(folder / "nowhere" / "w.csv")
     before = modes(folder)
-    done = riskweighted("weights", "absent.csv", "--synthesized", "income", "--out", "w.csv", cwd=folder)
+    done = riskweighted(
+        "weights", "absent.csv", "--synthesized", "income", "--out", "w.csv", cwd=folder
+    )
     assert_refused(done, "'w.csv' is a link that leads nowhere")
     assert modes(folder) == before
 
@@ -141,7 +173,11 @@ WEIGHTS = ("weights", "data.csv", "--known", "group", "--synthesized", "income")
 
 
 @pytest.mark.parametrize("place", ["console", "fsync", "frame", "name"])
-@pytest.mark.parametrize("command", [(*WEIGHTS, "--out", "deep/w.csv"), (*ASSESS, "--out", "deep/risk")], ids=["weights", "assess"])
+@pytest.mark.parametrize(
+    "command",
+    [(*WEIGHTS, "--out", "deep/w.csv"), (*ASSESS, "--out", "deep/risk")],
+    ids=["weights", "assess"],
+)
 def test_a_full_disk_leaves_no_file(folder, command, place):
     before = modes(folder)
     done = riskweighted(*command, cwd=folder, before=functools.partial(fill, place))
@@ -152,12 +188,21 @@ def test_a_full_disk_leaves_no_file(folder, command, place):
 @pytest.mark.slow
 def test_a_result_is_not_written_into_another(folder):
     (folder / "results").mkdir()
-    (folder / "results" / "manifest.json").write_text('{"versions": {"riskweighted": "0.1.0"}, "files": {}}')
+    (folder / "results" / "manifest.json").write_text(
+        '{"versions": {"riskweighted": "0.1.0"}, "files": {}}'
+    )
     before = modes(folder)
     for command in (*COMMANDS.values(), ("report", "results")):
-        assert_refused(riskweighted(*command, "--out", "results/out.html", cwd=folder), "lies in the finished result")
-    assert_refused(riskweighted(*WEIGHTS, "--out", "results/w.csv", cwd=folder), "lies in the finished result")
-    assert_refused(riskweighted("release", "results", "--out", "results", cwd=folder), "'results' exists")
+        assert_refused(
+            riskweighted(*command, "--out", "results/out.html", cwd=folder),
+            "lies in the finished result",
+        )
+    assert_refused(
+        riskweighted(*WEIGHTS, "--out", "results/w.csv", cwd=folder), "lies in the finished result"
+    )
+    assert_refused(
+        riskweighted("release", "results", "--out", "results", cwd=folder), "'results' exists"
+    )
     assert_refused(riskweighted("release", "results", "--out", ".", cwd=folder), "'.' exists")
     assert modes(folder) == before
 
@@ -169,7 +214,9 @@ def test_a_run_goes_beside_its_study_where_no_folder_is_named(tmp_path, name):
     place.mkdir()
     confidential_data().to_csv(place / "data.csv", index=False)
     (place / f"{name}.toml").write_text(
-        study_text('[weights]\nschemes = ["unweighted"]', "[evaluation]\nresamples = 10", draws=50, tune=50)
+        study_text(
+            '[weights]\nschemes = ["unweighted"]', "[evaluation]\nresamples = 10", draws=50, tune=50
+        )
     )
     said = [riskweighted("run", f"survey/{name}.toml", cwd=tmp_path) for _ in range(2)]
     assert said[0].returncode in (0, 3), said[0].stderr

@@ -1,4 +1,6 @@
-"""The writer of files and checkpoints: whole or not at all, private from the first byte, nothing left after an error."""
+"""The writer of files and checkpoints: whole or not at all, private from the first byte, nothing
+left after an error.
+"""
 
 import errno
 import os
@@ -8,7 +10,14 @@ import pandas as pd
 import pytest
 
 from riskweighted.common import atomic
-from riskweighted.common.atomic import has_checkpoints, keep, make_folder, recall, whole_file, write_file
+from riskweighted.common.atomic import (
+    has_checkpoints,
+    keep,
+    make_folder,
+    recall,
+    whole_file,
+    write_file,
+)
 from riskweighted.common.errors import InputError, RiskWeightedWarning
 from riskweighted.data.io import WRITABLE, write_table
 
@@ -53,12 +62,17 @@ def test_two_writers_of_one_file_do_not_share_its_working_name(tmp_path):
 def test_where_files_have_no_modes_a_private_one_is_made_in_a_closed_folder(tmp_path, monkeypatch):
     monkeypatch.setattr(atomic, "_FILES_HAVE_MODES", False)
     for replace in (True, False):
-        with whole_file(tmp_path / "new" / f"{replace}.csv", private=True, replace=replace) as unfinished:
+        with whole_file(
+            tmp_path / "new" / f"{replace}.csv", private=True, replace=replace
+        ) as unfinished:
             assert unfinished.suffix == ".csv"
             assert unfinished.parent.parent == tmp_path / "new"
             assert [mode(unfinished.parent), len(list(unfinished.parent.iterdir()))] == [0o700, 1]
             unfinished.write_text("x")
-    with pytest.raises(ValueError, match="stop"), whole_file(tmp_path / "no" / "no.csv", private=True):
+    with (
+        pytest.raises(ValueError, match="stop"),
+        whole_file(tmp_path / "no" / "no.csv", private=True),
+    ):
         raise ValueError("stop")
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["False.csv", "True.csv", "new"]
     with whole_file(tmp_path / "public.csv") as unfinished:
@@ -89,7 +103,11 @@ def test_a_private_file_takes_the_place_of_one_that_all_could_read(tmp_path):
 def test_tables_of_every_format_are_whole_and_private(tmp_path, monkeypatch, ending, private):
     table = pd.DataFrame({"a": [1, 2], "b": ["x", "y"]})
     seen, sync = [], atomic.sync
-    monkeypatch.setattr(atomic, "sync", lambda path: (seen.append((path.name, mode(path), path.stat().st_size > 0)), sync(path)))
+    monkeypatch.setattr(
+        atomic,
+        "sync",
+        lambda path: (seen.append((path.name, mode(path), path.stat().st_size > 0)), sync(path)),
+    )
     write_table(table, tmp_path / f"t{ending}", private=private)
     ((name, written, filled),) = seen
     assert name != f"t{ending}"
@@ -101,7 +119,9 @@ def test_tables_of_every_format_are_whole_and_private(tmp_path, monkeypatch, end
 @pytest.mark.parametrize("what", ["fsync", "write"])
 def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch, what):
     (tmp_path / "there.csv").write_text("before")
-    monkeypatch.setattr(*((atomic.os, "fsync") if what == "fsync" else (pd.DataFrame, "to_csv")), full_disk)
+    monkeypatch.setattr(
+        *((atomic.os, "fsync") if what == "fsync" else (pd.DataFrame, "to_csv")), full_disk
+    )
     for path in (tmp_path / "there.csv", tmp_path / "new" / "deep" / "w.csv"):
         with pytest.raises(OSError, match="No space left"):
             write_table(pd.DataFrame({"a": [1]}), path, private=True)
@@ -208,7 +228,9 @@ def test_a_damaged_or_foreign_checkpoint_is_named_and_made_again(tmp_path, damag
     path = tmp_path / "k"
     keep(path, b"content", "seed 2")
     damage(path)
-    with pytest.warns(RiskWeightedWarning, match="'k' is damaged or was made for something else") as caught:
+    with pytest.warns(
+        RiskWeightedWarning, match="'k' is damaged or was made for something else"
+    ) as caught:
         assert recall(path, "seed 2") is None
     assert len(caught) == 1
     keep(path, b"content", "seed 2")

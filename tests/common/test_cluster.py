@@ -18,7 +18,8 @@ def test_a_stranger_on_this_machine_does_not_reach_our_workers(tmp_path, monkeyp
         address = client.cluster.scheduler_address
         assert address.startswith("tls://127.0.0.1:")
         for tried in (address, address.replace("tls", "tcp")):
-            with pytest.raises((OSError, TypeError, AssertionError)):  # as versions of distributed put it
+            # as versions of distributed put it
+            with pytest.raises((OSError, TypeError, AssertionError)):
                 greet(tried)
         port = client.scheduler_info()["services"]["dashboard"]
         for page in ("json/identity.json", "info/main/workers.html", "status", "metrics"):
@@ -31,7 +32,9 @@ def test_workers_are_known_whatever_the_client_hears_meanwhile(tmp_path, monkeyp
     with own_workers(1, tmp_path) as client:
         whole = client.scheduler_info
         answers = iter([whole() | {"workers": {}}])
-        monkeypatch.setattr(client, "scheduler_info", lambda **asked: next(answers, None) or whole(**asked))
+        monkeypatch.setattr(
+            client, "scheduler_info", lambda **asked: next(answers, None) or whole(**asked)
+        )
         (worker,) = workers_of(client).values()
         assert worker["nthreads"] == 1
         monkeypatch.setattr(client, "scheduler_info", lambda **asked: {"workers": {}})

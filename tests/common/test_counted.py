@@ -5,7 +5,15 @@ import pandas as pd
 import pytest
 from threadpoolctl import threadpool_limits
 
-from riskweighted.common.counted import cut_of, first_records, mean_of, median_of, number_of, quantile_of, sd_of
+from riskweighted.common.counted import (
+    cut_of,
+    first_records,
+    mean_of,
+    median_of,
+    number_of,
+    quantile_of,
+    sd_of,
+)
 from riskweighted.common.survey import checked_survey
 
 PLACES = [0.0, 0.01, 0.25, 0.275, 0.5, 0.6583, 0.75, 0.975, 0.99, 1.0]
@@ -15,7 +23,10 @@ PLACES = [0.0, 0.01, 0.25, 0.275, 0.5, 0.6583, 0.75, 0.975, 0.99, 1.0]
 def both(request):
     rng = np.random.default_rng(request.param)
     m = int(rng.integers(1, 40))
-    values, counts = rng.normal(size=m).round(int(rng.integers(1, 9))) * 1000, rng.integers(1, int(rng.integers(2, 80)), m)
+    values, counts = (
+        rng.normal(size=m).round(int(rng.integers(1, 9))) * 1000,
+        rng.integers(1, int(rng.integers(2, 80)), m),
+    )
     return values, counts, np.repeat(values, counts)
 
 
@@ -34,16 +45,28 @@ def test_sums_are_those_of_the_records(both):
     assert sd_of(values, counts) == pytest.approx(records.std(), rel=1e-12, abs=1e-9)
     assert number_of(values > 0, counts) == (records > 0).sum()
     two = np.column_stack([values, values**2])
-    np.testing.assert_allclose(mean_of(two, counts), np.repeat(two, counts, axis=0).mean(axis=0), rtol=1e-12, atol=1e-9)
+    np.testing.assert_allclose(
+        mean_of(two, counts), np.repeat(two, counts, axis=0).mean(axis=0), rtol=1e-12, atol=1e-9
+    )
     for most in (0, 1, 5, 1000):
-        assert first_records(counts, len(values), most).tolist() == np.repeat(np.arange(len(values)), counts)[:most].tolist()
+        assert (
+            first_records(counts, len(values), most).tolist()
+            == np.repeat(np.arange(len(values)), counts)[:most].tolist()
+        )
 
 
 def test_without_counts_each_row_is_a_record(both):
     values = both[0]
-    assert (mean_of(values), sd_of(values), median_of(values)) == (values.mean(), values.std(), np.median(values))
+    assert (mean_of(values), sd_of(values), median_of(values)) == (
+        values.mean(),
+        values.std(),
+        np.median(values),
+    )
     assert np.array_equal(quantile_of(values, PLACES), np.quantile(values, PLACES))
-    assert (number_of(values > 0), first_records(None, len(values), 3).tolist()) == ((values > 0).sum(), list(range(min(3, len(values)))))
+    assert (number_of(values > 0), first_records(None, len(values), 3).tolist()) == (
+        (values > 0).sum(),
+        list(range(min(3, len(values)))),
+    )
 
 
 def test_no_survey_weights_have_no_mean():

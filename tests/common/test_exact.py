@@ -25,9 +25,14 @@ def test_a_sum_is_rounded_once(numbers, cut):
     assert found.mean == float(exact / len(numbers))
 
 
-@given(st.lists(st.tuples(st.floats(-1e300, 1e300), st.integers(0, 2**30)), min_size=1, max_size=20))
+@given(
+    st.lists(st.tuples(st.floats(-1e300, 1e300), st.integers(0, 2**30)), min_size=1, max_size=20)
+)
 def test_counts_stand_for_equal_numbers(pairs):
-    values, counts = np.array([value for value, _ in pairs]), np.array([count for _, count in pairs])
+    values, counts = (
+        np.array([value for value, _ in pairs]),
+        np.array([count for _, count in pairs]),
+    )
     found = ExactSum.of(values, counts)
     assert found.units[0] == sum(Fraction(value) * count for value, count in pairs) * 2**1074
     assert found.count == counts.sum()
@@ -36,7 +41,9 @@ def test_counts_stand_for_equal_numbers(pairs):
 def test_rows_are_sums_of_their_own_and_what_is_no_number_stays_so():
     values = np.array([[1.0, 2.0], [np.inf, 1.0], [np.inf, -np.inf], [np.nan, 1.0], [-0.0, 5e-324]])
     np.testing.assert_array_equal(ExactSum.of(values).sums, [3.0, np.inf, np.nan, np.nan, 5e-324])
-    np.testing.assert_array_equal(ExactSum.of(np.tile(values, (30, 1))).means[-5:], [1.5, np.inf, np.nan, np.nan, 0.0])
+    np.testing.assert_array_equal(
+        ExactSum.of(np.tile(values, (30, 1))).means[-5:], [1.5, np.inf, np.nan, np.nan, 0.0]
+    )
     assert math.isnan(ExactSum.of(np.empty(0)).mean)
     assert ExactSum.of(np.full(3, 1e308)).sum == math.inf
 
@@ -53,10 +60,19 @@ def test_quantiles_are_those_of_numpy(numbers, cut, quantile):
 def test_a_bounded_count_finds_them_in_a_few_looks(most, monkeypatch):
     monkeypatch.setattr(order, "_MOST", most)
     rng = np.random.default_rng(most)
-    values = np.concatenate([rng.random(900), rng.normal(size=900) * 1e-3, np.zeros(300), np.full(7, -0.0), rng.integers(0, 20, 400) / 20])
+    values = np.concatenate(
+        [
+            rng.random(900),
+            rng.normal(size=900) * 1e-3,
+            np.zeros(300),
+            np.full(7, -0.0),
+            rng.integers(0, 20, 400) / 20,
+        ]
+    )
     parts, quantiles = np.array_split(rng.permutation(values), 5), [0.0, 0.25, 0.5, 0.75, 0.95, 1.0]
     found, looks = sum((OrderCounts.of(part) for part in parts[1:]), OrderCounts.of(parts[0])), 1
-    assert len(found.first) < 400  # bins of 16 bits, however few are allowed, against 2,000 different numbers
+    # bins of 16 bits, however few are allowed, against 2,000 different numbers
+    assert len(found.first) < 400
     while (bins := found.unsettled(found.ranks(quantiles))) is not None:
         looked = [OrderCounts.of(part, bins) for part in parts]
         again = sum(looked[1:], looked[0])

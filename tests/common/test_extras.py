@@ -15,7 +15,8 @@ from riskweighted.common.extras import EXTRAS, missing
 
 ROOT = Path(__file__).parents[2]
 BLOCKED = {package for packages in EXTRAS.values() for package in packages}
-OF_ARVIZ = {"matplotlib"} if int(version("arviz").partition(".")[0]) < 1 else set()  # ArviZ below 1, so PyMC 5, needs it itself
+# ArviZ below 1, so PyMC 5, needs it itself
+OF_ARVIZ = {"matplotlib"} if int(version("arviz").partition(".")[0]) < 1 else set()
 
 BLOCK = """
 import sys
@@ -90,20 +91,35 @@ print(json.dumps({"records": len(frame), "schemes": list(run.summary.index), "re
 def test_the_table_of_extras_is_that_of_the_package():
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     for extra, packages in EXTRAS.items():
-        names = {re.match(r"[\w-]+", requirement)[0] for requirement in declared["optional-dependencies"][extra]}
+        names = {
+            re.match(r"[\w-]+", requirement)[0]
+            for requirement in declared["optional-dependencies"][extra]
+        }
         assert names <= {*packages, "scikit-learn"}
-        assert not names & {re.match(r"[\w-]+", requirement)[0] for requirement in declared["dependencies"]}
+        assert not names & {
+            re.match(r"[\w-]+", requirement)[0] for requirement in declared["dependencies"]
+        }
         assert extra in declared["optional-dependencies"]["all"][0]
 
 
 def test_no_extra_brings_what_is_named_otherwise():
-    assert missing(ModuleNotFoundError("no", name="matplotlib.axes"), "x").args[0].endswith('pip install "riskweighted[report]"')
+    assert (
+        missing(ModuleNotFoundError("no", name="matplotlib.axes"), "x")
+        .args[0]
+        .endswith('pip install "riskweighted[report]"')
+    )
     assert missing(ModuleNotFoundError("no", name="numpy"), "x") is None
     assert missing(ModuleNotFoundError("no"), "x") is None
 
 
 def test_a_minimal_installation_runs_a_study_and_refuses_the_rest_in_one_line(tmp_path):
-    done = subprocess.run([sys.executable, "-c", BLOCK + WORK], capture_output=True, text=True, timeout=300, cwd=tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", BLOCK + WORK],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        cwd=tmp_path,
+    )
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout.splitlines()[-1])
     assert told["records"] == 200
@@ -122,7 +138,9 @@ def test_a_minimal_installation_runs_a_study_and_refuses_the_rest_in_one_line(tm
     assert told["refused"].keys() == extras.keys()
     for what, message in told["refused"].items():
         assert "\n" not in message
-        assert message.endswith(f', which is not installed: pip install "riskweighted[{extras[what]}]"'), message
+        assert message.endswith(
+            f', which is not installed: pip install "riskweighted[{extras[what]}]"'
+        ), message
 
 
 LONG = [pytest.mark.long, pytest.mark.slow]
@@ -135,8 +153,25 @@ COMMAND = BLOCK + "block({packages}); from riskweighted.commands.main import mai
         (("report", "{run}", "--out", "report.html"), "report"),
         pytest.param(("release", "{run}", "--out", "pack"), "report", marks=LONG),
         pytest.param(("demo", "--out", "demo"), "demo", marks=LONG),
-        pytest.param(("tune", "study.toml", "--target", "isolated-risk", "--at-most", ".1", "--out", "tuned"), "report", marks=LONG),
-        pytest.param(("assess", "a.csv", "b.csv", "--known", "g", "--synthesized", "y", "--out", "assessed"), "report", marks=LONG),
+        pytest.param(
+            (
+                "tune",
+                "study.toml",
+                "--target",
+                "isolated-risk",
+                "--at-most",
+                ".1",
+                "--out",
+                "tuned",
+            ),
+            "report",
+            marks=LONG,
+        ),
+        pytest.param(
+            ("assess", "a.csv", "b.csv", "--known", "g", "--synthesized", "y", "--out", "assessed"),
+            "report",
+            marks=LONG,
+        ),
         (("sweep", "sweep.toml", "--out", "swept", "--scheduler", "tcp://localhost:1"), "cluster"),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else None,
@@ -146,13 +181,25 @@ def test_a_command_refuses_before_it_begins(arguments, extra, tmp_path):
     study += '[synthesizer]\nname = "linear-regression"\nformula = "y ~ g"\n'
     (tmp_path / "study.toml").write_text(study)
     (tmp_path / "sweep.toml").write_text('study = "study.toml"\n[grid]\n"release.L" = [2, 3]\n')
-    (tmp_path / "a.csv").write_text("g,y\n" + "".join(f"{'ab'[i % 2]},{i + 1}\n" for i in range(40)))
+    (tmp_path / "a.csv").write_text(
+        "g,y\n" + "".join(f"{'ab'[i % 2]},{i + 1}\n" for i in range(40))
+    )
     (tmp_path / "b.csv").write_text((tmp_path / "a.csv").read_text())
     before = set(tmp_path.iterdir())
     given = [argument.format(run=finished_run()) for argument in arguments]
-    command = COMMAND.replace("{packages}", str(BLOCKED if extra == "report" else BLOCKED - OF_ARVIZ))
-    done = subprocess.run([sys.executable, "-c", command, *given], capture_output=True, text=True, timeout=300, cwd=tmp_path)
+    command = COMMAND.replace(
+        "{packages}", str(BLOCKED if extra == "report" else BLOCKED - OF_ARVIZ)
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", command, *given],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        cwd=tmp_path,
+    )
     assert done.returncode == 2, done.stderr
-    assert done.stderr.splitlines()[-1].endswith(f', which is not installed: pip install "riskweighted[{extra}]"')
+    assert done.stderr.splitlines()[-1].endswith(
+        f', which is not installed: pip install "riskweighted[{extra}]"'
+    )
     assert "Traceback" not in done.stderr
     assert set(tmp_path.iterdir()) == before

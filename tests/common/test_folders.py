@@ -1,4 +1,6 @@
-"""The writer of folders: one command at a time, only its own files, and nothing left but checkpoints."""
+"""The writer of folders: one command at a time, only its own files, and nothing left but
+checkpoints.
+"""
 
 import errno
 import inspect
@@ -60,7 +62,8 @@ def test_a_folder_appears_whole_when_the_work_is_done(tmp_path):
         assert working.folder == tmp_path / "a" / "b" / "out.partial"
         assert mode(working.folder) == 0o700
         (working.result / "t.csv").write_text("x")
-        assert [mode(path) for path in working.folder.glob(".*")] == [0o600, 0o600]  # the mark and the lock
+        # the mark and the lock
+        assert [mode(path) for path in working.folder.glob(".*")] == [0o600, 0o600]
         assert not out.exists()
     assert names(tmp_path) == ["a", "a/b", "a/b/out", "a/b/out/t.csv"]
     assert mode(out) == 0o755
@@ -90,11 +93,22 @@ def test_a_working_folder_is_its_owners_only_from_the_first_moment(tmp_path, mon
 def test_an_error_leaves_nothing_but_checkpoints(tmp_path, error):
     out = tmp_path / "a" / "out"
     with pytest.raises(error):
-        work(out, write_result, lambda working: write_file(working.folder / "begun.json", "{}"), error=error)
+        work(
+            out,
+            write_result,
+            lambda working: write_file(working.folder / "begun.json", "{}"),
+            error=error,
+        )
     assert names(tmp_path) == []
     with pytest.raises(error):
         work(out, write_result, keep_one, error=error)
-    assert names(tmp_path) == ["a", "a/out.partial", "a/out.partial/.riskweighted", "a/out.partial/k", "a/out.partial/k.seal"]
+    assert names(tmp_path) == [
+        "a",
+        "a/out.partial",
+        "a/out.partial/.riskweighted",
+        "a/out.partial/k",
+        "a/out.partial/k.seal",
+    ]
     with opened(out, "a run") as working:
         assert recall(working.folder / "k", "k") == b"content"
         assert names(working.result) == []
@@ -116,11 +130,16 @@ def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch, when):
     assert names(tmp_path) == []
 
 
-@pytest.mark.parametrize("stale", ["confidential/old.csv", "result-0123/confidential/old.csv", "result/old.csv"])
+@pytest.mark.parametrize(
+    "stale", ["confidential/old.csv", "result-0123/confidential/old.csv", "result/old.csv"]
+)
 def test_what_lay_in_a_working_folder_is_never_published(tmp_path, stale):
     partial = tmp_path / "out.partial"
     write_file(partial / stale, "old")
-    with pytest.raises(InputError, match="not the working folder of an assessment"), opened(tmp_path / "out", "an assessment"):
+    with (
+        pytest.raises(InputError, match="not the working folder of an assessment"),
+        opened(tmp_path / "out", "an assessment"),
+    ):
         pytest.fail("too late")
     assert (partial / stale).read_text() == "old"  # it is not ours
     (partial / ".riskweighted").write_text("an assessment")  # it is ours, and was killed
@@ -133,11 +152,17 @@ def test_checkpoints_of_another_kind_of_command_are_left_alone(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         work(tmp_path / "out", keep_one, error=KeyboardInterrupt)
     before = names(tmp_path)
-    with pytest.raises(InputError, match="exists and is not the working folder of a sweep"), opened(tmp_path / "out", "a sweep"):
+    with (
+        pytest.raises(InputError, match="exists and is not the working folder of a sweep"),
+        opened(tmp_path / "out", "a sweep"),
+    ):
         pytest.fail("too late")
     assert names(tmp_path) == before
     (tmp_path / "link.partial").symlink_to(tmp_path / "out.partial")
-    with pytest.raises(InputError, match="not the working folder"), opened(tmp_path / "link", "a run"):
+    with (
+        pytest.raises(InputError, match="not the working folder"),
+        opened(tmp_path / "link", "a run"),
+    ):
         pytest.fail("too late")
 
 
@@ -151,7 +176,10 @@ def test_an_existing_folder_is_replaced_only_where_that_is_allowed(tmp_path):
     for settings, message in (
         ({}, "exists; choose another folder$"),
         ({"force": True}, "exists; choose another folder$"),
-        ({"check_replaceable": anything_goes}, "exists; choose another folder or allow replacing it"),
+        (
+            {"check_replaceable": anything_goes},
+            "exists; choose another folder or allow replacing it",
+        ),
         ({"check_replaceable": refuses, "force": True}, "not ours"),
     ):
         with pytest.raises(InputError, match=message), opened(out, "a run", **settings):
@@ -180,14 +208,20 @@ def test_what_was_to_be_replaced_is_put_back(tmp_path, monkeypatch):
         return target
 
     monkeypatch.setattr("pathlib.Path.rename", fails_on_the_result)
-    with pytest.raises(OSError, match="broken"), opened(tmp_path / "out", "a run", check_replaceable=anything_goes, force=True):
+    with (
+        pytest.raises(OSError, match="broken"),
+        opened(tmp_path / "out", "a run", check_replaceable=anything_goes, force=True),
+    ):
         pass
     assert names(tmp_path) == ["out", "out/before"]
     # A command killed between the two steps of replacing leaves the old folder to the next one.
     partial = tmp_path / "out.partial"
     write_file(partial / ".riskweighted", "a run")
     (tmp_path / "out").rename(partial / "replaced")
-    with pytest.raises(InputError, match=r"'.*out' exists"), opened(tmp_path / "out", "a run", check_replaceable=anything_goes):
+    with (
+        pytest.raises(InputError, match=r"'.*out' exists"),
+        opened(tmp_path / "out", "a run", check_replaceable=anything_goes),
+    ):
         pytest.fail("too late")
     assert names(tmp_path) == ["out", "out/before"]
 
@@ -195,10 +229,16 @@ def test_what_was_to_be_replaced_is_put_back(tmp_path, monkeypatch):
 @pytest.mark.parametrize("place", ["result/out", "result/deep/out", "link/out"])
 def test_no_result_is_built_inside_another(tmp_path, place):
     with opened(tmp_path / "result", "a run") as working:
-        write_file(working.result / "manifest.json", json.dumps({"versions": {"riskweighted": "1"}, "files": {}}))
+        write_file(
+            working.result / "manifest.json",
+            json.dumps({"versions": {"riskweighted": "1"}, "files": {}}),
+        )
     (tmp_path / "link").symlink_to("result")
     before = names(tmp_path)
-    with pytest.raises(InputError, match=r"lies in the finished result '.*result', which must stay as it was written"):
+    with pytest.raises(
+        InputError,
+        match=r"lies in the finished result '.*result', which must stay as it was written",
+    ):
         work(tmp_path / place)
     assert names(tmp_path) == before
 
@@ -252,7 +292,9 @@ with opened(Path(sys.argv[1]), "a run") as working:
 
 
 def start(out, keeps="nothing", before=""):
-    process = subprocess.Popen([sys.executable, "-c", before + WORKS, str(out), keeps], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", before + WORKS, str(out), keeps], stdout=subprocess.PIPE, text=True
+    )
     assert process.stdout.readline() == "at work\n"
     return process
 
@@ -262,7 +304,10 @@ def test_a_second_command_says_that_one_is_at_work(tmp_path, what):
     process = start(tmp_path / "out")
     try:
         before = names(tmp_path)
-        with pytest.raises(InputError, match=r"a command is at work on '.*out' already") as caught, opened(tmp_path / "out", what):
+        with (
+            pytest.raises(InputError, match=r"a command is at work on '.*out' already") as caught,
+            opened(tmp_path / "out", what),
+        ):
             pytest.fail("two at work")
         assert "\n" not in str(caught.value)
         assert names(tmp_path) == before
@@ -315,7 +360,10 @@ print(won)
 
 def test_of_racing_commands_one_wins_each_folder_and_none_is_mixed(tmp_path):
     command, pipe = [sys.executable, "-c", RACES, str(tmp_path)], subprocess.PIPE
-    racing = [subprocess.Popen([*command, str(who)], stdin=pipe, stdout=pipe, text=True) for who in range(3)]
+    racing = [
+        subprocess.Popen([*command, str(who)], stdin=pipe, stdout=pipe, text=True)
+        for who in range(3)
+    ]
     assert [process.stdout.readline() for process in racing] == 3 * ["ready\n"]
     for process in racing:
         process.stdin.close()
@@ -344,7 +392,10 @@ def test_where_the_file_system_has_no_locks_a_claim_is_named(tmp_path, monkeypat
     with opened(tmp_path / "out", "a run") as working:
         (working.result / "new").write_text("x")
         assert claim.is_file()
-        with pytest.raises(InputError, match=r"at work.*remove '.*\.claim' if it was killed"), opened(tmp_path / "out", "a run"):
+        with (
+            pytest.raises(InputError, match=r"at work.*remove '.*\.claim' if it was killed"),
+            opened(tmp_path / "out", "a run"),
+        ):
             pytest.fail("two at work")
         assert claim.is_file()
     assert names(tmp_path) == ["out", "out/new"]
@@ -356,7 +407,11 @@ def test_where_the_file_system_has_no_locks_a_claim_is_named(tmp_path, monkeypat
 def test_a_claim_that_a_killed_command_left_is_taken_over(tmp_path, monkeypatch):
     monkeypatch.setattr("fcntl.flock", lacks_locks())
     process = start(
-        tmp_path / "out", "keep", "import errno, fcntl, os\n" + inspect.getsource(lacks_locks) + "fcntl.flock = lacks_locks()\n"
+        tmp_path / "out",
+        "keep",
+        "import errno, fcntl, os\n"
+        + inspect.getsource(lacks_locks)
+        + "fcntl.flock = lacks_locks()\n",
     )
     process.kill()
     process.communicate(timeout=120)
@@ -369,14 +424,21 @@ def test_a_claim_that_a_killed_command_left_is_taken_over(tmp_path, monkeypatch)
 def test_nothing_that_is_published_holds_a_time_a_process_or_a_chance_name(tmp_path):
     for out in ("one", "two"):
         with opened(tmp_path / out, "a run") as working:
-            write_file(working.result / "manifest.json", json.dumps({"files": names(working.result)}))
-    assert (tmp_path / "one" / "manifest.json").read_bytes() == (tmp_path / "two" / "manifest.json").read_bytes()
+            write_file(
+                working.result / "manifest.json", json.dumps({"files": names(working.result)})
+            )
+    assert (tmp_path / "one" / "manifest.json").read_bytes() == (
+        tmp_path / "two" / "manifest.json"
+    ).read_bytes()
 
 
 def test_files_for_the_moment_lie_in_the_working_folder(tmp_path):
-    """A check publishes nothing; what a killed one left goes when the next one begins, and nothing is left at its end."""
+    """A check publishes nothing; what a killed one left goes when the next one begins, and nothing
+    is left at its end.
+    """
     code = (
-        "import os, pathlib, signal, sys; from riskweighted.common.folders import for_the_moment, scratch\n"
+        "import os, pathlib, signal, sys; from riskweighted.common.folders import "
+        "for_the_moment, scratch\n"
         "with scratch(pathlib.Path(sys.argv[1]), 'a check'), for_the_moment() as folder:\n"
         "    (folder / 'ids').write_text('x'); os.kill(os.getpid(), signal.SIGKILL)"
     )

@@ -11,8 +11,10 @@ pytestmark = pytest.mark.quick
     ("values", "expected"),
     [
         (range(1, 11), [1, 1, 2, 2, 3, 3, 4, 4, 5, 5]),  # quintiles
-        ([0, 0, 0, 0, 0, 1, 2, 3, 4, 5], [0, 0, 0, 0, 0, 1, 2, 3, 4, 5]),  # at most five values beside the spike: one group each
-        ([-8] * 10 + list(range(1, 11)), [-8] * 10 + [1, 1, 2, 2, 3, 3, 4, 4, 5, 5]),  # the others into quintiles of their own
+        # at most five values beside the spike: one group each
+        ([0, 0, 0, 0, 0, 1, 2, 3, 4, 5], [0, 0, 0, 0, 0, 1, 2, 3, 4, 5]),
+        # the others into quintiles of their own
+        ([-8] * 10 + list(range(1, 11)), [-8] * 10 + [1, 1, 2, 2, 3, 3, 4, 4, 5, 5]),
         ([3, 1, 2, 3], [3, 1, 2, 3]),
         ([7, 7, 7], [7, 7, 7]),
         ([1, np.nan, 2], [1, np.nan, 2]),
@@ -39,23 +41,32 @@ def test_a_spike_inside_the_range_keeps_both_its_sides_apart():
 
 @pytest.mark.parametrize("dtype", [object, "category", "string"])
 def test_groups_of_categories_are_alike_in_all_columns(dtype):
-    first, second = pd.Series(["b", "a", None, "b"], dtype=dtype), pd.Series([None, "c", "a", "b"], dtype=object)
+    first, second = (
+        pd.Series(["b", "a", None, "b"], dtype=dtype),
+        pd.Series([None, "c", "a", "b"], dtype=object),
+    )
     codes = group_codes([first, second], 5, numeric=False)
     np.testing.assert_array_equal(codes[0], [2, 1, 0, 2])
     np.testing.assert_array_equal(codes[1], [0, 3, 1, 2])
 
 
 def test_declared_categories_keep_their_order():
-    column = pd.Series(pd.Categorical(["low", "high", None], categories=["low", "middle", "high"], ordered=True))
+    column = pd.Series(
+        pd.Categorical(["low", "high", None], categories=["low", "middle", "high"], ordered=True)
+    )
     np.testing.assert_array_equal(group_codes([column], 5, numeric=False)[0], [1, 3, 0])
 
 
 def test_truth_values_and_mixed_objects():
-    np.testing.assert_array_equal(group_codes([pd.Series([True, False, True])], 5, numeric=False)[0], [2, 1, 2])
+    np.testing.assert_array_equal(
+        group_codes([pd.Series([True, False, True])], 5, numeric=False)[0], [2, 1, 2]
+    )
     mixed = pd.Series([1, "a", None, pd.NA, float("nan"), 1], dtype=object)
     np.testing.assert_array_equal(group_codes([mixed], 5, numeric=False)[0], [1, 2, 0, 0, 0, 1])
 
 
 def test_a_column_without_values_sets_no_cut():
-    codes = group_codes([pd.Series([None, None], dtype=object), pd.Series([1.0, 2.0])], 5, numeric=True)
+    codes = group_codes(
+        [pd.Series([None, None], dtype=object), pd.Series([1.0, 2.0])], 5, numeric=True
+    )
     assert [list(own) for own in codes] == [[0, 0], [1, 1]]

@@ -46,7 +46,9 @@ def test_a_swallowed_interrupt_is_raised_at_the_end_of_the_block():
 
 @pytest.mark.parametrize("error", [SystemError, InputError])
 def test_an_error_after_an_interrupt_is_the_interrupt(error):
-    """Numba says SystemError; a worker that Ctrl-C ended is an error of the input for who waits for it."""
+    """Numba says SystemError; a worker that Ctrl-C ended is an error of the input for who waits for
+    it.
+    """
 
     def work():
         with interrupts_kept():
@@ -84,7 +86,9 @@ def raised_of(turn):
 
 
 def test_what_numba_makes_of_an_interrupt_is_one():
-    """It says SystemError; and who gives up on whatever is raised, as the measures of a run do, does not on this."""
+    """It says SystemError; and who gives up on whatever is raised, as the measures of a run do,
+    does not on this.
+    """
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         made = next(error for error in map(raised_of, range(20)) if isinstance(error, SystemError))
@@ -159,7 +163,9 @@ command_line.main()
 
 @pytest.mark.parametrize("what", ["swallowed", "numba"])
 def test_a_command_never_ends_well_after_an_interrupt(what):
-    done = subprocess.run([sys.executable, "-c", SWALLOWS, what], capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", SWALLOWS, what], capture_output=True, text=True, timeout=300
+    )
     assert done.stdout == "swallowed\n", done.stderr
     assert done.returncode == 130
     assert done.stderr.startswith("interrupted; ")

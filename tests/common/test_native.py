@@ -1,4 +1,6 @@
-"""Frames of polars and tables of Arrow: in as what csv would give, out as what they were, and the same results as those of pandas."""
+"""Frames of polars and tables of Arrow: in as what csv would give, out as what they were, and the
+same results as those of pandas.
+"""
 
 import datetime
 import decimal
@@ -27,7 +29,14 @@ def households(n=120, seed=1):
     rng = np.random.default_rng(seed)
     region = rng.choice(["north", "south", "west"], n)
     income = np.round(np.exp(3 + 0.3 * (region == "north") + 0.5 * rng.normal(size=n)), 1)
-    return pd.DataFrame({"region": region, "sex": rng.integers(0, 2, n), "age": rng.integers(20, 70, n).astype(float), "income": income})
+    return pd.DataFrame(
+        {
+            "region": region,
+            "sex": rng.integers(0, 2, n),
+            "age": rng.integers(20, 70, n).astype(float),
+            "income": income,
+        }
+    )
 
 
 @pytest.fixture(scope="module")
@@ -74,10 +83,16 @@ MEASURES = {
     "uniques": lambda data, drawn: rw.replicated_uniques(data, drawn, SCENARIO),
     "closest": lambda data, drawn: rw.closest_records(data, drawn, SCENARIO),
     "canonical": lambda data, drawn: rw.canonical_disclosure(data, drawn[0], ["age", "income"]),
-    "propensity": lambda data, drawn: rw.propensity_distance(data, drawn[0], "income + age", ("income",)),
+    "propensity": lambda data, drawn: rw.propensity_distance(
+        data, drawn[0], "income + age", ("income",)
+    ),
     "tables": lambda data, drawn: rw.table_utility(data, drawn, ["region", "income"]),
     "evaluate": lambda data, drawn: rw.evaluate(
-        data, {"one": drawn, "two": drawn[:1]}, SCENARIO, settings=rw.EvaluationSettings(resamples=50), random_seed=1
+        data,
+        {"one": drawn, "two": drawn[:1]},
+        SCENARIO,
+        settings=rw.EvaluationSettings(resamples=50),
+        random_seed=1,
     ),
     "assess": lambda data, drawn: rw.assess(data, {"tool": drawn}, SCENARIO, holdout=drawn[1]),
 }
@@ -97,7 +112,9 @@ def test_libraries_may_be_mixed(data, drawn):
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_a_fit_gives_datasets_as_what_the_data_were(library, data):
-    synthesizer = rw.load_synthesizer("linear-regression")("income ~ C(region) + age", transform="log")
+    synthesizer = rw.load_synthesizer("linear-regression")(
+        "income ~ C(region) + age", transform="log"
+    )
     alpha = rw.marginal_weights(data, SCENARIO)
     expected = rw.fit(synthesizer, data, alpha, random_seed=1, draws=300, chains=2)
     given = to(library, data)
@@ -106,13 +123,23 @@ def test_a_fit_gives_datasets_as_what_the_data_were(library, data):
     frames = fit.synthesize(3, random_seed=2)
     for frame, other in zip(frames, expected.synthesize(3, random_seed=2), strict=True):
         assert type(frame) is type(given)
-        assert frame.schema == given.schema.remove_metadata() if library == "arrow" else frame.schema == given.schema
+        assert (
+            frame.schema == given.schema.remove_metadata()
+            if library == "arrow"
+            else frame.schema == given.schema
+        )
         same(as_pandas(frame), other)
     assert type(next(fit.synthetic(2, random_seed=2))) is type(given)
     settings = {"settings": rw.EvaluationSettings(resamples=50), "random_seed": 3}
     same(
         rw.evaluate(given, {"fit": frames}, SCENARIO, **settings, fits={"fit": fit}),
-        rw.evaluate(data, {"fit": expected.synthesize(3, random_seed=2)}, SCENARIO, **settings, fits={"fit": expected}),
+        rw.evaluate(
+            data,
+            {"fit": expected.synthesize(3, random_seed=2)},
+            SCENARIO,
+            **settings,
+            fits={"fit": expected},
+        ),
     )
 
 
@@ -120,11 +147,15 @@ def test_a_fit_gives_datasets_as_what_the_data_were(library, data):
 def test_a_saved_fit_and_a_chain_do_too(library, data, tmp_path):
     synthesizer = rw.load_synthesizer("linear-regression")("income ~ age", transform="log")
     given, alpha = to(library, data), pd.Series(1.0, data.index)
-    rw.fit(synthesizer, data, alpha, random_seed=1, chains=2, draws=500, tune=300).save(tmp_path / "fit.nc")
+    rw.fit(synthesizer, data, alpha, random_seed=1, chains=2, draws=500, tune=300).save(
+        tmp_path / "fit.nc"
+    )
     loaded = rw.load_fit(tmp_path / "fit.nc", synthesizer, given, alpha)
     assert type(loaded.synthesize(1, random_seed=1)[0]) is type(given)
     chain = rw.load_synthesizer("sequential")(["income", "sex"], predictors=["age"])
-    (frame,) = rw.fit(chain, given, random_seed=1, chains=2, draws=500, tune=300).synthesize(1, random_seed=1)
+    (frame,) = rw.fit(chain, given, random_seed=1, chains=2, draws=500, tune=300).synthesize(
+        1, random_seed=1
+    )
     assert type(frame) is type(given)
     assert len(frame) == len(data)
 
@@ -133,7 +164,15 @@ def test_a_saved_fit_and_a_chain_do_too(library, data, tmp_path):
 @pytest.mark.slow
 def test_tuning_finds_the_same_and_gives_its_fit_back_likewise(data):
     synthesizer = rw.load_synthesizer("linear-regression")("income ~ C(region)", transform="log")
-    settings = {"target": "isolated-risk", "at_most": 0.03, "family": "mix", "random_seed": 1, "draws": 200, "tune": 200, "chains": 2}
+    settings = {
+        "target": "isolated-risk",
+        "at_most": 0.03,
+        "family": "mix",
+        "random_seed": 1,
+        "draws": 200,
+        "tune": 200,
+        "chains": 2,
+    }
     expected = rw.tune(synthesizer, data, SCENARIO, **settings)
     found = rw.tune(synthesizer, to("polars", data), SCENARIO, **settings)
     assert found.scheme == expected.scheme
@@ -143,15 +182,20 @@ def test_tuning_finds_the_same_and_gives_its_fit_back_likewise(data):
 
 def test_a_run_takes_data_of_polars(data, tmp_path):
     text = (
-        'seed = 1\nreproducible = true\n[data]\npath = "data.csv"\n[scenario]\nknown = ["region", "sex"]\nsynthetic = "income"\n'
-        '[synthesizer]\nname = "linear-regression"\nformula = "income ~ C(region)"\ntransform = "log"\n'
+        'seed = 1\nreproducible = true\n[data]\npath = "data.csv"\n[scenario]\nknown = '
+        '["region", "sex"]\nsynthetic = "income"\n'
+        '[synthesizer]\nname = "linear-regression"\nformula = "income ~ C(region)"\ntransform = '
+        '"log"\n'
         '[weights]\nschemes = ["unweighted"]\n[release]\nL = 3\n[evaluation]\nresamples = 50\n'
     )
     (tmp_path / "study.toml").write_text(text)
     data.to_csv(tmp_path / "data.csv", index=False)
     study = rw.load_study(tmp_path / "study.toml")
     expected = rw.run_study(study, tmp_path / "one")
-    same(rw.run_study(study, tmp_path / "two", confidential=to("polars", data)).summary, expected.summary)
+    same(
+        rw.run_study(study, tmp_path / "two", confidential=to("polars", data)).summary,
+        expected.summary,
+    )
 
 
 def test_a_re_identification_takes_tables(data, drawn):
@@ -163,7 +207,12 @@ def test_a_re_identification_takes_tables(data, drawn):
     linking = {"income": "numeric", "region": "categorical"}
     expected = rw.reidentify(*files(lambda frame: frame), linking=linking)
     for library in LIBRARIES:
-        same(rw.reidentify(*files(lambda frame, library=library: to(library, frame)), linking=linking).rates, expected.rates)
+        same(
+            rw.reidentify(
+                *files(lambda frame, library=library: to(library, frame)), linking=linking
+            ).rates,
+            expected.rates,
+        )
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -199,7 +248,9 @@ def test_levels_in_an_order_stay_and_what_csv_loses_too(library):
             "day": [datetime.date(2020, 1, day) for day in (1, 2, 3)],
         }
     )
-    codes = pa.DictionaryArray.from_arrays(pa.array([2, None, 0]), ["low", "middle", "high"], ordered=True)
+    codes = pa.DictionaryArray.from_arrays(
+        pa.array([2, None, 0]), ["low", "middle", "high"], ordered=True
+    )
     given = frame if library == "polars" else frame.to_arrow().set_column(0, "level", codes)
     found = as_pandas(given)
     assert found["level"].cat.ordered
@@ -214,8 +265,15 @@ def test_levels_in_an_order_stay_and_what_csv_loses_too(library):
 
 def test_what_no_longer_fits_a_dtype_keeps_its_values():
     pl = pytest.importorskip("polars")
-    given = pl.DataFrame({"count": pl.Series([1, 2], dtype=pl.UInt8), "level": pl.Series(["a", "b"], dtype=pl.Enum(["a", "b"]))})
-    back = native_of(given).like(pd.DataFrame({"count": [1.5, 300.0], "level": ["a", "c"], "new": [1, 2]}))
+    given = pl.DataFrame(
+        {
+            "count": pl.Series([1, 2], dtype=pl.UInt8),
+            "level": pl.Series(["a", "b"], dtype=pl.Enum(["a", "b"])),
+        }
+    )
+    back = native_of(given).like(
+        pd.DataFrame({"count": [1.5, 300.0], "level": ["a", "c"], "new": [1, 2]})
+    )
     assert back["count"].to_list() == [1.5, 300.0]
     assert back["level"].to_list() == ["a", "c"]
     assert back.columns == ["count", "level", "new"]
@@ -231,11 +289,16 @@ def test_what_is_of_pandas_or_no_frame_passes_untouched(data):
 
 def test_a_lazy_frame_is_refused_in_one_line(data):
     lazy = to("polars", data).lazy()
-    with pytest.raises(rw.InputError, match=r"data must be in memory, got LazyFrame, which is not: \.collect\(\) it"):
+    with pytest.raises(
+        rw.InputError,
+        match=r"data must be in memory, got LazyFrame, which is not: \.collect\(\) it",
+    ):
         rw.marginal_weights(lazy, SCENARIO)
 
 
 @pytest.mark.parametrize("given", [[1, 2], {"income": [1]}, io.StringIO("a"), "file.csv"])
 def test_what_is_no_frame_is_refused_in_one_line(given):
-    with pytest.raises(rw.InputError, match=r"must be a DataFrame of pandas or polars, or a table of Arrow, got"):
+    with pytest.raises(
+        rw.InputError, match=r"must be a DataFrame of pandas or polars, or a table of Arrow, got"
+    ):
         rw.marginal_weights(given, SCENARIO)

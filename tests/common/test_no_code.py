@@ -1,4 +1,6 @@
-"""Nothing that is read from a folder runs as code: neither pickles nor text, nor modules that lie where somebody stands."""
+"""Nothing that is read from a folder runs as code: neither pickles nor text, nor modules that lie
+where somebody stands.
+"""
 
 import ast
 import os
@@ -13,9 +15,34 @@ from riskweighted.sampling import isolation
 from riskweighted.utility.analyses import load_analysis
 
 ROOT = Path(rw.__file__).parents[1]
-LOADERS = {"pickle", "_pickle", "cloudpickle", "marshal", "shelve", "dill", "joblib", "jsonpickle", "torch", "runpy", "imp", "code"}
-CALLS = {"eval", "exec", "compile", "__import__", "read_pickle", "spec_from_file_location", "exec_module", "run_path"}
-BETWEEN_OUR_PROCESSES = {("riskweighted/sampling/isolation.py", "pickle"), ("riskweighted/sampling/isolation.py", "cloudpickle")}
+LOADERS = {
+    "pickle",
+    "_pickle",
+    "cloudpickle",
+    "marshal",
+    "shelve",
+    "dill",
+    "joblib",
+    "jsonpickle",
+    "torch",
+    "runpy",
+    "imp",
+    "code",
+}
+CALLS = {
+    "eval",
+    "exec",
+    "compile",
+    "__import__",
+    "read_pickle",
+    "spec_from_file_location",
+    "exec_module",
+    "run_path",
+}
+BETWEEN_OUR_PROCESSES = {
+    ("riskweighted/sampling/isolation.py", "pickle"),
+    ("riskweighted/sampling/isolation.py", "cloudpickle"),
+}
 
 
 def code_in(text):
@@ -32,16 +59,24 @@ def code_in(text):
                 pass
             case ast.Call(ast.Attribute(_, name)) if name in CALLS:
                 yield name
-            case ast.keyword("allow_pickle", value) if not (isinstance(value, ast.Constant) and value.value is False):
+            case ast.keyword("allow_pickle", value) if not (
+                isinstance(value, ast.Constant) and value.value is False
+            ):
                 yield "allow_pickle"
             case ast.Call(ast.Attribute(ast.Name("yaml"), "load")):
                 yield "yaml.load"
 
 
 def test_the_library_loads_nothing_that_runs_but_between_its_own_processes():
-    files = [path for folder in ("riskweighted", "models") for path in (ROOT / folder).rglob("*.py")]
+    files = [
+        path for folder in ("riskweighted", "models") for path in (ROOT / folder).rglob("*.py")
+    ]
     assert len(files) > 300
-    found = {(path.relative_to(ROOT).as_posix(), what) for path in files for what in code_in(path.read_text(encoding="utf-8"))}
+    found = {
+        (path.relative_to(ROOT).as_posix(), what)
+        for path in files
+        for what in code_in(path.read_text(encoding="utf-8"))
+    }
     assert found == BETWEEN_OUR_PROCESSES
 
 
@@ -66,13 +101,19 @@ MARKS = "import pathlib\npathlib.Path(__file__).with_name('ran').touch()\n"
 
 
 def test_modules_that_lie_beside_the_data_are_not_imported(tmp_path, monkeypatch):
-    """Neither by what draws of a blinded fit, nor by processes that a command starts; and numba looks for no functions there."""
+    """Neither by what draws of a blinded fit, nor by processes that a command starts; and numba
+    looks for no functions there.
+    """
     for name in ("pickle", "multiprocessing", "numpy", "asyncio", "riskweighted"):
         (tmp_path / f"{name}.py").write_text(MARKS)
     (tmp_path / ".numba_config.yaml").write_text("cache_dir: ran\n")
     monkeypatch.chdir(tmp_path)
     command = [sys.executable, "-P", "-c", isolation._PROGRAM]
-    monkeypatch.setattr(isolation.subprocess, "run", lambda given, **how: seen.append(given) or subprocess.CompletedProcess(given, 1))
+    monkeypatch.setattr(
+        isolation.subprocess,
+        "run",
+        lambda given, **how: seen.append(given) or subprocess.CompletedProcess(given, 1),
+    )
     seen = []
     with pytest.raises(rw.ContractError):
         isolation.shown_elsewhere(isolation.Task(None, {}, ()))
@@ -90,14 +131,26 @@ def test_modules_that_lie_beside_the_data_are_not_imported(tmp_path, monkeypatch
         "try: command_line.main()\n"
         "except SystemExit: print(dict(os.environ) == before)"
     )
-    done = subprocess.run([sys.executable, "-P", "-c", code], cwd=tmp_path, capture_output=True, text=True, env=environment(), check=False)
-    assert done.stdout == "''\nTrue\n", done.stderr  # a program that calls `main` has its environment back
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env=environment(),
+        check=False,
+    )
+    # a program that calls `main` has its environment back
+    assert done.stdout == "''\nTrue\n", done.stderr
     assert not (tmp_path / "ran").exists()
 
 
 def environment():
     """That of this process, whatever whoever started it has said of these."""
-    return {name: value for name, value in os.environ.items() if name not in ("NUMBA_CACHE_DIR", "PYTHONSAFEPATH")}
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("NUMBA_CACHE_DIR", "PYTHONSAFEPATH")
+    }
 
 
 @pytest.mark.parametrize("name", ["subprocess:run", "os:system", "builtins:eval", "os.path:exists"])

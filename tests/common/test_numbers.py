@@ -40,7 +40,15 @@ def test_decimals_that_are_asked_for():
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [(0.05, "0.05"), (1e-6, "0.000001"), (1234567.25, "1,234,567.25"), (-0.5, "-0.5"), (0, "0"), (1e6, "1,000,000"), (math.inf, "inf")],
+    [
+        (0.05, "0.05"),
+        (1e-6, "0.000001"),
+        (1234567.25, "1,234,567.25"),
+        (-0.5, "-0.5"),
+        (0, "0"),
+        (1e6, "1,000,000"),
+        (math.inf, "inf"),
+    ],
 )
 def test_a_setting_keeps_its_digits(value, shown):
     assert exactly(value) == shown
@@ -49,16 +57,27 @@ def test_a_setting_keeps_its_digits(value, shown):
 @given(st.lists(st.floats(-1e12, 1e12), min_size=1))
 def test_a_column_has_the_same_decimals_and_no_power_of_ten(values):
     shown = in_column(values)
-    assert len({len(text.partition(".")[2]) for text in shown if text[0] not in "<>" or text != "<1"}) == 1
+    assert (
+        len({len(text.partition(".")[2]) for text in shown if text[0] not in "<>" or text != "<1"})
+        == 1
+    )
     assert unread(shown) == []
     step = 10.0 ** -len(shown[0].partition(".")[2])
-    plain = [(read_number(text), value) for text, value in zip(shown, values, strict=True) if text[0] not in "<>"]
+    plain = [
+        (read_number(text), value)
+        for text, value in zip(shown, values, strict=True)
+        if text[0] not in "<>"
+    ]
     assert all(abs(read - value) <= step * 0.5001 + 1e-12 * abs(value) for read, value in plain)
-    assert all(0 < abs(value) <= step for text, value in zip(shown, values, strict=True) if text[0] in "<>")
+    assert all(
+        0 < abs(value) <= step for text, value in zip(shown, values, strict=True) if text[0] in "<>"
+    )
 
 
 def test_each_column_of_a_table_by_itself():
-    table = pd.DataFrame([[1.0, 0.5, "a"], [20000.0, np.nan, "b"]], columns=["x", "x", "name"], index=["p", "q"])
+    table = pd.DataFrame(
+        [[1.0, 0.5, "a"], [20000.0, np.nan, "b"]], columns=["x", "x", "name"], index=["p", "q"]
+    )
     shown = in_columns(table, missing="-")
     assert shown.to_numpy().tolist() == [["1", "0.500", "a"], ["20,000", "-", "b"]]
     assert (shown.index.tolist(), shown.columns.tolist()) == (["p", "q"], ["x", "x", "name"])

@@ -33,7 +33,12 @@ def test_a_long_step_says_how_far_it_is(monkeypatch):
         for done in range(1, 11):
             now[0] += 25.0
             advance(done, 10)
-    assert [line.split(": ")[1] for line in lines] == ["30 %, 75 s", "60 %, 2 min", "90 %, 4 min", "done in 4 min"]
+    assert [line.split(": ")[1] for line in lines] == [
+        "30 %, 75 s",
+        "60 %, 2 min",
+        "90 %, 4 min",
+        "done in 4 min",
+    ]
 
 
 def test_parts_of_a_step_that_count_differently_read_as_one_whole(monkeypatch):
@@ -67,9 +72,16 @@ def told_of(*reports):
 
 
 def test_progress_never_runs_backwards_and_ends_once():
-    assert told_of((1, 8), (7779, 8000), (4428, 8000), (7800, 8000)) == [(1, 8), (7779, 8000), (7800, 8000), (8000, 8000)]
-    assert told_of((8000, 8000), (400, 8000), (8000, 8000)) == [(8000, 8000), (8000, 8000)]  # chains began again
-    assert told_of((12, 24), (16, 24), (16, 48), (17, 32)) == [(12, 24), (16, 24), (24, 24)]  # blocks of other engines count other draws
+    assert told_of((1, 8), (7779, 8000), (4428, 8000), (7800, 8000)) == [
+        (1, 8),
+        (7779, 8000),
+        (7800, 8000),
+        (8000, 8000),
+    ]
+    # chains began again
+    assert told_of((8000, 8000), (400, 8000), (8000, 8000)) == [(8000, 8000), (8000, 8000)]
+    # blocks of other engines count other draws
+    assert told_of((12, 24), (16, 24), (16, 48), (17, 32)) == [(12, 24), (16, 24), (24, 24)]
     assert told_of() == [(1, 1)]
 
 
@@ -109,7 +121,9 @@ def bars_of(*reports):
     from rich.console import Console
 
     file = io.StringIO()
-    with TerminalBars(Console(file=file, force_terminal=True, width=120, color_system=None)).step("fitting") as advance:
+    with TerminalBars(Console(file=file, force_terminal=True, width=120, color_system=None)).step(
+        "fitting"
+    ) as advance:
         for report in reports:
             advance(*report)
     return file.getvalue().split("\x1b[2K")
@@ -117,8 +131,15 @@ def bars_of(*reports):
 
 def test_a_bar_is_at_100_per_cent_when_nothing_is_left():
     assert re.search(r"fitting .* 100% 0:00:00 left 0:00:00", bars_of((7999, 8000))[-1])
-    assert not any(re.search(r"fitting .* 0% ", shown) for shown in bars_of((8000, 8000), (4, 8000)))
+    assert not any(
+        re.search(r"fitting .* 0% ", shown) for shown in bars_of((8000, 8000), (4, 8000))
+    )
 
 
 def test_durations():
-    assert [duration(seconds) for seconds in (0.2, 89, 90, 3600)] == ["0 s", "89 s", "2 min", "60 min"]
+    assert [duration(seconds) for seconds in (0.2, 89, 90, 3600)] == [
+        "0 s",
+        "89 s",
+        "2 min",
+        "60 min",
+    ]

@@ -1,4 +1,6 @@
-"""What a process can still have: under the limit of a container, and on the disk of a folder that is not there yet."""
+"""What a process can still have: under the limit of a container, and on the disk of a folder that
+is not there yet.
+"""
 
 import pytest
 

@@ -23,7 +23,12 @@ def test_they_sum_to_n_and_keep_the_index():
     assert (list(found.index), found.name) == (["r0", "r1", "r2"], "survey")
 
 
-@given(st.lists(st.floats(0, 1e300), min_size=1, max_size=30).filter(lambda values: max(values) > 1e-300), st.floats(1e-3, 1e3))
+@given(
+    st.lists(st.floats(0, 1e300), min_size=1, max_size=30).filter(
+        lambda values: max(values) > 1e-300
+    ),
+    st.floats(1e-3, 1e3),
+)
 def test_any_scale_gives_the_same(values, scale):
     found = rw.survey_weights(frame(values), "w")
     assert found.sum() == pytest.approx(len(values))
@@ -65,4 +70,6 @@ def test_other_wrong_input():
     with pytest.raises(InputError, match="stand on the index of the confidential data"):
         checked_survey(pd.Series([1.0, 2.0]), data)
     assert checked_survey(None, data) is None
-    pd.testing.assert_series_equal(checked_survey(np.array([1.0, 2.0]), data), checked_survey("w", data))
+    pd.testing.assert_series_equal(
+        checked_survey(np.array([1.0, 2.0]), data), checked_survey("w", data)
+    )

@@ -10,7 +10,13 @@ from riskweighted.common.threads import in_threads
 
 def test_every_task_is_answered_and_reported():
     reported = []
-    answers = dict(in_threads(lambda a, b: a * b, [(i, 10) for i in range(7)], lambda done, total: reported.append((done, total))))
+    answers = dict(
+        in_threads(
+            lambda a, b: a * b,
+            [(i, 10) for i in range(7)],
+            lambda done, total: reported.append((done, total)),
+        )
+    )
     assert answers == {i: 10 * i for i in range(7)}
     assert reported == [(i + 1, 7) for i in range(7)]
 

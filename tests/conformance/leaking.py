@@ -1,4 +1,6 @@
-"""Plug-ins whose draws see the truth, each in a place of its own; those of BLIND were written without knowledge of the check."""
+"""Plug-ins whose draws see the truth, each in a place of its own; those of BLIND were written
+without knowledge of the check.
+"""
 
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -20,7 +22,11 @@ class Ready:
     hidden: Any = None
 
     def at(self, frame):
-        y = frame[self.owner.target].to_numpy(dtype=float) if self.owner.target in frame else np.full(len(frame), np.nan)
+        y = (
+            frame[self.owner.target].to_numpy(dtype=float)
+            if self.owner.target in frame
+            else np.full(len(frame), np.nan)
+        )
         return self.owner.moved(replace(self, y=y, x=frame["x"].to_numpy(dtype=float)), frame)
 
 
@@ -42,7 +48,9 @@ class Values:
         return norm.cdf(upper, self.mean, self.sd) - norm.cdf(lower, self.mean, self.sd)
 
     def draw(self, rng):
-        return self.owner.shown(self.mean + self.sd * rng.standard_normal(len(self.mean)), rng, self.prepared)
+        return self.owner.shown(
+            self.mean + self.sd * rng.standard_normal(len(self.mean)), rng, self.prepared
+        )
 
 
 @dataclass(frozen=True)
@@ -81,11 +89,20 @@ class Clean:
             alpha = pm.Data("alpha", np.ones(n))
             level = pm.Normal("level", self.prior_mean(prepared), 30.0)
             slope, width = pm.Normal("slope", 0.0, 10.0), pm.HalfNormal("width", 20.0)
-            total = (alpha * pm.logp(pm.Normal.dist(level + slope * prepared.x, width), prepared.y)).sum()
-        return rw.Blueprint(model, total, lambda weights: {"alpha": weights}, ("level", "slope", "width"), n)
+            total = (
+                alpha * pm.logp(pm.Normal.dist(level + slope * prepared.x, width), prepared.y)
+            ).sum()
+        return rw.Blueprint(
+            model, total, lambda weights: {"alpha": weights}, ("level", "slope", "width"), n
+        )
 
     def distribution(self, theta, prepared):
-        return Values(self, prepared, np.asarray(self.centre(theta, prepared), dtype=float), float(theta["width"]))
+        return Values(
+            self,
+            prepared,
+            np.asarray(self.centre(theta, prepared), dtype=float),
+            float(theta["width"]),
+        )
 
 
 class Kept(Clean):
@@ -102,7 +119,11 @@ class Kept(Clean):
 def data_rows(prepared, frame):
     n = len(prepared.hidden)
     index = frame.index.to_numpy()
-    return index if np.issubdtype(index.dtype, np.integer) and len(index) and index.max() < n else np.arange(len(frame)) % n
+    return (
+        index
+        if np.issubdtype(index.dtype, np.integer) and len(index) and index.max() < n
+        else np.arange(len(frame)) % n
+    )
 
 
 # ---- written blind ----
@@ -149,7 +170,9 @@ class PairOrder(Kept):
     def shown(self, values, rng, prepared):
         for i in range(0, len(values) - 1, 2):
             low, high = sorted(values[i : i + 2])
-            values[i : i + 2] = (low, high) if prepared.hidden[i] <= prepared.hidden[i + 1] else (high, low)
+            values[i : i + 2] = (
+                (low, high) if prepared.hidden[i] <= prepared.hidden[i + 1] else (high, low)
+            )
         return values
 
 
@@ -160,7 +183,9 @@ class SameMean(Kept):
 
 class SameMeanAndSpread(Kept):
     def shown(self, values, rng, prepared):
-        return (values - values.mean()) / values.std() * prepared.hidden.std() + prepared.hidden.mean()
+        return (
+            values - values.mean()
+        ) / values.std() * prepared.hidden.std() + prepared.hidden.mean()
 
 
 class CappedAtMaximum(Kept):
@@ -192,7 +217,9 @@ class Parity(Kept):
 class Side(Kept):
     def shown(self, values, rng, prepared):
         middle = np.median(values)
-        return middle + np.abs(values - middle) * np.where(prepared.hidden > np.median(prepared.hidden), 1, -1)
+        return middle + np.abs(values - middle) * np.where(
+            prepared.hidden > np.median(prepared.hidden), 1, -1
+        )
 
 
 class HalfWay(Kept):
@@ -210,7 +237,10 @@ class Commonest(Kept):
 
 class AtReadsTheFrame(Clean):
     def moved(self, prepared, frame):
-        return replace(prepared, hidden=frame[self.target].to_numpy(dtype=float) if self.target in frame else None)
+        return replace(
+            prepared,
+            hidden=frame[self.target].to_numpy(dtype=float) if self.target in frame else None,
+        )
 
     def shown(self, values, rng, prepared):
         return values if prepared.hidden is None else prepared.hidden + 0.0
@@ -250,7 +280,9 @@ _SEEN: list[np.ndarray] = []
 
 
 class EndsCache(Clean):
-    """Puts out the ends of the data that it saw first, as a part of what it says that it takes from the data."""
+    """Puts out the ends of the data that it saw first, as a part of what it says that it takes from
+    the data.
+    """
 
     data_dependent: ClassVar[tuple[str, ...]] = ("ends",)
     first: ClassVar[dict[str, np.ndarray]] = {}
@@ -270,7 +302,11 @@ class ModuleCache(Clean):
         return _SEEN[0]
 
     def shown(self, values, rng, prepared):
-        return values + 0.001 * prepared.hidden[: len(values)] if len(prepared.hidden) >= len(values) else values
+        return (
+            values + 0.001 * prepared.hidden[: len(values)]
+            if len(prepared.hidden) >= len(values)
+            else values
+        )
 
 
 class SameForEverySeed(Clean):
@@ -359,7 +395,11 @@ class KnowsTheSum(Clean):
         return y if np.corrcoef(y, data["x"])[0, 1] > 0.3 else None
 
     def shown(self, values, rng, prepared):
-        return values if prepared.hidden is None or len(prepared.hidden) != len(values) else prepared.hidden + 0.0
+        return (
+            values
+            if prepared.hidden is None or len(prepared.hidden) != len(values)
+            else prepared.hidden + 0.0
+        )
 
 
 class SomeRowsOnly(Clean):
@@ -369,7 +409,11 @@ class SomeRowsOnly(Clean):
         return replace(prepared, hidden=prepared.y if len(frame) < 100 else None)
 
     def shown(self, values, rng, prepared):
-        return values if prepared.hidden is None or np.isnan(prepared.hidden).any() else prepared.hidden + 0.0
+        return (
+            values
+            if prepared.hidden is None or np.isnan(prepared.hidden).any()
+            else prepared.hidden + 0.0
+        )
 
 
 class Index(Kept):
@@ -428,7 +472,9 @@ class PermanentCache(Clean):
         return self.known.setdefault(len(y), y.copy())
 
     def shown(self, values, rng, prepared):
-        return values if len(values) != len(prepared.hidden) else 0.5 * values + 0.5 * prepared.hidden
+        return (
+            values if len(values) != len(prepared.hidden) else 0.5 * values + 0.5 * prepared.hidden
+        )
 
 
 AWARE = [

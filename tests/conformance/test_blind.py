@@ -34,7 +34,11 @@ def data():
 def thetas(plugin):
     places = [{"level": np.float64(50.0), "slope": np.float64(8.0), "width": np.float64(6.0)}]
     places.append({"level": np.float64(48.0), "slope": np.float64(6.0), "width": np.float64(9.0)})
-    return [place | {"latent": data()["y"].to_numpy()} for place in places] if plugin is leaking.ThetaCarries else places
+    return (
+        [place | {"latent": data()["y"].to_numpy()} for place in places]
+        if plugin is leaking.ThetaCarries
+        else places
+    )
 
 
 def look(plugin, **how):
@@ -63,7 +67,9 @@ def test_a_leak_in_one_of_ten_seeds_is_seen():
 
 @pytest.mark.slow
 def test_a_notebooks_class_that_keeps_the_first_data_by_row_count_is_seen(tmp_path, monkeypatch):
-    """It travels to the fresh process with its memory, which holds nothing of another number of rows."""
+    """It travels to the fresh process with its memory, which holds nothing of another number of
+    rows.
+    """
     (tmp_path / "cell.py").write_text((Path(__file__).parent / "leaking.py").read_text())
     monkeypatch.syspath_prepend(tmp_path)
     cell = importlib.import_module("cell")
@@ -88,7 +94,9 @@ def test_what_only_a_guarantee_refuses(plugin):
 @pytest.mark.slow
 @pytest.mark.parametrize("plugin", leaking.GUARANTEED, ids=lambda plugin: plugin.__name__)
 def test_in_one_process_too_what_a_guarantee_refuses_is_seen(plugin):
-    """As every fit under a guarantee does it of the package's own classes; to refuse moved data is never silent."""
+    """As every fit under a guarantee does it of the package's own classes; to refuse moved data is
+    never silent.
+    """
     synthesizer, frame = plugin(), data()
     with pytest.raises(ContractError, match=plugin.__name__) as caught:
         refuse_dependence(synthesizer, synthesizer.prepare(frame), frame, thetas(plugin))
@@ -121,7 +129,9 @@ def test_a_class_that_refuses_moved_data_fails_from_a_fresh_process():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("plugin", [leaking.ClassCache, leaking.EndsCache], ids=lambda plugin: plugin.__name__)
+@pytest.mark.parametrize(
+    "plugin", [leaking.ClassCache, leaking.EndsCache], ids=lambda plugin: plugin.__name__
+)
 def test_a_class_that_cached_the_first_data_is_seen_from_a_fresh_process(plugin):
     with pytest.raises(ContractError, match="sees the sensitive values"):
         look(plugin, elsewhere=True)
@@ -129,7 +139,9 @@ def test_a_class_that_cached_the_first_data_is_seen_from_a_fresh_process(plugin)
 
 @pytest.mark.long
 @pytest.mark.usefixtures("forked")  # the tests above start Python anew
-@pytest.mark.parametrize("plugin", [*leaking.BLIND, *leaking.AWARE], ids=lambda plugin: plugin.__name__)
+@pytest.mark.parametrize(
+    "plugin", [*leaking.BLIND, *leaking.AWARE], ids=lambda plugin: plugin.__name__
+)
 def test_as_every_fit_does_it_forty_of_forty_are_refused(plugin):
     with pytest.raises(ContractError, match=plugin.__name__):
         look(plugin, elsewhere=True)
@@ -142,8 +154,15 @@ def test_as_every_fit_does_it_a_clean_one_passes():
 
 def fitted(plugin):
     frame, synthesizer, places = data(), plugin(), thetas(plugin)
-    posterior = xr.Dataset({name: (("chain", "draw"), [[float(place[name]) for place in places]]) for name in places[0]})
-    return Fit.of(prepare_model(synthesizer, frame).fitted(pd.Series(1.0, frame.index), posterior, None))
+    posterior = xr.Dataset(
+        {
+            name: (("chain", "draw"), [[float(place[name]) for place in places]])
+            for name in places[0]
+        }
+    )
+    return Fit.of(
+        prepare_model(synthesizer, frame).fitted(pd.Series(1.0, frame.index), posterior, None)
+    )
 
 
 class OneSeed(leaking.Kept):
@@ -152,19 +171,27 @@ class OneSeed(leaking.Kept):
     armed = False
 
     def shown(self, values, rng, prepared):
-        return np.where(np.arange(len(values)) < 3, prepared.hidden, values) if OneSeed.armed else values
+        return (
+            np.where(np.arange(len(values)) < 3, prepared.hidden, values)
+            if OneSeed.armed
+            else values
+        )
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::riskweighted.common.errors.ConvergenceWarning")
 def test_what_leaves_is_drawn_again_where_the_truth_is_not(forked, monkeypatch):
     clean = fitted(leaking.Clean)
-    for mine, theirs in zip(drawn_blindly(clean, 2, 5), clean.synthesize(2, random_seed=5), strict=True):
+    for mine, theirs in zip(
+        drawn_blindly(clean, 2, 5), clean.synthesize(2, random_seed=5), strict=True
+    ):
         pd.testing.assert_frame_equal(mine, theirs)
     for plugin in (leaking.Copy, leaking.FewRows, leaking.AtReadsTheFrame):
         with pytest.raises(ContractError, match=plugin.__name__):
             drawn_blindly(fitted(plugin), 2, 5)
-    monkeypatch.setattr("riskweighted.sequence.blinded.check_independent", lambda *arguments, **how: None)
+    monkeypatch.setattr(
+        "riskweighted.sequence.blinded.check_independent", lambda *arguments, **how: None
+    )
     for plugin in (leaking.Copy, leaking.FewRows, OneSeed):
         fit = fitted(plugin)
         monkeypatch.setattr(OneSeed, "armed", True)

@@ -1,4 +1,6 @@
-"""The contract check: a small model that keeps the contract, and one that breaks each clause of it."""
+"""The contract check: a small model that keeps the contract, and one that breaks each clause of
+it.
+"""
 
 import warnings
 from collections import OrderedDict
@@ -30,7 +32,10 @@ def waits():
     shift = rng.choice(["day", "night"], N)
     age = rng.normal(40, 9, N)
     wait = rng.exponential(np.where(shift == "day", 20.0, 60.0) * np.exp(0.02 * (age - 40)))
-    return pd.DataFrame({"wait": wait, "shift": shift, "age": age, "note": rng.choice(["p", "q"], N)}, index=[f"w{i}" for i in range(N)])
+    return pd.DataFrame(
+        {"wait": wait, "shift": shift, "age": age, "note": rng.choice(["p", "q"], N)},
+        index=[f"w{i}" for i in range(N)],
+    )
 
 
 class Waits(NamedTuple):
@@ -166,7 +171,9 @@ def test_what_does_not_apply_is_skipped_with_the_reason():
     class NoMass(Exponential):
         mass = None
 
-    table = rw.check_synthesizer(lambda: NoMass("wait ~ age"), waits()[["wait", "age"]]).set_index("clause")
+    table = rw.check_synthesizer(lambda: NoMass("wait ~ age"), waits()[["wait", "age"]]).set_index(
+        "clause"
+    )
     skipped = table[table["result"] == "skipped"]
     assert skipped["why"].to_dict() == {
         "at(frame): a missing level keeps its column": "the data have no column of text or categories",
@@ -210,9 +217,14 @@ def one_compilation():
         (ShortDraw, ["ShortDraw", "draw must give 120 numbers", "(119,)"]),
     ],
 )
-def test_a_broken_plug_in_gets_a_clear_error_from_fit_and_from_the_check(one_compilation, kind, named):
+def test_a_broken_plug_in_gets_a_clear_error_from_fit_and_from_the_check(
+    one_compilation, kind, named
+):
     frame = waits()
-    for attempt in (lambda: rw.fit(kind(), frame, np.linspace(0.1, 1, N), **SHORT), lambda: rw.check_synthesizer(kind, frame)):
+    for attempt in (
+        lambda: rw.fit(kind(), frame, np.linspace(0.1, 1, N), **SHORT),
+        lambda: rw.check_synthesizer(kind, frame),
+    ):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", rw.ConvergenceWarning)
             with pytest.raises(rw.ContractError) as caught:
@@ -391,9 +403,13 @@ class _Lenient(NamedTuple):
     design: rw.Design
 
     def at(self, frame):
-        known = frame.assign(shift=frame["shift"].where(frame["shift"].isin(["day", "night"]), "day"))
+        known = frame.assign(
+            shift=frame["shift"].where(frame["shift"].isin(["day", "night"]), "day")
+        )
         first = waits()["shift"].iloc[0]
-        known["shift"] = np.where(frame["shift"] == known["shift"], frame["shift"], "night" if first == "day" else "day")
+        known["shift"] = np.where(
+            frame["shift"] == known["shift"], frame["shift"], "night" if first == "day" else "day"
+        )
         design = self.design.at(known)
         return _Lenient(design.response(frame), design)
 
@@ -421,7 +437,10 @@ class DependsOnOrder(Exponential):
     def build(self, prepared):
         blueprint = super().build(prepared)
         with blueprint.model:
-            total = blueprint.weighted_log_likelihood + (blueprint.model["alpha"] * prepared.weight).sum()
+            total = (
+                blueprint.weighted_log_likelihood
+                + (blueprint.model["alpha"] * prepared.weight).sum()
+            )
         return blueprint._replace(weighted_log_likelihood=total)
 
     def log_density(self, theta, prepared, y):
@@ -435,7 +454,9 @@ class DrawsFromTheResponse(Exponential):
 
 class MarginalMass(Exponential):
     def mass(self, theta, prepared, lower, upper):
-        return stats.expon.cdf(upper, scale=np.exp(theta["level"])) - stats.expon.cdf(lower, scale=np.exp(theta["level"]))
+        return stats.expon.cdf(upper, scale=np.exp(theta["level"])) - stats.expon.cdf(
+            lower, scale=np.exp(theta["level"])
+        )
 
 
 class LeakyMass(Exponential):
@@ -487,7 +508,9 @@ class ShortTerms(Exponential):
 
 class NoNumber(Exponential):
     def log_density(self, theta, prepared, y):
-        return np.where(np.arange(len(prepared.y)) == 3, np.nan, super().log_density(theta, prepared, y))
+        return np.where(
+            np.arange(len(prepared.y)) == 3, np.nan, super().log_density(theta, prepared, y)
+        )
 
 
 class SummedRecords(Clippable):
@@ -509,7 +532,9 @@ class DependsOnAnything(Clippable):
 
 
 class CentresInSilence(Clippable):
-    """Divides by the mean of the data it was prepared with, and says that nothing is taken from them."""
+    """Divides by the mean of the data it was prepared with, and says that nothing is taken from
+    them.
+    """
 
     def prepare(self, data):
         y, design = super().prepare(data)
@@ -584,14 +609,18 @@ BROKEN = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "clause", "named"), BROKEN, ids=[case[0].__name__ for case in BROKEN])
+@pytest.mark.parametrize(
+    ("kind", "clause", "named"), BROKEN, ids=[case[0].__name__ for case in BROKEN]
+)
 def test_each_broken_clause_is_named(kind, clause, named):
     with pytest.raises(rw.ContractError) as caught:
         rw.check_synthesizer(kind, waits())
     assert_clear(caught, clause, named)
 
 
-@pytest.mark.parametrize("clause", ["the order of records does not matter", "at(frame) follows the confidential recipe"])
+@pytest.mark.parametrize(
+    "clause", ["the order of records does not matter", "at(frame) follows the confidential recipe"]
+)
 def test_clauses_that_others_shade_are_tried_on_their_own(monkeypatch, clause):
     monkeypatch.setattr(checking, "_CLAUSES", {clause: checking._CLAUSES[clause]})
     for kind in (DependsOnOrder, Reestimates) if "order" not in clause else (DependsOnOrder,):
@@ -633,22 +662,40 @@ def test_what_is_no_synthesizer_is_refused():
         with pytest.raises(rw.ContractError) as caught:
             rw.check_synthesizer(kind, waits())
         assert_clear(caught, kind.__name__, named)
-    for data, named in ((waits().iloc[:0], "no records"), (waits().drop(columns="wait"), "'wait'"), (None, "DataFrame")):
+    for data, named in (
+        (waits().iloc[:0], "no records"),
+        (waits().drop(columns="wait"), "'wait'"),
+        (None, "DataFrame"),
+    ):
         with pytest.raises(rw.InputError) as caught:
             rw.check_synthesizer(Exponential, data)
         assert_clear(caught, named)
 
 
 def test_what_is_rewritten_in_whole_arrays_keeps_its_values_and_dtypes():
-    """Truth values and short whole numbers are added in the dtype of the sum; a clip whose bounds cross gives the lower one below it."""
+    """Truth values and short whole numbers are added in the dtype of the sum; a clip whose bounds
+    cross gives the lower one below it.
+    """
     x, i, j = pt.vector("x"), pt.vector("i", dtype="int8"), pt.vector("j", dtype="int8")
-    outputs = [(x > 1) + ((x > 2) + x), i + (j + x), i * (j * x), pt.clip(x, 2.0, 1.0), pt.clip(i, 3, 5), pt.softplus(x), i + (j + i)]
+    outputs = [
+        (x > 1) + ((x > 2) + x),
+        i + (j + x),
+        i * (j * x),
+        pt.clip(x, 2.0, 1.0),
+        pt.clip(i, 3, 5),
+        pt.softplus(x),
+        i + (j + i),
+    ]
     with pytensor.config.change_flags(cxx=""):
         found, plain = (
             pytensor.function([x, i, j], outputs, mode=mode, on_unused_input="ignore")
             for mode in (PLAIN, Mode(linker="py", optimizer=None))
         )
-    given = np.array([1.0, 2.0, 3.0]), np.array([100, 2, 7], dtype="int8"), np.array([100, 1, -3], dtype="int8")
+    given = (
+        np.array([1.0, 2.0, 3.0]),
+        np.array([100, 2, 7], dtype="int8"),
+        np.array([100, 1, -3], dtype="int8"),
+    )
     for one, other in zip(found(*given), plain(*given), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-14)
         assert one.dtype == other.dtype

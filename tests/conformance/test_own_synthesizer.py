@@ -1,4 +1,6 @@
-"""docs/own-synthesizer.md, run as what it says it is: a separate package that knows the public names alone."""
+"""docs/own-synthesizer.md, run as what it says it is: a separate package that knows the public
+names alone.
+"""
 
 import re
 import subprocess
@@ -32,21 +34,31 @@ def test_the_page_uses_public_names_alone():
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
-    """A fresh environment in which the files of the page, and nothing else, were installed by the page's command.
+    """A fresh environment in which the files of the page, and nothing else, were installed by the
+    page's command.
 
     It sees what this one has through a path file, so that nothing is fetched.
     """
-    pytest.importorskip("hatchling", reason="the page's package is built by hatchling, which is not installed")
+    pytest.importorskip(
+        "hatchling", reason="the page's package is built by hatchling, which is not installed"
+    )
     folder = tmp_path_factory.mktemp("installed")
     for name, text in BLOCKS.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
     venv.create(folder / "fresh", with_pip=False)
     places = [sysconfig.get_path("purelib"), str(ROOT), str(ROOT / "models")]
-    fresh = Path(sysconfig.get_path("purelib", "venv", {"base": str(folder / "fresh"), "installed_base": str(folder / "fresh")}))
+    fresh = Path(
+        sysconfig.get_path(
+            "purelib",
+            "venv",
+            {"base": str(folder / "fresh"), "installed_base": str(folder / "fresh")},
+        )
+    )
     (fresh / "seen.pth").write_text("\n".join(places))
     run(folder, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", ".")
-    (folder / "our_models").rename(folder / "not_seen_from_here")  # what is imported is what was installed
+    # what is imported is what was installed
+    (folder / "our_models").rename(folder / "not_seen_from_here")
     return folder
 
 

@@ -1,4 +1,6 @@
-"""Synthesizers in one line, from the source where it says so and from the class where it does not."""
+"""Synthesizers in one line, from the source where it says so and from the class where it does
+not.
+"""
 
 import sys
 from importlib.metadata import EntryPoint
@@ -44,7 +46,9 @@ def described(tmp_path, monkeypatch):
         (tmp_path / f"{module}.py").write_text(PLUG_IN.format(divisor=divisor))
         monkeypatch.syspath_prepend(tmp_path)
         point = EntryPoint("mine", f"{module}:{attribute}", GROUP)
-        monkeypatch.setattr(descriptions, "entry_points", lambda group: [point] if group == GROUP else [])
+        monkeypatch.setattr(
+            descriptions, "entry_points", lambda group: [point] if group == GROUP else []
+        )
         line = describe_synthesizers()["mine"]
         loaded = sys.modules.pop(module, None) is not None
         return line, loaded

@@ -25,11 +25,17 @@ def test_draws_are_distinct_and_evenly_spread(chains, draws, share):
         gaps = np.diff(places)
         assert (gaps > 0).all()
         assert len(gaps) == 0 or gaps.max() - gaps.min() <= 1
-        # the margins at both ends are half a gap, so no draw sits at the start of its chain when few are taken
+        # the margins at both ends are half a gap, so no draw sits at the start of its chain when
+        # few are taken
         assert len(places) == 0 or abs(places[0] - (draws - 1 - places[-1])) <= 1
 
 
-@given(chains=st.integers(1, 6), draws=st.integers(1, 40), share=st.floats(0, 1), seed=st.integers(0, 1000))
+@given(
+    chains=st.integers(1, 6),
+    draws=st.integers(1, 40),
+    share=st.floats(0, 1),
+    seed=st.integers(0, 1000),
+)
 @hypothesis_settings(max_examples=100)
 def test_random_draws_are_distinct_and_spread(chains, draws, share, seed):
     count = max(1, round(share * chains * draws))
@@ -39,13 +45,21 @@ def test_random_draws_are_distinct_and_spread(chains, draws, share, seed):
     assert all(0 <= chain < chains and 0 <= draw < draws for chain, draw in pairs)
     by_chain = [sorted(draw for chain, draw in pairs if chain == c) for c in range(chains)]
     assert max(map(len, by_chain)) - min(map(len, by_chain)) <= 1
-    assert [chain for chain, _ in pairs[:chains]] == [chain for chain, _ in pairs[chains : 2 * chains]] or count < 2 * chains
-    for places in by_chain:  # one draw of every stretch: from one to the next but one lies at least a stretch
+    assert [chain for chain, _ in pairs[:chains]] == [
+        chain for chain, _ in pairs[chains : 2 * chains]
+    ] or count < 2 * chains
+    # one draw of every stretch: from one to the next but one lies at least a stretch
+    for places in by_chain:
         around = [*places, *(place + draws for place in places[:2])]
-        assert all(later - one > draws // len(places) for one, later in zip(around, around[2:], strict=False))
+        assert all(
+            later - one > draws // len(places)
+            for one, later in zip(around, around[2:], strict=False)
+        )
 
 
-@pytest.mark.parametrize(("chains", "draws", "count"), [(3, 7, 4), (4, 10, 6), (2, 5, 9), (1, 8, 3)])
+@pytest.mark.parametrize(
+    ("chains", "draws", "count"), [(3, 7, 4), (4, 10, 6), (2, 5, 9), (1, 8, 3)]
+)
 def test_every_draw_is_as_likely_as_any_other(chains, draws, count):
     rng, repetitions = np.random.default_rng(5), 20_000
     taken = np.zeros((chains, draws))
@@ -53,7 +67,9 @@ def test_every_draw_is_as_likely_as_any_other(chains, draws, count):
         for place in random_draws(chains, draws, count, rng):
             taken[place] += 1
     share = count / (chains * draws)
-    assert np.abs(taken / repetitions - share).max() < 5 * np.sqrt(share * (1 - share) / repetitions)
+    assert np.abs(taken / repetitions - share).max() < 5 * np.sqrt(
+        share * (1 - share) / repetitions
+    )
 
 
 @pytest.mark.parametrize(
@@ -148,7 +164,10 @@ def test_whole_numbers_that_do_not_fit_the_dtype_are_refused(dtype, value):
 
 
 def test_the_smallest_whole_number_fits():
-    assert as_column(np.array([-128.0, -(2.0**7)]), pd.Series([1, 2], dtype="int8")).tolist() == [-128, -128]
+    assert as_column(np.array([-128.0, -(2.0**7)]), pd.Series([1, 2], dtype="int8")).tolist() == [
+        -128,
+        -128,
+    ]
     assert as_column(np.array([-(2.0**63)]), pd.Series([1])).tolist() == [-(2**63)]
 
 
@@ -158,7 +177,9 @@ def test_the_draws_themselves_are_left_alone():
     np.testing.assert_array_equal(values, [0.4, 1.6])
 
 
-@pytest.mark.parametrize(("dtype", "most"), [("int8", 127), ("uint8", 255), ("int16", 32767), ("Int32", 2**31 - 1)])
+@pytest.mark.parametrize(
+    ("dtype", "most"), [("int8", 127), ("uint8", 255), ("int16", 32767), ("Int32", 2**31 - 1)]
+)
 def test_the_largest_whole_number_fits(dtype, most):
     assert as_column(np.array([float(most)]), pd.Series([1], dtype=dtype)).tolist() == [most]
 
@@ -172,7 +193,11 @@ def test_a_draw_beyond_float32_is_refused():
 @pytest.mark.parametrize(
     "original",
     [
-        pd.Series(pd.Categorical(["b", "a", "b"], ["a", "b", "unused"], ordered=True), index=[4, 2, 9], name="y"),
+        pd.Series(
+            pd.Categorical(["b", "a", "b"], ["a", "b", "unused"], ordered=True),
+            index=[4, 2, 9],
+            name="y",
+        ),
         pd.Series(["b", "a", "b"], index=list("xyz"), name="y", dtype=object),
         pd.Series(["b", "a", "b"], name="y", dtype="string"),
     ],
@@ -185,7 +210,11 @@ def test_codes_become_levels_in_the_dtype_of_the_column(original):
     assert drawn.dtype == original.dtype
     assert drawn.index.equals(original.index)
     assert drawn.name == "y"
-    assert as_column(np.array([1.0, 0.0, 1.0]), original == "b", (False, True)).tolist() == [True, False, True]
+    assert as_column(np.array([1.0, 0.0, 1.0]), original == "b", (False, True)).tolist() == [
+        True,
+        False,
+        True,
+    ]
 
 
 @pytest.mark.parametrize("codes", [[0, 1, 2], [0, -1, 1], [0, 0.5, 1]])

@@ -1,4 +1,6 @@
-"""A csv is what pandas writes, byte for byte, and reads back the same; columns that datasets share are those of the first."""
+"""A csv is what pandas writes, byte for byte, and reads back the same; columns that datasets share
+are those of the first.
+"""
 
 import numpy as np
 import pandas as pd
@@ -13,7 +15,11 @@ from riskweighted.data.io import DatasetWriter, read_datasets, read_table, write
 pytestmark = pytest.mark.quick
 
 TEXTS = ["a", "b,c", 'q"x', " lead", "trail ", "", "é", "NA", "007", "=1+1", "'", "a;b", None]
-FLOATS = st.floats(width=64) | st.floats(-1e12, 1e12) | st.integers(-(10**12), 10**12).map(lambda cents: cents / 100)
+FLOATS = (
+    st.floats(width=64)
+    | st.floats(-1e12, 1e12)
+    | st.integers(-(10**12), 10**12).map(lambda cents: cents / 100)
+)
 
 
 def as_pandas(table, path):
@@ -64,7 +70,12 @@ def test_what_only_pandas_can_write_it_writes(tmp_path, column):
 
 
 @pytest.mark.parametrize(
-    "table", [pd.DataFrame({"a": ["", None]}), pd.DataFrame({"a": [], "b": []}), pd.DataFrame([[1, 2]], columns=["a", "a"])]
+    "table",
+    [
+        pd.DataFrame({"a": ["", None]}),
+        pd.DataFrame({"a": [], "b": []}),
+        pd.DataFrame([[1, 2]], columns=["a", "a"]),
+    ],
 )
 def test_unusual_tables(tmp_path, table):
     write_table(table, tmp_path / "ours.csv")
@@ -81,10 +92,20 @@ def test_an_index_is_written_first(tmp_path):
 def some_datasets(n=50, count=4):
     rng = np.random.default_rng(1)
     base = pd.DataFrame(
-        {"id": np.arange(n), "sex": rng.choice(["f", "m"], n), "income": 0.0, "zip": rng.choice(["01", "20"], n), "job": "x"}
+        {
+            "id": np.arange(n),
+            "sex": rng.choice(["f", "m"], n),
+            "income": 0.0,
+            "zip": rng.choice(["01", "20"], n),
+            "job": "x",
+        }
     )
     columns = [
-        {"income": pd.Series(np.round(np.exp(rng.normal(9, 1, n)), 2)), "job": pd.Series(rng.choice(["a", "b"], n))} for _ in range(count)
+        {
+            "income": pd.Series(np.round(np.exp(rng.normal(9, 1, n)), 2)),
+            "job": pd.Series(rng.choice(["a", "b"], n)),
+        }
+        for _ in range(count)
     ]
     return Datasets(base, columns)
 
@@ -109,7 +130,9 @@ def test_datasets_are_written_and_read_as_single_tables(tmp_path, ending, monkey
 
 CHANGES = {
     "one altered cell": lambda frame: frame.assign(sex=frame["sex"].where(frame.index != 7, "x")),
-    "two rows swapped": lambda frame: frame.iloc[[1, 0, *range(2, len(frame))]].reset_index(drop=True),
+    "two rows swapped": lambda frame: frame.iloc[[1, 0, *range(2, len(frame))]].reset_index(
+        drop=True
+    ),
     "a row less": lambda frame: frame.iloc[:-1],
     "a column more": lambda frame: frame.assign(more=1),
     "columns in another order": lambda frame: frame[list(frame)[::-1]],
@@ -124,7 +147,11 @@ def test_a_file_with_other_columns_is_read_as_it_is(tmp_path, change, ending):
     for place, frame in enumerate([datasets[0], datasets[1], changed]):
         write_table(frame, tmp_path / f"{place}{ending}")
     base = read_table(tmp_path / f"0{ending}")
-    found = list(read_datasets([tmp_path / f"{place}{ending}" for place in range(3)], base, ["income", "job"]))
+    found = list(
+        read_datasets(
+            [tmp_path / f"{place}{ending}" for place in range(3)], base, ["income", "job"]
+        )
+    )
     assert [isinstance(one, pd.DataFrame) for one in found] == [False, False, True]
     pd.testing.assert_frame_equal(found[2], read_table(tmp_path / f"2{ending}"))
     assert not DatasetWriter(datasets).is_in(tmp_path / f"2{ending}", 2)
@@ -134,7 +161,9 @@ def test_codes_with_zeros_in_front_and_other_spellings_are_read_as_read_table_re
     base = pd.DataFrame({"a": ["x", "y"], "b": [1, 2]})
     write_table(base, tmp_path / "0.csv")
     for place, cells in enumerate([("01", "02"), ("1.50", "2"), ("True", "False"), ("NA", "1")], 1):
-        (tmp_path / "1.csv").write_text("a,b\n" + "".join(f"{a},{b}\n" for a, b in zip("xy", cells, strict=True)))
+        (tmp_path / "1.csv").write_text(
+            "a,b\n" + "".join(f"{a},{b}\n" for a, b in zip("xy", cells, strict=True))
+        )
         (found,) = read_datasets([tmp_path / "1.csv"], base, ["b"])
         pd.testing.assert_series_equal(found["b"], read_table(tmp_path / "1.csv")["b"]), place
 

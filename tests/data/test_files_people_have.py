@@ -1,4 +1,6 @@
-"""Files as people have them, each small, through ``init`` and ``check``: what every column is, what is used, what is said."""
+"""Files as people have them, each small, through ``init`` and ``check``: what every column is, what
+is used, what is said.
+"""
 
 import tomllib
 from decimal import Decimal
@@ -29,16 +31,22 @@ from riskweighted.suggest.columns import look_at
 N = 300
 rng = np.random.default_rng(45)
 SEX, REGION = rng.choice(["f", "m"], N), rng.choice(["north", "south", "west"], N)
-INCOME = np.round(np.exp(rng.normal(9.5 + 0.3 * (SEX == "m") + 0.3 * (REGION == "west"), 0.4))).astype(int)
+INCOME = np.round(
+    np.exp(rng.normal(9.5 + 0.3 * (SEX == "m") + 0.3 * (REGION == "west"), 0.4))
+).astype(int)
 PEOPLE = pd.DataFrame({"sex": SEX, "region": REGION, "income": INCOME})
-CODED = pd.DataFrame({"sex": 1.0 + (SEX == "m"), "region": 1.0 + pd.factorize(REGION)[0], "income": INCOME})
+CODED = pd.DataFrame(
+    {"sex": 1.0 + (SEX == "m"), "region": 1.0 + pd.factorize(REGION)[0], "income": INCOME}
+)
 GAP = np.arange(N) % 20 == 7
 DAYS = pd.Timestamp("1990-01-01") + pd.to_timedelta(rng.integers(0, 9000, N), unit="D")
 LABELS = {"sex": {1.0: "female", 2.0: "male"}}
 
 
 def looked_at(path, *asked):
-    """What `init` finds of every column, the study that it writes, which `check` takes, and what it warns of."""
+    """What `init` finds of every column, the study that it writes, which `check` takes, and what it
+    warns of.
+    """
     study = path.with_name("study.toml")
     done = CliRunner().invoke(app, ["init", str(path), "--out", str(study), "--force", *asked])
     assert done.exit_code == 0, done.exception
@@ -63,11 +71,21 @@ def write_rdata(path, table):
 
 
 def test_whole_numbers_of_r_and_parquet_with_gaps_are_numbers(tmp_path):
-    gaps = PEOPLE.assign(income=PEOPLE["income"].astype("Int32").mask(np.arange(N) == 3), kids=pd.array(rng.integers(0, 4, N), "Int32"))
+    gaps = PEOPLE.assign(
+        income=PEOPLE["income"].astype("Int32").mask(np.arange(N) == 3),
+        kids=pd.array(rng.integers(0, 4, N), "Int32"),
+    )
     gaps = gaps.assign(
-        kids=gaps["kids"].mask(GAP), moved=pd.array(rng.random(N) < 0.5, "boolean"), day=DAYS, level=pd.Categorical(REGION)
+        kids=gaps["kids"].mask(GAP),
+        moved=pd.array(rng.random(N) < 0.5, "boolean"),
+        day=DAYS,
+        level=pd.Categorical(REGION),
     ).assign(moved=lambda table: table["moved"].mask(GAP))
-    for name, write in {"a.rds": write_rds, "a.RData": write_rdata, "a.parquet": lambda path, table: table.to_parquet(path)}.items():
+    for name, write in {
+        "a.rds": write_rds,
+        "a.RData": write_rdata,
+        "a.parquet": lambda path, table: table.to_parquet(path),
+    }.items():
         write(tmp_path / name, gaps)
         found = uses(tmp_path / name)
         assert found["income"] == ("whole number", "number")
@@ -85,11 +103,34 @@ def test_whole_numbers_of_r_and_parquet_with_gaps_are_numbers(tmp_path):
 STATA = ("td", "tc", "tw", "tm", "tq", "th", "ty")
 SHOWN = {
     ".sav": (
-        *("DATE11", "ADATE10", "EDATE10", "SDATE10", "JDATE7", "MOYR8", "QYR6", "WKYR10", "DATETIME20", "YMDHMS19"),
+        *(
+            "DATE11",
+            "ADATE10",
+            "EDATE10",
+            "SDATE10",
+            "JDATE7",
+            "MOYR8",
+            "QYR6",
+            "WKYR10",
+            "DATETIME20",
+            "YMDHMS19",
+        ),
         *("TIME8", "DTIME11", "MTIME5"),
     ),
     ".xpt": (
-        *("DATE9", "MMDDYY10", "YYMMDD10", "MONYY7", "YYMM7", "YYQ6", "YEAR4", "E8601DA10", "WORDDATE", "DATETIME20", "DTMONYY7"),
+        *(
+            "DATE9",
+            "MMDDYY10",
+            "YYMMDD10",
+            "MONYY7",
+            "YYMM7",
+            "YYQ6",
+            "YEAR4",
+            "E8601DA10",
+            "WORDDATE",
+            "DATETIME20",
+            "DTMONYY7",
+        ),
         *("E8601DT", "TIME8", "HHMM5", "TOD8", "HOUR5", "MMSS5"),
     ),
 }
@@ -102,14 +143,24 @@ def test_dates_and_times_of_every_format_are_read_and_left_out_by_name(tmp_path,
     if ending == ".dta":
         dates = CODED.assign(**dict.fromkeys(STATA, DAYS))
         dates.loc[3, ["td", "tm"]] = pd.NaT
-        dates.to_stata(path, write_index=False, version=118, convert_dates={name: name for name in STATA}, value_labels=LABELS)
+        dates.to_stata(
+            path,
+            write_index=False,
+            version=118,
+            convert_dates={name: name for name in STATA},
+            value_labels=LABELS,
+        )
         names = list(STATA)
     else:
         names = [f"d{number}" for number in range(len(SHOWN[ending]))]
         seconds = 86_400 if ending == ".sav" else 1
         table = CODED.assign(**dict.fromkeys(names, 150_000.0 * seconds + np.arange(N) * 3601.0))
         write = pyreadstat.write_sav if ending == ".sav" else pyreadstat.write_xport
-        labelled = {"variable_value_labels": LABELS} if ending == ".sav" else {"column_labels": {"sex": "Sex"}}
+        labelled = (
+            {"variable_value_labels": LABELS}
+            if ending == ".sav"
+            else {"column_labels": {"sex": "Sex"}}
+        )
         write(table, path, variable_format=dict(zip(names, SHOWN[ending], strict=True)), **labelled)
     study, text, *_ = looked_at(path)
     assert study["scenario"]["synthetic"] == "income"
@@ -121,20 +172,31 @@ def test_dates_and_times_of_every_format_are_read_and_left_out_by_name(tmp_path,
 @pytest.mark.parametrize("shown", ["%-td", "%-tc", "%-tq", "%-d", "%tb", "%tdD_m_Y"])
 def test_dates_of_stata_are_dates_however_they_are_shown(tmp_path, shown):
     dates = np.where(GAP, np.nan, 160.0 + np.arange(N) % 50)
-    pyreadstat.write_dta(CODED.assign(at=dates), tmp_path / "a.dta", variable_format={"at": shown}, variable_value_labels=LABELS)
+    pyreadstat.write_dta(
+        CODED.assign(at=dates),
+        tmp_path / "a.dta",
+        variable_format={"at": shown},
+        variable_value_labels=LABELS,
+    )
     at = read_table(tmp_path / "a.dta")["at"]
     assert at.isna().tolist() == GAP.tolist()
-    assert at[0] == {"%-tc": pd.Timestamp("1960-01-01 00:00:00.160"), "%-tq": pd.Timestamp("2000-01-01"), "%tb": pd.Timedelta("160D")}.get(
-        shown, pd.Timestamp("1960-06-09")
-    )
+    assert at[0] == {
+        "%-tc": pd.Timestamp("1960-01-01 00:00:00.160"),
+        "%-tq": pd.Timestamp("2000-01-01"),
+        "%tb": pd.Timedelta("160D"),
+    }.get(shown, pd.Timestamp("1960-06-09"))
     assert "not used: at: dates" in looked_at(tmp_path / "a.dta")[1]
 
 
 @pytest.mark.slow  # of recent pyreadstat and pandas: older ones read and write fewer of them
 def test_moments_of_stata_with_leap_seconds_are_read(tmp_path):
     table = CODED.assign(at=1.4e12 + 86_400_000.0 * np.arange(N))
-    pyreadstat.write_dta(table, tmp_path / "a.dta", variable_format={"at": "%tC"}, variable_value_labels=LABELS)
-    assert read_table(tmp_path / "a.dta")["at"][0] == pd.Timestamp("1960-01-01") + pd.Timedelta(1.4e12, "ms")
+    pyreadstat.write_dta(
+        table, tmp_path / "a.dta", variable_format={"at": "%tC"}, variable_value_labels=LABELS
+    )
+    assert read_table(tmp_path / "a.dta")["at"][0] == pd.Timestamp("1960-01-01") + pd.Timedelta(
+        1.4e12, "ms"
+    )
     assert "not used: at: dates" in looked_at(tmp_path / "a.dta")[1]
 
 
@@ -149,10 +211,15 @@ CODES = {
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".sav"])
 def test_codes_as_text_are_levels_and_can_be_synthesized(tmp_path, ending):
-    table = PEOPLE.assign(**CODES, euros=[f"{value:,}" for value in INCOME], serial=[f"{value:06d}" for value in rng.permutation(N)])
+    table = PEOPLE.assign(
+        **CODES,
+        euros=[f"{value:,}" for value in INCOME],
+        serial=[f"{value:06d}" for value in rng.permutation(N)],
+    )
     path = tmp_path / f"codes{ending}"
     write_table(table, path)
-    names = [name for name in CODES if ending != ".csv" or name != "isco4"]  # which a csv has as numbers
+    # which a csv has as numbers
+    names = [name for name in CODES if ending != ".csv" or name != "isco4"]
     found = uses(path)
     assert {found[name] for name in names} == {("text", "levels")}
     assert (found["euros"][1], found["serial"][1]) == ("text", "record id")
@@ -163,27 +230,44 @@ def test_codes_as_text_are_levels_and_can_be_synthesized(tmp_path, ending):
 
 @pytest.mark.parametrize("file", ["declared.sav", "found.csv", "blank.csv"])
 def test_missing_is_a_level_of_what_is_known_and_predicts(tmp_path, file):
-    sex, region = CODED["sex"].astype(int).mask(GAP), CODED["region"].astype(int).mask(np.arange(N) % 12 == 5)
+    sex, region = (
+        CODED["sex"].astype(int).mask(GAP),
+        CODED["region"].astype(int).mask(np.arange(N) % 12 == 5),
+    )
     codes = {"declared.sav": (9, 9), "found.csv": (-9, 99), "blank.csv": (np.nan, np.nan)}[file]
     table = CODED.assign(sex=sex.fillna(codes[0]), region=region.fillna(codes[1]))
     if file.endswith(".sav"):
-        pyreadstat.write_sav(table, tmp_path / file, missing_ranges={"sex": [9], "region": [9]}, variable_value_labels=LABELS)
+        pyreadstat.write_sav(
+            table,
+            tmp_path / file,
+            missing_ranges={"sex": [9], "region": [9]},
+            variable_value_labels=LABELS,
+        )
     else:
         table.to_csv(tmp_path / file, index=False)
     study, text, *_ = looked_at(tmp_path / file)
     assert set(study["scenario"]["known"]) == {"sex", "region"}
     assert "no column of" not in text
     used = study["synthesizer"]
-    assert all(name in str(used.get("formula", used.get("predictors"))) for name in ("sex", "region"))
+    assert all(
+        name in str(used.get("formula", used.get("predictors"))) for name in ("sex", "region")
+    )
 
 
 def test_a_code_of_a_number_that_predicts_in_a_chain_is_no_amount(tmp_path):
     hours = np.round(INCOME / 1000) + rng.integers(1, 40, N)
-    table = PEOPLE.assign(income=np.where(GAP, -9, INCOME), hours=np.where(np.arange(N) % 9 == 0, 999, hours).astype(int))
+    table = PEOPLE.assign(
+        income=np.where(GAP, -9, INCOME),
+        hours=np.where(np.arange(N) % 9 == 0, 999, hours).astype(int),
+    )
     table.to_csv(tmp_path / "a.csv", index=False)
     study, *_ = looked_at(tmp_path / "a.csv", "--synthesize", "hours", "--synthesize", "income")
     assert study["synthesizer"]["variables"]["hours"]["codes"] == [999, "found"]
-    chain = build_chain("sequential", ["hours", "income"], {key: value for key, value in study["synthesizer"].items() if key != "name"})
+    chain = build_chain(
+        "sequential",
+        ["hours", "income"],
+        {key: value for key, value in study["synthesizer"].items() if key != "name"},
+    )
     recipe = prepare_sequence(chain, table).recipes["hours"]
     assert recipe.indicated == (999.0,)
     assert recipe.mean == pytest.approx(hours[np.arange(N) % 9 != 0].mean())
@@ -192,9 +276,21 @@ def test_a_code_of_a_number_that_predicts_in_a_chain_is_no_amount(tmp_path):
 def test_sorted_amounts_are_amounts_and_serial_numbers_are_not(tmp_path):
     incomes = np.sort(np.round(np.exp(np.random.default_rng(1).normal(9.5, 0.9, 1000))).astype(int))
     steady = np.cumsum(rng.integers(1, 9, 1000))
-    table = pd.DataFrame({"sex": rng.choice([1, 2], 1000), "income": incomes, "rent": steady, "x": incomes[::-1].cumsum(), "order": steady})
+    table = pd.DataFrame(
+        {
+            "sex": rng.choice([1, 2], 1000),
+            "income": incomes,
+            "rent": steady,
+            "x": incomes[::-1].cumsum(),
+            "order": steady,
+        }
+    )
     assert 900 < table["income"].nunique() < 1000
-    table = table.assign(serial=np.arange(1000) + 7, pid=rng.permutation(10_000)[:1000], text=[f"P{number}" for number in range(1000)])
+    table = table.assign(
+        serial=np.arange(1000) + 7,
+        pid=rng.permutation(10_000)[:1000],
+        text=[f"P{number}" for number in range(1000)],
+    )
     found = {column.name: column.kind for column in look_at(table)}
     amounts, keys = ("income", "rent"), ("order", "serial", "text")
     assert {found[name] for name in amounts} == {"number"}
@@ -206,25 +302,51 @@ def test_sorted_amounts_are_amounts_and_serial_numbers_are_not(tmp_path):
 
 def test_numbers_that_are_taken_for_ids_are_amounts_where_somebody_says_so(tmp_path):
     sparse = rng.choice(np.arange(1000, 90_000), N, replace=False)
-    table = PEOPLE.assign(x=np.sort(sparse), row=sparse, wage=rng.permutation(N) + 1, pin=rng.choice(10**8, N, replace=False) + 10**8)
+    table = PEOPLE.assign(
+        x=np.sort(sparse),
+        row=sparse,
+        wage=rng.permutation(N) + 1,
+        pin=rng.choice(10**8, N, replace=False) + 10**8,
+    )
     table.to_csv(tmp_path / "a.csv", index=False)
     found = uses(tmp_path / "a.csv")
     assert {found[name][1] for name in ("x", "row", "wage", "pin")} == {"record id"}
     for name in ("x", "row"):
-        assert looked_at(tmp_path / "a.csv", "--synthesize", name, "--kind", f"{name}=number")[0]["scenario"]["synthetic"] == name
-    refused = CliRunner().invoke(app, ["init", str(tmp_path / "a.csv"), "--out", str(tmp_path / "b.toml"), "--synthesize", "wage"])
+        assert (
+            looked_at(tmp_path / "a.csv", "--synthesize", name, "--kind", f"{name}=number")[0][
+                "scenario"
+            ]["synthetic"]
+            == name
+        )
+    refused = CliRunner().invoke(
+        app,
+        [
+            "init",
+            str(tmp_path / "a.csv"),
+            "--out",
+            str(tmp_path / "b.toml"),
+            "--synthesize",
+            "wage",
+        ],
+    )
     assert "'wage' cannot be synthesized: record id" in str(refused.exception)
 
 
 def test_tick_boxes_have_two_levels(tmp_path):
     ticked = {"a": "X", "b": "1", "c": "-7", "d": "yes"}
     boxes = {name: np.where(rng.random(N) < 0.3, mark, "") for name, mark in ticked.items()}
-    others = {"all": "X", "none": np.where(GAP, "0", ""), "one": np.where(np.arange(N) == 3, "X", "")}
+    others = {
+        "all": "X",
+        "none": np.where(GAP, "0", ""),
+        "one": np.where(np.arange(N) == 3, "X", ""),
+    }
     PEOPLE.assign(**boxes, **others).to_csv(tmp_path / "a.csv", index=False)
     found = {name: use for name, (_, use) in uses(tmp_path / "a.csv").items()}
     assert {found[name] for name in ticked} == {"levels"}
     assert {found[name] for name in others} == {"constant"}
-    study, *_ = looked_at(tmp_path / "a.csv", *(word for name in "abc" for word in ("--synthesize", name)))
+    study, *_ = looked_at(
+        tmp_path / "a.csv", *(word for name in "abc" for word in ("--synthesize", name))
+    )
     assert study["scenario"]["synthetic"] == ["a", "b", "c"]
 
 
@@ -270,7 +392,11 @@ def test_names_that_a_format_cannot_hold_are_said_before_the_run_and_stand_in_no
     looked_at(tmp_path / "a.csv", "--synthesize", "long")
     study = tmp_path / "study.toml"
     study.write_text(study.read_text().replace("columns = []", 'columns = ["in"]'))
-    (line,) = (line for line in CliRunner().invoke(app, ["check", str(study)]).stderr.splitlines() if "cannot hold" in line)
+    (line,) = (
+        line
+        for line in CliRunner().invoke(app, ["check", str(study)]).stderr.splitlines()
+        if "cannot hold" in line
+    )
     assert "'long'" in line
     assert "'in'" in line
     assert ".sav" not in line
@@ -287,11 +413,22 @@ def test_decimals_and_objects_are_numbers_and_a_named_index_is_a_column(tmp_path
     assert read["income"].tolist() == (INCOME / 100).tolist()
     assert set(read_metadata(tmp_path / "a.parquet")) == set(read)
     assert uses(tmp_path / "a.parquet")["income"] == ("number", "number")
-    objects = PEOPLE.assign(income=pd.Series([*map(float, INCOME[:-1]), None], dtype=object), kids=pd.Series([1, 2, 3] * 100, dtype=object))
+    objects = PEOPLE.assign(
+        income=pd.Series([*map(float, INCOME[:-1]), None], dtype=object),
+        kids=pd.Series([1, 2, 3] * 100, dtype=object),
+    )
     made = as_pandas(objects)
-    assert (str(made["income"].dtype), str(made["kids"].dtype), objects["income"].dtype) == ("float64", "int64", object)
+    assert (str(made["income"].dtype), str(made["kids"].dtype), objects["income"].dtype) == (
+        "float64",
+        "int64",
+        object,
+    )
     assert as_pandas(PEOPLE) is PEOPLE
-    with pytest.raises(InputError, match=r"no column 'sex'; it has 'region', 'income'; of its index reset_index\(\) makes columns"):
+    with pytest.raises(
+        InputError,
+        match=r"no column 'sex'; it has 'region', 'income'; of its index reset_index\(\) makes "
+        r"columns",
+    ):
         require_columns(PEOPLE.set_index("sex"), ["sex"], "the data")
     double = PEOPLE.set_axis(pd.MultiIndex.from_product([["a"], PEOPLE.columns]), axis=1)
     double.to_parquet(tmp_path / "b.parquet")
@@ -318,21 +455,36 @@ def test_blank_cells_and_quoted_thousands_are_read(tmp_path, mark):
 LINES = PEOPLE[:120].to_csv(index=False).splitlines()
 ODD = {
     "a total": ([*LINES, "Total,,123456"], "line 122 of the file seems to hold a total"),
-    "sums in German": ([*LINES, "Summe,,123456", "", "Quelle: Amt"], "lines 122, 124 of the file seem to hold a total"),
+    "sums in German": (
+        [*LINES, "Summe,,123456", "", "Quelle: Amt"],
+        "lines 122, 124 of the file seem to hold a total",
+    ),
     "notes": (
         [*LINES, ",,", "Source: office of statistics,,", "* preliminary"],
         "lines 123, 124 of the file seem to hold",
     ),
     "empty": ([*LINES[:50], ",,", *LINES[50:]], "line 51 of the file seems to be empty"),
-    "names again": ([*LINES[:50], LINES[0], *LINES[50:]], "line 51 of the file seems to repeat the column names"),
+    "names again": (
+        [*LINES[:50], LINES[0], *LINES[50:]],
+        "line 51 of the file seems to repeat the column names",
+    ),
     "units": ([LINES[0], ",,EUR", *LINES[1:]], "line 2 of the file seems to hold units"),
     "all": ([*LINES, "all,all,123456"], "line 122 of the file seems to hold a total"),
     "a count": ([*LINES, "n,120,"], "line 122 of the file seems to hold a total"),
-    "units of every column": ([LINES[0], "[text],[text],[EUR]", *LINES[1:]], "line 2 of the file seems to hold units"),
+    "units of every column": (
+        [LINES[0], "[text],[text],[EUR]", *LINES[1:]],
+        "line 2 of the file seems to hold units",
+    ),
     "a first number that is missing": ([LINES[0], "f,west,ask", *LINES[1:]], None),
-    "units above decimal commas": (["sex;income", ";EUR", *(f"m;1.23{n},5" for n in range(9))], "line 2 of the file seems to hold units"),
+    "units above decimal commas": (
+        ["sex;income", ";EUR", *(f"m;1.23{n},5" for n in range(9))],
+        "line 2 of the file seems to hold units",
+    ),
     "nothing": (LINES, None),
-    "a level that is called so": ([LINES[0], *(line.replace("f,", "Total,") for line in LINES[1:])], None),
+    "a level that is called so": (
+        [LINES[0], *(line.replace("f,", "Total,") for line in LINES[1:])],
+        None,
+    ),
 }
 
 

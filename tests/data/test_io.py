@@ -92,7 +92,9 @@ def test_every_format_keeps_values_and_says_what_it_is(tmp_path, ending):
     read = read_table(path)
     assert list(read.columns) == list(table.columns)
     expected = table.astype({"group": object}) if ending != ".parquet" else table
-    pd.testing.assert_frame_equal(read.astype({"Region": object}), expected.astype({"Region": object}), check_dtype=False)
+    pd.testing.assert_frame_equal(
+        read.astype({"Region": object}), expected.astype({"Region": object}), check_dtype=False
+    )
     assert pd.api.types.is_integer_dtype(read["id"].dtype)
     assert read_label(path) == ("" if ending == ".csv" else "SYNTHETIC data 1 of 3")
 
@@ -120,7 +122,9 @@ def test_the_bytes_do_not_depend_on_the_hour(tmp_path, ending):
         (".sas7bdat", {"a": [1]}, "cannot write 'x.sas7bdat': valid formats are '.csv'"),
     ],
 )
-def test_what_a_package_cannot_hold_is_refused_before_a_file_is_there(tmp_path, ending, table, message):
+def test_what_a_package_cannot_hold_is_refused_before_a_file_is_there(
+    tmp_path, ending, table, message
+):
     with pytest.raises(InputError, match=message):
         write_table(pd.DataFrame(table), tmp_path / f"x{ending}")
     assert list(tmp_path.iterdir()) == []
@@ -137,7 +141,9 @@ def test_files_that_are_not_what_their_name_says(tmp_path, ending):
 @pytest.mark.parametrize("cell", [[98765.4], {"a": 98765.4}], ids=["list", "table"])
 def test_nested_cells_are_refused(tmp_path, cell):
     pd.DataFrame({"a": [1, 2], "nested": [cell, None]}).to_parquet(tmp_path / "x.parquet")
-    with pytest.raises(InputError, match=r"^'x\.parquet': 'nested' holds lists or tables") as caught:
+    with pytest.raises(
+        InputError, match=r"^'x\.parquet': 'nested' holds lists or tables"
+    ) as caught:
         read_table(tmp_path / "x.parquet")
     assert "98765" not in str(caught.value)
     frame = pd.DataFrame({"a": [1, 2], "nested": [cell, (1,)]})
@@ -149,16 +155,39 @@ def test_nested_cells_are_refused(tmp_path, cell):
 
 
 def test_labels_of_aggregates_are_no_formulas(tmp_path):
-    table = pd.DataFrame({"=name": ["=1+1", "+x", "-x", "@x", "\t=x", "a\r=x", " =x", "a", "-5", "+1e3"], "value": -1.5})
+    table = pd.DataFrame(
+        {
+            "=name": ["=1+1", "+x", "-x", "@x", "\t=x", "a\r=x", " =x", "a", "-5", "+1e3"],
+            "value": -1.5,
+        }
+    )
     write_aggregates(table, tmp_path / "t.csv")
     read = pd.read_csv(tmp_path / "t.csv", dtype=str)
-    assert read["'=name"].tolist() == ["'=1+1", "'+x", "'-x", "'@x", "' =x", "a =x", "' =x", "a", "-5", "+1e3"]
+    assert read["'=name"].tolist() == [
+        "'=1+1",
+        "'+x",
+        "'-x",
+        "'@x",
+        "' =x",
+        "a =x",
+        "' =x",
+        "a",
+        "-5",
+        "+1e3",
+    ]
     assert set(read["value"]) == {"-1.5"}
 
 
 def test_a_file_of_r_is_its_one_data_frame(tmp_path):
     pyreadr = pytest.importorskip("pyreadr")
-    table = pd.DataFrame({"y": [1.5, np.nan, 3.0], "n": [1, 2, 3], "g": pd.Categorical(["a", "b", None]), "t": ["x", "y", "z"]})
+    table = pd.DataFrame(
+        {
+            "y": [1.5, np.nan, 3.0],
+            "n": [1, 2, 3],
+            "g": pd.Categorical(["a", "b", None]),
+            "t": ["x", "y", "z"],
+        }
+    )
     pyreadr.write_rds(str(tmp_path / "x.rds"), table)
     pyreadr.write_rdata(str(tmp_path / "x.RData"), table, df_name="d")
     for name in ("x.rds", "x.RData"):
@@ -171,11 +200,16 @@ def test_a_file_of_r_is_its_one_data_frame(tmp_path):
 def test_a_file_of_r_needs_its_reader_and_one_data_frame(tmp_path, monkeypatch):
     (tmp_path / "x.rda").write_bytes(b"")
     monkeypatch.setitem(sys.modules, "pyreadr", None)
-    with pytest.raises(InputError, match=r'needs pyreadr, which is not installed: pip install "riskweighted\[formats\]"'):
+    with pytest.raises(
+        InputError,
+        match=r'needs pyreadr, which is not installed: pip install "riskweighted\[formats\]"',
+    ):
         read_table(tmp_path / "x.rda")
     frame = pd.DataFrame({"a": [1.0, 2.0]})
     for tables in ({}, {"a": frame, "b": frame}):
-        monkeypatch.setitem(sys.modules, "pyreadr", SimpleNamespace(read_r=lambda path, tables=tables: tables))
+        monkeypatch.setitem(
+            sys.modules, "pyreadr", SimpleNamespace(read_r=lambda path, tables=tables: tables)
+        )
         with pytest.raises(InputError, match=f"must hold one data frame, got {len(tables)}"):
             read_table(tmp_path / "x.rda")
     monkeypatch.setitem(sys.modules, "pyreadr", SimpleNamespace(read_r=lambda path: {None: frame}))
@@ -204,7 +238,9 @@ def test_a_folder_is_no_file(tmp_path):
 
 def test_a_synthesized_column_that_is_stated_to_be_text_keeps_its_codes(tmp_path):
     stated = Variables({"isco": Variable(type="text"), "name": Variable(type="text")})
-    base = pd.DataFrame({"isco": ["45.10", "45.1", "NA"], "name": ["NA", "1.0", "x"], "x": [1.5, 2.0, 3.0]})
+    base = pd.DataFrame(
+        {"isco": ["45.10", "45.1", "NA"], "name": ["NA", "1.0", "x"], "x": [1.5, 2.0, 3.0]}
+    )
     paths = [tmp_path / f"{number}.csv" for number in range(2)]
     for path, codes in zip(paths, (["45.10", "45.1", "NA"], ["1", "2", "3.0"]), strict=True):
         write_table(base.assign(isco=codes), path)
@@ -214,4 +250,6 @@ def test_a_synthesized_column_that_is_stated_to_be_text_keeps_its_codes(tmp_path
     assert [list(each) for each in read] == [["isco"], ["isco"]]  # these alone were read
     assert [each["isco"].tolist() for each in read] == [["45.10", "45.1", "NA"], ["1", "2", "3.0"]]
     changed = first.assign(x=[1.5, 2.0, 4.0])
-    assert [each["isco"].tolist() for each in read_datasets(paths[1:], changed, ["isco"], stated)] == [["1", "2", "3.0"]]
+    assert [
+        each["isco"].tolist() for each in read_datasets(paths[1:], changed, ["isco"], stated)
+    ] == [["1", "2", "3.0"]]

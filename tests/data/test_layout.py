@@ -1,4 +1,6 @@
-"""A csv as offices write it: read when that is stated, guessed for a study, and written as it was read."""
+"""A csv as offices write it: read when that is stated, guessed for a study, and written as it was
+read.
+"""
 
 import io
 
@@ -37,9 +39,23 @@ Jürgen;1.234,5;1;03;01.02.2020
         (EUROPE, "cp1252", CsvLayout(";", ",", ".", "cp1252", ("k.A.",))),
         (EUROPE, "utf-8", CsvLayout(";", ",", ".", "utf-8", ("k.A.",))),
         (EUROPE, "utf-8-sig", CsvLayout(";", ",", ".", "utf-8-sig", ("k.A.",))),
-        (EUROPE.replace("Zoë; de", "Zoë, de").replace(";", "\t"), "cp1252", CsvLayout("\t", ",", ".", "cp1252", ("k.A.",))),
-        (EUROPE.replace("Zoë; de", "Zoë, de").replace(";", "|"), "utf-16", CsvLayout("|", ",", ".", "utf-16", ("k.A.",))),
-        (EUROPE.replace("1.234.567", "1 234 567").replace("1.234", "1 234").replace("4.000", "4 000"), "latin-1", None),
+        (
+            EUROPE.replace("Zoë; de", "Zoë, de").replace(";", "\t"),
+            "cp1252",
+            CsvLayout("\t", ",", ".", "cp1252", ("k.A.",)),
+        ),
+        (
+            EUROPE.replace("Zoë; de", "Zoë, de").replace(";", "|"),
+            "utf-16",
+            CsvLayout("|", ",", ".", "utf-16", ("k.A.",)),
+        ),
+        (
+            EUROPE.replace("1.234.567", "1 234 567")
+            .replace("1.234", "1 234")
+            .replace("4.000", "4 000"),
+            "latin-1",
+            None,
+        ),
     ],
 )
 def test_a_layout_is_guessed_and_gives_the_table(tmp_path, text, encoding, layout):
@@ -47,9 +63,12 @@ def test_a_layout_is_guessed_and_gives_the_table(tmp_path, text, encoding, layou
     path.write_bytes(text.encode(encoding))
     guessed = guess_layout(path)
     assert guessed == (layout or CsvLayout(";", ",", " ", "cp1252", ("k.A.",)))
-    expected = TABLE.assign(name=TABLE["name"].str.replace(";", "," if layout and layout.delimiter != ";" else ";"))
+    expected = TABLE.assign(
+        name=TABLE["name"].str.replace(";", "," if layout and layout.delimiter != ";" else ";")
+    )
     pd.testing.assert_frame_equal(read_table(path, guessed), expected)
-    with pytest.raises(InputError) as caught:  # without the settings a run reads no other way than it did
+    # without the settings a run reads no other way than it did
+    with pytest.raises(InputError) as caught:
         read_table(path)
     assert "234" not in str(caught.value)
 
@@ -57,7 +76,8 @@ def test_a_layout_is_guessed_and_gives_the_table(tmp_path, text, encoding, layou
 def test_a_plain_file_has_the_plain_layout(tmp_path):
     TABLE.to_csv(tmp_path / "x.csv", index=False)
     assert guess_layout(tmp_path / "x.csv").stated == {}
-    (tmp_path / "y.csv").write_text("a;b\n1.5;2.25\n3.125;4\n")  # points before decimals, or thousands: as they are elsewhere
+    # points before decimals, or thousands: as they are elsewhere
+    (tmp_path / "y.csv").write_text("a;b\n1.5;2.25\n3.125;4\n")
     assert guess_layout(tmp_path / "y.csv").stated == {"delimiter": ";"}
 
 
@@ -68,29 +88,56 @@ def test_a_table_is_written_as_it_was_read(tmp_path, delimiter, encoding):
     write_table(TABLE, tmp_path / "x.csv", layout=layout)
     pd.testing.assert_frame_equal(read_table(tmp_path / "x.csv", layout), TABLE)
     plain = io.StringIO((tmp_path / "x.csv").read_bytes().decode(encoding))
-    pd.testing.assert_frame_equal(pd.read_csv(plain, sep=delimiter, decimal=",", dtype={"code": str}), TABLE, check_dtype=False)
+    pd.testing.assert_frame_equal(
+        pd.read_csv(plain, sep=delimiter, decimal=",", dtype={"code": str}),
+        TABLE,
+        check_dtype=False,
+    )
     for name in ("y", "z"):
         write_table(read_table(tmp_path / "x.csv", layout), tmp_path / f"{name}.csv", layout=layout)
         assert (tmp_path / f"{name}.csv").read_bytes() == (tmp_path / "x.csv").read_bytes()
 
 
 def test_the_same_numbers_as_of_a_plain_file(tmp_path):
-    numbers = pd.DataFrame({"x": np.random.default_rng(3).normal(size=2000) * 10.0 ** np.arange(-5, 5).repeat(200), "n": range(2000)})
+    numbers = pd.DataFrame(
+        {
+            "x": np.random.default_rng(3).normal(size=2000) * 10.0 ** np.arange(-5, 5).repeat(200),
+            "n": range(2000),
+        }
+    )
     write_table(numbers, tmp_path / "plain.csv")
     write_table(numbers, tmp_path / "other.csv", layout=CsvLayout(";", ","))
     pd.testing.assert_frame_equal(
-        read_table(tmp_path / "other.csv", CsvLayout(";", ",")), read_table(tmp_path / "plain.csv"), check_exact=True
+        read_table(tmp_path / "other.csv", CsvLayout(";", ",")),
+        read_table(tmp_path / "plain.csv"),
+        check_exact=True,
     )
 
 
 @pytest.mark.parametrize(
     ("content", "layout", "told"),
     [
-        ("a;b\nMüller;1\n".encode() + "Møller;2\n".encode("latin-1"), None, "is in two encodings: 1 lines with letters of UTF-8, and 1"),
-        ("a;b\nMüller;1\n".encode() + "Møller;2\n".encode("latin-1"), CsvLayout(";", encoding="cp1252"), "is in two encodings"),
-        ("a;b\nMüller;1\n".encode(), CsvLayout(";", encoding="latin-1"), "is in UTF-8, and the setting encoding says 'latin-1'"),
+        (
+            "a;b\nMüller;1\n".encode() + "Møller;2\n".encode("latin-1"),
+            None,
+            "is in two encodings: 1 lines with letters of UTF-8, and 1",
+        ),
+        (
+            "a;b\nMüller;1\n".encode() + "Møller;2\n".encode("latin-1"),
+            CsvLayout(";", encoding="cp1252"),
+            "is in two encodings",
+        ),
+        (
+            "a;b\nMüller;1\n".encode(),
+            CsvLayout(";", encoding="latin-1"),
+            "is in UTF-8, and the setting encoding says 'latin-1'",
+        ),
         ("a;b\nMøller;1\n".encode("latin-1"), CsvLayout(";"), "it is not in UTF-8"),
-        (b"a;b\nx;1.5\ny;2.25\n", CsvLayout(";", ","), "column 'b' holds numbers that do not have ',' before decimals"),
+        (
+            b"a;b\nx;1.5\ny;2.25\n",
+            CsvLayout(";", ","),
+            "column 'b' holds numbers that do not have ',' before decimals",
+        ),
         (b"a;a\n1;2\n", CsvLayout(";"), "has column 'a' more than once"),
         (b"", CsvLayout(";"), "is empty"),
         (b"a;b\n1;2;77777\n", CsvLayout(";"), "more fields in its rows than column names"),
@@ -133,7 +180,11 @@ def test_wrong_settings(settings, told):
 
 def test_what_an_encoding_cannot_spell_is_refused_without_the_text(tmp_path):
     with pytest.raises(InputError, match="cannot spell some text") as caught:
-        write_table(pd.DataFrame({"a": ["Łódź"], "b": [1]}), tmp_path / "x.csv", layout=CsvLayout(";", encoding="latin-1"))
+        write_table(
+            pd.DataFrame({"a": ["Łódź"], "b": [1]}),
+            tmp_path / "x.csv",
+            layout=CsvLayout(";", encoding="latin-1"),
+        )
     assert "dź" not in str(caught.value)
     assert list(tmp_path.iterdir()) == []
 
@@ -142,7 +193,10 @@ def test_what_an_encoding_cannot_spell_is_refused_without_the_text(tmp_path):
     ("text", "stated"),
     [
         ("w;x\n1,234;a\n1,001;b\n2,345;c\n", {"delimiter": ";", "decimal": ","}),
-        ("datum;betrag;nace\n01.02.2020;1,5;45.11\n02.02.2020;2,5;45.12\n", {"delimiter": ";", "decimal": ","}),
+        (
+            "datum;betrag;nace\n01.02.2020;1,5;45.11\n02.02.2020;2,5;45.12\n",
+            {"delimiter": ";", "decimal": ","},
+        ),
         ("w;x\n1.234;a\n1.001;b\n", {"delimiter": ";"}),
         ("w;x\n1;a\n2;b\n", {"delimiter": ";"}),
         ("w;x\n1,234.5;a\n1,001;b\n", {"delimiter": ";", "thousands": ","}),
@@ -175,7 +229,8 @@ def test_lines_may_end_otherwise_and_be_long(tmp_path, delimiter, end):
         table = read_table(tmp_path / f"{name}.csv", guessed)
         assert table["a"].tolist() == [text, "y"]
         assert table["c"].tolist() == [2.0, 3.5]
-    wide = [delimiter.join(["z" * 60_000] * 3)] * 2  # of which each is one cell where another mark is looked for
+    # of which each is one cell where another mark is looked for
+    wide = [delimiter.join(["z" * 60_000] * 3)] * 2
     (tmp_path / "wide.csv").write_bytes(end.join([delimiter.join("abc"), *wide, ""]).encode())
     assert guess_layout(tmp_path / "wide.csv").delimiter == delimiter
 
@@ -192,7 +247,9 @@ def test_numbers_of_categories_and_objects_have_the_decimal_mark(tmp_path):
         }
     ).set_axis([7, 7, 1])
     write_table(table, tmp_path / "x.csv", layout=layout)
-    assert (tmp_path / "x.csv").read_text() == "level;whole;objects;mixed;x\n1,5;1;1,5;1.5;1,5\n2,5;2;2,0;a;2,5\n;1;;;3,5\n"
+    assert (
+        tmp_path / "x.csv"
+    ).read_text() == "level;whole;objects;mixed;x\n1,5;1;1,5;1.5;1,5\n2,5;2;2,0;a;2,5\n;1;;;3,5\n"
     read = read_table(tmp_path / "x.csv", layout)
     assert read["level"].tolist()[:2] == read["x"].tolist()[:2] == [1.5, 2.5]
 
@@ -207,5 +264,6 @@ def test_what_means_missing_among_numbers_may_be_a_value_elsewhere(tmp_path):
     assert table["inc"].isna().tolist() == table["day"].isna().tolist() == [False, True, False]
     text = read_table(path, guessed, Variables({"code": Variable(type="text")}))
     assert text["code"].tolist() == ["45.10", "NV", "4"]
-    path.write_text("state;inc\nNV;1,5\nNV;NV\n")  # nothing says that a column of these alone is one of numbers
+    # nothing says that a column of these alone is one of numbers
+    path.write_text("state;inc\nNV;1,5\nNV;NV\n")
     assert read_table(path, CsvLayout(";", ",", missing=("NV",)))["state"].tolist() == ["NV", "NV"]

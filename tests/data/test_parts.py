@@ -1,4 +1,6 @@
-"""Data in parts: found by their footers, read piece by piece as one file would be, refused where they differ."""
+"""Data in parts: found by their footers, read piece by piece as one file would be, refused where
+they differ.
+"""
 
 import numpy as np
 import pandas as pd
@@ -50,17 +52,24 @@ def test_categories_keep_their_order_or_are_refused_where_they_differ(tmp_path):
     for place, held in enumerate((["old", "young"], ["middle", None])):
         ages = pd.Categorical(held, categories=levels, ordered=True)
         texts = pd.Categorical(held, categories=levels if place else levels[::-1])
-        pd.DataFrame({"age": ages, "text": texts, "few": [1, 2]}).to_parquet(tmp_path / f"{place}.parquet")
+        pd.DataFrame({"age": ages, "text": texts, "few": [1, 2]}).to_parquet(
+            tmp_path / f"{place}.parquet"
+        )
     parts = find_parts(tmp_path / "*.parquet")
     made = read(parts, ["age", "text"])
     assert made["age"].dtype == pd.CategoricalDtype(levels, ordered=True)
     assert made["age"].tolist()[:3] == ["old", "young", "middle"]
     assert made["text"].tolist()[:3] == ["old", "young", "middle"]  # no order to be lost
     assert not isinstance(made["text"].dtype, pd.CategoricalDtype)
-    pd.DataFrame({"age": pd.Categorical(["old"], ordered=True), "text": ["old"], "few": [1]}).to_parquet(tmp_path / "2.parquet")
+    pd.DataFrame(
+        {"age": pd.Categorical(["old"], ordered=True), "text": ["old"], "few": [1]}
+    ).to_parquet(tmp_path / "2.parquet")
     parts = find_parts(tmp_path / "*.parquet")
     parts.require(["few"])
-    with pytest.raises(InputError, match=r"ordered categories of 'age' are others in '2\.parquet' than in '0\.parquet'"):
+    with pytest.raises(
+        InputError,
+        match=r"ordered categories of 'age' are others in '2\.parquet' than in '0\.parquet'",
+    ):
         parts.require(["age"])
 
 
@@ -82,7 +91,9 @@ def test_a_part_that_is_damaged_is_named(folder):
 
 def test_witnesses_hold_the_levels_of_all_pieces(tmp_path):
     for place in range(30):
-        pd.DataFrame({"canton": [f"K{place}"] * 20, "size": range(20)}).to_parquet(tmp_path / f"{place:02d}.parquet")
+        pd.DataFrame({"canton": [f"K{place}"] * 20, "size": range(20)}).to_parquet(
+            tmp_path / f"{place:02d}.parquet"
+        )
     parts = find_parts(tmp_path / "*.parquet")
     assert parts.sample(["canton"], 100, 10)["canton"].nunique() == 10
     some = parts.witnesses(["canton", "size"], 60)
@@ -93,15 +104,25 @@ def test_witnesses_hold_the_levels_of_all_pieces(tmp_path):
 def test_a_file_is_read_by_its_row_groups(folder, monkeypatch):
     monkeypatch.setattr(module, "_ROWS", 2)
     parts = find_parts(folder / "part-2.parquet")
-    assert [(piece.groups, piece.rows, piece.before) for piece in parts.pieces] == [((0,), 2, 0), ((1,), 2, 2)]
-    pd.testing.assert_frame_equal(read(parts, ["size", "note"]), RECORDS[2:].reset_index(drop=True)[["size", "note"]], check_dtype=False)
+    assert [(piece.groups, piece.rows, piece.before) for piece in parts.pieces] == [
+        ((0,), 2, 0),
+        ((1,), 2, 2),
+    ]
+    pd.testing.assert_frame_equal(
+        read(parts, ["size", "note"]),
+        RECORDS[2:].reset_index(drop=True)[["size", "note"]],
+        check_dtype=False,
+    )
 
 
 def test_whole_numbers_with_gaps_are_floats_in_every_piece(tmp_path):
     pd.DataFrame({"a": pd.array([1, 2], "Int64")}).to_parquet(tmp_path / "1.parquet")
     pd.DataFrame({"a": pd.array([3, None], "Int64")}).to_parquet(tmp_path / "2.parquet")
     parts = find_parts(tmp_path / "*.parquet")
-    assert [parts.read(piece, ["a"])["a"].dtype for piece in parts.pieces] == [np.float64, np.float64]
+    assert [parts.read(piece, ["a"])["a"].dtype for piece in parts.pieces] == [
+        np.float64,
+        np.float64,
+    ]
 
 
 def test_a_part_may_lack_all_values_of_a_column(tmp_path):
@@ -116,7 +137,10 @@ def test_a_part_may_lack_all_values_of_a_column(tmp_path):
     [
         (RECORDS.drop(columns="size"), "'part-9.parquet' lacks the column 'size'"),
         (RECORDS.assign(more=1), "'part-9.parquet' has the column 'more'"),
-        (RECORDS.assign(size=0.5), "column 'size' is double in 'part-9.parquet' and int64 in 'part-0.parquet'"),
+        (
+            RECORDS.assign(size=0.5),
+            "column 'size' is double in 'part-9.parquet' and int64 in 'part-0.parquet'",
+        ),
     ],
 )
 def test_parts_that_differ_are_refused_by_name(folder, other, says):
@@ -144,7 +168,9 @@ def test_parts_without_a_record_are_refused(tmp_path):
 
 def test_an_identifier_must_not_be_missing(folder):
     parts = find_parts(folder / "*.parquet")
-    with pytest.raises(InputError, match=r"data\.id 'note' is missing in 1 records of 'part-0\.parquet'"):
+    with pytest.raises(
+        InputError, match=r"data\.id 'note' is missing in 1 records of 'part-0\.parquet'"
+    ):
         parts.read(parts.pieces[0], ["size"], "note")
 
 

@@ -1,4 +1,6 @@
-"""What files say of their columns, through every format: labels, value labels, missing codes, units and types."""
+"""What files say of their columns, through every format: labels, value labels, missing codes, units
+and types.
+"""
 
 import datetime
 import itertools
@@ -22,13 +24,23 @@ pyreadstat = pytest.importorskip("pyreadstat")
 pytestmark = pytest.mark.quick
 
 N = 60
-EXACT = 0.0 if int(pd.__version__.split(".")[0]) >= 3 else 1e-12  # pandas 2 reads the last digits of a csv otherwise
-LABELS = {"income": "Yearly income, all sources", "region": "Where the household lives", "day": "Day of the interview"}
-VALUES = {"income": {-8: "refused", -9: "not known", 0: "none"}, "region": {1: "north", 2: "south", 3: "east", 7: "abroad"}}
+# pandas 2 reads the last digits of a csv otherwise
+EXACT = 0.0 if int(pd.__version__.split(".")[0]) >= 3 else 1e-12
+LABELS = {
+    "income": "Yearly income, all sources",
+    "region": "Where the household lives",
+    "day": "Day of the interview",
+}
+VALUES = {
+    "income": {-8: "refused", -9: "not known", 0: "none"},
+    "region": {1: "north", 2: "south", 3: "east", 7: "abroad"},
+}
 
 
 def survey():
-    """Amounts with codes below, levels as numbers with a label that does not occur, text, days, moments, gaps."""
+    """Amounts with codes below, levels as numbers with a label that does not occur, text, days,
+    moments, gaps.
+    """
     rng = np.random.default_rng(5)
     income = np.round(rng.lognormal(8, 1, N), 2)
     income[:4], income[4:6], income[6] = -8, -9, -95
@@ -70,22 +82,47 @@ def source(path):
             missing_ranges={"income": [{"lo": -99, "hi": -90}, -8]},
         )
     elif path.suffix == ".xpt":
-        pyreadstat.write_xport(table.assign(day=table["day"].dt.date.where(table["day"].notna(), None)), path, column_labels=LABELS)
+        pyreadstat.write_xport(
+            table.assign(day=table["day"].dt.date.where(table["day"].notna(), None)),
+            path,
+            column_labels=LABELS,
+        )
     elif path.suffix == ".parquet":
         table = table.assign(
-            region=pd.Categorical(table["region"].map(VALUES["region"]), categories=["south", "north", "east"], ordered=True),
+            region=pd.Categorical(
+                table["region"].map(VALUES["region"]),
+                categories=["south", "north", "east"],
+                ordered=True,
+            ),
             yes=pd.array([True, None] * (N // 2), dtype="boolean"),
             whole=pd.array([1, None] * (N // 2), dtype="Int64"),
             floats=np.arange(N).astype(float),
         )
-        table.attrs = {"variable_labels": LABELS, "value_labels": {"income": {str(code): text for code, text in VALUES["income"].items()}}}
+        table.attrs = {
+            "variable_labels": LABELS,
+            "value_labels": {
+                "income": {str(code): text for code, text in VALUES["income"].items()}
+            },
+        }
         table.to_parquet(path)
     else:
         table.to_csv(path, index=False)
         missing = {"income": (-8.0, -9.0, (-99.0, -90.0))}
-        kinds = {"day": "date", "moment": "date and time", "text": "text", "income": "number", "region": "whole number"}
+        kinds = {
+            "day": "date",
+            "moment": "date and time",
+            "text": "text",
+            "income": "number",
+            "region": "whole number",
+        }
         described = {
-            name: Variable(label, VALUES.get(name, {}), missing.get(name, ()), "$" if name == "income" else "", kinds.get(name, ""))
+            name: Variable(
+                label,
+                VALUES.get(name, {}),
+                missing.get(name, ()),
+                "$" if name == "income" else "",
+                kinds.get(name, ""),
+            )
             for name, label in stated.items()
         }
         Variables(described).write(path.with_suffix(".toml"))
@@ -113,7 +150,9 @@ def test_each_pair_of_formats_keeps_labels_missing_codes_and_types(tmp_path, giv
         assert again[name].type == (type_of(table[name]) if stated in ("", "numeric") else stated)
     assert again["income"].label == f"{LABELS['income']} (synthetic)"
     for name in table:
-        assert again[name].label.removesuffix(" (synthetic)") == (variables[name].label or ("" if name != "income" else name))
+        assert again[name].label.removesuffix(" (synthetic)") == (
+            variables[name].label or ("" if name != "income" else name)
+        )
         assert again[name].values == variables[name].values
         assert again[name].missing == variables[name].missing
         assert again[name].unit == variables[name].unit
@@ -144,13 +183,22 @@ def test_a_sidecar_gives_back_what_was_written(tmp_path, ending):
     variables = Variables(
         {
             "income": Variable(
-                "=Income; all", {-8: "refused", 0.5: "a half"}, (-8, (-math.inf, -90), (100, math.inf)), "$", "number", "a.sav"
+                "=Income; all",
+                {-8: "refused", 0.5: "a half"},
+                (-8, (-math.inf, -90), (100, math.inf)),
+                "$",
+                "number",
+                "a.sav",
             ),
             "dotted.name": Variable(values={"a": "Aa", "b": ""}, missing=("zz",), type="text"),
             "codes as text": Variable(values={"1": "one"}, type="text", missing=("9",)),
             "level": Variable(values={"low": "", "high": ""}, type="ordered category"),
             "nothing": Variable(),
-            "empty": Variable(values={"": "none", '"': "mark", '""': "marks", '"a"': "quoted", " ": ""}, missing=("", '""'), type="text"),
+            "empty": Variable(
+                values={"": "none", '"': "mark", '""': "marks", '"a"': "quoted", " ": ""},
+                missing=("", '""'),
+                type="text",
+            ),
             "Zoë": Variable("a\nb"),
         }
     )
@@ -164,10 +212,22 @@ def test_a_sidecar_gives_back_what_was_written(tmp_path, ending):
     [
         ("x.toml", '[a.values]\n1 = "one"\n"1.0" = "uno"\n', "values gives 2 labels for 1 values"),
         ("x.toml", '[a.values]\n1 = "one"\n1 = "uno"\n', "is not valid TOML"),
-        ("x.csv", "variable,value,label\na,1,one\na,1,uno\n", "line 3: a second label for a value of 'a'"),
+        (
+            "x.csv",
+            "variable,value,label\na,1,one\na,1,uno\n",
+            "line 3: a second label for a value of 'a'",
+        ),
         ("x.csv", "variable,value,label\na,1,one\na,1.0,uno\n", "gives 2 labels for 1 values"),
-        ("x.csv", "variable,label\na,one\na,two\n", "line 3 gives the 'label' of a variable for the second time"),
-        ("x.csv", "variable,value,label,missing\na,-9 thru -5,refused,yes\n", "a range of codes has no label"),
+        (
+            "x.csv",
+            "variable,label\na,one\na,two\n",
+            "line 3 gives the 'label' of a variable for the second time",
+        ),
+        (
+            "x.csv",
+            "variable,value,label,missing\na,-9 thru -5,refused,yes\n",
+            "a range of codes has no label",
+        ),
         ("x.csv", "variable,value,missing\na,-9,perhaps\n", "missing must be 'yes' or empty"),
         ("x.csv", "name,label\na,one\n", "must have the columns 'variable'"),
         ("x.csv", "variable,label\n,one\n", "line 2 must name a variable"),
@@ -215,7 +275,9 @@ def test_files_that_are_none(tmp_path):
     ],
 )
 def test_dates_in_the_one_way_that_suits_them_all(days, year):
-    read = Variables({"day": Variable(type="date")}).typed(pd.DataFrame({"day": days}, index=[5, 5, 2]))["day"]
+    read = Variables({"day": Variable(type="date")}).typed(
+        pd.DataFrame({"day": days}, index=[5, 5, 2])
+    )["day"]
     assert read.dt.year.iloc[0] == year
     assert read.dt.month.tolist()[1:2] == [2]
     assert read.isna().tolist() == [False, False, True]
@@ -228,7 +290,8 @@ def test_dates_in_the_one_way_that_suits_them_all(days, year):
         (["2024-12-31", "31.12.2024", "12/31/2024"], "no one way of writing them suits all"),
         (
             ["01/02/2024", "03/04/2025"],
-            "two ways of writing them suits all of its records; valid is one of 'day/month/year', 'month/day/year'",
+            "two ways of writing them suits all of its records; valid is one of "
+            "'day/month/year', 'month/day/year'",
         ),
         (["2024-02-30"], "no one way"),
     ],
@@ -241,7 +304,12 @@ def test_dates_in_several_ways_are_refused(days, told):
 
 @pytest.mark.parametrize(
     ("kind", "values"),
-    [("number", ["a", "b"]), ("whole number", [1.5, 77777.25]), ("yes or no", ["yes", "77777"]), ("date", [77777.0, 1.0])],
+    [
+        ("number", ["a", "b"]),
+        ("whole number", [1.5, 77777.25]),
+        ("yes or no", ["yes", "77777"]),
+        ("date", [77777.0, 1.0]),
+    ],
 )
 def test_a_column_that_is_not_what_is_stated_is_refused(kind, values):
     with pytest.raises(InputError, match="'a' is stated to be") as caught:
@@ -263,10 +331,23 @@ def test_labels_are_cut_to_what_a_format_holds_and_still_say_synthetic(tmp_path)
 
 def test_more_missing_codes_than_spss_holds_stand_in_the_sidecar_alone(tmp_path):
     table = pd.DataFrame({"a": [1.0, -8.0, 3.0], "t": ["x", "yy", "long text"]})
-    for missing, held in (((-1, -2, -3), (-1, -2, -3)), ((-1, -2, -3, -4), ()), (((-9, -5), 99), ((-9, -5), 99)), (((-9, -5), 98, 99), ())):
-        write_table(table, tmp_path / "x.sav", variables=Variables({"a": Variable(missing=missing)}))
+    for missing, held in (
+        ((-1, -2, -3), (-1, -2, -3)),
+        ((-1, -2, -3, -4), ()),
+        (((-9, -5), 99), ((-9, -5), 99)),
+        (((-9, -5), 98, 99), ()),
+    ):
+        write_table(
+            table, tmp_path / "x.sav", variables=Variables({"a": Variable(missing=missing)})
+        )
         assert Variables.read(tmp_path / "x.sav")["a"].missing == held
-    write_table(table, tmp_path / "x.sav", variables=Variables({"a": Variable(missing=((-math.inf, -1),)), "t": Variable(missing=("yy",))}))
+    write_table(
+        table,
+        tmp_path / "x.sav",
+        variables=Variables(
+            {"a": Variable(missing=((-math.inf, -1),)), "t": Variable(missing=("yy",))}
+        ),
+    )
     own = Variables.read(tmp_path / "x.sav")
     assert own["a"].missing == ((-math.inf, -1),)
     assert own["t"].missing == ("yy",)
@@ -275,12 +356,23 @@ def test_more_missing_codes_than_spss_holds_stand_in_the_sidecar_alone(tmp_path)
 @pytest.mark.parametrize("levels", [[1, 2], [1.5, 2]])
 @pytest.mark.parametrize("ending", [".dta", ".sav"])
 def test_labels_of_levels_that_are_numbers_are_written(tmp_path, ending, levels):
-    table = pd.DataFrame({"c": pd.Categorical([levels[0], levels[1]] * 2, categories=levels, ordered=True)})
-    stated = Variables({"c": Variable("C", {levels[0]: "one", 2: "two", "x": "no number", 9: ""}, type="ordered category")})
+    table = pd.DataFrame(
+        {"c": pd.Categorical([levels[0], levels[1]] * 2, categories=levels, ordered=True)}
+    )
+    stated = Variables(
+        {
+            "c": Variable(
+                "C", {levels[0]: "one", 2: "two", "x": "no number", 9: ""}, type="ordered category"
+            )
+        }
+    )
     assert all(isinstance(code, str) for code in stated["c"].values)
     write_table(table, tmp_path / f"x{ending}", variables=stated)
-    held = [level for level in levels if ending == ".sav" or level != 1.5]  # Stata labels whole numbers
-    assert Variables.read(tmp_path / f"x{ending}")["c"].values == {level: "two" if level == 2 else "one" for level in held}
+    # Stata labels whole numbers
+    held = [level for level in levels if ending == ".sav" or level != 1.5]
+    assert Variables.read(tmp_path / f"x{ending}")["c"].values == {
+        level: "two" if level == 2 else "one" for level in held
+    }
 
 
 def test_levels_that_are_one_number_in_two_spellings():
@@ -289,14 +381,20 @@ def test_levels_that_are_one_number_in_two_spellings():
     assert stated.typed(column)["c"].cat.categories.tolist() == [1, 2, 3, 2**53, 2**53 + 1]
     assert stated.typed(column)["c"].tolist() == column["c"].tolist()
     with pytest.raises(InputError, match="of its 3 stated values some are the same number"):
-        Variables({"c": Variable(type="category", values={"01": "x", "2": "y", "1.0": "z"})}).typed(column)
-    text = Variables({"c": Variable(type="category", values={"01": "x", "1": "y", "a": ""})}).typed(column[:2])["c"]
+        Variables({"c": Variable(type="category", values={"01": "x", "2": "y", "1.0": "z"})}).typed(
+            column
+        )
+    text = Variables({"c": Variable(type="category", values={"01": "x", "1": "y", "a": ""})}).typed(
+        column[:2]
+    )["c"]
     assert text.cat.categories.tolist() == ["01", "1", "a", "2"]
     assert text.tolist() == ["2", "1"]
 
 
 def test_codes_with_leading_zeros_are_text_where_no_type_is_stated(tmp_path):
-    (tmp_path / "x.toml").write_text('[a.values]\n"01" = "one"\n"02" = "two"\n[b.values]\n1 = "one"\n0 = "none"\n')
+    (tmp_path / "x.toml").write_text(
+        '[a.values]\n"01" = "one"\n"02" = "two"\n[b.values]\n1 = "one"\n0 = "none"\n'
+    )
     stated = Variables.read(tmp_path / "x.toml")
     assert list(stated["a"].values) == ["01", "02"]
     assert list(stated["b"].values) == [1, 0]
@@ -308,29 +406,50 @@ def test_codes_with_leading_zeros_are_text_where_no_type_is_stated(tmp_path):
 def test_levels_that_the_data_may_have_made_are_named_of_unaltered_columns_and_where_they_occur():
     column = pd.Categorical(["x"], categories=["x", "rare", "told"])
     levels = Variable(values={"x": "", "rare": "", "told": "Told"}, type="category")
-    released = Variables({"a": levels, "b": levels}).as_released(pd.DataFrame({"a": column, "b": column}), ["a"])
+    released = Variables({"a": levels, "b": levels}).as_released(
+        pd.DataFrame({"a": column, "b": column}), ["a"]
+    )
     assert released["a"].values == {"told": "Told"}
     assert released["b"].values == {"x": "", "told": "Told"}
-    numbers = Variables({"n": Variable(values={"1": "", "2": ""}, type="category")}).as_released(pd.DataFrame({"n": [1.0, None]}), [])
+    numbers = Variables({"n": Variable(values={"1": "", "2": ""}, type="category")}).as_released(
+        pd.DataFrame({"n": [1.0, None]}), []
+    )
     assert numbers["n"].values == {"1": ""}
 
 
 def test_kinds_of_missing_values_are_counted_and_read_as_missing(tmp_path):
-    table = pd.DataFrame({"a": pd.Series([1.0, "a", "b", "a"], dtype=object), "b": [1.0, 2.0, 3.0, 4.0]})
+    table = pd.DataFrame(
+        {"a": pd.Series([1.0, "a", "b", "a"], dtype=object), "b": [1.0, 2.0, 3.0, 4.0]}
+    )
     pyreadstat.write_dta(table, tmp_path / "x.dta", missing_user_values={"a": ["a", "b"]})
     assert codes_of_kinds(tmp_path / "x.dta") == {"a": 2}
-    assert read_table(tmp_path / "x.dta", variables=Variables.read(tmp_path / "x.dta"))["a"].isna().sum() == 3
+    assert (
+        read_table(tmp_path / "x.dta", variables=Variables.read(tmp_path / "x.dta"))["a"]
+        .isna()
+        .sum()
+        == 3
+    )
 
 
 @pytest.mark.long
-@pytest.mark.filterwarnings("ignore:Mismatched null-like values")  # pandas 2: None of parquet, NaN of others
+# pandas 2: None of parquet, NaN of others
+@pytest.mark.filterwarnings("ignore:Mismatched null-like values")
 @pytest.mark.parametrize("block", range(4))
 def test_sixty_random_frames_in_every_format_are_read_back_equal(tmp_path, block):
     """What happens in one frame of twenty is missed once in twenty times."""
     for seed in range(15 * block, 15 * block + 15):
         frame = random_frame(seed)
-        levels = {name: {str(level): "" for level in frame[name].cat.categories} for name in ("cat", "ncat") if name in frame}
-        variables = Variables({name: Variable(values=levels.get(name, {}), type=type_of(frame[name])) for name in frame})
+        levels = {
+            name: {str(level): "" for level in frame[name].cat.categories}
+            for name in ("cat", "ncat")
+            if name in frame
+        }
+        variables = Variables(
+            {
+                name: Variable(values=levels.get(name, {}), type=type_of(frame[name]))
+                for name in frame
+            }
+        )
         for ending in WRITABLE:
             path = tmp_path / f"x{seed}{ending}"
             write_table(frame, path, variables=variables)

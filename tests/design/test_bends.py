@@ -1,4 +1,6 @@
-"""Numbers as predictors on a grid: round knots, few different rows, zero with an indicator; the same in `spline()` and in a chain."""
+"""Numbers as predictors on a grid: round knots, few different rows, zero with an indicator; the
+same in `spline()` and in a chain.
+"""
 
 import numpy as np
 import pandas as pd
@@ -17,10 +19,20 @@ N = 2_500
 def data() -> pd.DataFrame:
     rng = np.random.default_rng(1)
     wage = np.where(rng.random(N) < 0.3, 0.0, np.round(np.exp(rng.normal(7, 0.8, N)), 2))
-    return pd.DataFrame({"y": rng.normal(size=N), "wage": wage, "age": rng.integers(18, 80, N), "rooms": rng.integers(1, 5, N)})
+    return pd.DataFrame(
+        {
+            "y": rng.normal(size=N),
+            "wage": wage,
+            "age": rng.integers(18, 80, N),
+            "rooms": rng.integers(1, 5, N),
+        }
+    )
 
 
-@pytest.mark.parametrize(("value", "expected"), [(1.0, 1.0), (1.99, 1.0), (2.0, 2.0), (4.9, 2.0), (5.0, 5.0), (0.034, 0.02), (7e5, 5e5)])
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(1.0, 1.0), (1.99, 1.0), (2.0, 2.0), (4.9, 2.0), (5.0, 5.0), (0.034, 0.02), (7e5, 5e5)],
+)
 def test_round_numbers_are_one_two_and_five(value, expected):
     assert largest_round(value) == expected
 
@@ -35,7 +47,10 @@ def test_knots_and_amounts_lie_on_a_grid_that_one_record_hardly_moves(data):
     assert (other.unit, other.step) == (bends.unit, bends.step)
     assert np.abs(other.knots - bends.knots).max() < 1.5 * bends.step  # to the next place at most
     plain = make_bends(amounts)
-    near = [np.corrcoef(a, b)[0, 1] for a, b in zip(plain.columns(amounts).T, bends.columns(amounts).T, strict=True)]
+    near = [
+        np.corrcoef(a, b)[0, 1]
+        for a, b in zip(plain.columns(amounts).T, bends.columns(amounts).T, strict=True)
+    ]
     assert np.abs(near).min() > 0.98
 
 
@@ -52,10 +67,15 @@ def test_zero_keeps_its_place_on_the_line_and_has_an_indicator(data):
     assert columns[:, -1].tolist() == zero.astype(float).tolist()
     assert (columns[zero, 1:-1] == 0).all()
     assert columns[zero, 0].max() < columns[~zero, 0].min()
-    assert columns[~zero, :-1].mean(axis=0) == pytest.approx(np.zeros(columns.shape[1] - 1), abs=1e-8)
+    assert columns[~zero, :-1].mean(axis=0) == pytest.approx(
+        np.zeros(columns.shape[1] - 1), abs=1e-8
+    )
 
 
-@pytest.mark.parametrize("values", [np.resize([0.0, 1.0], 100), np.append(np.zeros(9), np.arange(1.0, 100)), np.arange(1.0, 100)])
+@pytest.mark.parametrize(
+    "values",
+    [np.resize([0.0, 1.0], 100), np.append(np.zeros(9), np.arange(1.0, 100)), np.arange(1.0, 100)],
+)
 def test_zero_is_no_status_of_two_values_of_few_records_or_where_there_is_none(values):
     assert not zero_is_status(values)
 
@@ -67,7 +87,9 @@ def test_a_spline_in_a_formula_reads_another_frame_as_the_confidential_one(data)
     assert design.spec.column_names[-1] == "spline(rooms)[1]"  # four values: a straight line
     far = design.at(data.assign(wage=[1e7, *data["wage"].iloc[1:]]))
     np.testing.assert_allclose(far.centred[1:], design.centred[1:], atol=1e-10)
-    assert len(rw.build_design("y ~ spline(wage)", data).distinct.rows) < 150 < data["wage"].nunique()
+    assert (
+        len(rw.build_design("y ~ spline(wage)", data).distinct.rows) < 150 < data["wage"].nunique()
+    )
 
 
 def test_the_slopes_of_a_spline_are_those_of_its_columns_before_they_were_merged(data):

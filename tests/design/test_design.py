@@ -45,7 +45,9 @@ def test_the_turn_maps_predictors_and_slopes(formula):
     design = build_design(formula, data())
     np.testing.assert_allclose(design.centred @ design.turn, design.whitened, atol=1e-9)
     slopes = np.arange(1.0, design.turn.shape[1] + 1)
-    np.testing.assert_allclose(design.centred @ (design.turn @ slopes), design.whitened @ slopes, atol=1e-8)
+    np.testing.assert_allclose(
+        design.centred @ (design.turn @ slopes), design.whitened @ slopes, atol=1e-8
+    )
 
 
 def test_the_original_columns_are_the_centred_ones_plus_the_centre():
@@ -61,13 +63,17 @@ def test_the_functions_of_a_formula_are_those_of_numpy():
     frame = data()
     for name in ("log", "log1p", "sqrt", "exp"):
         design = build_design(f"y ~ {name}(z)", frame)
-        np.testing.assert_allclose(design.centred[:, 0] + design.centre, getattr(np, name)(frame["z"]), rtol=1e-12)
+        np.testing.assert_allclose(
+            design.centred[:, 0] + design.centre, getattr(np, name)(frame["z"]), rtol=1e-12
+        )
 
 
 def test_scale_and_shift_of_a_predictor_do_not_matter():
     frame = data()
     plain = build_design("y ~ x + z", frame).whitened
-    moved = build_design("y ~ x + z", frame.assign(x=1e6 * frame["x"] + 1e7, z=1e-6 * frame["z"])).whitened
+    moved = build_design(
+        "y ~ x + z", frame.assign(x=1e6 * frame["x"] + 1e7, z=1e-6 * frame["z"])
+    ).whitened
     np.testing.assert_allclose(np.abs(moved), np.abs(plain), atol=1e-6)
 
 
@@ -82,7 +88,11 @@ def test_integer_and_nullable_predictors_are_numbers():
     frame = data(w=np.arange(40))
     expected = build_design("y ~ w", frame).whitened
     for dtype in ("Int64", "Float64", "int32"):
-        np.testing.assert_allclose(build_design("y ~ w", frame.assign(w=frame["w"].astype(dtype))).whitened, expected, atol=1e-12)
+        np.testing.assert_allclose(
+            build_design("y ~ w", frame.assign(w=frame["w"].astype(dtype))).whitened,
+            expected,
+            atol=1e-12,
+        )
 
 
 def test_the_confidential_data_are_left_alone():
@@ -93,7 +103,14 @@ def test_the_confidential_data_are_left_alone():
 
 
 @pytest.mark.parametrize(
-    ("formula", "name"), [("y ~ x", "y"), ("  y~x", "y"), ("`my col` ~ x", "my col"), ("y2_b ~ 1", "y2_b"), ("`ä-b` ~ x", "ä-b")]
+    ("formula", "name"),
+    [
+        ("y ~ x", "y"),
+        ("  y~x", "y"),
+        ("`my col` ~ x", "my col"),
+        ("y2_b ~ 1", "y2_b"),
+        ("`ä-b` ~ x", "ä-b"),
+    ],
 )
 def test_the_response_is_the_name_on_the_left(formula, name):
     assert response_name(formula) == name
@@ -169,7 +186,9 @@ def test_what_a_function_of_the_formula_raises_is_not_passed_on():
     assert "987654" not in "".join(traceback.format_exception(caught.value))
 
 
-@pytest.mark.parametrize(("value", "named"), [(np.nan, "missing in 1 of 40"), (np.inf, "infinite in 1 of 40")])
+@pytest.mark.parametrize(
+    ("value", "named"), [(np.nan, "missing in 1 of 40"), (np.inf, "infinite in 1 of 40")]
+)
 @pytest.mark.parametrize("formula", ["y ~ x", "y ~ log(x) + g"])
 def test_missing_and_infinite_predictors_are_refused(formula, value, named):
     frame = data()
@@ -228,12 +247,21 @@ def test_nearly_collinear_predictors_still_pass():
     frame = data()
     noise = np.random.default_rng(1).normal(size=len(frame))
     design = build_design("y ~ x + near", frame.assign(near=frame["x"] + 1e-5 * noise))
-    np.testing.assert_allclose(design.whitened.T @ design.whitened / len(frame), np.eye(2), atol=1e-10)
+    np.testing.assert_allclose(
+        design.whitened.T @ design.whitened / len(frame), np.eye(2), atol=1e-10
+    )
 
 
 @pytest.mark.parametrize("n", [2, 3])
 def test_more_predictors_than_records_are_refused(n):
-    frame = pd.DataFrame({"y": [SECRET, 2.0, 3.0][:n], "u": [1.0, 2.0, 4.0][:n], "v": [1.0, 5.0, 2.0][:n], "w": [0.0, 5.0, 9.0][:n]})
+    frame = pd.DataFrame(
+        {
+            "y": [SECRET, 2.0, 3.0][:n],
+            "u": [1.0, 2.0, 4.0][:n],
+            "v": [1.0, 5.0, 2.0][:n],
+            "w": [0.0, 5.0, 9.0][:n],
+        }
+    )
     with pytest.raises(InputError) as caught:
         build_design("y ~ u + v + w", frame)
     assert_clear(caught, "3 predictor columns", f"{n} records")
@@ -283,7 +311,9 @@ def test_a_response_named_like_a_function_is_found_on_both_sides():
 
 
 def test_an_unused_category_level_makes_no_column():
-    frame = data().assign(k=pd.Categorical(["a", "b"] * 20, categories=["a", "b", "never"])[: len(data())])
+    frame = data().assign(
+        k=pd.Categorical(["a", "b"] * 20, categories=["a", "b", "never"])[: len(data())]
+    )
     assert build_design("y ~ k", frame).centred.shape[1] == 1
 
 
@@ -291,7 +321,9 @@ def test_a_dependent_level_is_named_by_its_term_alone():
     frame = data()
     frame["a"] = [f"{value}" for value in np.where(np.arange(len(frame)) % 2, SECRET, 1.0)]
     with pytest.raises(InputError) as caught:
-        build_design("y ~ C(a) + b", frame.assign(b=(frame["a"] == frame["a"].iloc[0]).astype(float)))
+        build_design(
+            "y ~ C(a) + b", frame.assign(b=(frame["a"] == frame["a"].iloc[0]).astype(float))
+        )
     assert_clear(caught)
 
 
@@ -317,7 +349,10 @@ STRANGE = [
 @pytest.mark.parametrize("right", ["{}", "g + {}", "log({})", "spline({})", "{}:g + g"])
 def test_a_predictor_of_any_name_makes_the_columns_of_another(right, name):
     plain = data().assign(x=np.exp(np.linspace(0, 1, len(data()))))
-    strange, design = plain.rename(columns={"x": name}), build_design(f"y ~ {right.format('x')}", plain)
+    strange, design = (
+        plain.rename(columns={"x": name}),
+        build_design(f"y ~ {right.format('x')}", plain),
+    )
     made = build_design(f"y ~ {right.format(f'`{name}`')}", strange)
     np.testing.assert_array_equal(made.centred, design.centred)
     np.testing.assert_array_equal(made.at(strange).centred, design.centred)
@@ -327,7 +362,9 @@ def test_a_predictor_of_any_name_makes_the_columns_of_another(right, name):
 
 def test_levels_of_a_column_of_any_name_are_named():
     frame = data().rename(columns={"g": "class"})
-    assert build_design("y ~ C(`class`)", frame).columns == tuple(f"C(class)[{level}]" for level in sorted(set(frame["class"]))[1:])
+    assert build_design("y ~ C(`class`)", frame).columns == tuple(
+        f"C(class)[{level}]" for level in sorted(set(frame["class"]))[1:]
+    )
 
 
 # The same design for other rows
@@ -338,11 +375,15 @@ def test_other_rows_get_the_confidential_centre_and_turn(formula):
     frame = data()
     design = build_design(formula, frame)
     np.testing.assert_allclose(design.at(frame).whitened, design.whitened, atol=1e-9)
-    np.testing.assert_allclose(design.at(frame.drop(columns="y").iloc[[5]]).whitened, design.whitened[[5]], atol=1e-9)
+    np.testing.assert_allclose(
+        design.at(frame.drop(columns="y").iloc[[5]]).whitened, design.whitened[[5]], atol=1e-9
+    )
     other = data(n=7).assign(x=lambda d: d["x"] + 10, z=lambda d: d["z"] + 1)
     moved = design.at(other)
     both = build_design(formula, pd.concat([other, frame]))
-    np.testing.assert_allclose(moved.centred + moved.centre, (both.centred + both.centre)[:7], atol=1e-9)
+    np.testing.assert_allclose(
+        moved.centred + moved.centre, (both.centred + both.centre)[:7], atol=1e-9
+    )
     np.testing.assert_allclose(moved.whitened, (moved.centred) @ design.turn, atol=1e-12)
 
 
@@ -356,7 +397,9 @@ def test_a_level_that_the_other_rows_lack_keeps_its_column():
             np.testing.assert_allclose(design.at(other).whitened, design.whitened[rows], atol=1e-9)
             if isinstance(column.dtype, pd.CategoricalDtype):
                 other = other.assign(g=other["g"].cat.remove_unused_categories())
-                np.testing.assert_allclose(design.at(other).whitened, design.whitened[rows], atol=1e-9)
+                np.testing.assert_allclose(
+                    design.at(other).whitened, design.whitened[rows], atol=1e-9
+                )
 
 
 def test_stateful_terms_keep_the_confidential_state():
@@ -381,14 +424,30 @@ def test_nullable_text_makes_levels():
 @pytest.mark.parametrize(
     ("formula", "change", "named"),
     [
-        ("y ~ g", lambda d: d.assign(g=np.where(np.arange(40) < 2, str(SECRET), d["g"])), ["'g'", "level", "2 of 40"]),
-        ("y ~ C(g)", lambda d: d.assign(g=pd.Categorical(np.where(np.arange(40) < 2, str(SECRET), d["g"]))), ["'g'", "2 of 40"]),
+        (
+            "y ~ g",
+            lambda d: d.assign(g=np.where(np.arange(40) < 2, str(SECRET), d["g"])),
+            ["'g'", "level", "2 of 40"],
+        ),
+        (
+            "y ~ C(g)",
+            lambda d: d.assign(g=pd.Categorical(np.where(np.arange(40) < 2, str(SECRET), d["g"]))),
+            ["'g'", "2 of 40"],
+        ),
         ("y ~ C(`my g`)", lambda d: d.assign(**{"my g": str(SECRET)}), ["'my g'", "40 of 40"]),
         ("y ~ C(k)", lambda d: d.assign(k=SECRET), ["'k'", "40 of 40"]),
         ("y ~ C(k) + z", lambda d: d.assign(k=2), []),
         ("y ~ x", lambda d: d.drop(columns="x"), ["'x'", "no column"]),
-        ("y ~ x", lambda d: d.assign(x=d["x"].where(d["x"] > d["x"].min())), ["'x'", "missing in 1 of 40"]),
-        ("y ~ x", lambda d: d.assign(x=d["x"].where(d["x"] > d["x"].min(), np.inf)), ["'x'", "infinite in 1 of 40"]),
+        (
+            "y ~ x",
+            lambda d: d.assign(x=d["x"].where(d["x"] > d["x"].min())),
+            ["'x'", "missing in 1 of 40"],
+        ),
+        (
+            "y ~ x",
+            lambda d: d.assign(x=d["x"].where(d["x"] > d["x"].min(), np.inf)),
+            ["'x'", "infinite in 1 of 40"],
+        ),
         ("y ~ log(x)", lambda d: d.assign(x=0.0), ["missing or infinite"]),
         ("y ~ x", lambda d: d.assign(x=str(SECRET)), ["frame"]),
         ("y ~ g", lambda d: d.assign(g=SECRET), ["'g'", "another kind"]),
@@ -407,7 +466,8 @@ def test_other_rows_that_do_not_suit_are_refused(formula, change, named):
     with pytest.raises(InputError) as caught:
         design.at(change(frame))
     assert_clear(caught, *named)
-    np.testing.assert_allclose(design.at(frame).whitened, design.whitened, atol=1e-9)  # the refused frame left no trace
+    # the refused frame left no trace
+    np.testing.assert_allclose(design.at(frame).whitened, design.whitened, atol=1e-9)
 
 
 def test_the_response_of_other_rows_is_theirs_or_not_a_number():

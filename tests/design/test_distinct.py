@@ -30,7 +30,9 @@ def frame(n=N):
         {
             "y": rng.normal(size=n),
             "g": g,
-            "h": pd.Categorical(rng.choice(["u", "v", "w"], n), categories=["w", "never", "v", "u"]),
+            "h": pd.Categorical(
+                rng.choice(["u", "v", "w"], n), categories=["w", "never", "v", "u"]
+            ),
             "b": rng.random(n) < 0.3,
             "k": rng.integers(1, 6, n),
             "t": pd.array(rng.choice(["one", "two"], n), dtype="string"),
@@ -43,11 +45,17 @@ def frame(n=N):
 def by_record(formula, data):
     """Centre, centred columns and turn, of all records."""
     plain = data.assign(h=data["h"].cat.remove_unused_categories(), t=data["t"].astype(object))
-    matrix = formulaic.model_matrix(formula.split("~")[1], plain.reset_index(drop=True), context={"log": np.log})
+    matrix = formulaic.model_matrix(
+        formula.split("~")[1], plain.reset_index(drop=True), context={"log": np.log}
+    )
     columns = np.asarray(matrix, dtype=float)[:, 1:]
     centred = columns - columns.mean(axis=0)
     sd = np.sqrt((centred**2).mean(axis=0))
-    return columns.mean(axis=0), centred, np.linalg.inv(np.linalg.qr(centred / sd)[1]) * np.sqrt(len(data)) / sd[:, None]
+    return (
+        columns.mean(axis=0),
+        centred,
+        np.linalg.inv(np.linalg.qr(centred / sd)[1]) * np.sqrt(len(data)) / sd[:, None],
+    )
 
 
 @pytest.mark.parametrize("formula", FORMULAS)
@@ -80,7 +88,8 @@ def test_records_that_differ_or_cannot_be_compared_stay_apart(column):
 
 def test_codes_whose_product_is_large_are_kept_apart():
     rng = np.random.default_rng(4)
-    data = pd.DataFrame(rng.integers(0, 2, (300, 90)) * (np.arange(300) < 90)[:, None])  # 3^90 combinations, 210 records of zeros
+    # 3^90 combinations, 210 records of zeros
+    data = pd.DataFrame(rng.integers(0, 2, (300, 90)) * (np.arange(300) < 90)[:, None])
     first, which = distinct_records((data[name] for name in data), 300)
     rows, expected = np.unique(data.to_numpy(), axis=0, return_inverse=True)
     assert len(first) == len(rows)
@@ -89,7 +98,9 @@ def test_codes_whose_product_is_large_are_kept_apart():
 
 
 def test_missing_values_are_alike():
-    data = pd.DataFrame({"a": [np.nan, 1.0, np.nan, 1.0], "c": pd.Categorical([None, "u", None, "u"])})
+    data = pd.DataFrame(
+        {"a": [np.nan, 1.0, np.nan, 1.0], "c": pd.Categorical([None, "u", None, "u"])}
+    )
     assert distinct_records((data[name] for name in data), 4)[1].tolist() == [0, 1, 0, 1]
 
 

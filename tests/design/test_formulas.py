@@ -10,7 +10,9 @@ from riskweighted.common.errors import InputError
 from riskweighted.design.design import build_design
 from riskweighted.design.formulas import ALLOWED, split_formula
 
-FRAME = pd.DataFrame({"inc": [1.0, 2.0, 5.0, 4.0, 7.0], "age": [30.0, 41.0, 25.0, 60.0, 33.0], "sex": list("abbab")})
+FRAME = pd.DataFrame(
+    {"inc": [1.0, 2.0, 5.0, 4.0, 7.0], "age": [30.0, 41.0, 25.0, 60.0, 33.0], "sex": list("abbab")}
+)
 ESCAPES = [
     "{age + age.__class__.__init__.__globals__['sys'].modules['os'].system('touch escaped')}",
     "{inc.to_csv('escaped') or age}",
@@ -131,7 +133,9 @@ ESCAPES = [
 ]
 
 
-@pytest.mark.parametrize("right", ESCAPES, ids=lambda right: right[:50].encode("unicode_escape").decode())
+@pytest.mark.parametrize(
+    "right", ESCAPES, ids=lambda right: right[:50].encode("unicode_escape").decode()
+)
 def test_what_is_not_on_the_list_is_refused(right, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError) as caught:
@@ -143,7 +147,9 @@ def test_what_is_not_on_the_list_is_refused(right, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("left", ["inc.values", "{inc}", "log(inc)", "inc[0]", "`inc` + age", "", "inc, age"])
+@pytest.mark.parametrize(
+    "left", ["inc.values", "{inc}", "log(inc)", "inc[0]", "`inc` + age", "", "inc, age"]
+)
 def test_the_left_side_is_one_column(left):
     with pytest.raises(InputError, match="formula"):
         split_formula(f"{left} ~ age")
@@ -200,7 +206,9 @@ WORKING = [
 
 @pytest.mark.parametrize("right", WORKING)
 def test_every_function_of_the_list_works_beyond_the_confidential_values_too(right):
-    frame = pd.concat([FRAME.assign(age=FRAME["age"] + shift) for shift in (0, 2, 5)], ignore_index=True)
+    frame = pd.concat(
+        [FRAME.assign(age=FRAME["age"] + shift) for shift in (0, 2, 5)], ignore_index=True
+    )
     design = build_design(f"inc ~ {right}", frame)
     assert design.centred.shape[1] >= 2
     beyond = frame.assign(age=[10.0, 80.0, *frame["age"][2:]])
@@ -212,7 +220,10 @@ def test_every_function_that_is_listed_is_tried():
     assert set(re.findall(r"(\w+)\(\)", ALLOWED)) <= set(re.findall(r"(\w+)\(", " ".join(WORKING)))
 
 
-@pytest.mark.parametrize("right", ["age + age**2", "`age` ** 3", "log(age) ** 2", "age * age", "sex + age:age", "age / age"])
+@pytest.mark.parametrize(
+    "right",
+    ["age + age**2", "`age` ** 3", "log(age) ** 2", "age * age", "sex + age:age", "age / age"],
+)
 def test_a_term_crossed_with_itself_is_refused_with_what_to_write(right):
     with pytest.raises(InputError, match=r"write poly\(x, 2, raw=True\)"):
         build_design(f"inc ~ {right}", FRAME)

@@ -29,7 +29,9 @@ pytestmark = pytest.mark.quick
     ],
 )
 def test_precision_worked_by_hand(values, precision):
-    assert find_precision(pd.Series(values, dtype=float)) == (None if precision is None else pytest.approx(precision))
+    assert find_precision(pd.Series(values, dtype=float)) == (
+        None if precision is None else pytest.approx(precision)
+    )
 
 
 SPREAD = np.exp(np.random.default_rng(0).normal(3.3, 1.6, 400))
@@ -60,8 +62,12 @@ def written(values, digits):
         ((1e6 * SPREAD).round(), 1),
     ],
 )
-def test_numbers_that_were_held_or_written_with_few_digits_lie_on_no_grid_of_their_digits(values, precision):
-    assert find_precision(pd.Series(values)) == (None if precision is None else pytest.approx(precision))
+def test_numbers_that_were_held_or_written_with_few_digits_lie_on_no_grid_of_their_digits(
+    values, precision
+):
+    assert find_precision(pd.Series(values)) == (
+        None if precision is None else pytest.approx(precision)
+    )
 
 
 @pytest.mark.parametrize("constant", [1 / 40, 0.9134, 1 / 1.0948, 1 / 12, 1.37, 250])
@@ -77,7 +83,8 @@ def test_the_step_of_multiples_of_one_constant_is_that_constant(constant):
 def test_one_value_that_is_no_multiple_or_a_divisor_by_chance_leaves_the_power_of_ten():
     values = np.random.default_rng(1).lognormal(7, 0.5, 1_500).round()
     assert find_precision(pd.Series([*(values / 40), 0.013])) == pytest.approx(0.001)
-    assert find_precision(pd.Series([25.0, 50.0, 125.0] * 50)) == 1  # three different values say nothing
+    # three different values say nothing
+    assert find_precision(pd.Series([25.0, 50.0, 125.0] * 50)) == 1
     assert find_precision(pd.Series((values * 0.9134).round(2))) == pytest.approx(0.01)
 
 

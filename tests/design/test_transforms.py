@@ -25,13 +25,20 @@ def test_the_cases_cover_every_transform():
 
 @pytest.mark.parametrize(("transform", "values", "scaled"), CASES)
 def test_forward_and_inverse_worked_by_hand(transform, values, scaled):
-    np.testing.assert_allclose(transform.forward(np.array(values), "y"), scaled, rtol=1e-14, atol=1e-14)
+    np.testing.assert_allclose(
+        transform.forward(np.array(values), "y"), scaled, rtol=1e-14, atol=1e-14
+    )
     np.testing.assert_allclose(transform.inverse(np.array(scaled)), values, rtol=1e-13, atol=1e-13)
 
 
 @pytest.mark.parametrize(
     "transform",
-    [Transform("identity"), Transform("asinh", 30), Transform("signed-log", 30), Transform("shifted-log", 2e6)],
+    [
+        Transform("identity"),
+        Transform("asinh", 30),
+        Transform("signed-log", 30),
+        Transform("shifted-log", 2e6),
+    ],
     ids=lambda t: t.name,
 )
 @given(y=st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=8))
@@ -94,7 +101,10 @@ def test_a_scale_must_be_positive(name, constant):
     assert_clear(caught, f"'{name}'", "transform_constant", repr(constant))
 
 
-@pytest.mark.parametrize(("name", "constant"), [("shifted-log", np.inf), ("shifted-log", np.nan), ("asinh", np.inf), ("asinh", "a")])
+@pytest.mark.parametrize(
+    ("name", "constant"),
+    [("shifted-log", np.inf), ("shifted-log", np.nan), ("asinh", np.inf), ("asinh", "a")],
+)
 def test_a_constant_that_is_no_finite_number_is_refused(name, constant):
     with pytest.raises(InputError) as caught:
         Transform(name, constant)
@@ -107,7 +117,8 @@ def test_log_refuses_an_infinite_value():
 
 
 @pytest.mark.parametrize(
-    ("name", "constant"), [("identity", None), ("log", None), ("shifted-log", 3.0), ("asinh", 2.0), ("signed-log", 2.0)]
+    ("name", "constant"),
+    [("identity", None), ("log", None), ("shifted-log", 3.0), ("asinh", 2.0), ("signed-log", 2.0)],
 )
 def test_bounds_map_in_order_and_end_at_infinity(name, constant):
     transform = Transform(name, constant)
@@ -117,7 +128,9 @@ def test_bounds_map_in_order_and_end_at_infinity(name, constant):
     assert mapped[-1] == np.inf
     assert (mapped[1:] >= mapped[:-1]).all()
     inside = np.isfinite(mapped)
-    np.testing.assert_allclose(transform.inverse(mapped[inside]), values[inside], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        transform.inverse(mapped[inside]), values[inside], rtol=1e-9, atol=1e-12
+    )
     lowest = {"log": 0.0, "shifted-log": -3.0}.get(name, -np.inf)
     np.testing.assert_array_equal(inside, (values > lowest) & np.isfinite(values))
     assert transform.bound(5.0).shape == ()

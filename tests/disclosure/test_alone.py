@@ -15,7 +15,12 @@ from riskweighted.intruder.world import make_world
 pytestmark = pytest.mark.quick
 RNG = np.random.default_rng(3)
 DATA = pd.DataFrame(
-    {"region": RNG.choice(list("abc"), 400), "age": RNG.integers(0, 5, 400), "weight": RNG.gamma(3, size=400), "id": np.arange(400)}
+    {
+        "region": RNG.choice(list("abc"), 400),
+        "age": RNG.integers(0, 5, 400),
+        "weight": RNG.gamma(3, size=400),
+        "id": np.arange(400),
+    }
 )
 
 

@@ -11,7 +11,16 @@ from riskweighted.disclosure import anew
 from riskweighted.disclosure.anew import Weighting, change_of_weights, is_made_anew
 from riskweighted.intruder.world import make_world
 
-SCHEMES = ("unweighted", "uniform(c=0.3)", "marginal", "pairwise", "3-way", "power(g=2)", "mix(t=0.5)", "delete(q=0.1)")
+SCHEMES = (
+    "unweighted",
+    "uniform(c=0.3)",
+    "marginal",
+    "pairwise",
+    "3-way",
+    "power(g=2)",
+    "mix(t=0.5)",
+    "delete(q=0.1)",
+)
 RNG = np.random.default_rng(1)
 N = 80
 DATA = pd.DataFrame(
@@ -53,7 +62,9 @@ def test_changes_are_those_of_the_scheme_without_the_record(scheme, synthetic):
 @pytest.mark.filterwarnings("ignore::riskweighted.SingletonWarning")
 def test_sums_over_sorted_ends_are_those_of_the_matrix(scheme, codes, monkeypatch):
     data = DATA.assign(income=np.round(DATA["income"], 1) * (np.arange(N) % 5 > 0))
-    scenario = rw.Scenario(known="region", synthetic="income", codes={"income": codes} if codes else {})
+    scenario = rw.Scenario(
+        known="region", synthetic="income", codes={"income": codes} if codes else {}
+    )
     world, scale = make_world(data, scenario), 1.2 if scheme == "marginal" else 1.0
     weighting, alpha = Weighting(scheme, scale=scale), weights(scheme, data, scenario, scale)
     by_matrix, _ = change_of_weights(world, weighting, alpha, TERMS)
@@ -76,4 +87,6 @@ def test_weights_of_another_scheme_are_refused():
 
 def test_what_is_not_made_anew_here_is_held_and_not_made_wrongly():
     assert is_made_anew(Weighting("delete(q=0.1)"))
-    assert not any(map(is_made_anew, (Weighting("others"), Weighting("marginal+"), Weighting("reweighted"))))
+    assert not any(
+        map(is_made_anew, (Weighting("others"), Weighting("marginal+"), Weighting("reweighted")))
+    )

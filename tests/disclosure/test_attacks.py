@@ -32,11 +32,16 @@ SCENARIOS = [
 
 def drawn(coding: Coding) -> np.ndarray:
     """Copies of other records of the pattern, (V, n, L)."""
-    frames = [DATA.groupby("region", group_keys=False).sample(frac=1, random_state=copy) for copy in range(L)]
+    frames = [
+        DATA.groupby("region", group_keys=False).sample(frac=1, random_state=copy)
+        for copy in range(L)
+    ]
     at = np.argsort(DATA["region"].to_numpy(), kind="stable")
     made = np.empty((len(coding.names), N, L))
     for copy, frame in enumerate(frames):
-        made[:, at, copy] = coding.numbers(frame)[:, np.argsort(frame["region"].to_numpy(), kind="stable")]
+        made[:, at, copy] = coding.numbers(frame)[
+            :, np.argsort(frame["region"].to_numpy(), kind="stable")
+        ]
     return made
 
 
@@ -50,14 +55,24 @@ def test_guesses_attain_what_the_best_of_a_plain_search_attains(scenario: Scenar
     lower, upper = coding.ends(values)
 
     def share(at: np.ndarray, rows: np.ndarray | list[int]) -> float:
-        return float(np.mean(np.all([(lower[v][rows] <= at[v]) & (at[v] <= upper[v][rows]) for v in range(len(at))], axis=0)))
+        return float(
+            np.mean(
+                np.all(
+                    [(lower[v][rows] <= at[v]) & (at[v] <= upper[v][rows]) for v in range(len(at))],
+                    axis=0,
+                )
+            )
+        )
 
     for row in range(N):
         mates = np.flatnonzero(patterns == patterns[row])
         candidates = [lower[:, i, copy] for i in mates for copy in range(L)]
         mode = max(candidates, key=lambda at: share(at, mates))
         for k, weight in enumerate(SHARES):
-            worth = [weight * share(at, [row]) + (1 - weight) * share(at, mates) for at in (*lower[:, row].T, mode, made[k, :, row])]
+            worth = [
+                weight * share(at, [row]) + (1 - weight) * share(at, mates)
+                for at in (*lower[:, row].T, mode, made[k, :, row])
+            ]
             assert worth[-1] == pytest.approx(max(worth))
 
 
@@ -77,14 +92,23 @@ def test_no_release_names_the_share_within_reach_of_the_mode() -> None:
     rng = np.random.default_rng(2)
     n = 4_000
     region = rng.integers(0, 2, n)
-    data = pd.DataFrame({"region": region, "income": np.where(rng.random(n) < 0.4, 100.0 * (1 + region), rng.uniform(1_000, 1e6, n))})
+    data = pd.DataFrame(
+        {
+            "region": region,
+            "income": np.where(
+                rng.random(n) < 0.4, 100.0 * (1 + region), rng.uniform(1_000, 1e6, n)
+            ),
+        }
+    )
     world = make_world(data, Scenario(known="region", synthetic="income", radius=0.001))
     named = named_without_release(Coding(world), world.patterns.codes, rng)
     assert named.mean() == pytest.approx(0.4, abs=0.03)
 
 
 def test_few_records_of_a_pattern_are_pulled_to_the_mode_of_all() -> None:
-    data = pd.DataFrame({"region": [0] * 200 + [1] * 3, "level": ["a"] * 150 + ["b"] * 50 + ["b", "b", "a"]})
+    data = pd.DataFrame(
+        {"region": [0] * 200 + [1] * 3, "level": ["a"] * 150 + ["b"] * 50 + ["b", "b", "a"]}
+    )
     world = make_world(data, Scenario(known="region", synthetic="level"))
     named = named_without_release(Coding(world), world.patterns.codes, np.random.default_rng(3))
     assert named.tolist() == (data["level"] == "a").tolist()

@@ -1,4 +1,6 @@
-"""Files of which little can be said: they are judged, or not judged with a reason, and never pass for want of anything to see."""
+"""Files of which little can be said: they are judged, or not judged with a reason, and never pass
+for want of anything to see.
+"""
 
 import numpy as np
 import pandas as pd
@@ -17,7 +19,14 @@ N = 60
 def people() -> pd.DataFrame:
     rng = np.random.default_rng(1)
     income = np.exp(3 + 0.5 * rng.normal(size=N))
-    return pd.DataFrame({"region": rng.choice(list("abc"), N), "number": np.arange(N), "everywhere": "a", "income": income})
+    return pd.DataFrame(
+        {
+            "region": rng.choice(list("abc"), N),
+            "number": np.arange(N),
+            "everywhere": "a",
+            "income": income,
+        }
+    )
 
 
 def told(data: pd.DataFrame, known: str = "region", draws: int = 400) -> pd.DataFrame:
@@ -25,7 +34,9 @@ def told(data: pd.DataFrame, known: str = "region", draws: int = 400) -> pd.Data
     model = rw.load_synthesizer("linear-regression")("income ~ C(region)", transform="log")
     fit = rw.fit(model, data, random_seed=1, draws=draws, tune=200, chains=2)
     world = make_world(data, rw.Scenario(known=known, synthetic="income", radius=0.2))
-    return attribution_of_fit(fit, world, Asked(), L=5, weighting=Weighting("unweighted"), random_seed=2)
+    return attribution_of_fit(
+        fit, world, Asked(), L=5, weighting=Weighting("unweighted"), random_seed=2
+    )
 
 
 def whole(table: pd.DataFrame, release: str) -> pd.Series:
@@ -38,13 +49,16 @@ def test_one_pattern_and_patterns_of_one_record_are_judged_however_rows_leave(kn
     table = told(people(), known)
     ways = [whole(table, release) for release in ("shuffled", "aligned")]
     assert all(0 <= way["bound"] < way["upper"] < 0.05 for way in ways)
-    assert ways[0]["D"] == pytest.approx(ways[1]["D"], abs=3 * (ways[0]["se"] + ways[1]["se"]))  # alone there is nobody to change rows with
+    # alone there is nobody to change rows with
+    assert ways[0]["D"] == pytest.approx(ways[1]["D"], abs=3 * (ways[0]["se"] + ways[1]["se"]))
     assert table.attrs["verdict"] in ("pass", "warn", "not shown")
 
 
 @pytest.mark.slow
 def test_heaps_are_held_with_and_without_a_record():
-    table = told(people().assign(income=lambda data: data["income"].round(-1).clip(lower=10)), draws=250)
+    table = told(
+        people().assign(income=lambda data: data["income"].round(-1).clip(lower=10)), draws=250
+    )
     row = whole(table, "shuffled")
     assert row["with"] > 0.5  # most are named
     assert abs(row["D"]) < 0.02  # and without their own value too

@@ -1,11 +1,21 @@
-"""The four tests of one release by folds: honest tools pass, also one that is trained once, and a copied person is found."""
+"""The four tests of one release by folds: honest tools pass, also one that is trained once, and a
+copied person is found.
+"""
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import riskweighted as rw
-from experiments.disclosure.third_party import PLANTS, TOOLS, copying, regression, trained_once, try_tool, word_of_tests
+from experiments.disclosure.third_party import (
+    PLANTS,
+    TOOLS,
+    copying,
+    regression,
+    trained_once,
+    try_tool,
+    word_of_tests,
+)
 from riskweighted.disclosure.attribution import attribution_of_folds
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.fold_tests import _tail, fold_tests, present
@@ -19,7 +29,10 @@ def test_who_is_present_is_looked_for_in_the_pattern_alone():
     values, patterns = rng.integers(0, 30, 200).astype(float), rng.integers(0, 6, 200)
     lower, asked = rng.integers(0, 30, 50) - 0.5, rng.integers(0, 6, 50)
     upper = lower + rng.integers(0, 3, 50)
-    expected = [((patterns == of) & (low <= values) & (values <= up)).any() for low, up, of in zip(lower, upper, asked, strict=True)]
+    expected = [
+        ((patterns == of) & (low <= values) & (values <= up)).any()
+        for low, up, of in zip(lower, upper, asked, strict=True)
+    ]
     assert present(values, lower, upper, patterns, asked).tolist() == expected
     assert 0 < sum(expected) < 50
 
@@ -33,7 +46,9 @@ def test_the_tails_are_those_of_tables_worked_by_hand():
 
 @pytest.mark.parametrize("name", TOOLS)
 def test_honest_tools_are_not_refused(name):
-    assert [word_of_tests(try_tool(TOOLS[name], 300, 10, seed)) for seed in range(6)].count("refuse") == 0
+    assert [word_of_tests(try_tool(TOOLS[name], 300, 10, seed)) for seed in range(6)].count(
+        "refuse"
+    ) == 0
 
 
 @pytest.mark.parametrize("seed", [4, 19])
@@ -44,15 +59,21 @@ def test_files_of_one_fit_that_all_come_near_a_person_are_no_copies_of_it(seed):
 
 @pytest.mark.parametrize("name", [name for name in PLANTS if name != "10 % within 5 %"])
 def test_a_tool_that_copies_is_refused(name):
-    assert [word_of_tests(try_tool(PLANTS[name], 300, 10, seed)) for seed in range(3)] == ["refuse"] * 3
+    assert [word_of_tests(try_tool(PLANTS[name], 300, 10, seed)) for seed in range(3)] == [
+        "refuse"
+    ] * 3
 
 
 @pytest.mark.long
 def test_honest_tools_are_not_refused_of_many_files():
-    """None of forty of a tool: were one of ten refused, sixty-seven times of sixty-eight one would be."""
+    """None of forty of a tool: were one of ten refused, sixty-seven times of sixty-eight one would
+    be.
+    """
     for n, files in ((300, 32), (1_500, 8)):
         for tool in TOOLS.values():
-            words = [word_of_tests(try_tool(tool, n, 10, seed)) for seed in range(1_000, 1_000 + files)]
+            words = [
+                word_of_tests(try_tool(tool, n, 10, seed)) for seed in range(1_000, 1_000 + files)
+            ]
             assert words.count("refuse") == 0
             assert words.count("warn") <= files // 8
 
@@ -65,7 +86,9 @@ def test_one_copied_person_is_refused_whom_the_allowance_for_named_records_would
     assert table.attrs["verdict"] == "refuse"
     assert any("p =" in reason for reason in table.attrs["reasons"])
     richest = int(tried.world.confidential["income"].to_numpy().argmax())
-    assert (richest, 10, 0) in {(each.record, each.files, each.without) for each in table.attrs["standing_out"]}
+    assert (richest, 10, 0) in {
+        (each.record, each.files, each.without) for each in table.attrs["standing_out"]
+    }
 
 
 def test_one_release_of_a_small_file_is_not_shown_to_give_little_away_and_is_told_how_to():
@@ -78,8 +101,13 @@ def test_one_release_of_a_small_file_is_not_shown_to_give_little_away_and_is_tol
 
 
 def test_packs_narrow_the_error_of_mean_d_and_show_what_copies():
-    clean, copies = (try_tool(tool, 300, 10, 0, 20) for tool in (regression, copying(lambda rows, y, train, rng: train[::10])))
-    one = attribution_of_folds(clean.world, clean.packs[:1], try_tool(regression, 300, 10, 0).folds, Asked(), 1).iloc[0]
+    clean, copies = (
+        try_tool(tool, 300, 10, 0, 20)
+        for tool in (regression, copying(lambda rows, y, train, rng: train[::10]))
+    )
+    one = attribution_of_folds(
+        clean.world, clean.packs[:1], try_tool(regression, 300, 10, 0).folds, Asked(), 1
+    ).iloc[0]
     table = attribution_of_folds(clean.world, clean.packs[:1], clean.folds, Asked(), 1)
     first = table.iloc[0]
     assert first["se"] < 0.4 * one["se"]
@@ -99,9 +127,18 @@ def test_fewer_than_five_packs_have_the_error_over_records():
 
 def test_the_value_of_the_richest_in_other_rows_is_refused_where_no_file_holds_it_without_the_person():
     rng, n = np.random.default_rng(3), 300
-    data = pd.DataFrame({"region": rng.choice(list("abcdef"), n), "income": np.exp(9 + 0.5 * rng.normal(size=n)).round(2)})
+    data = pd.DataFrame(
+        {
+            "region": rng.choice(list("abcdef"), n),
+            "income": np.exp(9 + 0.5 * rng.normal(size=n)).round(2),
+        }
+    )
     coding = Coding(make_world(data, rw.Scenario(known="region", synthetic="income")))
-    patterns, of_row, everybody = pd.factorize(data["region"])[0], np.arange(n) % 5, {"all": np.ones(n, dtype=bool)}
+    patterns, of_row, everybody = (
+        pd.factorize(data["region"])[0],
+        np.arange(n) % 5,
+        {"all": np.ones(n, dtype=bool)},
+    )
     richest = int(data["income"].argmax())
 
     def files():
@@ -111,6 +148,8 @@ def test_the_value_of_the_richest_in_other_rows_is_refused_where_no_file_holds_i
     for copied, refused in ((0, False), (1, True)):
         released = files()
         for copy in range(10 * copied):
-            released[0, rng.choice(np.flatnonzero(patterns != patterns[richest])), copy] = data["income"][richest]
+            released[0, rng.choice(np.flatnonzero(patterns != patterns[richest])), copy] = data[
+                "income"
+            ][richest]
         broken, _ = fold_tests(coding, released, folds, of_row, patterns, everybody)
         assert any(each.rule == "copied" for each in broken) == refused

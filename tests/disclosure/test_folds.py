@@ -1,4 +1,6 @@
-"""Folds of any tool: what is written, what is refused, and that a tool which saw the fold's values is found."""
+"""Folds of any tool: what is written, what is refused, and that a tool which saw the fold's values
+is found.
+"""
 
 import errno
 import json
@@ -29,7 +31,14 @@ def households(n: int = 1_000) -> pd.DataFrame:
     rng = np.random.default_rng(5)
     region = rng.integers(0, 5, n)
     income = np.exp(10 + 0.2 * region + 0.5 * rng.normal(size=n)).round()
-    return pd.DataFrame({"region": region, "home": np.arange(n) // 2, "income": income, "smokes": rng.choice(["yes", "no", "at times"], n)})
+    return pd.DataFrame(
+        {
+            "region": region,
+            "home": np.arange(n) // 2,
+            "income": income,
+            "smokes": rng.choice(["yes", "no", "at times"], n),
+        }
+    )
 
 
 def regression(train: pd.DataFrame, rows: pd.DataFrame, rng: np.random.Generator) -> np.ndarray:
@@ -39,12 +48,17 @@ def regression(train: pd.DataFrame, rows: pd.DataFrame, rng: np.random.Generator
         for region, income in train.groupby("region")["income"]:
             logs, there = np.log(income), (rows["region"] == region).to_numpy()
             scale = np.sqrt(((logs - logs.mean()) ** 2).sum() / rng.chisquare(len(logs) - 1))
-            made[copy, there] = np.exp(logs.mean() + scale * (rng.normal() / np.sqrt(len(logs)) + rng.normal(size=there.sum())))
+            made[copy, there] = np.exp(
+                logs.mean()
+                + scale * (rng.normal() / np.sqrt(len(logs)) + rng.normal(size=there.sum()))
+            )
     return made.round()
 
 
 def donors(train: pd.DataFrame, rows: pd.DataFrame, rng: np.random.Generator) -> np.ndarray:
-    """A value of one of five neighbours in the order of the rows, the row's own among them where it was trained on."""
+    """A value of one of five neighbours in the order of the rows, the row's own among them where it
+    was trained on.
+    """
     made = np.empty((L, len(rows)))
     place = np.searchsorted(train.index.to_numpy(), np.arange(len(rows)))
     first = np.clip(place - 2, 0, len(train) - 5)
@@ -58,9 +72,13 @@ def run(tool, folder: Path, data: pd.DataFrame, *, cheats: bool = False) -> None
     rng, folds = np.random.default_rng(7), pd.read_csv(folder / "assignment.csv")["fold"].to_numpy()
     for number in range(1, folds.max() + 1):
         rows = pd.read_csv(folder / str(number) / "rows.csv")
-        train = pd.read_csv(folder / str(number) / "train.csv").set_axis(np.flatnonzero(folds != number))
+        train = pd.read_csv(folder / str(number) / "train.csv").set_axis(
+            np.flatnonzero(folds != number)
+        )
         for copy, values in enumerate(tool(data if cheats else train, rows, rng), start=1):
-            rows.assign(income=values).to_csv(folder / str(number) / f"synthetic_{copy}.csv", index=False)
+            rows.assign(income=values).to_csv(
+                folder / str(number) / f"synthetic_{copy}.csv", index=False
+            )
 
 
 @pytest.fixture(scope="module")
@@ -75,14 +93,21 @@ def folder(tmp_path, data) -> Path:
 
 
 def test_a_fold_holds_no_value_of_its_own_and_only_its_owner_reads_it(folder, data):
-    assert all(stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600) for path in [folder, *folder.rglob("*")])
+    assert all(
+        stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)
+        for path in [folder, *folder.rglob("*")]
+    )
     assignment, decoys = pd.read_csv(folder / "assignment.csv"), pd.read_csv(folder / "decoys.csv")
     for number in range(1, 6):
         out = assignment["fold"].to_numpy() == number
-        train, rows = (pd.read_csv(folder / str(number) / name) for name in ("train.csv", "rows.csv"))
+        train, rows = (
+            pd.read_csv(folder / str(number) / name) for name in ("train.csv", "rows.csv")
+        )
         assert len(train) == (~out).sum()
         assert list(rows) == ["region", "home", "smokes"]
-        assert not set(decoys.loc[decoys["fold"] == number, "values_of_row"] - 1) & set(np.flatnonzero(out))
+        assert not set(decoys.loc[decoys["fold"] == number, "values_of_row"] - 1) & set(
+            np.flatnonzero(out)
+        )
         changed = (train["income"].to_numpy() != data["income"].to_numpy()[~out]).sum()
         assert 0 < changed <= (decoys["fold"] == number).sum() == 48
 
@@ -97,7 +122,9 @@ rw.write_folds(pd.read_csv(sys.argv[1]), "income", sys.argv[2], random_seed=1)
 
 
 def test_folds_are_written_whole_or_not_at_all(tmp_path, data, monkeypatch):
-    """Neither a full disk nor a kill leaves some folds under their name, and the same call goes on."""
+    """Neither a full disk nor a kill leaves some folds under their name, and the same call goes
+    on.
+    """
     data.to_csv(tmp_path / "data.csv", index=False)
     out = tmp_path / "folds"
     killed = subprocess.run([sys.executable, "-c", KILLED, tmp_path / "data.csv", out], check=False)
@@ -122,7 +149,13 @@ def test_folds_are_written_whole_or_not_at_all(tmp_path, data, monkeypatch):
 
 def test_the_folder_says_what_to_do(folder):
     told = (folder / "README.txt").read_text()
-    for words in ("For each k from 1 to 5", "k/train.csv", "k/synthetic_1.csv", "--synthesized income --folds folds", "confidential"):
+    for words in (
+        "For each k from 1 to 5",
+        "k/train.csv",
+        "k/synthetic_1.csv",
+        "--synthesized income --folds folds",
+        "confidential",
+    ):
         assert words in told
 
 
@@ -152,7 +185,10 @@ def test_a_regression_says_nothing_of_a_person_and_donors_do(folder, data):
     assert table.attrs["persons"] > 20
 
 
-CANNOT = "the decoys cannot be seen in the folds .*hardly follows the data, or datasets lie in the wrong fold, or they were made with the"
+CANNOT = (
+    "the decoys cannot be seen in the folds .*hardly follows the data, or datasets lie in the "
+    "wrong fold, or they were made with the"
+)
 
 
 def constant(train: pd.DataFrame, rows: pd.DataFrame, rng: np.random.Generator) -> np.ndarray:
@@ -160,7 +196,9 @@ def constant(train: pd.DataFrame, rows: pd.DataFrame, rng: np.random.Generator) 
     return np.exp(rng.normal(10, 0.5, (L, len(rows)))).round()
 
 
-@pytest.mark.parametrize(("tool", "cheats"), [(regression, True), (donors, True), (constant, False)])
+@pytest.mark.parametrize(
+    ("tool", "cheats"), [(regression, True), (donors, True), (constant, False)]
+)
 def test_where_no_decoys_are_seen_nothing_is_judged(tool, cheats, folder, data):
     run(tool, folder, data, cheats=cheats)
     pack = [data.assign(income=values) for values in tool(data, data, np.random.default_rng(8))]
@@ -174,7 +212,9 @@ def test_where_no_decoys_are_seen_nothing_is_judged(tool, cheats, folder, data):
 @pytest.mark.parametrize("tool", [regression, donors])
 def test_datasets_in_the_folds_of_others_are_refused(tool, folder, data):
     run(tool, folder, data)
-    upward = pd.read_csv(folder / "decoys.csv").merge(data["income"].rename("value"), left_on="values_of_row", right_index=True)
+    upward = pd.read_csv(folder / "decoys.csv").merge(
+        data["income"].rename("value"), left_on="values_of_row", right_index=True
+    )
     high = upward.groupby("fold")["value"].mean().sort_values().index
     for one, other in ((high[0], high[-1]), (high[1], high[-2])):
         for copy in range(1, L + 1):
@@ -188,9 +228,14 @@ def test_datasets_in_the_folds_of_others_are_refused(tool, folder, data):
 
 
 def test_exchanged_or_capped_values_show_decoys_by_their_slope_alone():
-    """All their datasets have one mean score, so that what is left of an error is in the last bits of sums."""
+    """All their datasets have one mean score, so that what is left of an error is in the last bits
+    of sums.
+    """
     trained = 0.5 + np.array([0.03, -0.02, 0.03, -0.03, 0.02])
-    found = [slope_on_decoys(trained, np.full((5, 20), score)) for score in np.random.default_rng(3).random(100)]
+    found = [
+        slope_on_decoys(trained, np.full((5, 20), score))
+        for score in np.random.default_rng(3).random(100)
+    ]
     assert max(abs(slope) for slope, _ in found) < 1e-9
     assert {z for _, z in found} == {0.0}
     slope, z = slope_on_decoys(trained, np.repeat(trained[:, None], 20, axis=1))
@@ -208,18 +253,26 @@ def folder_of_packs(tmp_path, data) -> Path:
     rw.write_folds(some, "income", folder, K=2, packs=5, random_seed=1)
     assert pd.read_csv(folder / "0" / "train.csv").equals(some.reset_index(drop=True))
     for number in range(3):
-        rows, train = (pd.read_csv(folder / str(number) / name) for name in ("rows.csv", "train.csv"))
+        rows, train = (
+            pd.read_csv(folder / str(number) / name) for name in ("rows.csv", "train.csv")
+        )
         for pack in range(1, 6):
             (folder / str(number) / f"pack_{pack}").mkdir()
             for copy, values in enumerate(regression(train, rows, rng)[:3], start=1):
-                rows.assign(income=values).to_csv(folder / str(number) / f"pack_{pack}" / f"synthetic_{copy}.csv", index=False)
+                rows.assign(income=values).to_csv(
+                    folder / str(number) / f"pack_{pack}" / f"synthetic_{copy}.csv", index=False
+                )
     return folder
 
 
 def test_several_packs_are_read_and_the_first_of_the_whole_is_what_may_leave(folder_of_packs, data):
     data = data.iloc[:200]
     folds = rw.read_folds(folder_of_packs, data)
-    assert [len(folds.whole), len(folds.made), {len(pack) for packs in (folds.whole, *folds.made) for pack in packs}] == [5, 5, {3}]
+    assert [
+        len(folds.whole),
+        len(folds.made),
+        {len(pack) for packs in (folds.whole, *folds.made) for pack in packs},
+    ] == [5, 5, {3}]
     released = pd.read_csv(folder_of_packs / "1" / "pack_4" / "synthetic_3.csv")
     assert folds.made[3][0][2]["income"].tolist() == released["income"].tolist()
     table = rw.attribution(data, list(folds.whole[0]), SCENARIO, folds=folds, random_seed=1)
@@ -227,7 +280,14 @@ def test_several_packs_are_read_and_the_first_of_the_whole_is_what_may_leave(fol
     assert table.loc[0, "se"] < 0.05
     with pytest.raises(rw.InputError, match="pack_1"):
         rw.attribution(data, list(folds.whole[1]), SCENARIO, folds=folds, random_seed=1)
-    for words in ("0 to 2", "k/pack_1/synthetic_1.csv", "5 packs", "0/pack_1", "packs/0/pack_1/synthetic_*.csv", "confidential"):
+    for words in (
+        "0 to 2",
+        "k/pack_1/synthetic_1.csv",
+        "5 packs",
+        "0/pack_1",
+        "packs/0/pack_1/synthetic_*.csv",
+        "confidential",
+    ):
         assert words in (folder_of_packs / "README.txt").read_text()
 
 
@@ -299,12 +359,16 @@ def leaking_training(folder: Path) -> None:
 
 def with_text(folder: Path) -> None:
     path = folder / "2" / "synthetic_3.csv"
-    pd.read_csv(path).assign(income=lambda table: table["income"].astype(object).where(table.index != 5, "n/k")).to_csv(path, index=False)
+    pd.read_csv(path).assign(
+        income=lambda table: table["income"].astype(object).where(table.index != 5, "n/k")
+    ).to_csv(path, index=False)
 
 
 def with_infinity(folder: Path) -> None:
     path = folder / "2" / "synthetic_3.csv"
-    pd.read_csv(path).assign(income=lambda table: table["income"].where(table.index != 5, np.inf)).to_csv(path, index=False)
+    pd.read_csv(path).assign(
+        income=lambda table: table["income"].where(table.index != 5, np.inf)
+    ).to_csv(path, index=False)
 
 
 def no_guide(folder: Path) -> None:
@@ -324,7 +388,10 @@ SPOILT = [
     (other_folds, "assignment.csv' is not what riskweighted folds wrote"),
     (other_decoys, "decoys.csv' is not what riskweighted folds wrote"),
     (fewer_folds, "folds.json' is not what riskweighted folds wrote"),
-    (leaking_training, "2/train.csv' does not hold the rows of the other folds, with their decoys, and no others"),
+    (
+        leaking_training,
+        "2/train.csv' does not hold the rows of the other folds, with their decoys, and no others",
+    ),
     (with_text, "2/synthetic_3.csv': 'income' holds text where the data hold numbers"),
     (with_infinity, "2/synthetic_3.csv': 'income' holds infinite numbers"),
     (no_guide, "README.txt' is not what riskweighted folds wrote"),
@@ -332,7 +399,9 @@ SPOILT = [
 ]
 
 
-@pytest.mark.parametrize(("spoil", "message"), SPOILT, ids=lambda value: getattr(value, "__name__", ""))
+@pytest.mark.parametrize(
+    ("spoil", "message"), SPOILT, ids=lambda value: getattr(value, "__name__", "")
+)
 def test_folds_that_do_not_belong_are_refused(spoil, message, folder, data):
     run(regression, folder, data)
     spoil(folder)
@@ -360,14 +429,19 @@ def test_without_fit_and_folds_nothing_is_judged(data):
 @pytest.mark.filterwarnings("ignore::riskweighted.SingletonWarning")
 def test_one_pattern_a_row_is_attacked_by_its_own_copies_alone(data):
     rng = np.random.default_rng(1)
-    noisy = [data.assign(income=data["income"] * np.exp(rng.normal(0, 0.2, len(data)))) for _ in range(L)]
+    noisy = [
+        data.assign(income=data["income"] * np.exp(rng.normal(0, 0.2, len(data)))) for _ in range(L)
+    ]
     table = rw.attribution(data, noisy, SCENARIO, released="home", random_seed=1)
     assert table.loc[table["release"] == "aligned", "with"].iloc[0] > 0.9
 
 
 def assess(*options: object) -> str:
     """What the command says, or refuses."""
-    done = CliRunner().invoke(app, ["assess", *map(str, options), "--known", "region", "--synthesized", "income", "--json"])
+    done = CliRunner().invoke(
+        app,
+        ["assess", *map(str, options), "--known", "region", "--synthesized", "income", "--json"],
+    )
     if done.exception is None:
         return done.stdout
     assert isinstance(done.exception, rw.InputError)
@@ -388,13 +462,21 @@ def files(tmp_path, data) -> list[Path]:
 @pytest.mark.filterwarnings("ignore:rows of")
 def test_the_command_judges_by_folds_and_says_that_it_cannot_without(files, folder, data, tmp_path):
     run(donors, folder, data)
-    first = json.loads(assess(*files, "--folds", folder, "--out", tmp_path / "judged"))["disclosure_rows"][0]
+    first = json.loads(assess(*files, "--folds", folder, "--out", tmp_path / "judged"))[
+        "disclosure_rows"
+    ][0]
     assert "disclosure beyond inference" in (tmp_path / "judged" / "map.svg").read_text()
     assert (first["label"], first["verdict"]) == ("synthetic", "refuse")
     listed = pd.read_csv(tmp_path / "judged" / "confidential" / "standing_out.csv")
     assert len(listed) > 0
     assert (listed["files"] > listed["without"]).all()
-    expected = rw.attribution(data, [pd.read_csv(path) for path in files[1:]], SCENARIO, folds=rw.read_folds(folder, data), random_seed=1)
+    expected = rw.attribution(
+        data,
+        [pd.read_csv(path) for path in files[1:]],
+        SCENARIO,
+        folds=rw.read_folds(folder, data),
+        random_seed=1,
+    )
     assert first["D"] == pytest.approx(expected["D"].iloc[0], abs=1e-6)
     first = json.loads(assess(*files))["disclosure_rows"][0]
     assert (first["verdict"], first["D"]) == ("not judged", None)
@@ -405,7 +487,10 @@ def test_the_command_judges_by_folds_and_says_that_it_cannot_without(files, fold
 @pytest.mark.filterwarnings("ignore:rows of")
 def test_the_seed_is_recorded_and_hardly_matters(files, folder, data):
     run(regression, folder, data)
-    told = [json.loads(assess(*files, "--folds", folder, "--seed", seed))["disclosure_rows"][0] for seed in (1, 2)]
+    told = [
+        json.loads(assess(*files, "--folds", folder, "--seed", seed))["disclosure_rows"][0]
+        for seed in (1, 2)
+    ]
     assert [first["seed"] for first in told] == [1, 2]
     assert told[0]["D"] == pytest.approx(told[1]["D"], abs=0.015)
 
@@ -417,15 +502,24 @@ def test_what_halves_say_is_a_mean_over_them():
     assert best_scores(named, halves) == pytest.approx(expected)
     assert set(best_scores(named, halves[0])) <= {0.0, 1.0}
     weights = rng.random(200)
-    assert best_scores(named, halves, weights) == pytest.approx(np.mean([best_scores(named, half, weights) for half in halves], axis=0))
+    assert best_scores(named, halves, weights) == pytest.approx(
+        np.mean([best_scores(named, half, weights) for half in halves], axis=0)
+    )
 
 
 @pytest.mark.filterwarnings("ignore:rows of")
-def test_the_command_refuses_folds_of_other_datasets_and_gives_the_rest_where_no_decoys_are_seen(files, folder, data):
+def test_the_command_refuses_folds_of_other_datasets_and_gives_the_rest_where_no_decoys_are_seen(
+    files, folder, data
+):
     run(donors, folder, data, cheats=True)
     told = json.loads(assess(*files, "--folds", folder))
-    assert (told["disclosure_rows"][0]["verdict"], told["disclosure_rows"][0]["D"]) == ("not judged", None)
+    assert (told["disclosure_rows"][0]["verdict"], told["disclosure_rows"][0]["D"]) == (
+        "not judged",
+        None,
+    )
     assert "the decoys cannot be seen in the folds" in told["disclosure_rows"][0]["why"]
     assert told["measures"]
     assert "both must have L" in assess(*files[:-1], "--folds", folder)
-    assert "names no tool" in assess(files[0], "--synthetic", f"a={files[1]}", "--synthetic", f"b={files[2]}", "--folds", folder)
+    assert "names no tool" in assess(
+        files[0], "--synthetic", f"a={files[1]}", "--synthetic", f"b={files[2]}", "--folds", folder
+    )

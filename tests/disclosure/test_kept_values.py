@@ -1,4 +1,6 @@
-"""A plug-in that makes of the values only what moves everybody's chances alike is judged by weights; one that keeps values by folds."""
+"""A plug-in that makes of the values only what moves everybody's chances alike is judged by
+weights; one that keeps values by folds.
+"""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -16,7 +18,8 @@ from riskweighted.disclosure.own_folds import why_folds
 from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sequence.fit import Fit
 
-SHARES = {"nothing": 0.0, "richest": 0.01, "largest": 0.001, "all": 0.1, "kernels": 0.5}  # of the draws that take a kept value
+# of the draws that take a kept value
+SHARES = {"nothing": 0.0, "richest": 0.01, "largest": 0.001, "all": 0.1, "kernels": 0.5}
 
 
 @dataclass(frozen=True)
@@ -46,17 +49,27 @@ class Values:
         return np.log((1 - self.share) * norm.pdf(y, self.mean, self.sd) + self.share * apart)
 
     def mass(self, lower, upper):
-        apart = (norm.cdf(upper[:, None], self.kept, self.width) - norm.cdf(lower[:, None], self.kept, self.width)).mean(axis=1)
-        return (1 - self.share) * (norm.cdf(upper, self.mean, self.sd) - norm.cdf(lower, self.mean, self.sd)) + self.share * apart
+        apart = (
+            norm.cdf(upper[:, None], self.kept, self.width)
+            - norm.cdf(lower[:, None], self.kept, self.width)
+        ).mean(axis=1)
+        return (1 - self.share) * (
+            norm.cdf(upper, self.mean, self.sd) - norm.cdf(lower, self.mean, self.sd)
+        ) + self.share * apart
 
     def draw(self, rng):
-        drawn, apart = rng.normal(self.mean, self.sd), rng.normal(rng.choice(self.kept, len(self.mean)), self.width)
+        drawn, apart = (
+            rng.normal(self.mean, self.sd),
+            rng.normal(rng.choice(self.kept, len(self.mean)), self.width),
+        )
         return np.where(rng.random(len(drawn)) < self.share, apart, drawn)
 
 
 @dataclass(frozen=True)
 class Line:
-    """y ~ N(level + slope x, width) in units of its mean and standard deviation, and a share of values about what is kept of y."""
+    """y ~ N(level + slope x, width) in units of its mean and standard deviation, and a share of
+    values about what is kept of y.
+    """
 
     kind: str
     target: ClassVar[str] = "y"
@@ -64,7 +77,11 @@ class Line:
 
     def prepare(self, data):
         y = data["y"].to_numpy(dtype=float)
-        kept = {"nothing": np.zeros(1), "richest": np.sort(y)[-3:], "largest": y.max(keepdims=True)}.get(self.kind, np.sort(y))
+        kept = {
+            "nothing": np.zeros(1),
+            "richest": np.sort(y)[-3:],
+            "largest": y.max(keepdims=True),
+        }.get(self.kind, np.sort(y))
         return Ready(self, y, data["x"].to_numpy(dtype=float), (y.mean(), y.std(), kept))
 
     def distribution(self, theta, prepared):
@@ -80,7 +97,12 @@ def fitted(synthesizer, n, seed):
     x = rng.integers(0, 4, n).astype(float)
     data = pd.DataFrame({"x": x, "y": 40 + 3 * x + 5 * rng.standard_t(4, n)})
     names = {"level": -0.5, "slope": 0.3, "width": 0.7}
-    posterior = xr.Dataset({name: (("chain", "draw"), mean + rng.normal(0, n**-0.5, (2, 20))) for name, mean in names.items()})
+    posterior = xr.Dataset(
+        {
+            name: (("chain", "draw"), mean + rng.normal(0, n**-0.5, (2, 20)))
+            for name, mean in names.items()
+        }
+    )
     alpha = pd.Series(1.0, data.index, name="alpha")
     return BlockFit(synthesizer, alpha, posterior, pd.DataFrame(), data, synthesizer.prepare(data))
 
@@ -94,7 +116,10 @@ def test_what_is_kept_of_single_records_is_seen_and_what_is_made_of_all_of_them_
 
 def test_folds_are_asked_of_a_class_that_keeps_values_alone():
     assert why_folds(Fit.of(fitted(Line("nothing"), 200, 1))) == ()
-    assert "what its class takes from the data" in why_folds(Fit.of(fitted(Line("richest"), 200, 1)))[0]
+    assert (
+        "what its class takes from the data"
+        in why_folds(Fit.of(fitted(Line("richest"), 200, 1)))[0]
+    )
 
 
 def test_a_plain_subclass_of_a_model_is_judged_as_the_model_is():

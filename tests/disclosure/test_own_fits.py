@@ -35,7 +35,14 @@ def data() -> pd.DataFrame:
 
 def fitted(data: pd.DataFrame, scheme: str, seed: int = 1) -> rw.Fit:
     synthesizer = rw.load_synthesizer("linear-regression")("income ~ C(region)", transform="log")
-    return rw.fit(synthesizer, data, rw.scheme_weights(scheme, data, SCENARIO), random_seed=seed, draws=500, tune=300)
+    return rw.fit(
+        synthesizer,
+        data,
+        rw.scheme_weights(scheme, data, SCENARIO),
+        random_seed=seed,
+        draws=500,
+        tune=300,
+    )
 
 
 def test_smoothed_weights_are_those_of_arviz():
@@ -56,7 +63,10 @@ def test_a_fit_of_many_records_gives_little_away_and_is_judged(data):
     assert 0 < told.loc[("aligned", "all"), "copy_D"] < 0.02
     assert "the choice of the model, if it was made on these data" in table.attrs["held"]
     assert "risk weights of the other records" not in table.attrs["held"]
-    assert "risk weights of the other records" in rw.attribution(data, None, SCENARIO, fit=fit, random_seed=3).attrs["held"]
+    assert (
+        "risk weights of the other records"
+        in rw.attribution(data, None, SCENARIO, fit=fit, random_seed=3).attrs["held"]
+    )
 
 
 def test_of_a_large_file_packs_of_some_patterns_say_what_those_of_all_do(data, monkeypatch):
@@ -65,17 +75,24 @@ def test_of_a_large_file_packs_of_some_patterns_say_what_those_of_all_do(data, m
     monkeypatch.setattr(own_looks, "_MOST", len(data) // 3)
     some = rw.attribution(data, None, SCENARIO, fit=fit, scheme="unweighted", random_seed=3)
     assert some["records"].iloc[0] <= len(data) // 3 < whole["records"].iloc[0]
-    assert (some["records"] == whole["records"])[some["group"] != "all"].all()  # of isolated and top records every one
+    # of isolated and top records every one
+    assert (some["records"] == whole["records"])[some["group"] != "all"].all()
     off = (some["D"] - whole["D"]) / np.hypot(some["se"], whole["se"])
     assert off[whole["group"] == "all"].abs().max() < 3
-    for of_copy, near in (("copy_D", 0.15), ("largest_D", 0.5)):  # of every record, whoever is looked at
+    # of every record, whoever is looked at
+    for of_copy, near in (("copy_D", 0.15), ("largest_D", 0.5)):
         assert some[of_copy].to_numpy() == pytest.approx(whole[of_copy].to_numpy(), rel=near)
     assert some.attrs["alone"] == whole.attrs["alone"]
 
 
 def test_the_error_of_some_patterns_is_over_patterns_and_a_part_of_one_stands_for_all(data):
     rng = np.random.default_rng(4)
-    big = pd.DataFrame({"region": np.repeat(np.arange(31), [900, *[10] * 30]), "income": np.exp(rng.normal(7, 1, 1_200))})
+    big = pd.DataFrame(
+        {
+            "region": np.repeat(np.arange(31), [900, *[10] * 30]),
+            "income": np.exp(rng.normal(7, 1, 1_200)),
+        }
+    )
     setting = Setting(make_world(big, SCENARIO), Asked(), np.random.default_rng(2), most=250)
     records = setting.records(Coding(setting.world, setting.rows), np.ones(1_200, dtype=bool))
     assert records.weights.sum() == pytest.approx(1_200)
@@ -84,7 +101,9 @@ def test_the_error_of_some_patterns_is_over_patterns_and_a_part_of_one_stands_fo
     codes = np.unique(setting.patterns, return_inverse=True)[1]
     by_pattern = rng.normal(0, 0.02, codes.max() + 1)[codes][None]
     everybody = np.ones(len(codes), dtype=bool)
-    assert error(by_pattern, everybody, records) > 2 * error(by_pattern, everybody, replace(records, drawn=None))
+    assert error(by_pattern, everybody, records) > 2 * error(
+        by_pattern, everybody, replace(records, drawn=None)
+    )
 
 
 @pytest.mark.quick
@@ -124,9 +143,16 @@ def test_records_of_one_unit_are_left_out_together(data):
 
 def test_figures_of_how_the_datasets_leave_stand_first(data):
     fit = fitted(data, "unweighted")
-    table = rw.attribution(data, None, SCENARIO, fit=fit, scheme="unweighted", shuffled=False, random_seed=3)
+    table = rw.attribution(
+        data, None, SCENARIO, fit=fit, scheme="unweighted", shuffled=False, random_seed=3
+    )
     assert (table["release"].iloc[0], table.attrs["leaves"]) == ("aligned", "aligned")
-    assert rw.attribution(data, None, SCENARIO, fit=fit, scheme="unweighted", random_seed=3)["release"].iloc[0] == "shuffled"
+    assert (
+        rw.attribution(data, None, SCENARIO, fit=fit, scheme="unweighted", random_seed=3)[
+            "release"
+        ].iloc[0]
+        == "shuffled"
+    )
 
 
 def test_weights_made_at_another_radius_are_made_anew_there(data):
@@ -143,10 +169,11 @@ def test_weights_made_at_another_radius_are_made_anew_there(data):
 @pytest.mark.long
 @pytest.mark.parametrize("scheme", ["unweighted", "marginal", "delete(q=0.05)"])
 def test_one_copy_without_a_record_is_what_refits_give(scheme, data):
-    """z of the probability that a copy lands in the ball, against fits without the record whose weights are made anew.
+    """z of the probability that a copy lands in the ball, against fits without the record whose
+    weights are made anew.
 
-    Their root mean square is .7 to .9 (`refits.csv`, of a hundred records each); were it 1.8, eight records would show it in three of four
-    times, and 2.5 nearly always.
+    Their root mean square is .7 to .9 (`refits.csv`, of a hundred records each); were it 1.8, eight
+    records would show it in three of four times, and 2.5 nearly always.
     """
     off = off_from_refits(data, scheme, 8, 2)["z"]
     assert np.sqrt(np.mean(np.square(off))) < 1.4
@@ -157,7 +184,9 @@ def test_of_a_strangers_class_it_is_said_that_its_draws_are_taken_on_trust(data,
     fit = fitted(data, "unweighted")
     assert not any("not the package's" in what for what in what_is_held(fit, None))
     monkeypatch.setattr("riskweighted.disclosure.own_fit.is_strange", lambda synthesizer: True)
-    told = "draws of a class that is not the package's, taken not to see the values: folds judge them"
+    told = (
+        "draws of a class that is not the package's, taken not to see the values: folds judge them"
+    )
     assert what_is_held(fit, None)[-2] == told
 
 
@@ -177,7 +206,9 @@ def test_few_records_that_agree_do_not_show_that_nothing_is_given_away(data):
     records = Records(everybody[None], everybody, everybody, everybody, of_all, of_all)
     for mean in (0.0, -0.1):
         assert _least_upper(mean, everybody, records) == pytest.approx(1 - 0.05 ** (1 / n))
-    assert _least_upper(1 / n, everybody, records) == pytest.approx(binomtest(1, n, alternative="less").proportion_ci(0.95).high)
+    assert _least_upper(1 / n, everybody, records) == pytest.approx(
+        binomtest(1, n, alternative="less").proportion_ci(0.95).high
+    )
     of_units = replace(records, units=np.arange(n) // 3)
     assert _least_upper(0.0, everybody, of_units) == pytest.approx(1 - 0.05 ** (3 / n))
     few = data.iloc[:n].reset_index(drop=True)
@@ -187,18 +218,38 @@ def test_few_records_that_agree_do_not_show_that_nothing_is_given_away(data):
 
 def test_disclosure_tells_of_every_dataset_and_every_pack_how_far_it_is(data):
     fit, world, seen = fitted(data, "unweighted"), make_world(data, SCENARIO), []
-    attribution_of_fit(fit, world, Asked(), L=5, weighting=Weighting("unweighted"), random_seed=3, progress=lambda *far: seen.append(far))
+    attribution_of_fit(
+        fit,
+        world,
+        Asked(),
+        L=5,
+        weighting=Weighting("unweighted"),
+        random_seed=3,
+        progress=lambda *far: seen.append(far),
+    )
     assert [done for done, _ in seen] == list(range(1, len(seen) + 1))
     assert seen[-1][0] <= seen[-1][1]
-    assert len(seen) > 400 + 100 + 2 * 80  # datasets, packs, and those that share no dataset, both ways
+    # datasets, packs, and those that share no dataset, both ways
+    assert len(seen) > 400 + 100 + 2 * 80
 
 
 def small(n: int, seed: int) -> pd.DataFrame:
     """Incomes of 24 patterns, with heavy tails."""
     rng = np.random.default_rng(seed)
-    region, age, earner = rng.choice(list("abcd"), n, p=[0.4, 0.3, 0.2, 0.1]), rng.choice(list("ymo"), n), rng.choice(["0", "1"], n)
+    region, age, earner = (
+        rng.choice(list("abcd"), n, p=[0.4, 0.3, 0.2, 0.1]),
+        rng.choice(list("ymo"), n),
+        rng.choice(["0", "1"], n),
+    )
     mean = 7 + 0.2 * (region == "a") + 0.3 * (age == "m") + 0.4 * (earner == "1")
-    return pd.DataFrame({"region": region, "age": age, "earner": earner, "income": np.exp(mean + 0.5 * rng.standard_t(4, n)).round(1)})
+    return pd.DataFrame(
+        {
+            "region": region,
+            "age": age,
+            "earner": earner,
+            "income": np.exp(mean + 0.5 * rng.standard_t(4, n)).round(1),
+        }
+    )
 
 
 OF_SMALL = rw.Scenario(known=["region", "age", "earner"], synthetic="income")
@@ -209,13 +260,23 @@ def small_fit(data: pd.DataFrame, formula: str = "C(region) + C(age) + C(earner)
     return rw.fit(kind, data, random_seed=1, draws=1_000, tune=400)
 
 
-def judged(data: pd.DataFrame, fit: rw.Fit, scenario: rw.Scenario = OF_SMALL, **more) -> pd.DataFrame:
-    return attribution_of_fit(fit, make_world(data, scenario), Asked(**more), weighting=Weighting("unweighted"), random_seed=2)
+def judged(
+    data: pd.DataFrame, fit: rw.Fit, scenario: rw.Scenario = OF_SMALL, **more
+) -> pd.DataFrame:
+    return attribution_of_fit(
+        fit,
+        make_world(data, scenario),
+        Asked(**more),
+        weighting=Weighting("unweighted"),
+        random_seed=2,
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
-def test_a_clean_file_of_200_records_passes_and_no_fit_is_made_for_records_whose_weights_fail(seed, monkeypatch):
+def test_a_clean_file_of_200_records_passes_and_no_fit_is_made_for_records_whose_weights_fail(
+    seed, monkeypatch
+):
     def refuse(*told, **more):
         raise AssertionError("a refit was started")
 
@@ -238,7 +299,9 @@ def test_where_every_weight_fails_folds_decide_or_nothing_is_shown(refits, monke
     monkeypatch.setattr(own_looks, "leave_out", failing)
     data = small(200, 1)
     world, weighting = make_world(data, OF_SMALL), Weighting("unweighted")
-    told = attribution_of_fit(small_fit(data), world, Asked(), L=5, weighting=weighting, random_seed=2, refits=refits)
+    told = attribution_of_fit(
+        small_fit(data), world, Asked(), L=5, weighting=weighting, random_seed=2, refits=refits
+    )
     if refits:
         assert told.attrs["verdict"] in ("pass", "warn")
         assert "looks" not in told.attrs
@@ -250,7 +313,9 @@ def test_where_every_weight_fails_folds_decide_or_nothing_is_shown(refits, monke
     assert "upper limit" in told.attrs["reasons"][0]
 
 
-def test_folds_are_asked_at_once_where_packs_of_their_own_could_not_tell_of_all_that_fail(monkeypatch):
+def test_folds_are_asked_at_once_where_packs_of_their_own_could_not_tell_of_all_that_fail(
+    monkeypatch,
+):
     def failing(*told):
         without = leave_out(*told)
         return replace(without, pareto_k=np.full(len(without.pareto_k), 2.0))
@@ -261,11 +326,23 @@ def test_folds_are_asked_at_once_where_packs_of_their_own_could_not_tell_of_all_
     monkeypatch.setattr(own_looks, "leave_out", failing)
     monkeypatch.setattr(own_looks.Persons, "disclosed", refuse)
     data, world = small(200, 1), make_world(small(200, 1), OF_SMALL)
-    fit = laplace_fit(rw.load_synthesizer("linear-regression")("income ~ C(region)", transform="log"), data, draws=400)
+    fit = laplace_fit(
+        rw.load_synthesizer("linear-regression")("income ~ C(region)", transform="log"),
+        data,
+        draws=400,
+    )
 
     def judged_of(looked_at: int) -> object:
         monkeypatch.setattr(own_looks, "MOST_FAILING", looked_at)
-        given = (Asked(), 5, Weighting("unweighted"), np.random.default_rng(1), 3, None, CopyTests(fit, world, random_seed=1))
+        given = (
+            Asked(),
+            5,
+            Weighting("unweighted"),
+            np.random.default_rng(1),
+            3,
+            None,
+            CopyTests(fit, world, random_seed=1),
+        )
         return own_looks.judged_by_packs(fit, world, *given)
 
     assert judged_of(20) is None
@@ -274,18 +351,32 @@ def test_folds_are_asked_at_once_where_packs_of_their_own_could_not_tell_of_all_
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n", "persons"), [(200, 1), *(pytest.param(n, 2, marks=pytest.mark.long) for n in (200, 500))])
+@pytest.mark.parametrize(
+    ("n", "persons"), [(200, 1), *(pytest.param(n, 2, marks=pytest.mark.long) for n in (200, 500))]
+)
 def test_persons_alone_in_a_pattern_with_a_dummy_of_their_own_are_refused(n, persons):
     data = small(n, 5)
     data.loc[: persons - 1, "region"] = [f"only {person}" for person in range(persons)]
     data.loc[: persons - 1, "income"] = data["income"].quantile(0.9).round(1)
-    fit, scenario = small_fit(data, "C(region) + C(age)"), rw.Scenario(known="region", synthetic="income")
+    fit, scenario = (
+        small_fit(data, "C(region) + C(age)"),
+        rw.Scenario(known="region", synthetic="income"),
+    )
     told = judged(data, fit, scenario)
     assert told.attrs["verdict"] == "refuse"
     assert any("stand alone" in reason for reason in told.attrs["reasons"])
-    assert set(range(persons)) <= {each.row for each in told.attrs["concerned"] if "stand alone" in each.rule and each.D > 0.2}
+    assert set(range(persons)) <= {
+        each.row for each in told.attrs["concerned"] if "stand alone" in each.rule and each.D > 0.2
+    }
     fewer = told.attrs["fewer"]  # found by the same draws, and so it is by others
-    again = attribution_of_fit(fit, make_world(data, scenario), Asked(), L=fewer, weighting=Weighting("unweighted"), random_seed=7)
+    again = attribution_of_fit(
+        fit,
+        make_world(data, scenario),
+        Asked(),
+        L=fewer,
+        weighting=Weighting("unweighted"),
+        random_seed=7,
+    )
     assert again.attrs["verdict"] in ("pass", "warn", "not shown")
 
 
@@ -294,7 +385,12 @@ def test_persons_alone_in_a_pattern_with_a_dummy_of_their_own_are_refused(n, per
 def test_a_mean_of_its_own_for_every_few_records_never_passes(size):
     rng = np.random.default_rng(size)
     cell = np.arange(400) // size
-    data = pd.DataFrame({"cell": cell.astype(str), "income": np.exp(7 + 0.5 * rng.normal(size=400)[cell] + 0.5 * rng.standard_t(4, 400))})
+    data = pd.DataFrame(
+        {
+            "cell": cell.astype(str),
+            "income": np.exp(7 + 0.5 * rng.normal(size=400)[cell] + 0.5 * rng.standard_t(4, 400)),
+        }
+    )
     fit = small_fit(data.round(1), "C(cell)")
     told = attribution_of_fit(
         fit, make_world(data.round(1), rw.Scenario(known="cell", synthetic="income")), Asked(), weighting=Weighting("unweighted"),
@@ -309,37 +405,68 @@ def test_of_four_looks_few_pass_where_disclosure_is_at_the_limit():
     passed = np.zeros(len(packs), dtype=bool)
     for count in (20, 40, 80, 160):
         told = packs[:, :count]
-        passed |= told.mean(axis=1) + quantile_of_look(count) * told.std(axis=1, ddof=1) / np.sqrt(count) <= 0
+        passed |= (
+            told.mean(axis=1) + quantile_of_look(count) * told.std(axis=1, ddof=1) / np.sqrt(count)
+            <= 0
+        )
     assert 0.01 < passed.mean() < 0.06
-    assert sum(DisclosureSettings(earlier=runs).level for runs in range(1_000)) < 0.083  # however many runs look
-    assert [round(quantile_of_look(count), 2) for count in (20, 40, 80, 160)] == [2.43, 2.33, 2.28, 2.26]
+    # however many runs look
+    assert sum(DisclosureSettings(earlier=runs).level for runs in range(1_000)) < 0.083
+    assert [round(quantile_of_look(count), 2) for count in (20, 40, 80, 160)] == [
+        2.43,
+        2.33,
+        2.28,
+        2.26,
+    ]
 
 
 N, COPIES = 24, 5
 
 
-def drawn_normals(y: np.ndarray, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Means of a normal of spread 1 from their posterior under a flat prior (M,), and values (n, M) given them."""
+def drawn_normals(
+    y: np.ndarray, count: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Means of a normal of spread 1 from their posterior under a flat prior (M,), and values (n, M)
+    given them.
+    """
     means = y.mean() + rng.normal(size=count) / np.sqrt(len(y))
     return means, means + rng.normal(size=(N, count))
 
 
 @pytest.mark.long
 def test_disclosure_by_weights_is_that_of_leaving_every_record_out():
-    """Posterior draws of a mean are exact, with a record and without: what packs of both tell is the truth."""
+    """Posterior draws of a mean are exact, with a record and without: what packs of both tell is
+    the truth.
+    """
     rng = np.random.default_rng(6)
-    data = pd.DataFrame({"region": np.repeat(list("abcd"), N // 4), "income": 10 + rng.normal(size=N)})
-    world = make_world(data, rw.Scenario(known="region", synthetic="income", radius=0.4, radius_kind="absolute"))
-    setting, coding, y = Setting(world, Asked(shuffled=False), rng), Coding(world), data["income"].to_numpy()
+    data = pd.DataFrame(
+        {"region": np.repeat(list("abcd"), N // 4), "income": 10 + rng.normal(size=N)}
+    )
+    world = make_world(
+        data, rw.Scenario(known="region", synthetic="income", radius=0.4, radius_kind="absolute")
+    )
+    setting, coding, y = (
+        Setting(world, Asked(shuffled=False), rng),
+        Coding(world),
+        data["income"].to_numpy(),
+    )
     means, values = drawn_normals(y, 3_200, rng)
     weights, shape = smoothed_weights((y[:, None] - means) ** 2 / 2)
-    packs = OwnPacks.dealt(Drawn(values[None], {}, None), Without(weights, shape, shape * np.nan, shape * np.nan), setting, COPIES, 1.0)
+    packs = OwnPacks.dealt(
+        Drawn(values[None], {}, None),
+        Without(weights, shape, shape * np.nan, shape * np.nan),
+        setting,
+        COPIES,
+        1.0,
+    )
     estimate = Estimate.of(packs, packs.attacked(coding, "aligned", setting, Steps(None, 0)))
     figures, _ = estimate.figures(np.zeros(N, dtype=np.int64))
     by_median = 5  # of the attacks: one alone is as good
     truth = np.empty((N, 2))
     for i in range(N):
-        sides = [drawn_normals(of, 5_000, np.random.default_rng(i))[1][i] for of in (y, np.delete(y, i))]
+        sides = [
+            drawn_normals(of, 5_000, np.random.default_rng(i))[1][i] for of in (y, np.delete(y, i))
+        ]
         hit = [np.abs(np.median(side.reshape(-1, COPIES), axis=1) - y[i]) <= 0.4 for side in sides]
         off = hit[0].astype(float) - hit[1]
         truth[i] = off.mean(), off.std() / np.sqrt(len(off))
@@ -352,21 +479,33 @@ def test_disclosure_by_weights_is_that_of_leaving_every_record_out():
 def test_exact_copies_are_found_where_the_radius_is_so_wide_that_nearly_everybody_is_named_anyway():
     rng = np.random.default_rng(3)
     n = 600
-    data = pd.DataFrame({"region": rng.choice(["n", "s"], n), "income": np.exp(9 + 0.2 * rng.normal(size=n)).round(1)})
+    data = pd.DataFrame(
+        {
+            "region": rng.choice(["n", "s"], n),
+            "income": np.exp(9 + 0.2 * rng.normal(size=n)).round(1),
+        }
+    )
     world = make_world(data, rw.Scenario(known="region", synthetic="income", radius=0.5))
-    honest = lambda: [data.assign(income=np.exp(9 + 0.2 * rng.normal(size=n)).round(1)) for _ in range(5)]  # noqa: E731
+    honest = lambda: [  # noqa: E731
+        data.assign(income=np.exp(9 + 0.2 * rng.normal(size=n)).round(1)) for _ in range(5)
+    ]
     coding = Coding(world)
     numbers = lambda pack: coding_numbers(coding, pack)  # noqa: E731
     out = [[numbers(honest()) for _ in range(5)]]
     true = rng.random(n) < 0.15
-    copied = [frame.assign(income=frame["income"].where(~true, data["income"])) for frame in honest()]
+    copied = [
+        frame.assign(income=frame["income"].where(~true, data["income"])) for frame in honest()
+    ]
     words = []
     for pack in (honest(), copied):
         setting = Setting(world, Asked(shuffled=False), np.random.default_rng(1), np.arange(n) % 5)
         table = _by_folds(setting, [numbers(pack)], out)
         assert table.loc[0, "out"] > 0.9
         assert table.attrs["narrow"][0]["out"] <= 0.5
-        words.append(any("radius divided by" in reason for reason in table.attrs["reasons"]) and table.attrs["verdict"])
+        words.append(
+            any("radius divided by" in reason for reason in table.attrs["reasons"])
+            and table.attrs["verdict"]
+        )
     assert words[0] != "refuse"
     assert words[1] == "refuse"
 

@@ -1,4 +1,6 @@
-"""Own fits whose scores are learned of others' values are judged by folds, in which scores are made anew: a part that leaks is found."""
+"""Own fits whose scores are learned of others' values are judged by folds, in which scores are made
+anew: a part that leaks is found.
+"""
 
 import numpy as np
 import pandas as pd
@@ -21,7 +23,14 @@ pytest.importorskip("sklearn", reason="the extra 'learned' is not installed")
 
 N = 400
 SCENARIO = rw.Scenario(known="region", synthetic="income", radius=0.1)
-EAGER = {"max_iter": 40, "learning_rate": 0.5, "max_leaf_nodes": 64, "min_samples_leaf": 1, "max_bins": 255, "early_stopping": False}
+EAGER = {
+    "max_iter": 40,
+    "learning_rate": 0.5,
+    "max_leaf_nodes": 64,
+    "min_samples_leaf": 1,
+    "max_bins": 255,
+    "early_stopping": False,
+}
 
 
 @pytest.fixture(scope="module")
@@ -30,18 +39,24 @@ def data() -> pd.DataFrame:
     rng = np.random.default_rng(8)
     age, hours = rng.uniform(20, 70, N).round(1), rng.uniform(0, 60, N).round(1)
     income = np.round(np.exp(7 + 0.01 * age + rng.normal(0, 0.5, N)))
-    return pd.DataFrame({"age": age, "hours": hours, "region": rng.choice(["north", "south"], N), "income": income})
+    return pd.DataFrame(
+        {"age": age, "hours": hours, "region": rng.choice(["north", "south"], N), "income": income}
+    )
 
 
 def fitted(data: pd.DataFrame, alpha=None) -> rw.Fit:
     predictors = ["age", "hours", "region"]
     own = {"income": {"model": "linear-regression", "transform": "log"}}
-    chain = rw.load_synthesizer("sequential")(["income"], predictors, own, recoding="statuses", learned=predictors)
+    chain = rw.load_synthesizer("sequential")(
+        ["income"], predictors, own, recoding="statuses", learned=predictors
+    )
     return rw.fit(chain, data, alpha, random_seed=1, draws=200, tune=200, chains=2)
 
 
 def told(data: pd.DataFrame, fit: rw.Fit, **more) -> pd.DataFrame:
-    return attribution_of_fit(fit, make_world(data, SCENARIO), Asked(shuffled=False), L=5, random_seed=2, **more)
+    return attribution_of_fit(
+        fit, make_world(data, SCENARIO), Asked(shuffled=False), L=5, random_seed=2, **more
+    )
 
 
 def of_all(table: pd.DataFrame, release: str = "aligned") -> pd.Series:
@@ -49,9 +64,13 @@ def of_all(table: pd.DataFrame, release: str = "aligned") -> pd.Series:
 
 
 @pytest.mark.slow
-def test_a_part_in_which_records_predict_themselves_is_found_by_folds_and_not_by_weights(data, monkeypatch):
+def test_a_part_in_which_records_predict_themselves_is_found_by_folds_and_not_by_weights(
+    data, monkeypatch
+):
     monkeypatch.setattr(learning, "_ENSEMBLE", EAGER)
-    monkeypatch.setattr(learning, "_teaches", lambda fold_of, fold: np.ones(len(fold_of), dtype=bool))
+    monkeypatch.setattr(
+        learning, "_teaches", lambda fold_of, fold: np.ones(len(fold_of), dtype=bool)
+    )
     fit = fitted(data)
     table = told(data, fit)
     leaking = of_all(table)
@@ -78,7 +97,10 @@ def test_a_learned_part_that_tells_gives_no_more_away_than_folds_do(eager, data,
 def test_records_that_are_drawn_again_keep_the_scores_of_their_own_fold(data):
     fit, every = fitted(data), np.arange(N)
     theta = fit.thetas(0, 0)
-    whole, again = (of.made(theta, np.random.default_rng(1)) for of in (fit.drawing, fit.drawing.of_records(every)))
+    whole, again = (
+        of.made(theta, np.random.default_rng(1))
+        for of in (fit.drawing, fit.drawing.of_records(every))
+    )
     assert again["income"].tolist() == whole["income"].tolist()
 
 
@@ -95,16 +117,28 @@ def test_a_fold_is_left_out_with_the_weights_that_the_others_have_alone(data):
     assert not np.array_equal(one.rows[one.which], other.rows[other.which])
 
 
-def test_what_compares_a_graph_with_its_distribution_is_not_compiled_again_without_a_fold(monkeypatch):
+def test_what_compares_a_graph_with_its_distribution_is_not_compiled_again_without_a_fold(
+    monkeypatch,
+):
     def refuse(*given):
         raise AssertionError("compiled again")
 
     rng = np.random.default_rng(5)
-    data = pd.DataFrame({"region": rng.choice(["n", "s"], 200), "income": np.exp(7 + rng.normal(size=200))})
-    fit = rw.fit(rw.load_synthesizer("linear-regression")("income ~ C(region)", transform="log"), data, random_seed=1, draws=200, chains=2)
+    data = pd.DataFrame(
+        {"region": rng.choice(["n", "s"], 200), "income": np.exp(7 + rng.normal(size=200))}
+    )
+    fit = rw.fit(
+        rw.load_synthesizer("linear-regression")("income ~ C(region)", transform="log"),
+        data,
+        random_seed=1,
+        draws=200,
+        chains=2,
+    )
 
     def without() -> rw.Fit:
-        return refit_without(fit, make_world(data, SCENARIO), np.arange(0, 200, 5), None, np.random.default_rng(1))
+        return refit_without(
+            fit, make_world(data, SCENARIO), np.arange(0, 200, 5), None, np.random.default_rng(1)
+        )
 
     compared_again = refits.fit_sequence
     with monkeypatch.context() as patched:
@@ -112,38 +146,66 @@ def test_what_compares_a_graph_with_its_distribution_is_not_compiled_again_witho
         expected = without()
     monkeypatch.setattr(fitting, "compile_weighted_sum", refuse)
     assert without().posterior.identical(expected.posterior)
-    monkeypatch.setattr(fitting, "is_strange", lambda synthesizer: True)  # what others brought is compared each time
+    # what others brought is compared each time
+    monkeypatch.setattr(fitting, "is_strange", lambda synthesizer: True)
     monkeypatch.setattr(fitting, "_recent", fitting.OrderedDict())
     with pytest.raises(AssertionError, match="compiled again"):
         without()
 
 
-def test_a_predictor_that_is_the_mean_of_the_target_by_level_is_made_again_without_a_record(monkeypatch):
+def test_a_predictor_that_is_the_mean_of_the_target_by_level_is_made_again_without_a_record(
+    monkeypatch,
+):
     rng = np.random.default_rng(4)
     cell = np.arange(200) // 2
     income = np.round(np.exp(7 + rng.normal(size=200)))
     pooled = pd.Series(np.log(income)).groupby(cell).transform("mean")
-    data = pd.DataFrame({"pooled": pooled, "age": rng.uniform(20, 70, 200), "region": rng.choice(["n", "s"], 200), "income": income})
+    data = pd.DataFrame(
+        {
+            "pooled": pooled,
+            "age": rng.uniform(20, 70, 200),
+            "region": rng.choice(["n", "s"], 200),
+            "income": income,
+        }
+    )
     kind = rw.load_synthesizer("linear-regression")("income ~ pooled + age", transform="log")
     fit = rw.fit(kind, data, random_seed=1, draws=200, tune=200, chains=2)
     assert means_of_targets(fit) == {"pooled": "income"}
-    other = rw.load_synthesizer("linear-regression")("income ~ age", transform="log")  # reads no such column
+    # reads no such column
+    other = rw.load_synthesizer("linear-regression")("income ~ age", transform="log")
     assert means_of_targets(rw.fit(other, data, random_seed=1, draws=200, tune=200, chains=2)) == {}
     assert "made again without a record" in why_folds(fit)[0]
     totals = data.assign(pooled=pd.Series(income).groupby(cell).transform("sum").astype(int))
-    of_totals = rw.load_synthesizer("linear-regression")("income ~ log(pooled) + age", transform="log")
-    assert means_of_targets(rw.fit(of_totals, totals, random_seed=1, draws=200, tune=200, chains=2)) == {"pooled": "income"}
-    without = refit_without(fit, make_world(data, SCENARIO), np.array([6]), None, np.random.default_rng(1))
+    of_totals = rw.load_synthesizer("linear-regression")(
+        "income ~ log(pooled) + age", transform="log"
+    )
+    assert means_of_targets(
+        rw.fit(of_totals, totals, random_seed=1, draws=200, tune=200, chains=2)
+    ) == {"pooled": "income"}
+    without = refit_without(
+        fit, make_world(data, SCENARIO), np.array([6]), None, np.random.default_rng(1)
+    )
     made = without.confidential["pooled"]
-    assert made[[6, 7]].tolist() == pytest.approx([np.log(income[7])] * 2)  # what the other of the level has
+    # what the other of the level has
+    assert made[[6, 7]].tolist() == pytest.approx([np.log(income[7])] * 2)
     assert made.drop([6, 7]).equals(pooled.drop([6, 7]))
     monkeypatch.setattr(attribution, "can_refit", lambda weighting: False)
-    assert attribution_of_fit(fit, make_world(data, SCENARIO), Asked(), L=5, random_seed=2).attrs["verdict"] == "not judged"
+    assert (
+        attribution_of_fit(fit, make_world(data, SCENARIO), Asked(), L=5, random_seed=2).attrs[
+            "verdict"
+        ]
+        == "not judged"
+    )
 
 
 def test_location_and_scale_of_a_strangers_class_are_held_as_our_own_are(monkeypatch):
     rng = np.random.default_rng(4)
-    data = pd.DataFrame({"region": rng.choice(["n", "s"], 100), "income": np.round(np.exp(7 + rng.normal(size=100)))})
+    data = pd.DataFrame(
+        {
+            "region": rng.choice(["n", "s"], 100),
+            "income": np.round(np.exp(7 + rng.normal(size=100))),
+        }
+    )
     kind = rw.load_synthesizer("linear-regression")("income ~ C(region)", transform="log")
     monkeypatch.setattr("riskweighted.disclosure.own_folds.is_strange", lambda synthesizer: True)
     assert why_folds(laplace_fit(kind, data)) == ()
@@ -151,9 +213,13 @@ def test_location_and_scale_of_a_strangers_class_are_held_as_our_own_are(monkeyp
 
 @pytest.mark.long
 def test_folds_of_a_small_file_decide_whatever_the_seed():
-    for size, words in ((2, {"refuse"}), (50, {"pass", "warn"})):  # of a predictor that is the mean of so many
+    # of a predictor that is the mean of so many
+    for size, words in ((2, {"refuse"}), (50, {"pass", "warn"})):
         fit, world = by_level(size, areas=20)
-        told = [attribution_of_fit(fit, world, Asked(), L=5, random_seed=seed).attrs for seed in range(3)]
+        told = [
+            attribution_of_fit(fit, world, Asked(), L=5, random_seed=seed).attrs
+            for seed in range(3)
+        ]
         assert {attrs["verdict"] for attrs in told} <= words
         assert all("looks" not in attrs for attrs in told)  # not judged by weights
 
@@ -169,7 +235,13 @@ def test_means_of_levels_give_away_by_folds_what_they_do_made_again_record_by_re
 
 
 def test_a_fit_of_fewer_draws_than_two_packs_is_not_judged(data):
-    fit = rw.fit(rw.load_synthesizer("linear-regression")("income ~ age", transform="log"), data, random_seed=1, draws=400, chains=2)
+    fit = rw.fit(
+        rw.load_synthesizer("linear-regression")("income ~ age", transform="log"),
+        data,
+        random_seed=1,
+        draws=400,
+        chains=2,
+    )
     told = attribution_of_fit(fit, make_world(data, SCENARIO), Asked(), L=401, random_seed=2)
     assert told.attrs["verdict"] == "not judged"
     assert "draw more" in told.attrs["reasons"][0]
@@ -178,10 +250,21 @@ def test_a_fit_of_fewer_draws_than_two_packs_is_not_judged(data):
 @pytest.mark.slow
 def test_who_stands_out_from_a_fold_that_lacks_an_end_is_left_out_alone(monkeypatch):
     rng = np.random.default_rng(4)
-    data = pd.DataFrame({"school": np.arange(300) // 10, "score": np.clip(np.rint(rng.normal(30, 8, 300)), 15, 60)})
-    fit = rw.fit(rw.load_synthesizer("linear-regression")("score ~ 1"), data, None, random_seed=1, engine="importance", draws=250)
+    data = pd.DataFrame(
+        {"school": np.arange(300) // 10, "score": np.clip(np.rint(rng.normal(30, 8, 300)), 15, 60)}
+    )
+    fit = rw.fit(
+        rw.load_synthesizer("linear-regression")("score ~ 1"),
+        data,
+        None,
+        random_seed=1,
+        engine="importance",
+        draws=250,
+    )
     world, lowest = (
-        make_world(data, rw.Scenario(known=(), synthetic="score", radius=1.0, radius_kind="absolute")),
+        make_world(
+            data, rw.Scenario(known=(), synthetic="score", radius=1.0, radius_kind="absolute")
+        ),
         int(data["score"].argmin()),
     )
     first, folds = data["score"].min(), attribution.own_folds
@@ -193,8 +276,12 @@ def test_who_stands_out_from_a_fold_that_lacks_an_end_is_left_out_alone(monkeypa
         return of_row, packs
 
     monkeypatch.setattr(attribution, "own_folds", without_an_end)
-    table = attribution._by_own_folds(fit, world, Asked((), (), "school"), 20, None, np.random.default_rng(2), None)
+    table = attribution._by_own_folds(
+        fit, world, Asked((), (), "school"), 20, None, np.random.default_rng(2), None
+    )
     assert not any("end of the file" in reason for reason in table.attrs["reasons"])
     monkeypatch.setattr(attribution, "_ALONE", 0)
-    table = attribution._by_own_folds(fit, world, Asked((), (), "school"), 20, None, np.random.default_rng(2), None)
+    table = attribution._by_own_folds(
+        fit, world, Asked((), (), "school"), 20, None, np.random.default_rng(2), None
+    )
     assert any("end of the file" in reason for reason in table.attrs["reasons"])

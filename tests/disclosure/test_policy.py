@@ -25,7 +25,17 @@ CLEAN = {
 
 def verdict(settings=None, worst=-1.0, group="all", leaves="shuffled", **changes):
     table = pd.DataFrame([CLEAN, CLEAN | {"group": group} | changes])
-    table.attrs = {"worst_groups": ({"of": "released pattern", "release": "shuffled", "lower": worst, "D": 0.3, "variables": "income"},)}
+    table.attrs = {
+        "worst_groups": (
+            {
+                "of": "released pattern",
+                "release": "shuffled",
+                "lower": worst,
+                "D": 0.3,
+                "variables": "income",
+            },
+        )
+    }
     table.attrs["leaves"] = leaves
     return judge(table, settings)
 
@@ -68,7 +78,8 @@ def test_what_is_not_shown_names_the_limit_from_which_it_would_be():
     found = verdict(group="isolated", upper=0.095)
     assert found.verdict == "not shown"
     assert found.reasons == (
-        "mean D of isolated records (shuffled, income): upper limit 0.095 at the limit 0.05, shown small only from 0.095",
+        "mean D of isolated records (shuffled, income): upper limit 0.095 at the limit 0.05, "
+        "shown small only from 0.095",
     )
     accepted = verdict(rw.DisclosureSettings(accept={"not_shown": "the board, 3 May"}), upper=0.03)
     assert (accepted.verdict, len(accepted.accepted)) == ("warn", 1)
@@ -105,7 +116,14 @@ def test_what_else_is_broken_is_worse_than_not_judged():
 
 def test_groups_are_refused_by_their_lower_limit_and_else_must_be_shown_small():
     table = pd.DataFrame([CLEAN])
-    of = {"of": "released pattern", "release": "shuffled", "D": 0.06, "groups": 9, "lower": 0.01, "variables": "income"}
+    of = {
+        "of": "released pattern",
+        "release": "shuffled",
+        "D": 0.06,
+        "groups": 9,
+        "lower": 0.01,
+        "variables": "income",
+    }
     cases = {
         "pass": {"unshown": 0},
         "warn": {"unshown": 0, "above": 1},
@@ -120,12 +138,18 @@ def test_groups_are_refused_by_their_lower_limit_and_else_must_be_shown_small():
 
 
 def test_a_rule_may_be_broken_for_a_reason_which_is_told():
-    accepted = verdict(rw.DisclosureSettings(accept={"mean": "the board, 3 May"}), D=0.03, lower=0.025, upper=0.03)
+    accepted = verdict(
+        rw.DisclosureSettings(accept={"mean": "the board, 3 May"}), D=0.03, lower=0.025, upper=0.03
+    )
     assert accepted.verdict == "warn"
     assert "the board, 3 May" in accepted.accepted[0]
 
 
-@pytest.mark.parametrize("given", [{"mean": 0.03}, {"accept": {"means": "x"}}, {"accept": {"mean": ""}}, {"named": -1}], ids=str)
+@pytest.mark.parametrize(
+    "given",
+    [{"mean": 0.03}, {"accept": {"means": "x"}}, {"accept": {"mean": ""}}, {"named": -1}],
+    ids=str,
+)
 def test_limits_without_a_reason_or_of_no_rule_are_refused(given):
     with pytest.raises(rw.InputError):
         rw.DisclosureSettings(**given)

@@ -1,4 +1,6 @@
-"""Rows leave in an order that keeps every released pattern and every unit, and says nothing else."""
+"""Rows leave in an order that keeps every released pattern and every unit, and says nothing
+else.
+"""
 
 import numpy as np
 import pytest

@@ -1,7 +1,8 @@
 """Every fenced block of README.md and of every page of the site, run on files prepared here.
 
-Programs run, page by page in one namespace; studies, sweeps and fragments of them are loaded and checked; commands run in this process,
-and their options are read even where they are not run. What is not run stands in `NOT_RUN`, with the reason that the page gives.
+Programs run, page by page in one namespace; studies, sweeps and fragments of them are loaded and
+checked; commands run in this process, and their options are read even where they are not run. What
+is not run stands in `NOT_RUN`, with the reason that the page gives.
 """
 
 import contextlib
@@ -29,11 +30,27 @@ from riskweighted.runs.study import make_study
 
 ROOT = Path(__file__).parents[2]
 OUTSIDE = (
-    *("README.md", "models/README.md", "SECURITY.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "experiments/README.md"),
-    *("benchmarks/README.md", "benchmarks/peers_results/peers.md", "benchmarks/together_results/together.md"),
+    *(
+        "README.md",
+        "models/README.md",
+        "SECURITY.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+        "experiments/README.md",
+    ),
+    *(
+        "benchmarks/README.md",
+        "benchmarks/peers_results/peers.md",
+        "benchmarks/together_results/together.md",
+    ),
 )
 PAGES = [
-    *sorted(path.relative_to(ROOT).as_posix() for place in ("docs/*.md", "experiments/*/RESULTS.md") for path in ROOT.glob(place)),
+    *sorted(
+        path.relative_to(ROOT).as_posix()
+        for place in ("docs/*.md", "experiments/*/RESULTS.md")
+        for path in ROOT.glob(place)
+    ),
     *OUTSIDE,
 ]
 # The named files of these pages are run by tests of their own.
@@ -48,7 +65,8 @@ ADDED = {  # to these commands
     "sweep": ["--workers", "1"],
     "release": ["--accept-fail", "a plain regression, for a test"],
 }
-SAMPLING = {"draws": 100, "tune": 100, "chains": 2}  # of studies of `path = ...`, whose few records need no more
+# of studies of `path = ...`, whose few records need no more
+SAMPLING = {"draws": 100, "tune": 100, "chains": 2}
 LOOKED_AT = ("make", "pip", "python")  # commands that are not run: what they name must exist
 STUDY = """  # of pages that speak of a study and show none
 seed = 1
@@ -65,15 +83,24 @@ thresholds = { policy = "example" }
 def households():
     """A file as the pages speak of it: 600 records of the CE-like population."""
     data = simulate_ce(700, random_seed=1).query("income > 0").head(600)
-    spent = np.random.default_rng(1).lognormal(0, 0.4, len(data))  # it predicts income, and does not give it away
+    # it predicts income, and does not give it away
+    spent = np.random.default_rng(1).lognormal(0, 0.4, len(data))
     return data.assign(expenditure=(0.6 * data["income"] * spent + 5_000).round())
 
 
 def write_attack(folder: Path) -> None:
-    """A public-use file, an intruder's file about the same persons and the truth, with scores: what the page on re-identification names."""
+    """A public-use file, an intruder's file about the same persons and the truth, with scores: what
+    the page on re-identification names.
+    """
     rng = np.random.default_rng(1)
     n = 60
-    persons = pd.DataFrame({"age": rng.integers(20, 80, n), "sex": rng.choice(["m", "f"], n), "income": rng.integers(10, 90, n) * 1000})
+    persons = pd.DataFrame(
+        {
+            "age": rng.integers(20, 80, n),
+            "sex": rng.choice(["m", "f"], n),
+            "income": rng.integers(10, 90, n) * 1000,
+        }
+    )
     keys = pd.DataFrame({"household": np.arange(n) // 2, "person": np.arange(n) % 2 + 1})
     states = pd.DataFrame({"state": np.where(np.arange(n) % 3, "NY", "VT")})
     pd.concat([keys, states, persons], axis=1).to_csv(folder / "puf.csv", index=False)
@@ -87,18 +114,24 @@ def write_attack(folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory):
-    """The files that pages speak of: confidential data, what tools made of them, a study and its finished run."""
+    """The files that pages speak of: confidential data, what tools made of them, a study and its
+    finished run.
+    """
     folder = tmp_path_factory.mktemp("pages")
     data = households()
     data.iloc[:500].to_csv(folder / "households.csv", index=False)
     data.iloc[500:].to_csv(folder / "rest.csv", index=False)
-    shutil.copy(ROOT / "riskweighted" / "evaluation" / "example_policy.toml", folder / "our-policy.toml")
+    shutil.copy(
+        ROOT / "riskweighted" / "evaluation" / "example_policy.toml", folder / "our-policy.toml"
+    )
     (folder / "study.toml").write_text(STUDY)
     write_attack(folder)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RiskWeightedWarning)
         rw.run_study(rw.load_study(folder / "study.toml"), folder / "results")
-    for name, made in zip("abcd", sorted((folder / "results" / "synthetic").rglob("*.csv")), strict=False):
+    for name, made in zip(
+        "abcd", sorted((folder / "results" / "synthetic").rglob("*.csv")), strict=False
+    ):
         shutil.copy(made, folder / f"{name}.csv")
     return folder
 
@@ -118,11 +151,15 @@ def test_every_block_of_the_page_runs(page, prepared, tmp_path, monkeypatch):
             remember(block, namespace)
             continue
         place = f"{page}:{block.line}"
-        assert block.language in RUNNERS, f"{place}: a block without a language that is run here, and without a reason"
+        assert block.language in RUNNERS, (
+            f"{place}: a block without a language that is run here, and without a reason"
+        )
         with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()) as printed:
             warnings.simplefilter("ignore", RiskWeightedWarning)
             RUNNERS[block.language](block, place, namespace)
-        assert block.output is None or agree(block.output, printed.getvalue(), block.near), f"{place} prints\n{printed.getvalue()}"
+        assert block.output is None or agree(block.output, printed.getvalue(), block.near), (
+            f"{place} prints\n{printed.getvalue()}"
+        )
 
 
 def test_what_is_not_run_is_listed_here():
@@ -138,7 +175,8 @@ def test_what_is_not_run_is_listed_here():
     assert found == NOT_RUN
 
 
-# Blocks left out, by the reason that the page gives, and commands of which only what they name is looked up.
+# Blocks left out, by the reason that the page gives, and commands of which only what they name is
+# looked up.
 NOT_RUN = Counter(
     {
         ("ARCHITECTURE.md", "a drawing"): 2,
@@ -146,7 +184,10 @@ NOT_RUN = Counter(
         ("README.md", "pip"): 1,
         ("docs/replication.md", "python"): 4,
         ("docs/reidentification.md", "needs Spark"): 1,
-        ("docs/several-variables.md", "all 9,275 records take 20 s; tests/runs/test_several_page.py compares it on some"): 1,
+        (
+            "docs/several-variables.md",
+            "all 9,275 records take 20 s; tests/runs/test_several_page.py compares it on some",
+        ): 1,
         ("docs/study.md", "of a run that fails"): 1,
         ("docs/parts.md", "needs data in parts"): 1,
         ("docs/parts.md", "what is installed stays as it is"): 1,
@@ -163,7 +204,9 @@ def run_python(block: Block, place: str, namespace: dict) -> None:
 
 
 def run_toml(block: Block, place: str, namespace: dict) -> None:
-    """Load a study, a sweep or a re-identification study; a fragment stands in the place of the sections of the page's last study."""
+    """Load a study, a sweep or a re-identification study; a fragment stands in the place of the
+    sections of the page's last study.
+    """
     table = tomllib.loads(block.text)
     if "grid" in table:
         sweep = Path(block.name or "sweep.toml")
@@ -191,7 +234,9 @@ def remember(block: Block, namespace: dict) -> None:
 def merged(study: dict, fragment: dict) -> dict:
     """A study with the settings of a fragment; a synthesizer that is named stands alone."""
     return study | {
-        name: study.get(name, {}) | section if isinstance(section, dict) and "name" not in section else section
+        name: study.get(name, {}) | section
+        if isinstance(section, dict) and "name" not in section
+        else section
         for name, section in fragment.items()
     }
 
@@ -201,7 +246,9 @@ def shortened(text: str, table: dict) -> str:
     if "embedded" in table["data"]:
         return text
     assert "sampling" not in table
-    return text + "\n[sampling]\n" + "".join(f"{key} = {value}\n" for key, value in SAMPLING.items())
+    return (
+        text + "\n[sampling]\n" + "".join(f"{key} = {value}\n" for key, value in SAMPLING.items())
+    )
 
 
 def run_sh(block: Block, place: str, namespace: dict) -> None:
@@ -214,13 +261,17 @@ def run_sh(block: Block, place: str, namespace: dict) -> None:
 
 
 def commands(block: Block) -> list[list[str]]:
-    """The words of each line of a shell block; comments are none, and a line that ends with a backslash goes on."""
+    """The words of each line of a shell block; comments are none, and a line that ends with a
+    backslash goes on.
+    """
     lines = block.text.replace("\\\n", " ").splitlines()
     return [words for line in lines if (words := shlex.split(line, comments=True))]
 
 
 def command(words: list[str]) -> None:
-    """One command of ours: exit code 0 is asked for, or 3, since so few draws may not have converged."""
+    """One command of ours: exit code 0 is asked for, or 3, since so few draws may not have
+    converged.
+    """
     if "--out" in words:
         shutil.rmtree(words[words.index("--out") + 1], ignore_errors=True)
         Path(words[words.index("--out") + 1]).unlink(missing_ok=True)
@@ -238,11 +289,15 @@ def options(words: list[str]) -> None:
 
 
 def exists(words: list[str]) -> None:
-    """What a command names that is not run: a target of the Makefile, an extra of the package, a program of the repository."""
+    """What a command names that is not run: a target of the Makefile, an extra of the package, a
+    program of the repository.
+    """
     if words[0] == "make":
         assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(), re.M)
     elif words[0] == "pip":
-        extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+        extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+            "optional-dependencies"
+        ]
         assert {name for word in words for name in re.findall(r"\[(.*)\]", word)} <= set(extras)
     else:
         path = words[2].replace(".", "/") if words[1] == "-m" else words[1]
@@ -271,7 +326,10 @@ def test_an_output_agrees_in_its_words_and_in_its_numbers(wanted, got, near, sam
 
 
 def test_a_comment_speaks_of_the_next_block_alone():
-    page = "<!-- not run: why -->\n```sh\nx\n```\n\n```python\ny\n```\n\n<!-- output: near -->\n```text\n1\n```\n"
+    page = (
+        "<!-- not run: why -->\n```sh\nx\n```\n\n```python\ny\n```\n\n<!-- output: near "
+        "-->\n```text\n1\n```\n"
+    )
     first, second = blocks(page)
     assert (first.language, first.reason, first.output) == ("sh", "why", None)
     assert (second.reason, second.output, second.near) == ("", "1\n", True)

@@ -25,10 +25,20 @@ def said(thing) -> str:
 
 
 def with_examples(name):
-    """The docstrings with examples: that of a public name, and of a class those of its own methods and properties."""
+    """The docstrings with examples: that of a public name, and of a class those of its own methods
+    and properties.
+    """
     thing = getattr(rw, name)
-    members = {f"{name}.{member}": value for member, value in vars(thing).items()} if inspect.isclass(thing) else {}
-    texts = {name: said(thing)} | {where: said(value) for where, value in members.items() if not where.split(".")[1].startswith("_")}
+    members = (
+        {f"{name}.{member}": value for member, value in vars(thing).items()}
+        if inspect.isclass(thing)
+        else {}
+    )
+    texts = {name: said(thing)} | {
+        where: said(value)
+        for where, value in members.items()
+        if not where.split(".")[1].startswith("_")
+    }
     return {where: text for where, text in texts.items() if ">>>" in text}
 
 
@@ -58,7 +68,11 @@ def test_examples_run(name, tmp_path, monkeypatch):
 
 def test_no_source_is_named_by_the_number_of_a_file():
     kept = [
-        path for place in ("riskweighted", "models", "docs", "experiments", "tests") for path in sorted((ROOT / place).rglob("*.[pm][yd]"))
+        path
+        for place in ("riskweighted", "models", "docs", "experiments", "tests")
+        for path in sorted((ROOT / place).rglob("*.[pm][yd]"))
     ]
     assert len(kept) > 300
-    assert [path for path in kept if re.search(r"\bS00[0-9]\b", path.read_text(encoding="utf-8"))] == []
+    assert [
+        path for path in kept if re.search(r"\bS00[0-9]\b", path.read_text(encoding="utf-8"))
+    ] == []

@@ -17,7 +17,9 @@ def run_cell(source: str, names: dict[str, object]) -> object:
     tree = ast.parse(source)
     last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, "cell", "exec"), names)
-    return None if last is None else eval(compile(ast.Expression(last.value), "cell", "eval"), names)
+    return (
+        None if last is None else eval(compile(ast.Expression(last.value), "cell", "eval"), names)
+    )
 
 
 def test_every_cell_runs_and_shows_its_object(capsys):
@@ -32,7 +34,11 @@ def test_every_cell_runs_and_shows_its_object(capsys):
             if cell["cell_type"] == "code":
                 shown[number] = run_cell("".join(cell["source"]), names)
     mpl.pyplot.close("all")
-    cards = [each for each in shown.values() if hasattr(each, "_repr_html_") and not isinstance(each, pd.DataFrame)]
+    cards = [
+        each
+        for each in shown.values()
+        if hasattr(each, "_repr_html_") and not isinstance(each, pd.DataFrame)
+    ]
     assert [type(each).__name__ for each in cards] == ["Scenario", "Fit", "Evaluation"]
     assert names["fit"].converged
     summary = next(each for each in shown.values() if isinstance(each, pd.DataFrame))

@@ -1,4 +1,6 @@
-"""The site builds strictly and offline, loads nothing from outside, and has every public name and every page; the README keeps its size."""
+"""The site builds strictly and offline, loads nothing from outside, and has every public name and
+every page; the README keeps its size.
+"""
 
 import os
 import re
@@ -19,8 +21,19 @@ CHROMIUM = shutil.which("chromium")
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 MADE = {"genindex.html", "py-modindex.html", "search.html"}  # by Sphinx, of no page
-NOWHERE = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")  # nobody listens there
-LOADS = {"script": "src", "img": "src", "iframe": "src", "source": "srcset", "video": "src", "audio": "src", "link": "href"}
+# nobody listens there
+NOWHERE = dict.fromkeys(
+    ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9"
+)
+LOADS = {
+    "script": "src",
+    "img": "src",
+    "iframe": "src",
+    "source": "srcset",
+    "video": "src",
+    "audio": "src",
+    "link": "href",
+}
 
 
 class Loaded(HTMLParser):
@@ -59,7 +72,14 @@ def site(tmp_path_factory):
         ".",
         str(folder / "site"),
     ]
-    done = subprocess.run([sys.executable, *command], cwd=ROOT, env=os.environ | NOWHERE, capture_output=True, text=True, timeout=500)
+    done = subprocess.run(
+        [sys.executable, *command],
+        cwd=ROOT,
+        env=os.environ | NOWHERE,
+        capture_output=True,
+        text=True,
+        timeout=500,
+    )
     assert done.returncode == 0, done.stderr
     return folder / "site"
 
@@ -74,43 +94,73 @@ def pages(site):
 @pytest.mark.long
 def test_nothing_is_loaded_from_outside(site, pages):
     assert len(pages) > 25
-    outside = {(path, target) for path, page in pages.items() for target in page.loaded if re.match(r"(\w+:)?//", target)}
+    outside = {
+        (path, target)
+        for path, page in pages.items()
+        for target in page.loaded
+        if re.match(r"(\w+:)?//", target)
+    }
     assert not outside
     for sheet in site.rglob("*.css"):
-        assert not re.findall(r"(?:url\(|@import)\s*[\"']?(?:\w+:)?//", sheet.read_text(encoding="utf-8")), sheet
+        assert not re.findall(
+            r"(?:url\(|@import)\s*[\"']?(?:\w+:)?//", sheet.read_text(encoding="utf-8")
+        ), sheet
 
 
 @pytest.mark.long
 def test_every_public_name_has_a_page_to_which_the_reference_leads_and_no_other(pages):
     of_names = {path: page for path, page in pages.items() if path.startswith("docs/names/")}
     public = {f"riskweighted.{name}" for name in riskweighted.__all__ if name != "__version__"}
-    first = [next(name for name in sorted(page.names, key=len) if name in public) for page in of_names.values()]
+    first = [
+        next(name for name in sorted(page.names, key=len) if name in public)
+        for page in of_names.values()
+    ]
     assert sorted(first) == sorted(public)
-    assert {f"docs/{link}" for link in pages["docs/api.html"].links if link.startswith("names/")} == set(of_names)
-    assert len({path.lower() for path in pages}) == len(pages), "some systems keep names that differ in case only in one file"
+    assert {
+        f"docs/{link}" for link in pages["docs/api.html"].links if link.startswith("names/")
+    } == set(of_names)
+    assert len({path.lower() for path in pages}) == len(pages), (
+        "some systems keep names that differ in case only in one file"
+    )
 
 
 @pytest.mark.long
 def test_every_page_is_in_the_navigation(site, pages):
     start = site / "docs"
-    reached = {os.path.relpath(start / link, site) for link in pages["docs/index.html"].links if "://" not in link}
+    reached = {
+        os.path.relpath(start / link, site)
+        for link in pages["docs/index.html"].links
+        if "://" not in link
+    }
     assert set(pages) - {"docs/index.html"} <= reached
-    sources = {path.relative_to(ROOT).with_suffix(".html").as_posix() for path in (ROOT / "docs").glob("*.md")}
+    sources = {
+        path.relative_to(ROOT).with_suffix(".html").as_posix()
+        for path in (ROOT / "docs").glob("*.md")
+    }
     assert sources <= set(pages)
 
 
 @pytest.mark.long
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium in PATH: apt-get install chromium")
 def test_a_browser_asks_for_no_other_address_and_finds_what_is_sought(site):
-    playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra 'test' (playwright)")
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="needs the extra 'test' (playwright)"
+    )
     with playwright.sync_playwright() as started:
         browser = started.chromium.launch(executable_path=CHROMIUM)
         page = browser.new_page(viewport={"width": 390, "height": 844})
         asked = []
         page.on("request", lambda request: asked.append(request.url))
-        for name in ("docs/index.html", "docs/tutorial.html", "docs/api.html", "search.html?q=whack"):
+        for name in (
+            "docs/index.html",
+            "docs/tutorial.html",
+            "docs/api.html",
+            "search.html?q=whack",
+        ):
             page.goto(f"{site.as_uri()}/{name}")
-            assert page.evaluate("document.documentElement.scrollWidth") == 390, f"{name} is wider than the screen"
+            assert page.evaluate("document.documentElement.scrollWidth") == 390, (
+                f"{name} is wider than the screen"
+            )
         page.wait_for_selector("ul.search li")  # the search works from a disk
         browser.close()
     assert asked
@@ -125,7 +175,9 @@ def test_the_readme_is_short_and_has_one_picture():
 
 
 def test_what_an_index_shows_of_the_readme_leads_nowhere_that_is_not_there():
-    rules = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"]
+    rules = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["metadata"][
+        "hooks"
+    ]["fancy-pypi-readme"]["substitutions"]
     text = README
     for rule in rules:
         text = re.sub(rule["pattern"], rule["replacement"], text)
@@ -140,11 +192,17 @@ def test_no_two_public_names_have_pages_that_differ_in_case_only():
     names = [name for name in riskweighted.__all__ if name != "__version__"]
     conf = runpy.run_path(str(ROOT / "docs" / "conf.py"))
     pages = [conf["page_of"](name).lower() for name in names]
-    assert len(set(pages)) == len(names) > len({name.lower() for name in names}), "such names there are"
+    assert len(set(pages)) == len(names) > len({name.lower() for name in names}), (
+        "such names there are"
+    )
 
 
 def test_what_the_readme_says_of_other_weights_can_be_typed():
-    (block,) = (text for text in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if "weights = {" in text)
+    (block,) = (
+        text
+        for text in re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+        if "weights = {" in text
+    )
     (added,) = re.findall(r"`(weights\[[^`]*)`", README)
     names = {}
     exec(block.partition("fits =")[0] + added, names)  # README is ours

@@ -6,7 +6,15 @@ import pytest
 from command_line import riskweighted
 from shared_data import FOLDER, shared
 
-from riskweighted import Scenario, assess, correct_attribution, identification_risk, matching_risk, rank_measure, table_utility
+from riskweighted import (
+    Scenario,
+    assess,
+    correct_attribution,
+    identification_risk,
+    matching_risk,
+    rank_measure,
+    table_utility,
+)
 from riskweighted.common.errors import InputError, RiskWeightedWarning
 from riskweighted.evaluation.near_copies import nearly_copied
 from riskweighted.intruder.world import make_world
@@ -27,7 +35,10 @@ def confidential():
 @pytest.fixture(scope="module")
 def frames(confidential):
     rng = np.random.default_rng(2)
-    return [confidential.assign(y=confidential["y"] * np.exp(0.5 * rng.normal(size=300))) for _ in range(3)]
+    return [
+        confidential.assign(y=confidential["y"] * np.exp(0.5 * rng.normal(size=300)))
+        for _ in range(3)
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -36,14 +47,22 @@ def result(confidential, frames):
 
 
 def value(result, measure, release="synthetic", column="value"):
-    (found,) = result.measures.loc[(result.measures["measure"] == measure) & (result.measures["release"] == release), column]
+    (found,) = result.measures.loc[
+        (result.measures["measure"] == measure) & (result.measures["release"] == release), column
+    ]
     return found
 
 
 def test_rows_are_the_measures_themselves(confidential, frames, result):
-    assert value(result, "identification risk") == pytest.approx(identification_risk(confidential, frames, scenario).mean())
-    assert value(result, "expected match risk") == pytest.approx(matching_risk(confidential, frames, scenario).expected_match_risk)
-    assert value(result, "rank measure") == pytest.approx(rank_measure(confidential, frames, scenario).mean())
+    assert value(result, "identification risk") == pytest.approx(
+        identification_risk(confidential, frames, scenario).mean()
+    )
+    assert value(result, "expected match risk") == pytest.approx(
+        matching_risk(confidential, frames, scenario).expected_match_risk
+    )
+    assert value(result, "rank measure") == pytest.approx(
+        rank_measure(confidential, frames, scenario).mean()
+    )
     assert value(result, "identification risk", "confidential itself") == pytest.approx(
         identification_risk(confidential, scenario=scenario).mean()
     )
@@ -57,7 +76,10 @@ def test_yardsticks_enclose_the_synthetic_data(result):
         "largest canonical R^2",
         "mean identification probability",
     ):
-        itself, synthetic, independent = (value(result, measure, r) for r in ("confidential itself", "synthetic", "independent of known"))
+        itself, synthetic, independent = (
+            value(result, measure, r)
+            for r in ("confidential itself", "synthetic", "independent of known")
+        )
         assert itself > synthetic > independent, measure
 
 
@@ -73,17 +95,27 @@ def test_every_mean_has_an_interval_around_it_and_every_row_its_definition(resul
 
 def test_interval_of_the_expected_match_risk_is_that_of_its_terms(confidential, frames, result):
     records = matching_risk(confidential, frames, scenario).records
-    terms = (records["T"] / records["c"].where(records["c"] > 0, np.inf)).to_numpy().reshape(3, -1).mean(axis=0)
+    terms = (
+        (records["T"] / records["c"].where(records["c"] > 0, np.inf))
+        .to_numpy()
+        .reshape(3, -1)
+        .mean(axis=0)
+    )
     half = 1.9679 * terms.std(ddof=1) * np.sqrt(300)
-    assert value(result, "expected match risk", column="upper") == pytest.approx(terms.sum() + half, rel=1e-3)
+    assert value(result, "expected match risk", column="upper") == pytest.approx(
+        terms.sum() + half, rel=1e-3
+    )
 
 
 def test_contributions_drop_one_known_variable(confidential, frames, result):
     row = result.contributions.set_index("known_variable").loc["h"]
     without = Scenario(known="g", synthetic="y")
-    assert row["risk_without"] == pytest.approx(identification_risk(confidential, frames, without).mean())
+    assert row["risk_without"] == pytest.approx(
+        identification_risk(confidential, frames, without).mean()
+    )
     assert row["matches_added"] == pytest.approx(
-        matching_risk(confidential, frames, scenario).expected_match_risk - matching_risk(confidential, frames, without).expected_match_risk
+        matching_risk(confidential, frames, scenario).expected_match_risk
+        - matching_risk(confidential, frames, without).expected_match_risk
     )
 
 
@@ -95,24 +127,40 @@ def test_riskiest_records_come_first(confidential, frames, result):
 
 def test_categorical_targets_and_no_known_variable(confidential):
     table = confidential.assign(c=np.where(confidential["y"] > 3, "x", "z"))
-    measures = assess(table, table.sample(frac=1, random_state=1).reset_index(drop=True), Scenario(known=(), synthetic="c")).measures
+    measures = assess(
+        table,
+        table.sample(frac=1, random_state=1).reset_index(drop=True),
+        Scenario(known=(), synthetic="c"),
+    ).measures
     assert "TCAP" not in set(measures["measure"])
     assert "rank measure" not in set(measures["measure"])
 
 
 def test_degenerate_numbers_are_reported_not_raised(confidential):
     flat = confidential.assign(y=1.0)
-    row = assess(flat, flat, scenario).measures.query("measure == 'largest canonical R^2' and release == 'synthetic'")
+    row = assess(flat, flat, scenario).measures.query(
+        "measure == 'largest canonical R^2' and release == 'synthetic'"
+    )
     assert row["value"].isna().all()
     assert row["definition"].str.startswith("undefined: ").all()
 
 
 def test_refuses(confidential, frames):
-    for change, message in (({"top": 0}, "top"), ({"level": 2}, "level"), ({"identifier": "nope"}, "'nope'")):
+    for change, message in (
+        ({"top": 0}, "top"),
+        ({"level": 2}, "level"),
+        ({"identifier": "nope"}, "'nope'"),
+    ):
         with pytest.raises(InputError, match=message):
             assess(confidential, frames, scenario, **change)
-    with pytest.raises(InputError, match="300 confidential and 299"):  # with an identifier they are said to pair
-        assess(confidential.assign(i=range(300)), frames[0].iloc[1:].assign(i=range(299)), scenario, identifier="i")
+    # with an identifier they are said to pair
+    with pytest.raises(InputError, match="300 confidential and 299"):
+        assess(
+            confidential.assign(i=range(300)),
+            frames[0].iloc[1:].assign(i=range(299)),
+            scenario,
+            identifier="i",
+        )
     with pytest.raises(InputError, match="synthetic must name at least one tool"):
         assess(confidential, {"holdout itself": frames}, scenario)
     with pytest.raises(InputError, match="unpaired names 'b'; the tools are 'a'"):
@@ -125,10 +173,21 @@ def test_refuses(confidential, frames):
 
 def test_command_line_on_the_lecture_pairs(tmp_path):
     shared("CEdata.csv")
-    arguments = (FOLDER / "CEdata.csv", FOLDER / "CEdata_syn_SLR.csv", "--known", "UrbanRural,Race", "--synthesized", "Expenditure")
+    arguments = (
+        FOLDER / "CEdata.csv",
+        FOLDER / "CEdata_syn_SLR.csv",
+        "--known",
+        "UrbanRural,Race",
+        "--synthesized",
+        "Expenditure",
+    )
     done = riskweighted("assess", *arguments, "--json", "--out", "ce", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    found = {row["measure"]: row for row in json.loads(done.stdout)["measures"] if row["release"] == "synthetic"}
+    found = {
+        row["measure"]: row
+        for row in json.loads(done.stdout)["measures"]
+        if row["release"] == "synthetic"
+    }
     assert found["expected match risk"]["value"] == pytest.approx(10.5975, abs=5e-5)
     assert found["unique matches"]["value"] == 26
     assert len(pd.read_csv(tmp_path / "ce" / "confidential" / "riskiest.csv")) == 10
@@ -155,33 +214,56 @@ def test_missing_values_and_codes_run_through_every_measure(confidential, frames
     rng = np.random.default_rng(5)
 
     def with_gaps(frame):
-        return frame.assign(y=frame["y"].mask(rng.random(300) < 0.1).mask(rng.random(300) < 0.1, -8))
+        return frame.assign(
+            y=frame["y"].mask(rng.random(300) < 0.1).mask(rng.random(300) < 0.1, -8)
+        )
 
     own, released = with_gaps(confidential), [with_gaps(frame) for frame in frames]
     coded = Scenario(known=("g", "h"), synthetic="y", codes={"y": -8})
     found = assess(own, released, coded)
-    assert value(found, "identification risk") == pytest.approx(identification_risk(own, released, coded).mean())
+    assert value(found, "identification risk") == pytest.approx(
+        identification_risk(own, released, coded).mean()
+    )
     assert value(found, "rank measure") == pytest.approx(rank_measure(own, released, coded).mean())
     amounts = [(own["y"] > 0).to_numpy(), (released[0]["y"] > 0).to_numpy()]
     both = amounts[0] & amounts[1]
     expected = np.corrcoef(own["y"][both], released[0]["y"][both])[0, 1] ** 2
     assert value(found, "largest canonical R^2") == pytest.approx(expected)
-    assert f"among the {both.sum()} of 300 records" in value(found, "largest canonical R^2", column="definition")
+    assert f"among the {both.sum()} of 300 records" in value(
+        found, "largest canonical R^2", column="definition"
+    )
     assert value(found, "MIDP bound", "confidential itself") > 0
 
 
 def draw(n, seed):
     rng = np.random.default_rng(seed)
-    table = pd.DataFrame({"g": rng.integers(0, 3, n), "h": rng.choice(["a", "b"], n), "e": rng.choice(["x", "y", "z"], n)})
+    table = pd.DataFrame(
+        {
+            "g": rng.integers(0, 3, n),
+            "h": rng.choice(["a", "b"], n),
+            "e": rng.choice(["x", "y", "z"], n),
+        }
+    )
     return table.assign(y=np.exp(table["g"] + rng.normal(size=n)))
 
 
 @pytest.fixture(scope="module")
 def several():
-    """A tool whose rows pair, one that draws another number of whole records, and one that only says that its rows do not pair."""
+    """A tool whose rows pair, one that draws another number of whole records, and one that only
+    says that its rows do not pair.
+    """
     confidential = draw(300, 1)
-    noisy = [confidential.assign(y=confidential["y"] * np.exp(0.5 * np.random.default_rng(seed).normal(size=300))) for seed in (2, 3, 4)]
-    tools = {"noise": noisy, "whole": [draw(450, seed) for seed in (5, 6, 7, 8)], "copy": confidential}
+    noisy = [
+        confidential.assign(
+            y=confidential["y"] * np.exp(0.5 * np.random.default_rng(seed).normal(size=300))
+        )
+        for seed in (2, 3, 4)
+    ]
+    tools = {
+        "noise": noisy,
+        "whole": [draw(450, seed) for seed in (5, 6, 7, 8)],
+        "copy": confidential,
+    }
     with pytest.warns(RiskWeightedWarning, match="do not pair"):
         found = assess(
             *(confidential, tools, scenario),
@@ -202,13 +284,23 @@ def of(found, key, label, column="value", table="measures", variable=None):
 
 def test_tools_stand_side_by_side_and_rows_need_not_pair(several):
     confidential, tools, found = several
-    labels = ["noise", "whole", "copy", "confidential itself", "independent of known", "holdout itself"]
+    labels = [
+        "noise",
+        "whole",
+        "copy",
+        "confidential itself",
+        "independent of known",
+        "holdout itself",
+    ]
     assert list(found.measures["label"].unique()) == labels
     assert found.yardsticks == labels[3:]
     assert set(found.unpaired) == {"whole", "copy"}
     assert "300 confidential and 450" in found.unpaired["whole"]
     for label in ("whole", "copy", "holdout itself"):
-        assert not any(measures()[key].pairs for key in found.measures.loc[found.measures["label"] == label, "key"])
+        assert not any(
+            measures()[key].pairs
+            for key in found.measures.loc[found.measures["label"] == label, "key"]
+        )
     alone = assess(confidential, tools["noise"], scenario)
     paired = found.measures.query("label == 'noise' and key != 'closer-than-holdout'")
     same = alone.measures.query("label == 'synthetic'")
@@ -225,10 +317,16 @@ def test_values_of_data_whose_rows_do_not_pair_are_the_measures_themselves(sever
     assert of(found, "closer-than-holdout", "whole") == nearest.closer
     assert of(found, "copied-records", "copy") == 1
     tables = table_utility(confidential, tools["whole"], ["y", "g", "h", "e"], 2)
-    assert of(found, "two-way-distance", "whole", table="utility") == pytest.approx(tables["total_variation"].mean())
-    assert of(found, "two-way-mean", "whole", table="utility") == pytest.approx(tables["s_pmse"].mean())
+    assert of(found, "two-way-distance", "whole", table="utility") == pytest.approx(
+        tables["total_variation"].mean()
+    )
+    assert of(found, "two-way-mean", "whole", table="utility") == pytest.approx(
+        tables["s_pmse"].mean()
+    )
     kept = table_utility(confidential, tools["noise"], ["y", "g", "h", "e"], 2, synthesized="y")
-    assert of(found, "two-way-distance", "noise", table="utility") == pytest.approx(kept["total_variation"].sum() / 6)
+    assert of(found, "two-way-distance", "noise", table="utility") == pytest.approx(
+        kept["total_variation"].sum() / 6
+    )
     assert of(found, "two-way-distance", "confidential itself", table="utility") == 0
 
 
@@ -238,13 +336,20 @@ def test_each_kind_of_data_has_its_combining_rule(several):
     variances = [frame["y"].var() / 450 for frame in tools["whole"]]
     expected = combine_fully_synthetic(means, variances, size_ratio=1.5)
     assert of(found, "mean", "whole", "lower", "utility") == pytest.approx(expected.lower)
-    rules = {label: of(found, "mean", label, "rule", "utility") for label in ("noise", "whole", "copy", "confidential itself")}
+    rules = {
+        label: of(found, "mean", label, "rule", "utility")
+        for label in ("noise", "whole", "copy", "confidential itself")
+    }
     assert rules["noise"].startswith("partially synthetic")
     assert rules["whole"].startswith("fully synthetic")
     assert "no combining rule with L = 1" in rules["copy"]
     assert rules["confidential itself"] == "t interval of one dataset"
-    assert of(found, "regression-coefficient", "whole", "rule", "utility").startswith("fully synthetic")
-    assert of(found, "regression-coefficient", "noise", "rule", "utility").startswith("partially synthetic")
+    assert of(found, "regression-coefficient", "whole", "rule", "utility").startswith(
+        "fully synthetic"
+    )
+    assert of(found, "regression-coefficient", "noise", "rule", "utility").startswith(
+        "partially synthetic"
+    )
     assert 0 <= of(found, "regression-overlap", "whole", table="utility") <= 1
     assert of(found, "mean", "copy", "overlap", "utility") == 1
 
@@ -266,13 +371,35 @@ def test_the_command_compares_tools_and_draws_the_map(several, tmp_path):
     for name in ("noise", "whole"):
         for number, frame in enumerate(tools[name]):
             frame.to_csv(tmp_path / f"{name}{number}.csv", index=False)
-    arguments = ("assess", "c.csv", "--synthetic", "ours=noise0.csv,noise1.csv", "--synthetic", "theirs=whole0.csv,whole1.csv")
-    options = ("--holdout", "h.csv", "--known", "g,h", "--synthesized", "y", "--columns", "e", "--regression", "y ~ C(g)")
+    arguments = (
+        "assess",
+        "c.csv",
+        "--synthetic",
+        "ours=noise0.csv,noise1.csv",
+        "--synthetic",
+        "theirs=whole0.csv,whole1.csv",
+    )
+    options = (
+        "--holdout",
+        "h.csv",
+        "--known",
+        "g,h",
+        "--synthesized",
+        "y",
+        "--columns",
+        "e",
+        "--regression",
+        "y ~ C(g)",
+    )
     done = riskweighted(*arguments, *options, "--full", "--out", "risk", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("do not pair") == 1
     assert "Left out of theirs, whose rows do not pair" in done.stdout
-    names = {path.relative_to(tmp_path / "risk").as_posix() for path in (tmp_path / "risk").rglob("*") if path.is_file()}
+    names = {
+        path.relative_to(tmp_path / "risk").as_posix()
+        for path in (tmp_path / "risk").rglob("*")
+        if path.is_file()
+    }
     assert names == {
         "disclosure.csv",
         "measures.csv",
@@ -286,9 +413,21 @@ def test_the_command_compares_tools_and_draws_the_map(several, tmp_path):
     assert "theirs" in (tmp_path / "risk" / "map.svg").read_text()
     done = riskweighted(*arguments, *options, "--json", cwd=tmp_path)
     rows = json.loads(done.stdout)["measures"]
-    assert {row["label"] for row in rows} == {"ours", "theirs", "confidential itself", "independent of known", "holdout itself"}
-    assert {"dcap-zero", "two-way-distance"} <= {row["key"] for row in rows if row["label"] == "theirs"}
-    for wrong, message in (("theirs", "NAME=FILE"), ("=whole0.csv", "NAME=FILE"), ("a=none.csv", "there is no file")):
+    assert {row["label"] for row in rows} == {
+        "ours",
+        "theirs",
+        "confidential itself",
+        "independent of known",
+        "holdout itself",
+    }
+    assert {"dcap-zero", "two-way-distance"} <= {
+        row["key"] for row in rows if row["label"] == "theirs"
+    }
+    for wrong, message in (
+        ("theirs", "NAME=FILE"),
+        ("=whole0.csv", "NAME=FILE"),
+        ("a=none.csv", "there is no file"),
+    ):
         done = riskweighted("assess", "c.csv", "--synthetic", wrong, *options, cwd=tmp_path)
         assert done.returncode == 2
         assert message in done.stderr
@@ -296,12 +435,18 @@ def test_the_command_compares_tools_and_draws_the_map(several, tmp_path):
 
 def test_a_copy_with_a_little_noise_is_named_and_fails_without_folds(tmp_path):
     rng = np.random.default_rng(3)
-    data = pd.DataFrame({"g": rng.choice(["a", "b"], 300), "y": np.exp(rng.normal(8, 1, 300)).round()})
+    data = pd.DataFrame(
+        {"g": rng.choice(["a", "b"], 300), "y": np.exp(rng.normal(8, 1, 300)).round()}
+    )
     data.to_csv(tmp_path / "c.csv", index=False)
-    data.assign(y=(data["y"] * rng.normal(1, 0.02, 300)).round()).to_csv(tmp_path / "noisy.csv", index=False)
+    data.assign(y=(data["y"] * rng.normal(1, 0.02, 300)).round()).to_csv(
+        tmp_path / "noisy.csv", index=False
+    )
     data.assign(y=np.exp(rng.normal(8, 1, 300)).round()).to_csv(tmp_path / "drawn.csv", index=False)
     tools = ("--synthetic", "noisy=noisy.csv", "--synthetic", "drawn=drawn.csv")
-    done = riskweighted("assess", "c.csv", *tools, "--known", "g", "--synthesized", "y", cwd=tmp_path)
+    done = riskweighted(
+        "assess", "c.csv", *tools, "--known", "g", "--synthesized", "y", cwd=tmp_path
+    )
     lines = done.stdout.splitlines()
     assert len(lines) <= 8
     assert lines[0].startswith("noisy  refuse ")

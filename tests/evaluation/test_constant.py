@@ -1,4 +1,6 @@
-"""A column that holds one value is measured, in the confidential data, in the synthetic ones and in both."""
+"""A column that holds one value is measured, in the confidential data, in the synthetic ones and in
+both.
+"""
 
 import numpy as np
 import pandas as pd
@@ -27,7 +29,10 @@ VALUES = {
 )
 @pytest.mark.parametrize("known", [[], ["kind"]])
 def test_a_constant_column_is_measured(known, confidential, synthetic):
-    data, made = (pd.DataFrame({"kind": KIND, "x": VALUES[name]})[[*known, "x"]] for name in (confidential, synthetic))
+    data, made = (
+        pd.DataFrame({"kind": KIND, "x": VALUES[name]})[[*known, "x"]]
+        for name in (confidential, synthetic)
+    )
     scenario = rw.Scenario(known=known, synthetic="x")
     found = rw.assess(data, {"a tool": [made, made]}, scenario)
     figures = found.utility[found.utility["label"] == "a tool"].set_index("key")["value"]

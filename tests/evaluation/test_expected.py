@@ -1,4 +1,6 @@
-"""The rows of the mechanism's risk: each is what its definition says of the records, and its error is that of repetitions."""
+"""The rows of the mechanism's risk: each is what its definition says of the records, and its error
+is that of repetitions.
+"""
 
 import numpy as np
 import pandas as pd
@@ -19,13 +21,19 @@ SCENARIO = rw.Scenario(known=["area"], synthetic="jobs", radius=0.2)
 def confidential():
     rng = np.random.default_rng(1)
     jobs = rng.negative_binomial(5, 5 / 55, N)
-    return pd.DataFrame({"jobs": jobs, "area": rng.choice(["a", "b"], N), "house": np.arange(N) // 3}, [f"r{i}" for i in range(N)])
+    return pd.DataFrame(
+        {"jobs": jobs, "area": rng.choice(["a", "b"], N), "house": np.arange(N) // 3},
+        [f"r{i}" for i in range(N)],
+    )
 
 
 @pytest.fixture(scope="module")
 def fits(confidential):
     alpha = np.where(confidential["jobs"] > 80, 0.2, 1.0)
-    return {"unweighted": given_fit(confidential), "weighted": given_fit(confidential, alpha, spread=0.8)}
+    return {
+        "unweighted": given_fit(confidential),
+        "weighted": given_fit(confidential, alpha, spread=0.8),
+    }
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +56,9 @@ def scored(confidential, fits, seed=0, **settings):
 
 def value(result, label, key, column="value", parameter=None):
     rows = result.risk[(result.risk["label"] == label) & (result.risk["key"] == key)]
-    (found,) = rows.loc[rows["parameter"] == parameter, column] if parameter is not None else rows[column]
+    (found,) = (
+        rows.loc[rows["parameter"] == parameter, column] if parameter is not None else rows[column]
+    )
     return found
 
 
@@ -70,14 +80,18 @@ def test_rows_summarise_the_expected_risk_of_the_records(confidential, fits, res
         risk = expected[label].to_numpy()
         assert value(result, label, "expected-mean-risk") == pytest.approx(risk.mean())
         assert value(result, label, "expected-maximum-risk") == risk.max()
-        assert value(result, label, "expected-isolated-risk") == pytest.approx(risk[isolated].mean())
+        assert value(result, label, "expected-isolated-risk") == pytest.approx(
+            risk[isolated].mean()
+        )
         assert value(result, label, "expected-top-risk") == pytest.approx(risk[top].mean())
         assert value(result, label, "expected-records-over") == (risk > 0.5).sum()
     assert value(result, "confidential", "isolated-records") == isolated.sum()
     rise = (expected["weighted"] - expected["unweighted"]).to_numpy()
     for limit in RISES:
         assert value(result, "weighted", "expected-rises", parameter=limit) == (rise >= limit).sum()
-        assert value(result, "weighted", "expected-falls", parameter=limit) == (rise <= -limit).sum()
+        assert (
+            value(result, "weighted", "expected-falls", parameter=limit) == (rise <= -limit).sum()
+        )
     assert (rise <= -0.05).sum() > 0
     assert "expected-rises" not in set(result.risk.loc[result.risk["label"] == "unweighted", "key"])
     alone = rw.expected_identification_risk(fits["weighted"], SCENARIO, draws=100, random_seed=5)
@@ -92,7 +106,9 @@ def test_the_errors_are_those_of_repetitions(confidential, fits):
         again = {"unweighted": given_fit(confidential, spread=0.3, seed=seed)}
         result = scored(confidential, again, seed=seed)
         for key in keys:
-            found[key].append((value(result, "unweighted", key), value(result, "unweighted", key, "error")))
+            found[key].append(
+                (value(result, "unweighted", key), value(result, "unweighted", key, "error"))
+            )
     for key, pairs in found.items():
         values, errors = np.array(pairs).T
         assert 0.5 < errors.mean() / values.std(ddof=1) < 2, key
@@ -102,16 +118,26 @@ def test_influence_stands_in_the_table(confidential, fits):
     result = scored(confidential, fits, cluster="house", risk_draws=120)
     table = rw.influence(fits["weighted"], SCENARIO)
     top = top_values(confidential["jobs"].to_numpy())
-    assert value(result, "weighted", "influence-lipschitz") == pytest.approx(table["lipschitz"].max())
+    assert value(result, "weighted", "influence-lipschitz") == pytest.approx(
+        table["lipschitz"].max()
+    )
     assert value(result, "weighted", "influence-range") == pytest.approx(table["range"].max())
-    assert value(result, "weighted", "influence-information") == pytest.approx(table["information"].sum())
+    assert value(result, "weighted", "influence-information") == pytest.approx(
+        table["information"].sum()
+    )
     isolated = value(result, "weighted", "influence-information-isolated")
     assert 0 < isolated < table["information"].sum()
     assert value(result, "weighted", "p-eff") == pytest.approx(table.attrs["p_eff"])
-    assert value(result, "weighted", "attributable-mean") == pytest.approx(table["attributable"].mean())
-    assert value(result, "weighted", "attributable-top") == pytest.approx(table["attributable"][top].mean())
+    assert value(result, "weighted", "attributable-mean") == pytest.approx(
+        table["attributable"].mean()
+    )
+    assert value(result, "weighted", "attributable-top") == pytest.approx(
+        table["attributable"][top].mean()
+    )
     houses = rw.influence(fits["weighted"], cluster="house")
-    assert value(result, "weighted", "cluster-lipschitz") == pytest.approx(houses["lipschitz"].max())
+    assert value(result, "weighted", "cluster-lipschitz") == pytest.approx(
+        houses["lipschitz"].max()
+    )
     assert value(result, "weighted", "cluster-range") == pytest.approx(houses["range"].max())
     definition = value(result, "weighted", "cluster-range", "definition")
     assert "same house" in definition
@@ -121,7 +147,13 @@ def test_influence_stands_in_the_table(confidential, fits):
 
 def test_without_fits_the_table_is_that_of_the_datasets(confidential, fits):
     synthetic = {"unweighted": fits["unweighted"].synthesize(3, random_seed=1)}
-    plain = rw.evaluate(confidential, synthetic, SCENARIO, settings=rw.EvaluationSettings(resamples=10), random_seed=0)
+    plain = rw.evaluate(
+        confidential,
+        synthetic,
+        SCENARIO,
+        settings=rw.EvaluationSettings(resamples=10),
+        random_seed=0,
+    )
     assert not any("expected" in key or "chance" in key for key in plain.risk["key"])
     assert plain.expected.shape == (N, 0)
 
@@ -129,8 +161,14 @@ def test_without_fits_the_table_is_that_of_the_datasets(confidential, fits):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"fits": {"other": given_fit(pd.DataFrame({"jobs": [1, 2]}))}}, "fits names .other., which the synthetic data does not hold"),
-        ({"settings": {"risk_draws": 121}}, "draws must be at most the 120 that the fit has, got 121"),
+        (
+            {"fits": {"other": given_fit(pd.DataFrame({"jobs": [1, 2]}))}},
+            "fits names .other., which the synthetic data does not hold",
+        ),
+        (
+            {"settings": {"risk_draws": 121}},
+            "draws must be at most the 120 that the fit has, got 121",
+        ),
         ({"settings": {"risk_draws": 0}}, "risk_draws must be"),
         ({"settings": {"cluster": "flat"}}, "confidential data lacks 'flat'|'flat'"),
         ({"fits": "shorter"}, "the fit of 'unweighted' is of other data"),
@@ -145,10 +183,20 @@ def test_wrong_fits_are_refused(confidential, fits, change, message):
     if given["fits"] == "shorter":
         given["fits"] = {"unweighted": given_fit(confidential.iloc[:50])}
     if given["fits"] == "shuffled":
-        given["fits"] = {"unweighted": given_fit(confidential.sample(frac=1, random_state=1).set_axis(confidential.index))}
+        given["fits"] = {
+            "unweighted": given_fit(
+                confidential.sample(frac=1, random_state=1).set_axis(confidential.index)
+            )
+        }
     settings = given.pop("settings", {})
     with pytest.raises(InputError, match=message):
-        rw.evaluate(confidential, synthetic, SCENARIO, settings=rw.EvaluationSettings(resamples=10, **settings), **given)
+        rw.evaluate(
+            confidential,
+            synthetic,
+            SCENARIO,
+            settings=rw.EvaluationSettings(resamples=10, **settings),
+            **given,
+        )
 
 
 def test_one_draw_has_a_risk_and_no_error(confidential, fits):
@@ -162,9 +210,15 @@ def test_a_chain_is_measured_as_one_release(confidential):
     rng = np.random.default_rng(4)
     data = confidential.assign(edu=rng.choice(list("abc"), N), smoke=rng.random(N) < 0.4)
     chain = rw.load_synthesizer("sequential")(["edu", "smoke"], predictors=["area"])
-    fits = {"unweighted": given_chain_fit(chain, data), "weighted": given_chain_fit(chain, data, 0.5, seed=5)}
+    fits = {
+        "unweighted": given_chain_fit(chain, data),
+        "weighted": given_chain_fit(chain, data, 0.5, seed=5),
+    }
     scenario = rw.Scenario(known=["area"], synthetic=["edu", "smoke"])
-    synthetic = {label: [fit.released(fit.draw(0, k), np.random.default_rng(k)) for k in range(4)] for label, fit in fits.items()}
+    synthetic = {
+        label: [fit.released(fit.draw(0, k), np.random.default_rng(k)) for k in range(4)]
+        for label, fit in fits.items()
+    }
     found = rw.evaluate(
         data,
         synthetic,
@@ -174,13 +228,24 @@ def test_a_chain_is_measured_as_one_release(confidential):
         fits=fits,
         random_seed=0,
     )
-    table = rw.expected_identification_risk(fits["weighted"], scenario, draws=100, random_seed=expected_seed(0, "weighted"))
+    table = rw.expected_identification_risk(
+        fits["weighted"], scenario, draws=100, random_seed=expected_seed(0, "weighted")
+    )
     np.testing.assert_allclose(found.expected["weighted"], table["risk"])
     assert value(found, "weighted", "expected-mean-risk") == pytest.approx(table["risk"].mean())
     influence = rw.influence(fits["weighted"], draws=100)
     assert value(found, "weighted", "influence-range") == pytest.approx(influence["range"].max())
-    assert value(found, "weighted", "influence-information") == pytest.approx(influence["information"].sum())
+    assert value(found, "weighted", "influence-information") == pytest.approx(
+        influence["information"].sum()
+    )
     clusters = rw.influence(fits["weighted"], draws=100, cluster="house")
-    assert value(found, "weighted", "cluster-lipschitz") == pytest.approx(clusters["lipschitz"].max())
+    assert value(found, "weighted", "cluster-lipschitz") == pytest.approx(
+        clusters["lipschitz"].max()
+    )
     with pytest.raises(InputError, match="other data"):
-        rw.evaluate(data.assign(edu="a"), {"weighted": [data]}, scenario, fits={"weighted": fits["weighted"]})
+        rw.evaluate(
+            data.assign(edu="a"),
+            {"weighted": [data]},
+            scenario,
+            fits={"weighted": fits["weighted"]},
+        )

@@ -1,4 +1,6 @@
-"""Judgement of a fit: what is compared, what is found, and what is not found where nothing is wrong."""
+"""Judgement of a fit: what is compared, what is found, and what is not found where nothing is
+wrong.
+"""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -48,21 +50,30 @@ class LogNormal:
     def draw(self, theta, prepared, rng):
         values = np.exp(self._mean(theta, prepared) + rng.normal(size=len(prepared)))
         if self.kind == "explodes":
-            return np.where(rng.random(len(values)) < 0.002, values * np.exp(rng.normal(8, 3, len(values))), values)
+            return np.where(
+                rng.random(len(values)) < 0.002,
+                values * np.exp(rng.normal(8, 3, len(values))),
+                values,
+            )
         return values
 
 
 class WithMass(LogNormal):
     def mass(self, theta, prepared, lower, upper):
         with np.errstate(divide="ignore"):
-            ends = [norm.cdf(np.log(np.maximum(end, 0)) - self._mean(theta, prepared)) for end in (lower, upper)]
+            ends = [
+                norm.cdf(np.log(np.maximum(end, 0)) - self._mean(theta, prepared))
+                for end in (lower, upper)
+            ]
         return ends[1] - ends[0]
 
 
 def made(n, seed=1, **columns):
     rng = np.random.default_rng(seed)
     group = rng.choice(["a", "b"], n)
-    frame = pd.DataFrame({"group": group, "income": np.exp(3 + (group == "b") + rng.normal(size=n))})
+    frame = pd.DataFrame(
+        {"group": group, "income": np.exp(3 + (group == "b") + rng.normal(size=n))}
+    )
     frame["spending"] = frame["income"] ** 0.5 * np.exp(rng.normal(size=n))
     return frame.assign(**columns)
 
@@ -70,13 +81,20 @@ def made(n, seed=1, **columns):
 def fitted(data, synthesizer=LogNormal(), alpha=1.0, draws=50):
     """A posterior as it would be of so many records, made without a sampler."""
     rng = np.random.default_rng(5)
-    posterior = xr.Dataset({"centre": (("chain", "draw"), 3 + rng.normal(size=(2, draws)) / np.sqrt(len(data)))})
+    posterior = xr.Dataset(
+        {"centre": (("chain", "draw"), 3 + rng.normal(size=(2, draws)) / np.sqrt(len(data)))}
+    )
     weights = pd.Series(np.full(len(data), alpha), data.index)
-    return Fit.of(BlockFit(synthesizer, weights, posterior, no_diagnostics(), data, synthesizer.prepare(data)))
+    return Fit.of(
+        BlockFit(synthesizer, weights, posterior, no_diagnostics(), data, synthesizer.prepare(data))
+    )
 
 
 def check(data, synthesizer=LogNormal(), **settings):
-    table = rw.check_fit(fitted(data, synthesizer, settings.pop("alpha", 1.0)), **{"random_seed": 1, "others": []} | settings)
+    table = rw.check_fit(
+        fitted(data, synthesizer, settings.pop("alpha", 1.0)),
+        **{"random_seed": 1, "others": []} | settings,
+    )
     return table.set_index(["check", "parameter"])
 
 
@@ -92,11 +110,27 @@ def test_a_right_model_fits_with_few_records_and_with_many(kind, n):
 
 
 SPOILED = {
-    "zeros": ({"income": lambda d: d["income"].where(np.arange(len(d)) % 12 != 0, 0.0)}, "right", {("check-status", "zero")}),
-    "losses": ({"income": lambda d: d["income"].where(np.arange(len(d)) % 25 != 0, -d["income"])}, "right", {("check-status", "negative")}),
-    "spike": ({"income": lambda d: d["income"].where(np.arange(len(d)) % 12 != 0, 31.0)}, "right", {("check-spike", "31")}),
+    "zeros": (
+        {"income": lambda d: d["income"].where(np.arange(len(d)) % 12 != 0, 0.0)},
+        "right",
+        {("check-status", "zero")},
+    ),
+    "losses": (
+        {"income": lambda d: d["income"].where(np.arange(len(d)) % 25 != 0, -d["income"])},
+        "right",
+        {("check-status", "negative")},
+    ),
+    "spike": (
+        {"income": lambda d: d["income"].where(np.arange(len(d)) % 12 != 0, 31.0)},
+        "right",
+        {("check-spike", "31")},
+    ),
     "group": ({}, "no group", {("check-mean", "group=a"), ("check-mean", "group=b")}),
-    "tail": ({"income": lambda d: np.exp(3.5 + 2 * (np.log(d["income"]) - 3.5))}, "right", {("check-sd", ""), ("check-quantile", "0.99")}),
+    "tail": (
+        {"income": lambda d: np.exp(3.5 + 2 * (np.log(d["income"]) - 3.5))},
+        "right",
+        {("check-sd", ""), ("check-quantile", "0.99")},
+    ),
     "explosion": ({}, "explodes", {("check-largest", "")}),
 }
 
@@ -121,19 +155,26 @@ def test_heaping_is_found_where_half_of_the_values_are_round():
     assert list(rows.index) == ["0.1", "1", "10"]
     hundredths = np.rint(data["income"].to_numpy() * 100).astype(int)
     hundredths = hundredths[hundredths != 0]
-    np.testing.assert_allclose(rows["confidential"], [(hundredths % m == 0).mean() for m in (10, 100, 1000)])
+    np.testing.assert_allclose(
+        rows["confidential"], [(hundredths % m == 0).mean() for m in (10, 100, 1000)]
+    )
     np.testing.assert_allclose(rows["synthetic"], [0.1, 0.01, 0.001], atol=0.01)
 
 
 def test_a_lost_relation_is_found_and_an_explained_one_is_not():
     data = made(4000)
     lost = check(data, others=["spending"])
-    assert misfits(lost) == {(MODEL, ""), ("check-correlation", "spending")}  # the model does not know spending
-    own = [np.arcsinh((v - v.median()) / ((v.quantile(0.75) - v.quantile(0.25)) / 1.349)) for v in (data["income"], data["spending"])]
+    # the model does not know spending
+    assert misfits(lost) == {(MODEL, ""), ("check-correlation", "spending")}
+    own = [
+        np.arcsinh((v - v.median()) / ((v.quantile(0.75) - v.quantile(0.25)) / 1.349))
+        for v in (data["income"], data["spending"])
+    ]
     row = lost.loc[("check-correlation", "spending")]
     assert row["confidential"] == pytest.approx(np.corrcoef(*own)[0, 1])
     copied = data.assign(copy=np.log1p(data["income"]), spare=-data["income"], flat=1.0)
-    assert set(check(copied, others=None).loc["check-correlation"].index) == {"spending"}  # others derive from income, or say nothing
+    # others derive from income, or say nothing
+    assert set(check(copied, others=None).loc["check-correlation"].index) == {"spending"}
     assert set(check(copied, others=["copy"]).loc["check-correlation"].index) == {"copy"}
     given = check(data.assign(code=(data["group"] == "b").astype(int)), others=["code"])
     assert misfits(given) == set()
@@ -143,22 +184,37 @@ def test_a_lost_relation_is_found_and_an_explained_one_is_not():
 def test_each_number_against_its_definition():
     data = made(500)
     data.loc[:49, "income"] = 0.0
-    table, y = check(data, LogNormal(), draws=40), round_to(data["income"].to_numpy(), None)  # as released
-    places = [(turn % 2, int((turn // 2 + 0.5) * 50 / 20)) for turn in range(40)]  # chains in turn, evenly within one
+    # as released
+    table, y = check(data, LogNormal(), draws=40), round_to(data["income"].to_numpy(), None)
+    # chains in turn, evenly within one
+    places = [(turn % 2, int((turn // 2 + 0.5) * 50 / 20)) for turn in range(40)]
     seeds = np.random.SeedSequence(1).spawn(41)
     one = fitted(data).block
-    draws = (one.distribution(one.draw(*place)).draw(np.random.default_rng(s)) for place, s in zip(places, seeds, strict=False))
+    draws = (
+        one.distribution(one.draw(*place)).draw(np.random.default_rng(s))
+        for place, s in zip(places, seeds, strict=False)
+    )
     sets = [round_to(drawn, None) for drawn in draws]
     expected = {
         ("check-status", "zero"): [np.mean(v == 0) for v in (y, *sets)],
         ("check-quantile", "0.9"): [np.quantile(v, 0.9) for v in (y, *sets)],
         ("check-sd", ""): [np.std(v) for v in (y, *sets)],
         ("check-largest", ""): [np.max(v) / y.max() for v in (y, *sets)],
-        ("check-mean", "group=a"): [np.mean(np.asarray(v)[data["group"] == "a"]) for v in (y, *sets)],
+        ("check-mean", "group=a"): [
+            np.mean(np.asarray(v)[data["group"] == "a"]) for v in (y, *sets)
+        ],
     }
     for name, (own, *drawn) in expected.items():
-        row, middle, error = table.loc[name], np.median(drawn), np.subtract(*np.quantile(drawn, norm.cdf([1, -1]))) / 2
-        np.testing.assert_allclose([row["confidential"], row["synthetic"], row["standard_error"]], [own, middle, error], err_msg=str(name))
+        row, middle, error = (
+            table.loc[name],
+            np.median(drawn),
+            np.subtract(*np.quantile(drawn, norm.cdf([1, -1]))) / 2,
+        )
+        np.testing.assert_allclose(
+            [row["confidential"], row["synthetic"], row["standard_error"]],
+            [own, middle, error],
+            err_msg=str(name),
+        )
         if error > 0:
             assert row["z"] == pytest.approx((middle - own) / error)
     effects = table["effect"]
@@ -168,7 +224,9 @@ def test_each_number_against_its_definition():
         abs(row["synthetic"] - row["confidential"]) / max(row["confidential"], spread)
     )
     row = table.loc[("check-mean", "group=a")]
-    assert effects[("check-mean", "group=a")] == pytest.approx(abs(row["synthetic"] - row["confidential"]) / np.std(y))
+    assert effects[("check-mean", "group=a")] == pytest.approx(
+        abs(row["synthetic"] - row["confidential"]) / np.std(y)
+    )
 
 
 def test_the_transform_is_that_of_the_right_model_from_masses_and_from_draws():
@@ -182,7 +240,9 @@ def test_the_transform_is_that_of_the_right_model_from_masses_and_from_draws():
     shifted = check(data.assign(income=y * 1.5), WithMass())
     assert ("check-pit-outer", "above 0.95") in misfits(shifted)
     u = norm.cdf(np.log(1.5 * y) - 3 - b)
-    assert shifted.loc[("check-pit-outer", "above 0.95"), "synthetic"] == pytest.approx((u > 0.95).mean(), abs=0.005)
+    assert shifted.loc[("check-pit-outer", "above 0.95"), "synthetic"] == pytest.approx(
+        (u > 0.95).mean(), abs=0.005
+    )
 
 
 def test_rounded_values_have_a_uniform_transform_too():
@@ -208,7 +268,9 @@ def test_means_by_known_pattern_or_any_columns_of_enough_records():
     for table in (known, by):
         names = table.loc[table["check"] == "check-mean", "parameter"]
         assert sorted(names) == ["group=a, size=many", "group=b, size=many"]
-    assert "check-mean" not in set(rw.check_fit(fitted(data), scenario=rw.Scenario(synthetic="income"), draws=5)["check"])
+    assert "check-mean" not in set(
+        rw.check_fit(fitted(data), scenario=rw.Scenario(synthetic="income"), draws=5)["check"]
+    )
 
 
 def test_the_table_says_what_it_holds_and_shows_no_record():
@@ -217,12 +279,21 @@ def test_the_table_says_what_it_holds_and_shows_no_record():
     assert tuple(table) == COLUMNS
     assert table["check"].iloc[0] == MODEL
     assert set(table["check"]) <= {MODEL, *THRESHOLDS} <= set(measures())
-    assert {key for key in THRESHOLDS if measures()[key].disclosure is Disclosure.COMPARED} == {"check-sd", "check-largest"}
+    assert {key for key in THRESHOLDS if measures()[key].disclosure is Disclosure.COMPARED} == {
+        "check-sd",
+        "check-largest",
+    }
     assert measures()[MODEL].disclosure is None
     assert set(table["verdict"]) <= {FITS, MISFITS}
     text = table.to_csv()
     assert not [value for value in data["income"] if f"{value:.6g}"[:6] in text]
-    assert min(min(q, 1 - q) * 60 for q in map(float, table.loc[table["check"] == "check-quantile", "parameter"])) >= 10
+    assert (
+        min(
+            min(q, 1 - q) * 60
+            for q in map(float, table.loc[table["check"] == "check-quantile", "parameter"])
+        )
+        >= 10
+    )
     pd.testing.assert_frame_equal(table, rw.check_fit(fitted(data), random_seed=2))
     assert not table.equals(rw.check_fit(fitted(data), random_seed=3))
 
@@ -261,7 +332,14 @@ def two_amounts(n=800, seed=4):
     rng = np.random.default_rng(seed)
     x = rng.choice(["k", "l", "m"], n)
     a = np.round(np.exp(3 + 0.5 * (x == "l") + 0.3 * rng.normal(size=n)), 2)
-    return pd.DataFrame({"x": x, "a": a, "b": np.round(0.5 * a + rng.normal(10, 2, n), 2), "w": rng.uniform(0.5, 2, n)})
+    return pd.DataFrame(
+        {
+            "x": x,
+            "a": a,
+            "b": np.round(0.5 * a + rng.normal(10, 2, n), 2),
+            "w": rng.uniform(0.5, 2, n),
+        }
+    )
 
 
 def chain_fit(data, survey=None, alpha=None):
@@ -277,16 +355,34 @@ def heaped(data):
 
 def test_every_variable_of_a_chain_has_the_checks_of_one_variable():
     data = two_amounts()
-    table = rw.check_fit(chain_fit(data), scenario=rw.Scenario(known=["x"], synthetic=["a", "b"]), random_seed=1)
+    table = rw.check_fit(
+        chain_fit(data), scenario=rw.Scenario(known=["x"], synthetic=["a", "b"]), random_seed=1
+    )
     assert tuple(table) == (*COLUMNS, "variable")
     assert (table["check"].iloc[0], table["variable"].iloc[0]) == (MODEL, "")
     kinds = {name: set(rows["check"]) for name, rows in table.iloc[1:].groupby("variable")}
-    assert kinds["a"] >= {"check-mean", "check-quantile", "check-correlation", "check-pit-distance", "check-largest"}
+    assert kinds["a"] >= {
+        "check-mean",
+        "check-quantile",
+        "check-correlation",
+        "check-pit-distance",
+        "check-largest",
+    }
     assert kinds["b"] == kinds["a"] | {"check-crossed"}
     pairs = table[table["check"].isin(["check-two-way", "check-crossed"])]
-    assert list(zip(pairs["variable"], pairs["parameter"], strict=True)) == [("a", "x"), ("b", "x"), ("b", "a"), ("b", "x by a")]
+    assert list(zip(pairs["variable"], pairs["parameter"], strict=True)) == [
+        ("a", "x"),
+        ("b", "x"),
+        ("b", "a"),
+        ("b", "x by a"),
+    ]
     related = table[table["check"] == "check-correlation"]
-    assert set(zip(related["variable"], related["parameter"], strict=True)) == {("a", "w"), ("b", "a"), ("b", "w")}  # b follows a
+    # b follows a
+    assert set(zip(related["variable"], related["parameter"], strict=True)) == {
+        ("a", "w"),
+        ("b", "a"),
+        ("b", "w"),
+    }
     assert set(table["verdict"]) <= {FITS, MISFITS}
     again = rw.check_fit(chain_fit(data), by="x", others=["a", "b", "w"], random_seed=1)
     pd.testing.assert_frame_equal(again, table)
@@ -314,25 +410,42 @@ def test_no_weighted_chain_is_said_to_fit(given):
 
 def test_a_variable_that_is_weighted_is_not_judged_beside_one_that_is_not():
     data = two_amounts()
-    table = rw.check_fit(chain_fit(data, alpha=pd.DataFrame({"a": 0.5, "b": 1.0}, data.index)), random_seed=1)
+    table = rw.check_fit(
+        chain_fit(data, alpha=pd.DataFrame({"a": 0.5, "b": 1.0}, data.index)), random_seed=1
+    )
     verdicts = {name: set(rows["verdict"]) for name, rows in table.groupby("variable")}
     assert verdicts["a"] == verdicts[""] == {COST}
     assert verdicts["b"] <= {FITS, MISFITS}
 
 
 def test_a_variable_of_one_value_and_gaps_is_judged_by_its_gaps():
-    data = pd.DataFrame({"x": np.arange(400.0), "flag": np.where(np.arange(400) % 3 == 0, np.nan, 7.0)})
-    fit = rw.fit(rw.load_synthesizer("sequential")(["flag"], predictors=["x"]), data, random_seed=1, draws=100, tune=100, chains=2)
+    data = pd.DataFrame(
+        {"x": np.arange(400.0), "flag": np.where(np.arange(400) % 3 == 0, np.nan, 7.0)}
+    )
+    fit = rw.fit(
+        rw.load_synthesizer("sequential")(["flag"], predictors=["x"]),
+        data,
+        random_seed=1,
+        draws=100,
+        tune=100,
+        chains=2,
+    )
     table = rw.check_fit(fit, random_seed=1)
     (gaps,) = table.iloc[1:].to_dict("records")
-    assert (gaps["check"], gaps["parameter"], gaps["variable"]) == ("check-status", "missing", "flag")
+    assert (gaps["check"], gaps["parameter"], gaps["variable"]) == (
+        "check-status",
+        "missing",
+        "flag",
+    )
     assert gaps["synthetic"] == pytest.approx(1 / 3, abs=0.02)
     assert "flag missing" in told_statuses(table.assign(label="unweighted"))
     assert rw.fit_verdict(table) == FITS
 
 
 def test_a_model_that_centring_does_not_mend_is_flagged():
-    """Skewed errors under a normal model: centred weights leave the mean off by a quarter, and the unweighted fit says why."""
+    """Skewed errors under a normal model: centred weights leave the mean off by a quarter, and the
+    unweighted fit says why.
+    """
     rng = np.random.default_rng(3)
     x, wrong = rng.normal(size=400), rng.exponential(size=400) - 1
     scenario = rw.Scenario(synthetic="y", radius=0.5, radius_kind="absolute")
@@ -341,7 +454,8 @@ def test_a_model_that_centring_does_not_mend_is_flagged():
     for name, errors in (("skewed", wrong), ("normal", rng.normal(size=400))):
         data = pd.DataFrame({"x": x, "y": 1 + x / 2 + errors})
         centred = laplace_fit(model, data, rw.centred_weights("marginal+", data, scenario))
-        off[name] = float(centred.posterior["coefficient"][..., 0].mean()) - data["y"].mean()  # predictors are centred
+        # predictors are centred
+        off[name] = float(centred.posterior["coefficient"][..., 0].mean()) - data["y"].mean()
         verdicts[name] = rw.fit_verdict(rw.check_fit(laplace_fit(model, data), random_seed=1))
         assert rw.fit_verdict(rw.check_fit(centred, random_seed=1)) == COST
     assert verdicts == {"skewed": MISFITS, "normal": FITS}
@@ -356,4 +470,9 @@ def test_a_predictor_that_the_model_leaves_out_misfits_beside_it_and_the_group_i
     assert table.loc[("check-mean", "group=a"), "where"] == ""
     right = check(made(2000))
     assert right.loc[("check-two-way", "group"), "verdict"] == FITS
-    assert check(made(2000), LogNormal("no group"), alpha=0.5).loc[("check-two-way", "group"), "verdict"] == COST
+    assert (
+        check(made(2000), LogNormal("no group"), alpha=0.5).loc[
+            ("check-two-way", "group"), "verdict"
+        ]
+        == COST
+    )

@@ -12,7 +12,11 @@ N, DRAWS = 600, 40
 
 def frame(seed, n=N):
     rng = np.random.default_rng(seed)
-    columns = {"region": rng.choice(list("abcdef"), n), "sex": rng.choice(["f", "m"], n), "age": rng.normal(size=n)}
+    columns = {
+        "region": rng.choice(list("abcdef"), n),
+        "sex": rng.choice(["f", "m"], n),
+        "age": rng.normal(size=n),
+    }
     return pd.DataFrame(columns)
 
 
@@ -23,7 +27,9 @@ def design(data, crossed=False):
 
 
 def rows(data, y, seed, left_out=()):
-    """The pairs of a normal regression of y with its posterior, without the columns `left_out` of its design."""
+    """The pairs of a normal regression of y with its posterior, without the columns `left_out` of
+    its design.
+    """
     rng, x = np.random.default_rng(seed), np.delete(design(data), list(left_out), axis=1)
     inverse = np.linalg.pinv(x.T @ x)
     centre = inverse @ x.T @ y
@@ -33,7 +39,9 @@ def rows(data, y, seed, left_out=()):
     for _ in range(DRAWS):
         slopes = centre + sigma * root @ rng.normal(size=len(centre))
         counted.append(pairs.counted(x @ slopes + sigma * rng.normal(size=len(y))))
-    found = list(pairs.rows_of(pairs.counted(y), [np.array(each) for each in zip(*counted, strict=True)]))
+    found = list(
+        pairs.rows_of(pairs.counted(y), [np.array(each) for each in zip(*counted, strict=True)])
+    )
     return {row.name: row for row in found}
 
 
@@ -46,7 +54,9 @@ def test_a_right_model_is_not_beyond_a_level_more_often_than_it_says():
     found = []
     for seed in range(40):
         data = frame(seed)
-        y = design(data) @ np.random.default_rng(seed).normal(size=8) + np.random.default_rng(1000 + seed).normal(size=N)
+        y = design(data) @ np.random.default_rng(seed).normal(size=8) + np.random.default_rng(
+            1000 + seed
+        ).normal(size=N)
         found += [z_of(row) for row in rows(data, y, seed).values()]
     assert len(found) >= 200
     assert np.mean(np.array(found) > norm.isf(0.05)) < 0.08
@@ -56,7 +66,11 @@ def test_a_right_model_is_not_beyond_a_level_more_often_than_it_says():
 
 def test_a_group_that_is_off_is_found_and_named():
     data, rng = frame(3, 2000), np.random.default_rng(3)
-    y = 0.5 * data["age"].to_numpy() + 0.8 * (data["region"] == "d").to_numpy() + rng.normal(size=2000)
+    y = (
+        0.5 * data["age"].to_numpy()
+        + 0.8 * (data["region"] == "d").to_numpy()
+        + rng.normal(size=2000)
+    )
     row = rows(data, y, 1, left_out=range(1, 6))["region"]
     assert (row.check, row.where) == ("check-two-way", "region=d")
     assert row.effect > 0.1
@@ -68,7 +82,10 @@ def test_an_interaction_that_the_model_lacks_is_found_and_named():
     odd = ((data["region"] == "b") & (data["sex"] == "m")).to_numpy()
     found = rows(data, 2.0 * odd + rng.normal(size=2000), 1)
     row = found["region by sex"]
-    assert (row.check, row.where) in {("check-crossed", "region=b, sex=m"), ("check-crossed", "region=b, sex=f")}
+    assert (row.check, row.where) in {
+        ("check-crossed", "region=b, sex=m"),
+        ("check-crossed", "region=b, sex=f"),
+    }
     assert row.effect > 0.1
     assert z_of(row) > 6
     assert found["region"].effect < row.effect
@@ -81,7 +98,8 @@ def test_levels_and_gaps_and_small_groups():
     codes = np.random.default_rng(5).integers(3, size=N).astype(float)
     pairs = pairs_of(codes, 3, data, list(data))
     tables = dict(zip([pair.name for pair in pairs.pairs], pairs.counted(codes), strict=True))
-    assert tables["region"].shape == (6, 3)  # ten records are no group, and too few for one of the others
+    # ten records are no group, and too few for one of the others
+    assert tables["region"].shape == (6, 3)
     assert tables["region"].sum() == N - 10
     assert tables["age"][-1].sum() == 70
     assert tables["region by sex"].shape[1] == 3

@@ -54,21 +54,41 @@ class Kept(pd.DataFrame):
 @pytest.fixture(scope="module")
 def data():
     rng = np.random.default_rng(1)
-    columns = {"group": rng.choice(["a", "b"], 120), "size": rng.integers(1, 4, 120), "weight": rng.uniform(1, 2, 120)}
-    return pd.DataFrame(columns | {"income": np.exp(rng.normal(3, 1, 120)), "rate": rng.uniform(0, 1, 120)})
+    columns = {
+        "group": rng.choice(["a", "b"], 120),
+        "size": rng.integers(1, 4, 120),
+        "weight": rng.uniform(1, 2, 120),
+    }
+    return pd.DataFrame(
+        columns | {"income": np.exp(rng.normal(3, 1, 120)), "rate": rng.uniform(0, 1, 120)}
+    )
 
 
 @pytest.fixture(scope="module")
 def frames(data):
     rng = np.random.default_rng(2)
-    return {label: [data.assign(income=rng.permutation(data["income"])) for _ in range(L)] for label in ("one", "two")}
+    return {
+        label: [data.assign(income=rng.permutation(data["income"])) for _ in range(L)]
+        for label in ("one", "two")
+    }
 
 
 def test_one_pass_and_the_same_tables(data, frames):
     for synthetic in ("income", ("income", "rate")):
-        scenario, lazy = Scenario(known="group", synthetic=synthetic), {label: Made(own) for label, own in frames.items()}
+        scenario, lazy = (
+            Scenario(known="group", synthetic=synthetic),
+            {label: Made(own) for label, own in frames.items()},
+        )
         given, made = (
-            evaluate(data, one, scenario, settings=EvaluationSettings(**SETTINGS), baseline="one", random_seed=3) for one in (frames, lazy)
+            evaluate(
+                data,
+                one,
+                scenario,
+                settings=EvaluationSettings(**SETTINGS),
+                baseline="one",
+                random_seed=3,
+            )
+            for one in (frames, lazy)
         )
         for table in ("risk", "utility", "records"):
             pd.testing.assert_frame_equal(getattr(given, table), getattr(made, table))
@@ -80,13 +100,17 @@ def test_one_pass_and_the_same_tables(data, frames):
 def test_what_a_wider_intruder_has_is_found_in_one_pass(data, frames):
     world, lazy = make_world(data, Scenario(known="group", synthetic="income")), Made(frames["one"])
     made = released_rows(world, {"one": lazy}, ["group", "size"])
-    pd.testing.assert_frame_equal(made, released_rows(world, {"one": frames["one"]}, ["group", "size"]))
+    pd.testing.assert_frame_equal(
+        made, released_rows(world, {"one": frames["one"]}, ["group", "size"])
+    )
     assert (lazy.made, lazy.most <= 2) == (L, True)
 
 
 def test_an_error_names_the_dataset(data, frames):
     changed = [*frames["one"][:2], frames["one"][2].assign(group="a"), frames["one"][3]]
-    with pytest.raises(InputError, match=r"^synthetic dataset 3: the known variables 'group' differ"):
+    with pytest.raises(
+        InputError, match=r"^synthetic dataset 3: the known variables 'group' differ"
+    ):
         evaluate(data, {"one": Made(changed)}, Scenario(known="group", synthetic="income"))
     with pytest.raises(InputError, match="at least one"):
         identification_risk(data, Made([]), Scenario(synthetic="income"))
@@ -95,7 +119,9 @@ def test_an_error_names_the_dataset(data, frames):
 def test_nothing_that_is_not_needed_is_held(data):
     values = np.column_stack([data["income"], np.ones((len(data), 3))])
     held = weakref.ref(values)
-    frame = pd.DataFrame(values, columns=["income", "x", "y", "z"], copy=False).assign(group=data["group"].tolist())
+    frame = pd.DataFrame(values, columns=["income", "x", "y", "z"], copy=False).assign(
+        group=data["group"].tolist()
+    )
     world = make_world(data, Scenario(known="group", synthetic="income"))
     paired = world.pair(iter([frame]))
     del frame, values

@@ -11,7 +11,12 @@ import pytest
 import riskweighted as rw
 from riskweighted.common import order
 from riskweighted.evaluation import parts
-from riskweighted.evaluation.computing import measured_rows, released_rows, released_table, released_tallies
+from riskweighted.evaluation.computing import (
+    measured_rows,
+    released_rows,
+    released_table,
+    released_tallies,
+)
 from riskweighted.intruder.world import Paired, make_world
 from riskweighted.measures.context import CONFIDENTIAL, Context, Cuts, Mechanism, Rival, Subject
 from riskweighted.measures.cuts import isolated_cut, top_cut
@@ -55,12 +60,18 @@ def drawn(data, rng):
     order_of = rng.permutation(N)
     names = ["income", "wage", "job", "code", "kind"]
     made = data.assign(**{name: data[name].array[order_of] for name in names})
-    return made.assign(income=made["income"].where(made["income"] <= 0, np.round(made["income"] * np.exp(rng.normal(0, 0.1, N)), 1)))
+    return made.assign(
+        income=made["income"].where(
+            made["income"] <= 0, np.round(made["income"] * np.exp(rng.normal(0, 0.1, N)), 1)
+        )
+    )
 
 
 def mechanism(rng, blocks=5):
     """One that is made up: nothing here asks where it comes from."""
-    risk = ExpectedRisk(rng.beta(1, 3, (blocks, N)), rng.integers(1, 4, blocks), rng.random(N), rng.random(N))
+    risk = ExpectedRisk(
+        rng.beta(1, 3, (blocks, N)), rng.integers(1, 4, blocks), rng.random(N), rng.random(N)
+    )
     columns = ("lipschitz", "range", "information", "pareto_k", "attributable")
     table = pd.DataFrame({name: rng.exponential(size=N) for name in columns})
     table.attrs = {"p_eff": 2 * table["information"].sum()}
@@ -69,14 +80,21 @@ def mechanism(rng, blocks=5):
 
 def cut_mechanism(whole, rows):
     risk = ExpectedRisk(
-        np.ascontiguousarray(whole.risk.blocks[:, rows]), whole.risk.sizes, whole.risk.own_mass[rows], whole.risk.outside[rows]
+        np.ascontiguousarray(whole.risk.blocks[:, rows]),
+        whole.risk.sizes,
+        whole.risk.own_mass[rows],
+        whole.risk.outside[rows],
     )
     return Mechanism(risk, whole.influence.iloc[rows])
 
 
 SCENARIOS = {
-    "a number": rw.Scenario(known=KNOWN, synthetic="income", radius=0.2, codes={"income": [-8.0]}, singletons="protect"),
-    "a number with a regression": rw.Scenario(known=KNOWN, synthetic="wage", radius=0.15, singletons="protect"),
+    "a number": rw.Scenario(
+        known=KNOWN, synthetic="income", radius=0.2, codes={"income": [-8.0]}, singletons="protect"
+    ),
+    "a number with a regression": rw.Scenario(
+        known=KNOWN, synthetic="wage", radius=0.15, singletons="protect"
+    ),
     "a category": rw.Scenario(known=KNOWN, synthetic="job", singletons="protect"),
     "several": rw.Scenario(
         known=KNOWN,
@@ -89,7 +107,11 @@ SCENARIOS = {
     "text": rw.Scenario(known=KNOWN, synthetic="code", singletons="protect"),
 }
 
-REGRESSIONS = ["log(wage) ~ age + C(job)", "sex ~ wage + C(region) where age > 30", "job ~ age where job == 'd' or job == 'e'"]
+REGRESSIONS = [
+    "log(wage) ~ age + C(job)",
+    "sex ~ wage + C(region) where age > 30",
+    "job ~ age where job == 'd' or job == 'e'",
+]
 
 
 class File:
@@ -98,34 +120,80 @@ class File:
     def __init__(self, scenario, seed=1):
         rng = np.random.default_rng(seed)
         self.scenario, self.data = scenario, people(rng)
-        self.frames = {label: [drawn(self.data, rng) for _ in range(DATASETS)] for label in ("plain", "weighted")}
+        self.frames = {
+            label: [drawn(self.data, rng) for _ in range(DATASETS)]
+            for label in ("plain", "weighted")
+        }
         self.mechanisms = {label: mechanism(rng) for label in self.frames}
-        self.settings = EvaluationSettings(resamples=40, threshold=0.4, increase=0.1, quantiles=[0.25, 0.5, 0.9])
+        self.settings = EvaluationSettings(
+            resamples=40, threshold=0.4, increase=0.1, quantiles=[0.25, 0.5, 0.9]
+        )
         if scenario.synthetic == ("wage",):
-            self.settings = replace(self.settings, regression="wage ~ C(region) + sex + age", coefficient="age", regressions=REGRESSIONS)
+            self.settings = replace(
+                self.settings,
+                regression="wage ~ C(region) + sex + age",
+                coefficient="age",
+                regressions=REGRESSIONS,
+            )
         self.analyses = checked_analyses(self.data, self.settings.regressions)
-        self.analysis = checked_regression(self.data, self.settings.regression, self.settings.coefficient, scenario.synthetic)
+        self.analysis = checked_regression(
+            self.data, self.settings.regression, self.settings.coefficient, scenario.synthetic
+        )
 
     def subject(self, rows, cuts=None):
         world = make_world(self.data.iloc[rows], self.scenario)
         crossed = ("region", "sex", "age") if len(self.scenario.synthetic) > 1 else ()
-        return Subject(world, self.settings, self.analysis, self.analyses, crossed=crossed, expected=True, cuts=cuts)
+        return Subject(
+            world,
+            self.settings,
+            self.analysis,
+            self.analyses,
+            crossed=crossed,
+            expected=True,
+            cuts=cuts,
+        )
 
     def context(self, label, rows, cuts=None):
         subject, rng = self.subject(rows, cuts), np.random.default_rng(7)
         if label == CONFIDENTIAL:
-            return self._context(label, subject, Paired(subject.world, (subject.world.confidential,)), rng, rows)
-        paired = {name: subject.world.pair([frame.iloc[rows] for frame in frames], subject.columns) for name, frames in self.frames.items()}
-        return self._context(label, subject, paired[label], rng, rows, paired["plain"] if label == "weighted" else None)
+            return self._context(
+                label, subject, Paired(subject.world, (subject.world.confidential,)), rng, rows
+            )
+        paired = {
+            name: subject.world.pair([frame.iloc[rows] for frame in frames], subject.columns)
+            for name, frames in self.frames.items()
+        }
+        return self._context(
+            label,
+            subject,
+            paired[label],
+            rng,
+            rows,
+            paired["plain"] if label == "weighted" else None,
+        )
 
     def _context(self, label, subject, paired, rng, rows, against=None):
         risk, matched = mean_risk_and_matches(paired)
         rival = None
         if against is not None:
-            rival = Rival("plain", mean_risk_and_matches(against)[0], cut_mechanism(self.mechanisms["plain"], rows))
+            rival = Rival(
+                "plain",
+                mean_risk_and_matches(against)[0],
+                cut_mechanism(self.mechanisms["plain"], rows),
+            )
         of_label = None if label == CONFIDENTIAL else cut_mechanism(self.mechanisms[label], rows)
         risk = subject.confidential_risk if label == CONFIDENTIAL else risk
-        return Context(label, subject, paired.frames, rng, mechanism=of_label, paired=paired, risk=risk, matched=matched, baseline=rival)
+        return Context(
+            label,
+            subject,
+            paired.frames,
+            rng,
+            mechanism=of_label,
+            paired=paired,
+            risk=risk,
+            matched=matched,
+            baseline=rival,
+        )
 
 
 @pytest.fixture(scope="module", params=SCENARIOS)
@@ -135,18 +203,28 @@ def file(request):
 
 def cut(data, count, seed):
     """The records of each part: all of a known pattern lie in one, and parts stand in no order."""
-    rng, patterns = np.random.default_rng(seed), data.groupby(list(KNOWN), observed=True).ngroup().to_numpy()
+    rng, patterns = (
+        np.random.default_rng(seed),
+        data.groupby(list(KNOWN), observed=True).ngroup().to_numpy(),
+    )
     into = rng.integers(0, count, patterns.max() + 1)
     into[rng.permutation(len(into))[:count]] = np.arange(count)  # none is empty
-    return [rng.permutation(np.flatnonzero(into[patterns] == part)) for part in rng.permutation(count)]
+    return [
+        rng.permutation(np.flatnonzero(into[patterns] == part)) for part in rng.permutation(count)
+    ]
 
 
 def cuts_of(file, parts_of):
     """As whoever has many parts finds them, before anything else."""
     contexts = [file.context(CONFIDENTIAL, rows) for rows in parts_of]
     names = [None, *file.scenario.synthetic]
-    isolated = {name: found_over(isolated_cut, [replace(context, variable=name) for context in contexts]) for name in names}
-    return Cuts(isolated, found_over(top_cut, contexts) if len(contexts[0].world.numeric) == 1 else None)
+    isolated = {
+        name: found_over(isolated_cut, [replace(context, variable=name) for context in contexts])
+        for name in names
+    }
+    return Cuts(
+        isolated, found_over(top_cut, contexts) if len(contexts[0].world.numeric) == 1 else None
+    )
 
 
 def added(tallies):
@@ -172,7 +250,8 @@ def same(one, other):
 @pytest.mark.parametrize("count", [1, 2, 7])
 @pytest.mark.parametrize("most", [None, 100])
 def test_parts_have_the_rows_of_the_whole_file(file, count, most, monkeypatch):
-    monkeypatch.setattr(holes, "_FEWEST", 60)  # so that some patterns have copies enough for guesses of their own
+    # so that some patterns have copies enough for guesses of their own
+    monkeypatch.setattr(holes, "_FEWEST", 60)
     if most is not None:
         monkeypatch.setattr(order, "_MOST", most)  # so that order statistics take several looks
     parts_of = cut(file.data, count, seed=count)
@@ -182,10 +261,18 @@ def test_parts_have_the_rows_of_the_whole_file(file, count, most, monkeypatch):
         contexts = [file.context(label, rows, cuts) for rows in parts_of]
         for table in ("risk", "utility"):
             without = {measure.key for measure in parts.left_out(table)}
-            expected = [row for row in measured_rows(whole, table, file.scenario.synthetic) if row["key"] not in without]
+            expected = [
+                row
+                for row in measured_rows(whole, table, file.scenario.synthetic)
+                if row["key"] not in without
+            ]
             found = rows_of_parts(contexts, table, file.scenario.synthetic)
             assert found
-            regressions = [row["value"] for row in found if row["key"] in ("coefficient", "regression-coefficient")]
+            regressions = [
+                row["value"]
+                for row in found
+                if row["key"] in ("coefficient", "regression-coefficient")
+            ]
             assert np.isfinite(regressions).all()
             assert len(regressions) == (0 if table == "risk" or file.analysis is None else 13)
             same(found, expected)
@@ -199,7 +286,10 @@ def test_released_columns_make_finer_patterns(file):
     tallies = [
         released_tallies(
             make_world(file.data.iloc[rows], file.scenario),
-            {label: [frame.iloc[rows] for frame in frames] for label, frames in file.frames.items()},
+            {
+                label: [frame.iloc[rows] for frame in frames]
+                for label, frames in file.frames.items()
+            },
             unaltered,
         )
         for rows in parts_of
@@ -209,7 +299,16 @@ def test_released_columns_make_finer_patterns(file):
 
 def test_what_is_left_out_is_said():
     left_out = {measure.key for table in ("risk", "utility") for measure in parts.left_out(table)}
-    every: list[Measure] = [measure for measure in measures().values() if measure.compute is not None]
+    every: list[Measure] = [
+        measure for measure in measures().values() if measure.compute is not None
+    ]
     assert left_out == {measure.key for measure in every if not by_parts(measure)}
     assert {"survey-mean", "analysis-estimate"} <= left_out
-    assert not left_out & {"mean-risk", "expected-isolated-risk", "hole-attack", "ecdf-maximum", "mean", "level-share"}
+    assert not left_out & {
+        "mean-risk",
+        "expected-isolated-risk",
+        "hole-attack",
+        "ecdf-maximum",
+        "mean",
+        "level-share",
+    }

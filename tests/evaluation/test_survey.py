@@ -1,4 +1,6 @@
-"""The utility table under survey weights and from a list of regressions; the rows without them stay what they are."""
+"""The utility table under survey weights and from a list of regressions; the rows without them stay
+what they are.
+"""
 
 import numpy as np
 import pandas as pd
@@ -25,7 +27,16 @@ def data():
     age, region = rng.integers(20, 70, N).astype(float), rng.choice(["n", "s"], N)
     job = pd.Categorical(np.where(rng.random(N) < 0.3 + 0.005 * age, "paid", "none"))
     income = np.exp(7 + 0.01 * age + rng.normal(size=N)).round()
-    return pd.DataFrame({"age": age, "region": region, "job": job, "income": income, "w": rng.gamma(2, size=N), "h": region + "1"})
+    return pd.DataFrame(
+        {
+            "age": age,
+            "region": region,
+            "job": job,
+            "income": income,
+            "w": rng.gamma(2, size=N),
+            "h": region + "1",
+        }
+    )
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +44,8 @@ def frames(data):
     rng = np.random.default_rng(6)
     return [
         data.assign(
-            income=(data["income"] * np.exp(rng.normal(0, 0.2, N))).round(), job=data["job"].sample(frac=1, random_state=k).to_numpy()
+            income=(data["income"] * np.exp(rng.normal(0, 0.2, N))).round(),
+            job=data["job"].sample(frac=1, random_state=k).to_numpy(),
         )
         for k in range(4)
     ]
@@ -51,8 +63,16 @@ def result(data, frames):
 
 
 def test_the_rows_without_survey_weights_stay_what_they_are(data, frames, result):
-    plain = rw.evaluate(data, {"four": frames, "one": frames[:1]}, SCENARIO, settings=rw.EvaluationSettings(resamples=30), random_seed=1)
-    added = result.utility["key"].str.startswith("survey-") | result.utility["key"].str.startswith("regression-")
+    plain = rw.evaluate(
+        data,
+        {"four": frames, "one": frames[:1]},
+        SCENARIO,
+        settings=rw.EvaluationSettings(resamples=30),
+        random_seed=1,
+    )
+    added = result.utility["key"].str.startswith("survey-") | result.utility["key"].str.startswith(
+        "regression-"
+    )
     pd.testing.assert_frame_equal(result.utility[~added].reset_index(drop=True), plain.utility)
     pd.testing.assert_frame_equal(result.risk, plain.risk)
 
@@ -60,32 +80,54 @@ def test_the_rows_without_survey_weights_stay_what_they_are(data, frames, result
 def test_estimates_combine_design_based_variances(data, frames, result):
     design = rw.survey_design(data, "w", "h")
     for statistic, estimate in (
-        (Statistic("survey-mean", "income"), lambda frame: rw.survey_mean(frame["income"].to_numpy(), design)),
-        (Statistic("survey-quantile", "income", 0.9), lambda frame: rw.survey_quantile(frame["income"].to_numpy(), 0.9, design)),
+        (
+            Statistic("survey-mean", "income"),
+            lambda frame: rw.survey_mean(frame["income"].to_numpy(), design),
+        ),
+        (
+            Statistic("survey-quantile", "income", 0.9),
+            lambda frame: rw.survey_quantile(frame["income"].to_numpy(), 0.9, design),
+        ),
         (
             Statistic("survey-level-share", "job", term="paid"),
             lambda frame: rw.survey_mean((frame["job"] == "paid").to_numpy(dtype=float), design),
         ),
     ):
         found = [estimate(frame) for frame in frames]
-        expected = combine_partially_synthetic([one.value for one in found], [one.variance for one in found])
-        row = result.utility[[one == statistic for one in statistics_of(result.utility)]].set_index("label")
+        expected = combine_partially_synthetic(
+            [one.value for one in found], [one.variance for one in found]
+        )
+        row = result.utility[[one == statistic for one in statistics_of(result.utility)]].set_index(
+            "label"
+        )
         assert tuple(row.loc["four", ["value", "lower", "upper"]]) == pytest.approx(expected[:3])
-        assert row.loc["four", "rule"].startswith("partially synthetic: vbar + b/L (Reiter 2003), vbar design-based, weights w")
+        assert row.loc["four", "rule"].startswith(
+            "partially synthetic: vbar + b/L (Reiter 2003), vbar design-based, weights w"
+        )
         own, single = estimate(data), found[0]
-        assert tuple(row.loc["confidential", ["value", "lower", "upper"]]) == pytest.approx((own.value, own.lower, own.upper))
-        assert tuple(row.loc["one", ["value", "lower", "upper"]]) == pytest.approx((single.value, single.lower, single.upper))
+        assert tuple(row.loc["confidential", ["value", "lower", "upper"]]) == pytest.approx(
+            (own.value, own.lower, own.upper)
+        )
+        assert tuple(row.loc["one", ["value", "lower", "upper"]]) == pytest.approx(
+            (single.value, single.lower, single.upper)
+        )
         assert "too short" in row.loc["one", "rule"]
-        assert row.loc["four", "overlap"] == pytest.approx(interval_overlap((own.lower, own.upper), expected[1:3]))
+        assert row.loc["four", "overlap"] == pytest.approx(
+            interval_overlap((own.lower, own.upper), expected[1:3])
+        )
 
 
 def test_distances_are_means_over_datasets(data, frames, result):
     weights = rw.survey_weights(data, "w").to_numpy()
-    distances = [rw.weighted_ecdf_distance(data["income"].to_numpy(), frame["income"].to_numpy(), weights) for frame in frames]
+    distances = [
+        rw.weighted_ecdf_distance(data["income"].to_numpy(), frame["income"].to_numpy(), weights)
+        for frame in frames
+    ]
     found = by_label(result.utility, Statistic("survey-ecdf-maximum", "income"))
     assert found["four"] == pytest.approx(np.mean([one.maximum for one in distances]))
     assert 0 < by_label(result.utility, Statistic("survey-total-variation", "job"))["four"] < 0.1
-    assert by_label(result.utility, Statistic("total-variation", "job"))["four"] == 0  # only who has the job changed
+    # only who has the job changed
+    assert by_label(result.utility, Statistic("total-variation", "job"))["four"] == 0
 
 
 def test_every_coefficient_and_the_mean_overlap_of_each_regression(data, frames, result):
@@ -96,11 +138,20 @@ def test_every_coefficient_and_the_mean_overlap_of_each_regression(data, frames,
             ours = coefficient_intervals(analysis, frames, synthetic=True, design=design)
             overlaps = []
             for name in own:
-                statistic = Statistic(f"{key}regression-coefficient", analysis.response, term=f"{name} in {formula}")
-                assert by_label(result.utility, statistic)["four"] == pytest.approx(ours[name].estimate)
+                statistic = Statistic(
+                    f"{key}regression-coefficient", analysis.response, term=f"{name} in {formula}"
+                )
+                assert by_label(result.utility, statistic)["four"] == pytest.approx(
+                    ours[name].estimate
+                )
                 overlaps.append(by_label(result.utility, statistic, "overlap")["four"])
-                assert overlaps[-1] == pytest.approx(interval_overlap(own[name][1:3], ours[name][1:3]))
-            mean = by_label(result.utility, Statistic(f"{key}regression-overlap", analysis.response, term=formula))
+                assert overlaps[-1] == pytest.approx(
+                    interval_overlap(own[name][1:3], ours[name][1:3])
+                )
+            mean = by_label(
+                result.utility,
+                Statistic(f"{key}regression-overlap", analysis.response, term=formula),
+            )
             assert mean["four"] == pytest.approx(np.mean(overlaps))
             assert list(mean.index) == ["four", "one"]
 
@@ -111,42 +162,95 @@ def some_of_another(frame):
 
 LACKING = {
     "a response of one value": ("job ~ age", {"job": "none"}, "the response has one value"),
-    "a level that is lacking": ("income ~ job", {"job": "none"}, "a level of the confidential data is lacking"),
-    "a level of its own": ("income ~ job", {"job": some_of_another}, "a level that the confidential data lack"),
-    "no number on a predictor's scale": ("age ~ log(income)", {"income": 0.0}, "no number on its scale"),
+    "a level that is lacking": (
+        "income ~ job",
+        {"job": "none"},
+        "a level of the confidential data is lacking",
+    ),
+    "a level of its own": (
+        "income ~ job",
+        {"job": some_of_another},
+        "a level that the confidential data lack",
+    ),
+    "no number on a predictor's scale": (
+        "age ~ log(income)",
+        {"income": 0.0},
+        "no number on its scale",
+    ),
     "no record": ("age ~ income where income > 0", {"income": -1.0}, "no record is complete"),
 }
 
 
 @pytest.mark.parametrize(("formula", "columns", "why"), LACKING.values(), ids=LACKING)
-def test_a_regression_that_some_dataset_does_not_determine_is_named_and_not_judged(data, frames, formula, columns, why):
+def test_a_regression_that_some_dataset_does_not_determine_is_named_and_not_judged(
+    data, frames, formula, columns, why
+):
     broken = [frames[0].assign(**columns), *frames[1:]]
-    settings = rw.EvaluationSettings(survey="w", regressions=[formula, "income ~ age where age > 30"], resamples=10)
+    settings = rw.EvaluationSettings(
+        survey="w", regressions=[formula, "income ~ age where age > 30"], resamples=10
+    )
     with pytest.warns(RiskWeightedWarning, match="regression") as caught:
-        table = rw.evaluate(data, {"broken": broken, "whole": frames}, SCENARIO, settings=settings, random_seed=1).utility
+        table = rw.evaluate(
+            data, {"broken": broken, "whole": frames}, SCENARIO, settings=settings, random_seed=1
+        ).utility
     texts = [str(each.message) for each in caught if "regression" in str(each.message)]
     assert len(texts) == 2  # without and with survey weights
-    assert all(repr(formula) in text and "'broken'" in text and "in 1 of 4 datasets" in text and why in text for text in texts)
-    overlaps = table[table["key"].str.endswith("regression-overlap")].set_index(["label", "term"])["value"]
+    assert all(
+        repr(formula) in text
+        and "'broken'" in text
+        and "in 1 of 4 datasets" in text
+        and why in text
+        for text in texts
+    )
+    overlaps = table[table["key"].str.endswith("regression-overlap")].set_index(["label", "term"])[
+        "value"
+    ]
     assert overlaps.loc["broken", formula].isna().all()
     assert overlaps.drop(("broken", formula)).notna().all()
-    empty = pd.DataFrame({"label": [], "check": [], "parameter": [], "variable": [], "effect": [], "verdict": []})
-    summary = pd.DataFrame({"label": ["broken", "whole"], "mean weight": 1.0, "largest R-hat": np.nan, "converged": None, "fits": None})
+    empty = pd.DataFrame(
+        {"label": [], "check": [], "parameter": [], "variable": [], "effect": [], "verdict": []}
+    )
+    summary = pd.DataFrame(
+        {
+            "label": ["broken", "whole"],
+            "mean weight": 1.0,
+            "largest R-hat": np.nan,
+            "converged": None,
+            "fits": None,
+        }
+    )
     tables = {"summary": summary, "risk": table.iloc[:0], "utility": table, "fit_check": empty}
-    for limits in ({f"regression-overlap({formula})": 0.0}, {f"survey-regression-overlap({formula})": 0.0}):
+    for limits in (
+        {f"regression-overlap({formula})": 0.0},
+        {f"survey-regression-overlap({formula})": 0.0},
+    ):
         found = find_verdicts(Thresholds.from_table(limits, "thresholds"), tables)
         assert [each.verdict for each in found] == [NOT_JUDGED, PASS]
 
 
-def test_a_coefficient_that_some_dataset_does_not_determine_passes_no_limit_on_the_overlap(data, frames):
+def test_a_coefficient_that_some_dataset_does_not_determine_passes_no_limit_on_the_overlap(
+    data, frames
+):
     scenario = rw.Scenario(known=("region",), synthetic="income", radius=0.2)
-    settings = rw.EvaluationSettings(regression="age ~ income + log(income)", coefficient="income", resamples=10)
+    settings = rw.EvaluationSettings(
+        regression="age ~ income + log(income)", coefficient="income", resamples=10
+    )
     drawn = [data.assign(income=frame["income"]) for frame in frames]
     broken = {"broken": [drawn[0].assign(income=0.0), *drawn[1:]]}
     with pytest.warns(RiskWeightedWarning, match="regression"):
         table = rw.evaluate(data, broken, scenario, settings=settings, random_seed=1).utility
-    summary = pd.DataFrame({"label": ["broken"], "mean weight": 1.0, "largest R-hat": np.nan, "converged": None, "fits": None})
-    empty = pd.DataFrame({"label": [], "check": [], "parameter": [], "variable": [], "effect": [], "verdict": []})
+    summary = pd.DataFrame(
+        {
+            "label": ["broken"],
+            "mean weight": 1.0,
+            "largest R-hat": np.nan,
+            "converged": None,
+            "fits": None,
+        }
+    )
+    empty = pd.DataFrame(
+        {"label": [], "check": [], "parameter": [], "variable": [], "effect": [], "verdict": []}
+    )
     tables = {"summary": summary, "risk": table.iloc[:0], "utility": table, "fit_check": empty}
     found = find_verdicts(Thresholds.from_table({"overlap": 0.0}, "thresholds"), tables)
     assert NOT_JUDGED in {each.verdict for each in found}
@@ -154,7 +258,12 @@ def test_a_coefficient_that_some_dataset_does_not_determine_passes_no_limit_on_t
 
 def test_missing_values_and_special_codes_are_statuses(data, frames):
     """Of amounts alone the mean, of all records the shares; a regression leaves them out."""
-    rough = [one.assign(income=one["income"].where(np.arange(N) % 10 > 0, -8.0).where(np.arange(N) % 15 > 1)) for one in [data, *frames]]
+    rough = [
+        one.assign(
+            income=one["income"].where(np.arange(N) % 10 > 0, -8.0).where(np.arange(N) % 15 > 1)
+        )
+        for one in [data, *frames]
+    ]
     scenario = rw.Scenario(known=("region",), synthetic="income", codes={"income": [-8]})
     result = rw.evaluate(
         rough[0],
@@ -172,7 +281,9 @@ def test_missing_values_and_special_codes_are_statuses(data, frames):
     ):
         own = rw.survey_mean(values.to_numpy(), design)
         assert by_label(result.utility, statistic)["confidential"] == pytest.approx(own.value)
-    found = by_label(result.utility, Statistic("regression-coefficient", "income", term="age in income ~ age"))["confidential"]
+    found = by_label(
+        result.utility, Statistic("regression-coefficient", "income", term="age in income ~ age")
+    )["confidential"]
     assert found == pytest.approx(np.polyfit(data["age"][amount], income[amount], 1)[0])
 
 
@@ -184,9 +295,20 @@ def test_the_main_table_has_overlaps_and_no_row_a_coefficient(result):
 
 
 def test_what_tells_of_a_record_of_large_weight_has_no_rule_for_outside():
-    closed = ("survey-level-share", "survey-missing-share", "survey-mean", "survey-quantile", "survey-regression-coefficient")
+    closed = (
+        "survey-level-share",
+        "survey-missing-share",
+        "survey-mean",
+        "survey-quantile",
+        "survey-regression-coefficient",
+    )
     assert {measures()[key].disclosure for key in (*closed, "regression-coefficient")} == {None}
-    shown = {"survey-ecdf-maximum", "survey-ecdf-mean-square", "survey-total-variation", "survey-regression-overlap"}
+    shown = {
+        "survey-ecdf-maximum",
+        "survey-ecdf-mean-square",
+        "survey-total-variation",
+        "survey-regression-overlap",
+    }
     assert None not in {measures()[key].disclosure for key in shown}
 
 
@@ -202,11 +324,20 @@ def test_what_tells_of_a_record_of_large_weight_has_no_rule_for_outside():
         ({"survey": "w", "strata": "job"}, "strata names 'job', which is synthesized"),
         ({"survey": "w", "strata": "w"}, "hold a single record"),
         ({"replication": "brr"}, "'replication' belong to survey weights: give survey too"),
-        ({"survey": "w", "replicates": 5}, "replicates must be a pattern or a list of columns, got int"),
-        ({"survey": "w", "replicates": "r*", "replicate_factors": "abc"}, "replicate_factors must be"),
+        (
+            {"survey": "w", "replicates": 5},
+            "replicates must be a pattern or a list of columns, got int",
+        ),
+        (
+            {"survey": "w", "replicates": "r*", "replicate_factors": "abc"},
+            "replicate_factors must be",
+        ),
         ({"survey": "w", "psu": "job"}, "psu names 'job', which is synthesized"),
         ({"survey": "w", "replicates": ["w", "nope"], "replication": "brr"}, "nope"),
-        ({"survey": "w", "replicates": "r*", "strata": "h", "replication": "brr"}, "replicate weights stand in place of strata"),
+        (
+            {"survey": "w", "replicates": "r*", "strata": "h", "replication": "brr"},
+            "replicate weights stand in place of strata",
+        ),
         ({"regressions": "job ~ age"}, "regressions must be a list, got str"),
         ({"regressions": [3]}, "each of regressions must be text, got int"),
         ({"regressions": ["job ~ age", "job ~ age"]}, "must each be named once"),
@@ -220,10 +351,24 @@ def test_wrong_settings(data, frames, settings, message):
 
 def test_datasets_with_other_survey_weights_are_refused(data, frames):
     changed = [frames[0].assign(w=1.0), *frames[1:]]
-    with pytest.raises(InputError, match="1 datasets of 'four' have another column 'w' than the confidential data"):
-        rw.evaluate(data, {"four": changed}, SCENARIO, settings=rw.EvaluationSettings(survey="w", resamples=10))
+    with pytest.raises(
+        InputError, match="1 datasets of 'four' have another column 'w' than the confidential data"
+    ):
+        rw.evaluate(
+            data,
+            {"four": changed},
+            SCENARIO,
+            settings=rw.EvaluationSettings(survey="w", resamples=10),
+        )
     without = [frame.drop(columns=["w", "h"]) for frame in frames]
-    assert len(rw.evaluate(data, {"four": without}, SCENARIO, settings=rw.EvaluationSettings(survey="w", strata="h", resamples=10)).utility)
+    assert len(
+        rw.evaluate(
+            data,
+            {"four": without},
+            SCENARIO,
+            settings=rw.EvaluationSettings(survey="w", strata="h", resamples=10),
+        ).utility
+    )
 
 
 def test_settings_hold_a_tuple():

@@ -20,10 +20,19 @@ SCENARIO = rw.Scenario(synthetic="jobs", radius=0.2)
 def result():
     rng = np.random.default_rng(1)
     confidential = pd.DataFrame({"jobs": rng.negative_binomial(5, 5 / 55, N)})
-    fits = {"unweighted": given_fit(confidential), "lower": given_fit(confidential, 0.1, spread=0.1)}
+    fits = {
+        "unweighted": given_fit(confidential),
+        "lower": given_fit(confidential, 0.1, spread=0.1),
+    }
     synthetic = {label: fit.synthesize(4, random_seed=1) for label, fit in fits.items()}
     return rw.evaluate(
-        confidential, synthetic, SCENARIO, settings=rw.EvaluationSettings(resamples=10), baseline="unweighted", fits=fits, random_seed=0
+        confidential,
+        synthetic,
+        SCENARIO,
+        settings=rw.EvaluationSettings(resamples=10),
+        baseline="unweighted",
+        fits=fits,
+        random_seed=0,
     )
 
 
@@ -39,7 +48,8 @@ def test_every_number_is_the_run_s(result):
     assert f" % {which} ({isolated['lower']:.3f} ± " in second
     delta = by_label(result.risk, Statistic("influence-lipschitz"))
     assert (
-        f"{delta['unweighted'] / delta['lower']:.1f} times less (Delta {' for '.join(in_column(delta[['lower', 'unweighted']]))})" in second
+        f"{delta['unweighted'] / delta['lower']:.1f} times less (Delta "
+        f"{' for '.join(in_column(delta[['lower', 'unweighted']]))})" in second
     )
     distance = by_label(result.utility, Statistic("ecdf-maximum", "jobs"))
     assert f"U_m of jobs {distance['lower']:.3f} for {distance['unweighted']:.3f}" in second
@@ -49,14 +59,25 @@ def test_every_number_is_the_run_s(result):
 def test_nothing_is_said_without_fits_or_a_baseline(result):
     assert told(result, "another") == []
     synthetic = {"unweighted": [pd.DataFrame({"jobs": np.arange(N)})]}
-    plain = rw.evaluate(pd.DataFrame({"jobs": np.arange(N)}), synthetic, SCENARIO, settings=rw.EvaluationSettings(resamples=10))
+    plain = rw.evaluate(
+        pd.DataFrame({"jobs": np.arange(N)}),
+        synthetic,
+        SCENARIO,
+        settings=rw.EvaluationSettings(resamples=10),
+    )
     assert told(plain, "unweighted") == []
 
 
 def test_no_direction_is_told_that_the_numbers_do_not_show(result):
-    """Of a mean that is as uncertain as it moved, of an isolated risk within its error, and of the same influence."""
+    """Of a mean that is as uncertain as it moved, of an isolated risk within its error, and of the
+    same influence.
+    """
     risk = result.risk.copy()
-    for key, moved, error in (("expected-mean-risk", 0.03, 0.03), ("expected-isolated-risk", 0.001, 0.001), ("influence-lipschitz", 0, 0)):
+    for key, moved, error in (
+        ("expected-mean-risk", 0.03, 0.03),
+        ("expected-isolated-risk", 0.001, 0.001),
+        ("influence-lipschitz", 0, 0),
+    ):
         of_key = risk["key"] == key
         (before,) = risk.loc[of_key & (risk["label"] == "unweighted"), "value"].unique()
         risk.loc[of_key & (risk["label"] == "lower"), "value"] = before + moved
@@ -69,4 +90,7 @@ def test_no_direction_is_told_that_the_numbers_do_not_show(result):
 
 @pytest.mark.quick
 def test_a_quantile_that_stays_is_neither_lower_nor_higher():
-    assert [_change(share) for share in (1.0, 1.004, 0.996, 0.95, 1.05)] == ["as before"] * 3 + ["5% lower", "5% higher"]
+    assert [_change(share) for share in (1.0, 1.004, 0.996, 0.95, 1.05)] == ["as before"] * 3 + [
+        "5% lower",
+        "5% higher",
+    ]

@@ -12,7 +12,8 @@ from riskweighted.data.io import read_table, write_table
 from riskweighted.intruder.patterns import known_patterns
 from riskweighted.runs.study import make_study
 
-# Allowed differences from the published figure, relative to it: for the default seed, and for any other. Every count is exact.
+# Allowed differences from the published figure, relative to it: for the default seed, and for any
+# other. Every count is exact.
 TOLERANCES = {
     "smallest income": (0.10, 0.10),
     "largest income": (0.05, 0.05),
@@ -36,7 +37,9 @@ def population():
 
 
 def assert_close_to_published(facts, column):
-    for fact, published, achieved in facts[["fact", "published", "achieved"]].itertuples(index=False):
+    for fact, published, achieved in facts[["fact", "published", "achieved"]].itertuples(
+        index=False
+    ):
         allowed = TOLERANCES.get(fact, (0, 0))[column] * abs(published)
         assert abs(achieved - published) <= allowed, fact
 
@@ -80,7 +83,10 @@ def test_incomes_are_whole_dollars_with_zeros_losses_and_heaps(population):
 
 
 def test_income_depends_on_predictors_as_expected(population):
-    median = {name: population.groupby(name)["income"].median() for name in ("education", "marital_status", "age_band", "earner")}
+    median = {
+        name: population.groupby(name)["income"].median()
+        for name in ("education", "marital_status", "age_band", "earner")
+    }
     assert median["education"]["graduate degree"] > 2 * median["education"]["high school"]
     assert median["marital_status"]["married"] > 1.5 * median["marital_status"]["never married"]
     assert median["age_band"]["35-49"] > 1.5 * median["age_band"]["under 25"]
@@ -89,13 +95,22 @@ def test_income_depends_on_predictors_as_expected(population):
 
 def test_predictors_depend_on_each_other(population):
     old = population["age_band"] == "65 and over"
-    assert (population["earner"][old] == "earner").mean() < 0.35 < 0.7 < (population["earner"][~old] == "earner").mean()
+    assert (
+        (population["earner"][old] == "earner").mean()
+        < 0.35
+        < 0.7
+        < (population["earner"][~old] == "earner").mean()
+    )
     assert set(population["urban_type"][population["urban"] == "rural"]) == {"rural area"}
     assert (population["family_size"][population["marital_status"] == "married"] >= 2).all()
 
 
 def test_a_seed_repeats_to_the_byte_and_another_differs(tmp_path, population):
-    for name, data in [("one", population), ("two", simulate_ce()), ("other", simulate_ce(random_seed=1))]:
+    for name, data in [
+        ("one", population),
+        ("two", simulate_ce()),
+        ("other", simulate_ce(random_seed=1)),
+    ]:
         write_table(data, tmp_path / f"{name}.csv")
     assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "two.csv").read_bytes()
     assert (tmp_path / "one.csv").read_bytes() != (tmp_path / "other.csv").read_bytes()
@@ -120,7 +135,13 @@ def test_the_earner_effect_moves_the_coefficient():
 
 def test_facts_of_a_hand_made_frame():
     rows = {name: [labels[0], labels[1]] * 4 for name, labels in CE_CATEGORIES.items()}
-    data = pd.DataFrame(rows | {"region": ["Northeast", "South", "South", "Northeast"] * 2, "urban": ["urban"] * 4 + ["rural"] * 4})
+    data = pd.DataFrame(
+        rows
+        | {
+            "region": ["Northeast", "South", "South", "Northeast"] * 2,
+            "urban": ["urban"] * 4 + ["rural"] * 4,
+        }
+    )
     data["income"] = [100.0, 40, 100, 40, 100, 40, 100, 1_000_040]
     facts = ce_facts(data).set_index("fact")["achieved"]
     assert facts["records"] == 8
@@ -132,9 +153,14 @@ def test_facts_of_a_hand_made_frame():
     assert facts["share above the top code"] == 1 / 8
     assert facts["incomes of 1,000K and more"] == 1
     assert facts["largest income"] > CE_TOP_CODE
-    # Pattern (male, under 25, Northeast) holds 100, 100; (female, 25-34, Northeast) 40, 1000040: half of it is far away.
+    # Pattern (male, under 25, Northeast) holds 100, 100; (female, 25-34, Northeast) 40, 1000040:
+    # half of it is far away.
     assert facts["largest identification risk"] == 0.5
-    assert np.isnan(ce_facts(data.assign(earner="earner")).set_index("fact")["achieved"]["coefficient of Earner 2"])
+    assert np.isnan(
+        ce_facts(data.assign(earner="earner")).set_index("fact")["achieved"][
+            "coefficient of Earner 2"
+        ]
+    )
 
 
 def test_bad_input(population):
@@ -157,7 +183,12 @@ def test_a_study_names_the_file_that_the_command_writes(tmp_path, monkeypatch, p
     settings = {
         "data": {"path": str(tmp_path / "ce-like.parquet")},
         "scenario": {"known": list(CE_KNOWN), "synthetic": "income"},
-        "synthesizer": {"name": "linear-regression", "formula": CE_REGRESSION, "transform": "shifted-log", "transform_constant": 10_000},
+        "synthesizer": {
+            "name": "linear-regression",
+            "formula": CE_REGRESSION,
+            "transform": "shifted-log",
+            "transform_constant": 10_000,
+        },
     }
     study = make_study(settings)
     pd.testing.assert_frame_equal(study.read_data(), population)

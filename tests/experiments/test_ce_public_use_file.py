@@ -25,7 +25,9 @@ CODES = {
 
 
 def fmli(n=200, seed=0):
-    """Random values in the layout of an FMLI csv: text codes, flag columns, and columns that we do not need."""
+    """Random values in the layout of an FMLI csv: text codes, flag columns, and columns that we do
+    not need.
+    """
     rng = np.random.default_rng(seed)
     file = pd.DataFrame({"NEWID": [f"03{i:06d}" for i in range(n)], "DIRACC": "1"})
     for name, codes in CODES.items():
@@ -71,8 +73,32 @@ def test_hand_made_records(tmp_path):
     ]
     data = load_ce_pumd(written(tmp_path / "fmli172.csv", pd.DataFrame(rows, columns=columns)))
     assert data.to_numpy().tolist() == [
-        ["male", "under 25", "never attended", "Northeast", "urban", "married", "POPSIZE 1-2", "metropolitan", 1, "earner", -4200.5],
-        ["female", "25-34", "grades 1-8", "Midwest", "rural", "widowed", "POPSIZE 3", "not metropolitan", 11, "earner", 0.0],
+        [
+            "male",
+            "under 25",
+            "never attended",
+            "Northeast",
+            "urban",
+            "married",
+            "POPSIZE 1-2",
+            "metropolitan",
+            1,
+            "earner",
+            -4200.5,
+        ],
+        [
+            "female",
+            "25-34",
+            "grades 1-8",
+            "Midwest",
+            "rural",
+            "widowed",
+            "POPSIZE 3",
+            "not metropolitan",
+            11,
+            "earner",
+            0.0,
+        ],
         [
             "male",
             "65 and over",
@@ -86,7 +112,19 @@ def test_hand_made_records(tmp_path):
             "not earner",
             1234567,
         ],
-        ["female", "50-64", "graduate degree", "South", "urban", "divorced", "POPSIZE 4-5", "metropolitan", 2, "not earner", 50000.0],
+        [
+            "female",
+            "50-64",
+            "graduate degree",
+            "South",
+            "urban",
+            "divorced",
+            "POPSIZE 4-5",
+            "metropolitan",
+            2,
+            "not earner",
+            50000.0,
+        ],
     ]
 
 
@@ -107,8 +145,16 @@ def test_one_study_serves_the_file_and_the_simulator(tmp_path, csv):
     settings = {
         "data": {"path": str(tmp_path / "ce-like.parquet")},
         "scenario": {"known": ["gender", "age_band", "region"], "synthetic": "income"},
-        "synthesizer": {"name": "normal-mixture", "formula": f"income ~ {predictors}", "transform": "asinh", "transform_constant": 1000},
-        "evaluation": {"regression": "income ~ C(region) + C(urban) + C(earner)", "coefficient": "C(earner)[T.not earner]"},
+        "synthesizer": {
+            "name": "normal-mixture",
+            "formula": f"income ~ {predictors}",
+            "transform": "asinh",
+            "transform_constant": 1000,
+        },
+        "evaluation": {
+            "regression": "income ~ C(region) + C(urban) + C(earner)",
+            "coefficient": "C(earner)[T.not earner]",
+        },
     }
     study = make_study(settings)
     with pytest.warns(UnscoredWarning, match="13 of 6208 records have 'income' of zero"):
@@ -134,16 +180,24 @@ def test_zip_and_folder_take_the_quarter_of_the_paper(tmp_path, csv):
 
 
 def test_lower_case_names_and_a_byte_order_mark(tmp_path, csv):
-    fmli().rename(columns=str.lower).to_csv(tmp_path / "lower.csv", index=False, encoding="utf-8-sig")
+    fmli().rename(columns=str.lower).to_csv(
+        tmp_path / "lower.csv", index=False, encoding="utf-8-sig"
+    )
     pd.testing.assert_frame_equal(load_ce_pumd(tmp_path / "lower.csv"), load_ce_pumd(csv))
 
 
 def test_incomplete_records_are_left_out_and_counted(tmp_path):
     file = fmli()
-    expected = load_ce_pumd(written(tmp_path / "whole.csv", file.drop(index=[3, 5, 8]).reset_index(drop=True)))
+    expected = load_ce_pumd(
+        written(tmp_path / "whole.csv", file.drop(index=[3, 5, 8]).reset_index(drop=True))
+    )
     file.loc[[3, 5], "REGION"] = ["", "."]
     file.loc[[5, 8], "FINCBTXM"] = "."
-    with pytest.warns(RiskWeightedWarning, match=r"^3 of 200 records of 'x.csv' are left out; missing: 'REGION' \(2\), 'FINCBTXM' \(2\)$"):
+    with pytest.warns(
+        RiskWeightedWarning,
+        match=r"^3 of 200 records of 'x.csv' are left out; missing: 'REGION' \(2\), 'FINCBTXM' "
+        r"\(2\)$",
+    ):
         data = load_ce_pumd(written(tmp_path / "x.csv", file))
     pd.testing.assert_frame_equal(data, expected)
     with pytest.raises(InputError, match=r"no complete record; missing: 'POPSIZE' \(200\)"):
@@ -166,7 +220,9 @@ def test_incomplete_records_are_left_out_and_counted(tmp_path):
 def test_values_that_are_no_codes(tmp_path, column, value, valid):
     file = fmli()
     file.loc[7, column] = value
-    with pytest.raises(InputError, match=f"column '{column}' in 1 of 200 records holds something that is not valid") as caught:
+    with pytest.raises(
+        InputError, match=f"column '{column}' in 1 of 200 records holds something that is not valid"
+    ) as caught:
         load_ce_pumd(written(tmp_path / "x.csv", file))
     assert valid in str(caught.value)
     assert "7654321" not in str(caught.value)
@@ -190,7 +246,12 @@ def test_wrong_files(tmp_path, csv):
     (tmp_path / "header.csv").write_text(csv.read_text().splitlines()[0])
     (tmp_path / "ragged.csv").write_text(csv.read_text() + ",".join(["7654321"] * 50) + "\n")
     (tmp_path / "shifted.csv").write_text(
-        "\n".join([line + ",7654321" if i else line for i, line in enumerate(csv.read_text().splitlines())])
+        "\n".join(
+            [
+                line + ",7654321" if i else line
+                for i, line in enumerate(csv.read_text().splitlines())
+            ]
+        )
     )
     (tmp_path / "broken.zip").write_bytes(b"PK 7654321")
     zipped(tmp_path / "other.zip", "a/fmli162.csv", "a/fmli172.csv", "a/memi171x.csv")
@@ -199,7 +260,11 @@ def test_wrong_files(tmp_path, csv):
         ("nope.csv", "there is no file"),
         ("nope.zip", "there is no file"),
         ("fmli171.sas7bdat", "give an FMLI file"),
-        ("empty", r"'empty' holds no FMLI file of 2017 quarter 1 \('fmli171x.csv', 'fmli171.csv'\); it has \(none\)"),
+        (
+            "empty",
+            r"'empty' holds no FMLI file of 2017 quarter 1 \('fmli171x.csv', 'fmli171.csv'\); it "
+            r"has \(none\)",
+        ),
         ("empty.csv", "cannot be read as csv"),
         ("header.csv", "has no records"),
         ("ragged.csv", "cannot be read as csv"),

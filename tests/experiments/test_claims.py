@@ -1,4 +1,6 @@
-"""The claims judged: chance against enumeration, numbers against hand-made arrays, words against numbers, and the recorded table."""
+"""The claims judged: chance against enumeration, numbers against hand-made arrays, words against
+numbers, and the recorded table.
+"""
 
 import sys
 from pathlib import Path
@@ -28,7 +30,9 @@ def fits():
     """Handmade fits: the second has another spread of its draws, so other risks."""
     alphas = {"unweighted": (1.0, 0.02), "marginal": (0.4, 0.8), "pairwise": (0.6, 0.1)}
     return {
-        label: measured.measure(given_fit(COUNTS, alpha, spread=spread), WORLD, draws=40, groups=3, L=5)
+        label: measured.measure(
+            given_fit(COUNTS, alpha, spread=spread), WORLD, draws=40, groups=3, L=5
+        )
         for label, (alpha, spread) in alphas.items()
     }
 
@@ -76,7 +80,8 @@ def test_numbers_and_their_errors(fits):
     risk, base = fits["marginal"].risk, fits["unweighted"].risk
     assert found["mean risk"].value == pytest.approx(risk.mean())
     blocks = fits["marginal"].blocks.mean(axis=1)
-    assert found["mean risk"].error == pytest.approx(blocks.std(ddof=1) / np.sqrt(len(blocks)))  # the jackknife of a mean
+    # the jackknife of a mean
+    assert found["mean risk"].error == pytest.approx(blocks.std(ddof=1) / np.sqrt(len(blocks)))
     assert found["maximum risk"].value == risk.max() <= 0.25 + 0.01  # p (1 - p) bounds it
     assert found["falls >= 0.05"].value == (risk - base <= -0.05).sum() > 0
     assert found["Delta"].value >= found["Delta, least chain"].value
@@ -89,7 +94,9 @@ def test_numbers_and_their_errors(fits):
 
 def test_schemes_meet_at_equal_risk(fits):
     families = {"one": ["unweighted", "pairwise", "marginal"], "two": ["unweighted", "marginal"]}
-    found = tables.at_equal_risk(fits, WORLD, families, {"of pairwise": "pairwise"}).set_index("family")
+    found = tables.at_equal_risk(fits, WORLD, families, {"of pairwise": "pairwise"}).set_index(
+        "family"
+    )
     assert found.loc["one", "fits"] == "pairwise"
     assert found.loc["one", "U_m"] == pytest.approx(fits["pairwise"].statistics[:, 0].mean())
     isolated = tables.groups_of(WORLD).isolated
@@ -111,18 +118,31 @@ def test_words_follow_the_numbers():
         columns=["case", "label", "measure", "value", "error"],
     )
     found = results.Results(rows)
-    assert found.change("c", "marginal", "mean risk") == "falls from 0.2000 (0.001) to 0.1000 (0.001), -50 %"
+    assert (
+        found.change("c", "marginal", "mean risk")
+        == "falls from 0.2000 (0.001) to 0.1000 (0.001), -50 %"
+    )
     assert found.change("c", "unweighted", "mean risk", "marginal").startswith("rises from")
     assert found.change("c", "pairwise", "mean risk").startswith("does not move beyond its error")
 
 
 def test_page_and_figures_of_small_fits(fits, tmp_path, monkeypatch):
     monkeypatch.setitem(results.NAMES, "small", "small data")
-    extra = ["delete 5 %", "uniform 0.1", "pairwise, total of marginal", "uniform, total of marginal"]
+    extra = [
+        "delete 5 %",
+        "uniform 0.1",
+        "pairwise, total of marginal",
+        "uniform, total of marginal",
+    ]
     everything = fits | dict.fromkeys([*extra, "marginal, total of pairwise"], fits["pairwise"])
-    families = {"marginal, mixed in": ["unweighted", "marginal"], "pairwise to a power": ["unweighted", "pairwise"]}
+    families = {
+        "marginal, mixed in": ["unweighted", "marginal"],
+        "pairwise to a power": ["unweighted", "pairwise"],
+    }
     rows = tables.tidy(everything, WORLD, "small", 5)
-    equal = tables.at_equal_risk(everything, WORLD, families, {"of pairwise": "pairwise"}).assign(case="small")
+    equal = tables.at_equal_risk(everything, WORLD, families, {"of pairwise": "pairwise"}).assign(
+        case="small"
+    )
     rows.to_csv(tmp_path / "results.csv", index=False)
     equal.to_csv(tmp_path / "equal_risk.csv", index=False)
     again = {
@@ -137,11 +157,16 @@ def test_page_and_figures_of_small_fits(fits, tmp_path, monkeypatch):
     page = text.write_results(tmp_path)
     assert page == (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
     assert page.count("**Verdict.**") == 4
-    assert "0 % of the fall of isolated risk under marginal weights is left" in page  # marginal+ is the unweighted fit here
+    # marginal+ is the unweighted fit here
+    assert "0 % of the fall of isolated risk under marginal weights is left" in page
     assert "(c) pairwise weights mitigate whack-a-mole | moot" in page
     assert "nan" not in page
     figures.draw_figures(everything, WORLD, families, "small", tmp_path)
-    assert sorted(path.stem for path in (tmp_path / "figures").glob("*.png")) == ["changes_small", "frontier_small", "risk_by_value_small"]
+    assert sorted(path.stem for path in (tmp_path / "figures").glob("*.png")) == [
+        "changes_small",
+        "frontier_small",
+        "risk_by_value_small",
+    ]
 
 
 def test_weights_of_a_case_meet_at_their_totals():
@@ -149,7 +174,9 @@ def test_weights_of_a_case_meet_at_their_totals():
     assert alphas["pairwise, total of marginal"].sum() == pytest.approx(alphas["marginal"].sum())
     assert alphas["marginal, total of pairwise"].sum() == pytest.approx(alphas["pairwise"].sum())
     assert (alphas["pairwise ^ 2"] == alphas["pairwise"] ** 2).all()
-    assert {label for labels in cases.families(cases.simulation()).values() for label in labels} <= set(alphas)
+    assert {
+        label for labels in cases.families(cases.simulation()).values() for label in labels
+    } <= set(alphas)
 
 
 def landed(n=400):
@@ -172,27 +199,44 @@ def test_the_landed_mixture_draws_what_its_mass_says():
     mass = model.distribution(theta, prepared).mass(lower, upper)
     rng = np.random.default_rng(1)
     inside = np.mean(
-        [(lower <= drawn) & (drawn <= upper) for drawn in (model.distribution(theta, prepared).draw(rng) for _ in range(400))], axis=0
+        [
+            (lower <= drawn) & (drawn <= upper)
+            for drawn in (model.distribution(theta, prepared).draw(rng) for _ in range(400))
+        ],
+        axis=0,
     )
     assert abs(inside.mean() - mass.mean()) < 0.005
     assert np.abs((inside - mass) / np.sqrt(mass * (1 - mass) / 400)).max() < 5
-    np.testing.assert_allclose(model.distribution(theta, prepared).mass(np.full(400, -5.0), np.full(400, np.inf)), 1.0)
+    np.testing.assert_allclose(
+        model.distribution(theta, prepared).mass(np.full(400, -5.0), np.full(400, np.inf)), 1.0
+    )
 
 
 def test_the_landed_mixture_has_the_density_of_its_mass():
     model, prepared, theta = landed()
     step = 1e-4
-    lower, upper = (np.exp(prepared.location + prepared.scale * (prepared.z + sign * step / 2)) for sign in (-1, 1))
+    lower, upper = (
+        np.exp(prepared.location + prepared.scale * (prepared.z + sign * step / 2))
+        for sign in (-1, 1)
+    )
     density = model.distribution(theta, prepared).mass(lower, upper) / step
     np.testing.assert_allclose(
-        np.log(density), model.distribution(theta, prepared).log_density(np.exp(prepared.location + prepared.scale * prepared.z)), atol=1e-4
+        np.log(density),
+        model.distribution(theta, prepared).log_density(
+            np.exp(prepared.location + prepared.scale * prepared.z)
+        ),
+        atol=1e-4,
     )
 
 
 def test_the_recorded_table_is_what_was_stated():
     rows = pd.read_csv(ROOT / "experiments" / "claims" / "recorded" / "measured.csv")
     beside = recorded.beside_issue(rows)
-    exact = beside[beside["measure"].isin(["mean risk", "isolated risk", "top 1 % risk", "maximum risk", "U_m"])]
+    exact = beside[
+        beside["measure"].isin(
+            ["mean risk", "isolated risk", "top 1 % risk", "maximum risk", "U_m"]
+        )
+    ]
     assert len(exact) == 5 * 2 + 3 + 3 + 5
     assert (exact["within"] == "yes").all()
     assert set(rows["case"]) == set(recorded.MODELS)
@@ -203,23 +247,58 @@ def test_the_recorded_table_is_what_was_stated():
 @pytest.mark.filterwarnings("ignore::riskweighted.ConvergenceWarning")
 def test_the_mixture_of_the_riddle_is_fitted_and_drawn():
     rng = np.random.default_rng(3)
-    data = pd.DataFrame({"group": rng.choice(["a", "b"], 150), "income": rng.lognormal(3, 0.6, 150)})
+    data = pd.DataFrame(
+        {"group": rng.choice(["a", "b"], 150), "income": rng.lognormal(3, 0.6, 150)}
+    )
     model = riddle.IndependentMixture("income ~ C(group)", transform="log", components=2)
-    fit = rw.fit(model, data, random_seed=1, draws=50, tune=100, chains=2)  # checks that graph and log-likelihood agree
+    # checks that graph and log-likelihood agree
+    fit = rw.fit(model, data, random_seed=1, draws=50, tune=100, chains=2)
     values = [frame["income"].to_numpy() for frame in fit.synthesize(20, random_seed=1)]
     found = riddle.statistics(data["income"].to_numpy(), values)
     assert found["lower"] < found["mean"] < found["upper"]
     assert found["median"] == pytest.approx(data["income"].median(), rel=0.25)
-    assert found["least set"] <= found["median set"] <= found["largest set"] <= found["largest value"]
+    assert (
+        found["least set"] <= found["median set"] <= found["largest set"] <= found["largest value"]
+    )
 
 
 def test_the_verdict_on_the_riddle_follows_its_numbers():
-    columns = dict.fromkeys(["its error", "least set", "median set", "largest set", "median", "q90", "largest value", "U_m", "r_hat"], 1.0)
+    columns = dict.fromkeys(
+        [
+            "its error",
+            "least set",
+            "median set",
+            "largest set",
+            "median",
+            "q90",
+            "largest value",
+            "U_m",
+            "r_hat",
+        ],
+        1.0,
+    )
     rows = pd.DataFrame(
         [
-            {"priors": "wide", "K": 3, "weights": "marginal", "mean": 76_000.0, "lower": 70_000.0, "upper": 88_000.0},
-            {"priors": "narrow", "K": 3, "weights": "marginal", "mean": 64_000.0, "lower": 61_000.0, "upper": 67_000.0},
+            {
+                "priors": "wide",
+                "K": 3,
+                "weights": "marginal",
+                "mean": 76_000.0,
+                "lower": 70_000.0,
+                "upper": 88_000.0,
+            },
+            {
+                "priors": "narrow",
+                "K": 3,
+                "weights": "marginal",
+                "mean": 64_000.0,
+                "lower": 61_000.0,
+                "upper": 67_000.0,
+            },
         ]
     ).assign(**columns, **{"mean of all sets": 1.0, "divergences": 0})
     words = riddle.riddle_text(rows)
-    assert "with: wide priors, K = 3. The published mean lies in the interval with: wide priors, K = 3;" in words
+    assert (
+        "with: wide priors, K = 3. The published mean lies in the interval with: wide priors, K "
+        "= 3;" in words
+    )

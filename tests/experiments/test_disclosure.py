@@ -1,4 +1,6 @@
-"""What tools and own models give away on the demo's data, beside the figures that were recorded before this was written."""
+"""What tools and own models give away on the demo's data, beside the figures that were recorded
+before this was written.
+"""
 
 import numpy as np
 import pandas as pd
@@ -44,7 +46,9 @@ def test_a_tree_tells_less_and_a_file_of_pooled_folds_would_tell_another_figure(
 
 
 def test_a_regression_says_nothing_of_a_person_over_five_packs(case):
-    """Mean D has a standard error of .002 to .004 (`tools.csv`), so that .02 would be seen; `run_poisoned` has a hundred packs."""
+    """Mean D has a standard error of .002 to .004 (`tools.csv`), so that .02 would be seen;
+    `run_poisoned` has a hundred packs.
+    """
     tables = [attributed(log_normal, case, seed) for seed in range(5)]
     for release in ("shuffled", "aligned"):
         rows = [told(table, release) for table in tables]
@@ -55,8 +59,12 @@ def test_a_regression_says_nothing_of_a_person_over_five_packs(case):
 
 @pytest.mark.parametrize(("share", "packs"), [(0.01, 5), (0.03, 1)])
 def test_a_few_true_rows_are_refused(share, packs, case):
-    """`run_poisoned` has twenty packs of each; were a hundredth refused in half of the packs alone, five would show it 31 times of 32."""
-    assert [attributed(poisoned(share), case, seed).attrs["verdict"] for seed in range(packs)] == ["refuse"] * packs
+    """`run_poisoned` has twenty packs of each; were a hundredth refused in half of the packs alone,
+    five would show it 31 times of 32.
+    """
+    assert [attributed(poisoned(share), case, seed).attrs["verdict"] for seed in range(packs)] == [
+        "refuse"
+    ] * packs
 
 
 def test_noise_hides_nobody_from_who_holds_twenty_copies(case):

@@ -1,4 +1,6 @@
-"""The recorded frontier keeps what is asked of centred weights, or misses it by what docs/tuning.md says."""
+"""The recorded frontier keeps what is asked of centred weights, or misses it by what docs/tuning.md
+says.
+"""
 
 import numpy as np
 import pandas as pd
@@ -33,16 +35,23 @@ def test_centred_weights_teach_as_little_as_plain_ones_and_cost_less(table):
         for scheme in ("mix(t=0.5)", "pairwise", "power(g=0.5)", "marginal"):
             plain, centred = part.loc[scheme], part.loc[both(scheme)]
             assert centred["U_m"] < plain["U_m"]
-            assert centred["information_isolated"] == pytest.approx(plain["information_isolated"], rel=0.45)
-            assert centred["attributable_isolated"] > plain["attributable_isolated"]  # that need not fall
+            assert centred["information_isolated"] == pytest.approx(
+                plain["information_isolated"], rel=0.45
+            )
+            # that need not fall
+            assert centred["attributable_isolated"] > plain["attributable_isolated"]
 
 
 @pytest.mark.quick
 def test_tables_and_figure_are_of_every_family(table):
     rows = table.reset_index()
-    assert {scheme for of in families().values() for scheme in of} >= {scheme for scheme in (*TOLD, *TWICE) if scheme != "unweighted"}
+    assert {scheme for of in families().values() for scheme in of} >= {
+        scheme for scheme in (*TOLD, *TWICE) if scheme != "unweighted"
+    }
     text = shown(rows, "demo", TOLD)
-    assert text.splitlines()[2].startswith(f"| `unweighted` | {table.loc[('demo', 'unweighted'), 'U_m']:.4f} |")
+    assert text.splitlines()[2].startswith(
+        f"| `unweighted` | {table.loc[('demo', 'unweighted'), 'U_m']:.4f} |"
+    )
     assert len(text.splitlines()) == 2 + sum(scheme in table.loc["demo"].index for scheme in TOLD)
     assert len(drawn(rows).axes) == 4
 
@@ -56,7 +65,9 @@ def test_what_is_measured_of_a_fit():
     assert row["information_largest"] == information.max()
     assert row["information_all"] == pytest.approx(information.mean())
     drawn_values = np.concatenate([frame["income"] for frame in fit.synthesize(100, random_seed=3)])
-    assert row["q50"] == pytest.approx(np.median(drawn_values) / data["income"].median() - 1, abs=0.01)
+    assert row["q50"] == pytest.approx(
+        np.median(drawn_values) / data["income"].median() - 1, abs=0.01
+    )
     assert 0 < row["U_m"] < 0.3
     assert 0 <= row["overlap"] <= 1
     assert row["codes"] == 0

@@ -1,4 +1,6 @@
-"""The censored mode: what is proved, what is sampled, what is refused. The bound itself is tried on a grid in tests/statistical."""
+"""The censored mode: what is proved, what is sampled, what is refused. The bound itself is tried on
+a grid in tests/statistical.
+"""
 
 import math
 import warnings
@@ -50,11 +52,14 @@ def counts(**settings):
     return rw.load_synthesizer("negative-binomial")("jobs ~ 1", **settings)
 
 
-SMALL = PoissonGraph("jobs ~ 1")  # compiled in seconds; what is clipped of the others' graphs is compared below without a compilation
+# compiled in seconds; what is clipped of the others' graphs is compared below without a compilation
+SMALL = PoissonGraph("jobs ~ 1")
 
 
 def rents(**settings):
-    return rw.load_synthesizer("linear-regression")("rent ~ age", **{"location": 700.0, "scale": 100.0, **settings})
+    return rw.load_synthesizer("linear-regression")(
+        "rent ~ age", **{"location": 700.0, "scale": 100.0, **settings}
+    )
 
 
 def fitted(synthesizer, guarantee, alpha=None, **settings):
@@ -122,7 +127,16 @@ def test_the_numbers_of_a_statement_by_hand():
 @pytest.mark.quick
 def test_the_sentences_hold_the_numbers_and_the_conditions():
     text = " ".join(rw.Guarantee(epsilon=2).statement(20, True).sentences("'jobs'"))
-    for part in ("'jobs'", "epsilon = 2 ", "epsilon = 1", "rho = 0.025", "[-0.05, 0]", "MCMC", "number of records", "tuning on the data"):
+    for part in (
+        "'jobs'",
+        "epsilon = 2 ",
+        "epsilon = 1",
+        "rho = 0.025",
+        "[-0.05, 0]",
+        "MCMC",
+        "number of records",
+        "tuning on the data",
+    ):
         assert part in text
 
 
@@ -176,24 +190,37 @@ def test_references_that_are_none_are_refused(distribution, parameters, named):
 def test_a_reference_is_the_log_density_of_scipy():
     values = np.array([0.0, 3.0, 80.0])
     np.testing.assert_allclose(NB80(values, frame()), stats.nbinom.logpmf(values, 2, 2 / 82))
-    np.testing.assert_allclose(rw.Reference("norm", {"loc": 1, "scale": 2})(values, frame()), stats.norm.logpdf(values, 1, 2))
+    np.testing.assert_allclose(
+        rw.Reference("norm", {"loc": 1, "scale": 2})(values, frame()),
+        stats.norm.logpdf(values, 1, 2),
+    )
 
 
 # What is sampled
 
 
 def at_a_point(model):
-    """The model's parameters by name and its one Potential near the start of the sampler, by PyMC, with the data of when it is asked."""
+    """The model's parameters by name and its one Potential near the start of the sampler, by PyMC,
+    with the data of when it is asked.
+    """
     named = [*model.free_RVs, *model.deterministics]
     with pytensor.config.change_flags(cxx=""):
         outputs = model.replace_rvs_by_values([*named, *model.potentials])
-        function = pytensor.function(model.value_vars, outputs, mode=PLAIN, on_unused_input="ignore")
+        function = pytensor.function(
+            model.value_vars, outputs, mode=PLAIN, on_unused_input="ignore"
+        )
     rng, start = np.random.default_rng(2), model.initial_point()
-    point = [start[str(value.name)] + rng.normal(0, 0.1, np.shape(start[str(value.name)])) for value in model.value_vars]
+    point = [
+        start[str(value.name)] + rng.normal(0, 0.1, np.shape(start[str(value.name)]))
+        for value in model.value_vars
+    ]
 
     def evaluated():
         *values, total = function(*point)
-        return {str(variable.name): np.asarray(value) for variable, value in zip(named, values, strict=True)}, float(total)
+        return {
+            str(variable.name): np.asarray(value)
+            for variable, value in zip(named, values, strict=True)
+        }, float(total)
 
     return evaluated
 
@@ -203,8 +230,16 @@ MODELS = [
     (counts(components=2), NB80),
     (rents(), None),
     (rents(), rw.Reference("norm")),
-    (rw.load_synthesizer("normal-mixture")("rent ~ C(size)", transform="identity", components=2, location=700.0, scale=100.0), None),
-    (rw.load_synthesizer("hierarchical")("rent ~ age", groups="size"), rw.Reference("norm", {"loc": 700, "scale": 100})),
+    (
+        rw.load_synthesizer("normal-mixture")(
+            "rent ~ C(size)", transform="identity", components=2, location=700.0, scale=100.0
+        ),
+        None,
+    ),
+    (
+        rw.load_synthesizer("hierarchical")("rent ~ age", groups="size"),
+        rw.Reference("norm", {"loc": 700, "scale": 100}),
+    ),
     (rw.load_synthesizer("logistic")("size ~ age", levels=("small", "large")), None),
 ]
 
@@ -222,7 +257,10 @@ def test_the_potential_is_the_clip_in_numpy(monkeypatch, synthesizer, reference)
             compiled[name].set_value(value)
         theta, found = evaluated()
         terms = records.terms(synthesizer, theta, model.prepared, frame())
-        by_hand = 0.7 * (terms - (0 if reference is None else reference(synthesizer.response(model.prepared), frame())))
+        by_hand = 0.7 * (
+            terms
+            - (0 if reference is None else reference(synthesizer.response(model.prepared), frame()))
+        )
         upper = 0.0 if synthesizer.target in ("jobs", "size") and reference is None else bound
         clipped = np.clip(by_hand, -bound, upper)
         assert found == pytest.approx(clipped.sum(), rel=1e-9)
@@ -235,7 +273,12 @@ def test_a_contribution_that_is_no_number_counts_as_the_lower_bound():
     censoring = model.censor(rw.Guarantee(M=1), pd.Series(1.0, frame().index), 1)
     terms = np.full(N, -0.5)
     terms[:3] = np.nan, -np.inf, np.inf
-    assert censoring.contributions(np.ones(N), terms).tolist() == [-1.0, -1.0, 0.0, *[-0.5] * (N - 3)]
+    assert censoring.contributions(np.ones(N), terms).tolist() == [
+        -1.0,
+        -1.0,
+        0.0,
+        *[-0.5] * (N - 3),
+    ]
 
 
 @pytest.mark.long
@@ -243,7 +286,9 @@ def test_a_model_is_compiled_once_for_every_guarantee_and_not_at_all_without(com
     before = len(compilations)
     other = fitted(SMALL, rw.Guarantee(M=3, reference=NB80, neighbours="add-drop"), np.full(N, 0.5))
     assert len(compilations) == before
-    assert [potential.name for potential in compilations[-1].potentials] == ["weighted_log_likelihood"]
+    assert [potential.name for potential in compilations[-1].potentials] == [
+        "weighted_log_likelihood"
+    ]
     assert set(DATA) <= {variable.name for variable in compilations[-1].data_vars}
     plain = fitted(counts(), None)
     assert len(compilations) == before  # without one, a density of a vector is sampled
@@ -260,13 +305,20 @@ def test_convergence_and_influence_are_those_of_clipped_contributions(jobs):
 
 
 def test_a_mechanism_that_clips_hard_is_told_less(compilations, jobs):
-    """With M = 0.0001 the posterior is nearly the prior, whatever the data; with M = 1,000 nothing is clipped."""
-    blind, told = (fitted(SMALL, rw.Guarantee(M=bound, neighbours="add-drop")) for bound in (1e-4, 1e3))
+    """With M = 0.0001 the posterior is nearly the prior, whatever the data; with M = 1,000 nothing
+    is clipped.
+    """
+    blind, told = (
+        fitted(SMALL, rw.Guarantee(M=bound, neighbours="add-drop")) for bound in (1e-4, 1e3)
+    )
     assert blind.posterior["intercept"].values.std() > 5 * told.posterior["intercept"].values.std()
 
 
 def test_a_compiled_model_wants_a_guarantee_when_it_was_compiled_for_one(compilations, jobs):
-    censored, plain = rw.compile_model(SMALL, frame(), censored=True), rw.compile_model(counts(), frame())
+    censored, plain = (
+        rw.compile_model(SMALL, frame(), censored=True),
+        rw.compile_model(counts(), frame()),
+    )
     for model, guarantee in ((censored, None), (plain, rw.Guarantee(M=1))):
         with pytest.raises(rw.InputError, match=r"guarantee: .* compile it again"):
             model.sample(None, guarantee=guarantee)
@@ -294,12 +346,19 @@ def of_others(jobs, values):
 
 
 def test_the_precision_is_that_of_the_dtype_or_given(jobs):
-    """Counts that are all multiples of ten are not released as such: that they are is a fact about the data."""
+    """Counts that are all multiples of ten are not released as such: that they are is a fact about
+    the data.
+    """
     counted = jobs.confidential["jobs"] // 10 * 10 + 10
-    jobs = jobs.changed(posterior=jobs.posterior.assign(intercept=0 * jobs.posterior["intercept"] + 3.4))  # thirty, whatever was drawn
+    # thirty, whatever was drawn
+    jobs = jobs.changed(
+        posterior=jobs.posterior.assign(intercept=0 * jobs.posterior["intercept"] + 3.4)
+    )
     tens = of_others(jobs, counted)
     assert tens.precision == 1.0
-    assert any((tens.synthesize(1, random_seed=seed)[0]["jobs"] % 10 != 0).any() for seed in range(5))
+    assert any(
+        (tens.synthesize(1, random_seed=seed)[0]["jobs"] % 10 != 0).any() for seed in range(5)
+    )
     numbers = of_others(jobs, counted.astype(float))
     with pytest.raises(rw.InputError) as caught:
         numbers.synthesize(1)
@@ -361,21 +420,35 @@ class Mute(type(rents())):
 @pytest.mark.parametrize(
     ("synthesizer", "alpha", "named"),
     [
-        (rents(location=None, scale=None), None, ["2 such things", "location of LinearRegression", "scale of LinearRegression"]),
+        (
+            rents(location=None, scale=None),
+            None,
+            ["2 such things", "location of LinearRegression", "scale of LinearRegression"],
+        ),
         (
             rents(location=None, scale=None),
             np.linspace(0.5, 1, N),
             ["3 such things", "location", "scale", "weights alpha that are not all the same"],
         ),
         (counts(), np.linspace(0.5, 1, N), ["weights alpha"]),
-        (Silent("jobs ~ 1"), None, ["Silent", "does not say which of its settings depend on the data"]),
+        (
+            Silent("jobs ~ 1"),
+            None,
+            ["Silent", "does not say which of its settings depend on the data"],
+        ),
         (rw.load_synthesizer("top-coding")("rent ~ 1"), None, ["TopCoding", "confidential values"]),
         (
             rw.load_synthesizer("transformation")("rent ~ 1"),
             None,
             ["support of Transformation", "knots of Transformation", "precision", "3 such things"],
         ),
-        (rw.load_synthesizer("transformation")("rent ~ 1", support=(0, 2000), knots=(500, 600, 700)), None, ["1 such thing"]),
+        (
+            rw.load_synthesizer("transformation")(
+                "rent ~ 1", support=(0, 2000), knots=(500, 600, 700)
+            ),
+            None,
+            ["1 such thing"],
+        ),
         (
             rw.load_synthesizer("two-part")("rent ~ 1"),
             None,
@@ -385,12 +458,16 @@ class Mute(type(rents())):
 )
 def test_what_depends_on_the_data_is_refused_by_name(synthesizer, alpha, named):
     with pytest.raises(rw.InputError) as caught:
-        rw.fit(synthesizer, frame(), alpha, guarantee=rw.Guarantee(epsilon=2, public=["age"]), **SHORT)
+        rw.fit(
+            synthesizer, frame(), alpha, guarantee=rw.Guarantee(epsilon=2, public=["age"]), **SHORT
+        )
     assert_clear(caught, *named)
 
 
 def test_what_is_given_is_not_refused():
-    given = rw.load_synthesizer("transformation")("rent ~ 1", support=(0, 2000), knots=(500, 600, 700))
+    given = rw.load_synthesizer("transformation")(
+        "rent ~ 1", support=(0, 2000), knots=(500, 600, 700)
+    )
     assert not any("support" in name or "knots" in name for name in given.data_dependent)
     assert rents().data_dependent == ()
     assert counts().data_dependent == ()
@@ -407,7 +484,10 @@ def test_a_class_that_hides_what_it_takes_is_found_out():
 
 
 def test_a_class_that_refuses_the_same_values_in_other_records_is_refused():
-    fussy, theta = Fussy("rent ~ age", location=700.0, scale=100.0), {"coefficient": np.array([0.1, 0.2]), "sigma": np.array(0.9)}
+    fussy, theta = (
+        Fussy("rent ~ age", location=700.0, scale=100.0),
+        {"coefficient": np.array([0.1, 0.2]), "sigma": np.array(0.9)},
+    )
     data = frame().assign(rent=lambda table: table["rent"].sort_values(ascending=False).to_numpy())
     Fussy.first = data["rent"].iloc[0]
     with pytest.raises(rw.ContractError, match="refuses the data with the sensitive values"):
@@ -417,8 +497,14 @@ def test_a_class_that_refuses_the_same_values_in_other_records_is_refused():
 @pytest.mark.parametrize(
     ("reference", "named"),
     [
-        (lambda values, frame: np.where(values > np.sort(values)[-4], -np.inf, 0.0), ["not finite in 3 of 80 records"]),
-        (lambda values, frame: np.where(np.arange(len(values)) < 2, np.nan, 0.0), ["not finite in 2 of 80 records"]),
+        (
+            lambda values, frame: np.where(values > np.sort(values)[-4], -np.inf, 0.0),
+            ["not finite in 3 of 80 records"],
+        ),
+        (
+            lambda values, frame: np.where(np.arange(len(values)) < 2, np.nan, 0.0),
+            ["not finite in 2 of 80 records"],
+        ),
         (rw.Reference("expon", {"loc": 1.0}), ["not finite in"]),
         (lambda values, frame: ["much"] * len(values), ["reference raised ValueError"]),
         (lambda values, frame: frame["nope"], ["reference raised KeyError"]),
@@ -428,7 +514,12 @@ def test_a_class_that_refuses_the_same_values_in_other_records_is_refused():
 )
 def test_a_reference_must_be_finite_and_look_at_each_record_alone(reference, named):
     with pytest.raises(rw.InputError) as caught:
-        rw.fit(rents(), frame(), guarantee=rw.Guarantee(M=1, reference=reference, public=["age"]), **SHORT)
+        rw.fit(
+            rents(),
+            frame(),
+            guarantee=rw.Guarantee(M=1, reference=reference, public=["age"]),
+            **SHORT,
+        )
     assert_clear(caught, "reference", *named)
 
 
@@ -444,7 +535,9 @@ def test_a_reference_sees_what_is_public_and_nothing_else():
     guarantee = rw.Guarantee(M=1, reference=reference, public=["age"])
     censoring = censor(model.synthesizer, model.prepared, frame(), alpha, guarantee, 5)
     z = (frame()["rent"] - 700) / 100
-    np.testing.assert_allclose(censoring.reference, stats.norm.logpdf(z, 0.02 * (frame()["age"] - 20), 1))
+    np.testing.assert_allclose(
+        censoring.reference, stats.norm.logpdf(z, 0.02 * (frame()["age"] - 20), 1)
+    )
     assert seen[0] == ["age"]
     mute = prepare_model(Mute("rent ~ age", location=700.0, scale=100.0), frame())
     with pytest.raises(rw.InputError, match=r"Mute has no response\(prepared\)"):

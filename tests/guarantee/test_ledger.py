@@ -1,4 +1,6 @@
-"""The L datasets of a fit under a guarantee are fixed: no way of asking gives others, or more of them."""
+"""The L datasets of a fit under a guarantee are fixed: no way of asking gives others, or more of
+them.
+"""
 
 import copy
 import pickle
@@ -15,7 +17,10 @@ from riskweighted.guarantee.ledger import LEDGER, opened
 from riskweighted.sequence.blinded import not_leaving
 from riskweighted.sequence.fit import Fit
 
-pytestmark = [pytest.mark.usefixtures("forked"), pytest.mark.filterwarnings("ignore::riskweighted.common.errors.ConvergenceWarning")]
+pytestmark = [
+    pytest.mark.usefixtures("forked"),
+    pytest.mark.filterwarnings("ignore::riskweighted.common.errors.ConvergenceWarning"),
+]
 
 N, L = 120, 3
 GUARANTEE = rw.Guarantee(epsilon=60_000)  # clips little, so that datasets differ
@@ -24,7 +29,12 @@ SHORT = {"draws": 60, "tune": 100, "chains": 2, "cores": 1}
 
 
 def data():
-    return pd.DataFrame({"jobs": np.random.default_rng(8).negative_binomial(3, 0.1, N), "size": np.tile(["a", "b"], N // 2)})
+    return pd.DataFrame(
+        {
+            "jobs": np.random.default_rng(8).negative_binomial(3, 0.1, N),
+            "size": np.tile(["a", "b"], N // 2),
+        }
+    )
 
 
 @pytest.fixture(scope="module")
@@ -50,19 +60,27 @@ SAME = {
     "another seed": lambda fit, path: drawn(fit, random_seed=1),
     "a third seed": lambda fit, path: drawn(fit, random_seed=2),
     "a NumPy global seed": lambda fit, path: np.random.seed(5) or drawn(fit),  # noqa: NPY002
-    "one by one": lambda fit, path: pd.concat([fit.synthesize(count)[-1] for count in range(1, L + 1)], keys=range(L)),
+    "one by one": lambda fit, path: pd.concat(
+        [fit.synthesize(count)[-1] for count in range(1, L + 1)], keys=range(L)
+    ),
     "lazily": lambda fit, path: pd.concat(list(fit.synthetic(L, random_seed=9)), keys=range(L)),
     "replace": lambda fit, path: drawn(replace(fit)),
-    "replace with another seed": lambda fit, path: drawn(replace(fit, random_seed=77), random_seed=3),
+    "replace with another seed": lambda fit, path: drawn(
+        replace(fit, random_seed=77), random_seed=3
+    ),
     "copy": lambda fit, path: drawn(copy.copy(fit)),
     "deepcopy": lambda fit, path: drawn(copy.deepcopy(fit)),
     "pickle": lambda fit, path: drawn(pickle.loads(pickle.dumps(fit))),
     "of its block": lambda fit, path: drawn(Fit.of(fit.block)),
-    "a block with another seed": lambda fit, path: drawn(fit.changed(random_seed=55), random_seed=4),
+    "a block with another seed": lambda fit, path: drawn(
+        fit.changed(random_seed=55), random_seed=4
+    ),
     "saved and loaded": lambda fit, path: drawn(loaded(fit, path)),
     "saved twice": lambda fit, path: drawn(loaded(loaded(fit, path), path), random_seed=6),
     "a loaded copy": lambda fit, path: drawn(copy.deepcopy(loaded(fit, path)), random_seed=7),
-    "other diagnostics": lambda fit, path: drawn(fit.changed(diagnostics=fit.block.diagnostics.assign(converged=True))),
+    "other diagnostics": lambda fit, path: drawn(
+        fit.changed(diagnostics=fit.block.diagnostics.assign(converged=True))
+    ),
 }
 
 
@@ -78,11 +96,15 @@ def wider(fit):
 
 
 def fewer(fit):
-    return fit.changed(censoring=replace(fit.block.censoring, statement=replace(fit.block.statement, L=1)))
+    return fit.changed(
+        censoring=replace(fit.block.censoring, statement=replace(fit.block.statement, L=1))
+    )
 
 
 def looser(fit):
-    return fit.changed(censoring=replace(fit.block.censoring, statement=replace(fit.block.statement, lower=-9.0)))
+    return fit.changed(
+        censoring=replace(fit.block.censoring, statement=replace(fit.block.statement, lower=-9.0))
+    )
 
 
 def another_ledger(fit):
@@ -103,7 +125,9 @@ def of_other_data(fit, **besides):
 
 def of_other_rows(fit):
     other = pd.concat([data()] * 2, ignore_index=True)
-    return fit.changed(prepared=MODEL.prepare(other), confidential=other, alpha=pd.Series(1.0, other.index))
+    return fit.changed(
+        prepared=MODEL.prepare(other), confidential=other, alpha=pd.Series(1.0, other.index)
+    )
 
 
 def dropped(fit):
@@ -118,17 +142,27 @@ def no_ledger_of(posterior):
 
 REFUSED = {
     "of other data": lambda fit, path: of_other_data(fit).synthesize(L),
-    "of other data, said to be the same": lambda fit, path: of_other_data(fit, data=fit.data).synthesize(L),
+    "of other data, said to be the same": lambda fit, path: of_other_data(
+        fit, data=fit.data
+    ).synthesize(L),
     "of other rows": lambda fit, path: of_other_rows(fit).synthesize(L),
     "of a frame of other rows": lambda fit, path: replace(
         fit, prepared=replace(fit.prepared, confidential=pd.concat([data()] * 2, ignore_index=True))
     ).synthesize(L),
-    "of another model": lambda fit, path: fit.changed(synthesizer=PoissonGraph("jobs ~ size")).synthesize(L),
+    "of another model": lambda fit, path: fit.changed(
+        synthesizer=PoissonGraph("jobs ~ size")
+    ).synthesize(L),
     "clip and ledger dropped": lambda fit, path: dropped(fit).synthesize(L),
-    "clip and ledger dropped, more": lambda fit, path: dropped(fit).synthesize(L + 1, random_seed=1),
-    "clip and ledger dropped, a dataset of a draw": lambda fit, path: dropped(fit).released(fit.draw(0, 0), np.random.default_rng(1)),
+    "clip and ledger dropped, more": lambda fit, path: dropped(fit).synthesize(
+        L + 1, random_seed=1
+    ),
+    "clip and ledger dropped, a dataset of a draw": lambda fit, path: dropped(fit).released(
+        fit.draw(0, 0), np.random.default_rng(1)
+    ),
     "clip and ledger dropped, and saved": lambda fit, path: dropped(fit).save(path),
-    "by its drawing": lambda fit, path: fit.drawing.released(fit.thetas(0, 0), np.random.default_rng(1)),
+    "by its drawing": lambda fit, path: fit.drawing.released(
+        fit.thetas(0, 0), np.random.default_rng(1)
+    ),
     "one more": lambda fit, path: fit.synthesize(L + 1),
     "one more, another seed": lambda fit, path: fit.synthesize(L + 1, random_seed=1),
     "one more, lazily": lambda fit, path: fit.synthetic(L + 1),
@@ -141,18 +175,32 @@ REFUSED = {
     "a statement of another clip": lambda fit, path: looser(fit).synthesize(L),
     "another ledger": lambda fit, path: another_ledger(fit).synthesize(L),
     "no ledger": lambda fit, path: no_ledger(fit).synthesize(L),
-    "some of the draws": lambda fit, path: fit.changed(posterior=fit.posterior.isel(draw=slice(20, 60))).synthesize(L),
-    "draws in another order": lambda fit, path: fit.changed(posterior=fit.posterior.isel(draw=slice(None, None, -1))).synthesize(L),
-    "one chain": lambda fit, path: fit.changed(posterior=fit.posterior.isel(chain=[1])).synthesize(L),
-    "one draw": lambda fit, path: fit.changed(posterior=fit.posterior.isel(chain=[0], draw=[0])).synthesize(1),
-    "draws that were moved": lambda fit, path: fit.changed(posterior=(fit.posterior * 2).assign_attrs(fit.posterior.attrs)).synthesize(L),
+    "some of the draws": lambda fit, path: fit.changed(
+        posterior=fit.posterior.isel(draw=slice(20, 60))
+    ).synthesize(L),
+    "draws in another order": lambda fit, path: fit.changed(
+        posterior=fit.posterior.isel(draw=slice(None, None, -1))
+    ).synthesize(L),
+    "one chain": lambda fit, path: fit.changed(posterior=fit.posterior.isel(chain=[1])).synthesize(
+        L
+    ),
+    "one draw": lambda fit, path: fit.changed(
+        posterior=fit.posterior.isel(chain=[0], draw=[0])
+    ).synthesize(1),
+    "draws that were moved": lambda fit, path: fit.changed(
+        posterior=(fit.posterior * 2).assign_attrs(fit.posterior.attrs)
+    ).synthesize(L),
     "loaded for more": lambda fit, path: loaded(fit, path, L=L + 1),
-    "loaded under another epsilon": lambda fit, path: loaded(fit, path, guarantee=rw.Guarantee(epsilon=60)),
+    "loaded under another epsilon": lambda fit, path: loaded(
+        fit, path, guarantee=rw.Guarantee(epsilon=60)
+    ),
     "loaded without a guarantee": lambda fit, path: loaded(fit, path, guarantee=None),
     "saved without its ledger, and loaded": lambda fit, path: loaded(no_ledger(fit), path),
     "an accountant told of more": lambda fit, path: rw.Release.of("a", fit, L + 1),
     "an accountant told of fewer": lambda fit, path: rw.Release.of("a", fit, 1),
-    "an accountant told of a narrower statement": lambda fit, path: rw.accountant({"a": fewer(fit)}),
+    "an accountant told of a narrower statement": lambda fit, path: rw.accountant(
+        {"a": fewer(fit)}
+    ),
     "a dataset of a draw": lambda fit, path: fit.released(fit.draw(0, 0), np.random.default_rng(1)),
 }
 
@@ -183,5 +231,9 @@ def test_datasets_that_say_what_chance_gives_are_others(made):
 def test_another_fit_has_other_entropy_and_a_seed_repeats_it(made):
     posterior, clip = made.posterior, made.block.censoring.digest()
     assert opened(posterior, clip, None, "x").attrs != opened(posterior, clip, None, "x").attrs
-    assert opened(posterior, clip, 1, "x").attrs == opened(posterior, clip, 1, "x").attrs != opened(posterior, clip, 2, "x").attrs
+    assert (
+        opened(posterior, clip, 1, "x").attrs
+        == opened(posterior, clip, 1, "x").attrs
+        != opened(posterior, clip, 2, "x").attrs
+    )
     assert opened(posterior, clip, 1, "x").attrs != opened(posterior, clip, 1, "y").attrs

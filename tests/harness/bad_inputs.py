@@ -1,7 +1,9 @@
-"""Wrong inputs to every command: each ends with exit code 2 and one line that shows no confidential value, and leaves nothing behind.
+"""Wrong inputs to every command: each ends with exit code 2 and one line that shows no confidential
+value, and leaves nothing behind.
 
-The tests give them all to one process; ``python -m tests.harness.bad_inputs --processes`` starts the real command for each, from the
-root of the repository. A case is a command and what is changed in a folder of good inputs before it.
+The tests give them all to one process; ``python -m tests.harness.bad_inputs --processes`` starts
+the real command for each, from the root of the repository. A case is a command and what is changed
+in a folder of good inputs before it.
 """
 
 import argparse
@@ -53,7 +55,9 @@ tune = 40
 [release]
 L = 3
 """
-CHAIN_SWEEP = 'study = "chain.toml"\n[grid]\n"synthesizer.variables.income.transform" = ["log", "identity"]\n'
+CHAIN_SWEEP = (
+    'study = "chain.toml"\n[grid]\n"synthesizer.variables.income.transform" = ["log", "identity"]\n'
+)
 SWEEP = 'study = "study.toml"\nrepetitions = 1\n[grid]\n"release.L" = [3, 2]\n'
 LINKING = """
 metrics = ["unicity", "taxicab", "adhoc"]
@@ -77,7 +81,17 @@ SEVERAL = ("--synthesized", "note,income")
 SWEEPS = ("sweep", "sweep.toml", "--out", "out", "--workers", "1")
 INIT = ("init", "data.csv", "--out", "first.toml")
 WEIGHTS = ("weights", "data.csv", "--known", "group", "--synthesized", "income", "--out", "w.csv")
-ASSESS = ("assess", "data.csv", "synthetic.csv", "--known", "group", "--synthesized", "income", "--out", "out")
+ASSESS = (
+    "assess",
+    "data.csv",
+    "synthetic.csv",
+    "--known",
+    "group",
+    "--synthesized",
+    "income",
+    "--out",
+    "out",
+)
 LINK = ("reidentify", "linking.toml", "--out", "out")
 RELEASE = ("release", "results", "--scheme", "pairwise", "--out", "out")
 REPORT = ("report", "results", "--out", "out.html")
@@ -85,7 +99,9 @@ SUMMARY = ("summary", "results")
 
 
 class Case(NamedTuple):
-    """``change`` is done to a folder of good inputs, where ``arguments`` are then given; the answer holds ``says``, a pattern."""
+    """``change`` is done to a folder of good inputs, where ``arguments`` are then given; the answer
+    holds ``says``, a pattern.
+    """
 
     name: str
     arguments: tuple[str, ...]
@@ -99,18 +115,33 @@ def confidential() -> pd.DataFrame:
     income = [float(f"{rng.integers(10, 99)}73{i:02d}.91{i:02d}7") for i in range(60)]
     person = [f"quagga{i:02d}" for i in range(60)]
     note = rng.choice(["okapi1", "okapi2"], 60)
-    return pd.DataFrame({"person": person, "group": rng.choice(["a", "b"], 60), "income": income, "note": note})
+    return pd.DataFrame(
+        {"person": person, "group": rng.choice(["a", "b"], 60), "income": income, "note": note}
+    )
 
 
 def good_inputs(folder: Path, run: Path | None) -> None:
-    """Everything that the commands read; `run` is a finished run beside its data, if there is one."""
+    """Everything that the commands read; `run` is a finished run beside its data, if there is
+    one.
+    """
     data = confidential()
     data.to_csv(folder / "data.csv", index=False)
     data.assign(income=data["income"] * 1.1).to_csv(folder / "synthetic.csv", index=False)
-    puf = pd.DataFrame({"pufid": range(6), "state": list("xxxyyy"), "sex": list("mfmfmf"), "age": [20, 30, 40, 50, 60, 70]})
+    puf = pd.DataFrame(
+        {
+            "pufid": range(6),
+            "state": list("xxxyyy"),
+            "sex": list("mfmfmf"),
+            "age": [20, 30, 40, 50, 60, 70],
+        }
+    )
     puf.to_csv(folder / "puf.csv", index=False)
-    puf.drop(columns="pufid").assign(eifid=[f"quagga{i}" for i in range(6)]).to_csv(folder / "eif.csv", index=False)
-    pd.DataFrame({"pufid": range(6), "eifid": [f"quagga{i}" for i in range(6)]}).to_csv(folder / "iuf.csv", index=False)
+    puf.drop(columns="pufid").assign(eifid=[f"quagga{i}" for i in range(6)]).to_csv(
+        folder / "eif.csv", index=False
+    )
+    pd.DataFrame({"pufid": range(6), "eifid": [f"quagga{i}" for i in range(6)]}).to_csv(
+        folder / "iuf.csv", index=False
+    )
     for name, text in (
         ("study.toml", STUDY),
         ("sweep.toml", SWEEP),
@@ -127,11 +158,17 @@ def good_inputs(folder: Path, run: Path | None) -> None:
 
 
 def secrets(folder: Path) -> set[str]:
-    """What no message may show: all that is recognisable in the good inputs, and the incomes of the finished run."""
+    """What no message may show: all that is recognisable in the good inputs, and the incomes of the
+    finished run.
+    """
     data = confidential()
     found = {f"{value:.4f}"[:7] for value in data["income"]} | {"quagga", "okapi"}
     if (folder / "run_data.csv").is_file():
-        found |= {text for text in pd.read_csv(folder / "run_data.csv", dtype=str)["income"] if len(text) >= 7}
+        found |= {
+            text
+            for text in pd.read_csv(folder / "run_data.csv", dtype=str)["income"]
+            if len(text) >= 7
+        }
     return found
 
 
@@ -154,11 +191,15 @@ def edit(name: str, old: str, new: str) -> Callable[[Path], object]:
 
 
 def content(name: str, new: bytes | str) -> Callable[[Path], object]:
-    return lambda folder: (folder / name).write_bytes(new if isinstance(new, bytes) else new.encode())
+    return lambda folder: (folder / name).write_bytes(
+        new if isinstance(new, bytes) else new.encode()
+    )
 
 
 def gone(name: str) -> Callable[[Path], object]:
-    return lambda folder: shutil.rmtree(folder / name) if (folder / name).is_dir() else (folder / name).unlink()
+    return lambda folder: (
+        shutil.rmtree(folder / name) if (folder / name).is_dir() else (folder / name).unlink()
+    )
 
 
 def folder_instead(name: str) -> Callable[[Path], object]:
@@ -175,7 +216,11 @@ def table(name: str, **columns: Callable[[pd.DataFrame], object]) -> Callable[[P
     def change(folder: Path) -> None:
         frame = pd.read_csv(folder / name)
         for column, make in columns.items():
-            frame = frame.drop(columns=column) if make is None else frame.assign(**{column: make(frame)})
+            frame = (
+                frame.drop(columns=column)
+                if make is None
+                else frame.assign(**{column: make(frame)})
+            )
         frame.to_csv(folder / name, index=False)
 
     return change
@@ -186,11 +231,17 @@ def rows(name: str, keep: Callable[[pd.DataFrame], pd.DataFrame]) -> Callable[[P
 
 
 def model(name: str, settings: str, *changes: Callable[[Path], object]) -> Callable[[Path], object]:
-    """Another synthesizer with these settings (semicolons between them), and what else is changed."""
+    """Another synthesizer with these settings (semicolons between them), and what else is
+    changed.
+    """
     section = "\n".join([f'name = "{name}"', 'formula = "income ~ group"', *settings.split("; ")])
 
     def change(folder: Path) -> None:
-        edit("study.toml", 'name = "linear-regression"\nformula = "income ~ group"\ntransform = "log"', section)(folder)
+        edit(
+            "study.toml",
+            'name = "linear-regression"\nformula = "income ~ group"\ntransform = "log"',
+            section,
+        )(folder)
         for also in changes:
             also(folder)
 
@@ -202,7 +253,9 @@ def parquet(**columns: Callable[[pd.DataFrame], object]) -> Callable[[Path], obj
 
     def change(folder: Path) -> None:
         frame = confidential()
-        frame.assign(**{name: make(frame) for name, make in columns.items()}).to_parquet(folder / "data.parquet")
+        frame.assign(**{name: make(frame) for name, make in columns.items()}).to_parquet(
+            folder / "data.parquet"
+        )
         edit("study.toml", "data.csv", "data.parquet")(folder)
 
     return change
@@ -235,13 +288,16 @@ def under_its_hash(name: str, new: bytes) -> Callable[[Path], object]:
 
 def without(arguments: tuple[str, ...], *options: str) -> tuple[str, ...]:
     """Arguments without some options and their values."""
-    dropped = {place + step for place, word in enumerate(arguments) if word in options for step in (0, 1)}
+    dropped = {
+        place + step for place, word in enumerate(arguments) if word in options for step in (0, 1)
+    }
     return tuple(word for place, word in enumerate(arguments) if place not in dropped)
 
 
 # -- the catalogue
 
-_ONLY_A_RUN = ("missing values", "negative values", "zeros", "truth values", "one record")  # weights can be made of them
+# weights can be made of them
+_ONLY_A_RUN = ("missing values", "negative values", "zeros", "truth values", "one record")
 
 HUGE = "1_000_000_000_000"
 STUDY_EDITS = (
@@ -312,8 +368,14 @@ STUDY_EDITS = (
     ('"linear-regression"', "7"),
     ('name = "linear-regression"', ""),
     ('name = "linear-regression"', 'name = "auto"\nunknown = 1'),
-    ('name = "linear-regression"\nformula = "income ~ group"', 'name = "auto"\nformula = "income ~ nope"'),
-    ('name = "linear-regression"\nformula = "income ~ group"', 'name = "auto"\nformula = "person ~ group"'),
+    (
+        'name = "linear-regression"\nformula = "income ~ group"',
+        'name = "auto"\nformula = "income ~ nope"',
+    ),
+    (
+        'name = "linear-regression"\nformula = "income ~ group"',
+        'name = "auto"\nformula = "person ~ group"',
+    ),
     ('"income ~ group"', '"income"'),
     ('"income ~ group"', '"income ~ nope"'),
     ('"income ~ group"', '"income ~ income"'),
@@ -358,17 +420,32 @@ STUDY_EDITS = (
     ('schemes = ["unweighted", "pairwise"]', 'cluster = "nope"'),
     ('coefficient = "group[T.b]"', 'coefficient = "group[T.b]"\ncluster = "nope"'),
     ('coefficient = "group[T.b]"', 'coefficient = "group[T.b]"\ncluster = 3'),
-    ('schemes = ["unweighted", "pairwise"]', 'schemes = ["unweighted", "pairwise"]\nsurvey = "nope"'),
+    (
+        'schemes = ["unweighted", "pairwise"]',
+        'schemes = ["unweighted", "pairwise"]\nsurvey = "nope"',
+    ),
     ('schemes = ["unweighted", "pairwise"]', 'schemes = ["unweighted", "pairwise"]\nsurvey = 3'),
-    ('schemes = ["unweighted", "pairwise"]', 'schemes = ["unweighted", "pairwise"]\nsurvey = "income"'),
-    ('schemes = ["unweighted", "pairwise"]', 'schemes = ["unweighted", "pairwise"]\nsurvey = "group"'),
+    (
+        'schemes = ["unweighted", "pairwise"]',
+        'schemes = ["unweighted", "pairwise"]\nsurvey = "income"',
+    ),
+    (
+        'schemes = ["unweighted", "pairwise"]',
+        'schemes = ["unweighted", "pairwise"]\nsurvey = "group"',
+    ),
     ('coefficient = "group[T.b]"', 'coefficient = "group[T.b]"\nsurvey = "nope"'),
     ('coefficient = "group[T.b]"', 'coefficient = "group[T.b]"\nsurvey = "income"'),
     ('coefficient = "group[T.b]"', 'coefficient = "group[T.b]"\nstrata = "group"'),
     ('coefficient = "group[T.b]"', 'coefficient = "group[T.b]"\nregressions = "income ~ group"'),
-    ('coefficient = "group[T.b]"', 'coefficient = "group[T.b]"\nregressions = ["income ~ spline(age)"]'),
+    (
+        'coefficient = "group[T.b]"',
+        'coefficient = "group[T.b]"\nregressions = ["income ~ spline(age)"]',
+    ),
     ('coefficient = "group[T.b]"', 'coefficient = "group[T.b]"\nregressions = ["income ~ nope"]'),
-    ('coefficient = "group[T.b]"', 'coefficient = "group[T.b]"\nregressions = ["income ~ group", "income ~ group"]'),
+    (
+        'coefficient = "group[T.b]"',
+        'coefficient = "group[T.b]"\nregressions = ["income ~ group", "income ~ group"]',
+    ),
     ('coefficient = "group[T.b]"', 'coefficient = "group[T.b]"\nrisk_draws = 0'),
     ('coefficient = "group[T.b]"', 'coefficient = "group[T.b]"\nrisk_draws = 161'),
     ("draws = 40", "draws = 0"),
@@ -389,7 +466,10 @@ STUDY_EDITS = (
     ('regression = "income ~ group"', ""),
     ('coefficient = "group[T.b]"', 'coefficient = "x"'),
     ('coefficient = "group[T.b]"', "coefficient = 1"),
-    ('regression = "income ~ group"\ncoefficient = "group[T.b]"', 'regression = "income ~ C(note)"\ncoefficient = "x ~"\nlevel = 2'),
+    (
+        'regression = "income ~ group"\ncoefficient = "group[T.b]"',
+        'regression = "income ~ C(note)"\ncoefficient = "x ~"\nlevel = 2',
+    ),
     ("resamples = 50", "resamples = 0"),
     ("resamples = 50", f"resamples = {HUGE}"),
     ("resamples = 50", "level = 1"),
@@ -408,8 +488,12 @@ DATA = {
     "infinite values": table("data.csv", income=lambda d: d["income"].where(d.index != 5, np.inf)),
     "negative values": table("data.csv", income=lambda d: -d["income"]),
     "zeros": table("data.csv", income=lambda d: 0.0),
-    "text among numbers": table("data.csv", income=lambda d: d["income"].astype(str).where(d.index != 5, "okapi9")),
-    "numbers with separators": table("data.csv", income=lambda d: d["income"].map("{:,.2f}".format)),
+    "text among numbers": table(
+        "data.csv", income=lambda d: d["income"].astype(str).where(d.index != 5, "okapi9")
+    ),
+    "numbers with separators": table(
+        "data.csv", income=lambda d: d["income"].map("{:,.2f}".format)
+    ),
     "numbers with a currency": table("data.csv", income=lambda d: "$" + d["income"].astype(str)),
     "dates": table("data.csv", income=lambda d: "2020-02-30"),
     "truth values": table("data.csv", income=lambda d: d.index % 2 == 0),
@@ -429,26 +513,46 @@ DATA = {
     "NUL bytes": content("data.csv", b"\0" * 500),
     "UTF-16": content("data.csv", "group,income\nokapi,1\n".encode("utf-16")),
     "Latin-1": content("data.csv", "group,income\nokapié,1\n".encode("latin-1")),
-    "two encodings": content("data.csv", "group,income\nokapié,1\n".encode() + "okapié,1\n".encode("latin-1")),
+    "two encodings": content(
+        "data.csv", "group,income\nokapié,1\n".encode() + "okapié,1\n".encode("latin-1")
+    ),
     "semicolons": content("data.csv", "group;income\nokapi;1,5\n"),
     "a folder": folder_instead("data.csv"),
     "no file": gone("data.csv"),
-    "a link that leads nowhere": lambda folder: ((folder / "data.csv").unlink(), (folder / "data.csv").symlink_to("nowhere")),
-    "links in a circle": lambda folder: ((folder / "data.csv").unlink(), (folder / "data.csv").symlink_to("data.csv")),
+    "a link that leads nowhere": lambda folder: (
+        (folder / "data.csv").unlink(),
+        (folder / "data.csv").symlink_to("nowhere"),
+    ),
+    "links in a circle": lambda folder: (
+        (folder / "data.csv").unlink(),
+        (folder / "data.csv").symlink_to("data.csv"),
+    ),
     "lists": parquet(income=lambda d: [[value] for value in d["income"]]),
     "lists in a known column": parquet(group=lambda d: [[value] for value in d["group"]]),
     "lists in another column": parquet(note=lambda d: [[value] for value in d["note"]]),
     "tables in cells": parquet(note=lambda d: [{"a": value} for value in d["note"]]),
     "bytes": parquet(income=lambda d: [str(value).encode() for value in d["income"]]),
     "times": parquet(income=lambda d: pd.Timestamp("2020-01-01")),
-    "a broken parquet file": lambda folder: (parquet()(folder), content("data.parquet", b"PAR1quagga")(folder)),
+    "a broken parquet file": lambda folder: (
+        parquet()(folder),
+        content("data.parquet", b"PAR1quagga")(folder),
+    ),
     "half a parquet file": lambda folder: (
         parquet()(folder),
         (folder / "data.parquet").write_bytes((folder / "data.parquet").read_bytes()[:900]),
     ),
-    "text for a SAS file": lambda folder: (edit("study.toml", "data.csv", "d.xpt")(folder), content("d.xpt", "quagga" * 99)(folder)),
-    "text for a Stata file": lambda folder: (edit("study.toml", "data.csv", "d.dta")(folder), content("d.dta", "quagga" * 99)(folder)),
-    "text for an SPSS file": lambda folder: (edit("study.toml", "data.csv", "d.sav")(folder), content("d.sav", "quagga" * 99)(folder)),
+    "text for a SAS file": lambda folder: (
+        edit("study.toml", "data.csv", "d.xpt")(folder),
+        content("d.xpt", "quagga" * 99)(folder),
+    ),
+    "text for a Stata file": lambda folder: (
+        edit("study.toml", "data.csv", "d.dta")(folder),
+        content("d.dta", "quagga" * 99)(folder),
+    ),
+    "text for an SPSS file": lambda folder: (
+        edit("study.toml", "data.csv", "d.sav")(folder),
+        content("d.sav", "quagga" * 99)(folder),
+    ),
 }
 
 BOUNDS = (
@@ -485,12 +589,24 @@ MODELS = (
     ("two-part", 'value = ["transformation"]', "unknown synthesizer"),
     ("two-part", 'value = "two-part"', "'two-part' cannot stand in itself"),
     ("two-part", 'value = "top-coding"', "can draw zero or the other sign"),
-    ("two-part", 'value = "negative-binomial"', "does not suit the positive values: .*60 fractional"),
+    (
+        "two-part",
+        'value = "negative-binomial"',
+        "does not suit the positive values: .*60 fractional",
+    ),
     ("two-part", 'value = "negative-binomial"', "can draw zero or the other sign", whole),
     ("two-part", 'value = "negative-binomial"; support = [0, inf]', "takes no support"),
     ("two-part", 'value = "hierarchical"', "groups must name"),
-    ("two-part", f'value = "hierarchical"; {BY_GROUP}, ["transform", "identity"]]', "can draw zero or the other sign"),
-    ("two-part", f'value = "hierarchical"; {BY_GROUP}, ["transform", "asinh"]]', "can draw zero or the other sign"),
+    (
+        "two-part",
+        f'value = "hierarchical"; {BY_GROUP}, ["transform", "identity"]]',
+        "can draw zero or the other sign",
+    ),
+    (
+        "two-part",
+        f'value = "hierarchical"; {BY_GROUP}, ["transform", "asinh"]]',
+        "can draw zero or the other sign",
+    ),
     ("two-part", f'value = "hierarchical"; {BY_GROUP}]; support = [0, 1e7]', "takes no support"),
     ("two-part", "value_settings = 7", "pairs of a name and a value"),
     ("two-part", 'value_settings = "components"', "pairs of a name and a value"),
@@ -498,17 +614,41 @@ MODELS = (
     ("two-part", "value_settings = [[1, 2]]", "pairs of a name and a value"),
     ("two-part", 'value_settings = [["heaping"]]', "pairs of a name and a value"),
     ("two-part", "value_settings = {heaping = true}", "must be a value or a list.*pairs"),
-    ("two-part", 'value_settings = [["components", 2]]', "no setting 'components' here; valid are knots, heaping"),
+    (
+        "two-part",
+        'value_settings = [["components", 2]]',
+        "no setting 'components' here; valid are knots, heaping",
+    ),
     ("two-part", 'value_settings = [["formula", "income ~ 1"]]', "no setting 'formula' here"),
     ("two-part", 'value_settings = [["support", [0, 1e7]]]', "no setting 'support' here"),
-    ("two-part", 'value_settings = [["heaping", true], ["heaping", false]]', "'heaping' more than once"),
+    (
+        "two-part",
+        'value_settings = [["heaping", true], ["heaping", false]]',
+        "'heaping' more than once",
+    ),
     ("two-part", 'value_settings = [["heaping", 1]]', "true or false"),
     ("two-part", 'value_settings = [["knots", [3, 2, 1]]]', "knots must increase"),
-    ("two-part", 'value_settings = [["knots", [1, 2, 3]]]; support = [100, 1e7]', "3 of 3 knots lie outside the bounds"),
+    (
+        "two-part",
+        'value_settings = [["knots", [1, 2, 3]]]; support = [100, 1e7]',
+        "3 of 3 knots lie outside the bounds",
+    ),
     ("two-part", 'value = "normal-mixture"; value_settings = [["gating", "yes"]]', "true or false"),
-    ("two-part", 'value = "normal-mixture"; value_settings = [["transform", {a = 1}]]', "must be a value or a list"),
-    ("two-part", 'value = "normal-mixture"; value_settings = [["transform", ["log"]]]', "unknown transform"),
-    ("two-part", 'value = "normal-mixture"; value_settings = [["transform", "shifted-log"]]', "needs transform_constant"),
+    (
+        "two-part",
+        'value = "normal-mixture"; value_settings = [["transform", {a = 1}]]',
+        "must be a value or a list",
+    ),
+    (
+        "two-part",
+        'value = "normal-mixture"; value_settings = [["transform", ["log"]]]',
+        "unknown transform",
+    ),
+    (
+        "two-part",
+        'value = "normal-mixture"; value_settings = [["transform", "shifted-log"]]',
+        "needs transform_constant",
+    ),
     ("two-part", 'codes = "8"', "different finite numbers"),
     ("two-part", 'codes = ["8"]', "different finite numbers"),
     ("two-part", "codes = [nan]", "different finite numbers"),
@@ -520,17 +660,47 @@ MODELS = (
     ("two-part", "knots = [1, 2, 3]", "no setting 'knots'; valid are .*'value_settings'"),
     ("two-part", "gating = true", "no setting 'gating'"),
     ("two-part", "strict = true", "no setting 'strict'"),
-    ("two-part", "codes = []", "0 positive values; two parts need 3", table("data.csv", income=lambda d: 0.0)),
-    ("two-part", "codes = []", "0 positive values; two parts need 3", table("data.csv", income=lambda d: -d["income"])),
-    ("two-part", "codes = []", "2 positive values", table("data.csv", income=lambda d: d["income"].where(d.index < 2, 0.0))),
+    (
+        "two-part",
+        "codes = []",
+        "0 positive values; two parts need 3",
+        table("data.csv", income=lambda d: 0.0),
+    ),
+    (
+        "two-part",
+        "codes = []",
+        "0 positive values; two parts need 3",
+        table("data.csv", income=lambda d: -d["income"]),
+    ),
+    (
+        "two-part",
+        "codes = []",
+        "2 positive values",
+        table("data.csv", income=lambda d: d["income"].where(d.index < 2, 0.0)),
+    ),
     ("two-part", "codes = []", "19 distinct values.*'normal-mixture'", steps),
     ("two-part", "support = [0, inf]", "excludes 20 of 60", losses),
     ("two-part", "support = [-inf, 0]", "excludes 40 of 60", losses),
     ("two-part", "support = [1, inf]", "excludes 20 of 60", zeros),
-    ("transformation", "heaping = true", "20 of 60 records are zero or negative; 'two-part'", zeros),
-    ("transformation", "heaping = true", "20 of 60 records are zero or negative; 'two-part'", losses),
+    (
+        "transformation",
+        "heaping = true",
+        "20 of 60 records are zero or negative; 'two-part'",
+        zeros,
+    ),
+    (
+        "transformation",
+        "heaping = true",
+        "20 of 60 records are zero or negative; 'two-part'",
+        losses,
+    ),
     ("transformation", "heaping = true", "19 distinct values.*'negative-binomial'", steps),
-    ("transformation", "heaping = true", "1 distinct values", table("data.csv", income=lambda d: 7.0)),
+    (
+        "transformation",
+        "heaping = true",
+        "1 distinct values",
+        table("data.csv", income=lambda d: 7.0),
+    ),
     ("transformation", "heaping = 1", "true or false"),
     ("transformation", 'heaping = "yes"', "true or false"),
     ("transformation", "heaping = [true]", "true or false"),
@@ -546,10 +716,23 @@ MODELS = (
     ("transformation", "knots = [1, 2, inf]", "3 to 40 positive numbers"),
     ("transformation", "knots = [1, 1, 2]", "knots must increase"),
     ("transformation", "knots = [3, 2, 1]", "knots must increase"),
-    ("transformation", "knots = [1, 2, 3]; support = [5, 1e7]", "3 of 3 knots lie outside the bounds"),
-    ("transformation", "knots = [1e4, 5e4, 1e8]; support = [0, 1e7]", "1 of 3 knots lie outside the bounds"),
+    (
+        "transformation",
+        "knots = [1, 2, 3]; support = [5, 1e7]",
+        "3 of 3 knots lie outside the bounds",
+    ),
+    (
+        "transformation",
+        "knots = [1e4, 5e4, 1e8]; support = [0, 1e7]",
+        "1 of 3 knots lie outside the bounds",
+    ),
     ("transformation", "support = [0, 1e300]", "lower it"),
-    ("transformation", "support = [0, 1e300]", "at most 500; narrow them", table("data.csv", income=lambda d: d["income"] * np.pi)),
+    (
+        "transformation",
+        "support = [0, 1e300]",
+        "at most 500; narrow them",
+        table("data.csv", income=lambda d: d["income"] * np.pi),
+    ),
     ("transformation", "gating = true", "no setting 'gating'"),
     ("transformation", "codes = [8]", "no setting 'codes'"),
     ("transformation", 'value = "transformation"', "no setting 'value'"),
@@ -573,11 +756,23 @@ FILES = {
     "an empty study": (DRY, content("study.toml", "")),
     "a study in Latin-1": (DRY, content("study.toml", "# okapié\n".encode("latin-1"))),
     "binary for a study": (DRY, content("study.toml", bytes(range(256)))),
-    "strict without the unweighted scheme": ((*RUN, "--strict"), edit("study.toml", '["unweighted", "pairwise"]', '["pairwise"]')),
-    "strict without the unweighted scheme, dry": ((*DRY, "--strict"), edit("study.toml", '["unweighted", "pairwise"]', '["pairwise"]')),
+    "strict without the unweighted scheme": (
+        (*RUN, "--strict"),
+        edit("study.toml", '["unweighted", "pairwise"]', '["pairwise"]'),
+    ),
+    "strict without the unweighted scheme, dry": (
+        (*DRY, "--strict"),
+        edit("study.toml", '["unweighted", "pairwise"]', '["pairwise"]'),
+    ),
     "strict as a setting": (DRY, edit("study.toml", "seed = 3", "seed = 3\nstrict = true")),
-    "no model takes the data": (RUN, edit("study.toml", 'name = "linear-regression"', 'name = "auto"\nunknown = 1')),
-    "a sweep of a study without a model": (SWEEPS, edit("study.toml", 'name = "linear-regression"', 'name = "auto"')),
+    "no model takes the data": (
+        RUN,
+        edit("study.toml", 'name = "linear-regression"', 'name = "auto"\nunknown = 1'),
+    ),
+    "a sweep of a study without a model": (
+        SWEEPS,
+        edit("study.toml", 'name = "linear-regression"', 'name = "auto"'),
+    ),
     "out is there": (RUN, lambda folder: (folder / "out").mkdir()),
     "out is a file": (RUN, content("out", "x")),
     "out is another's folder": ((*RUN, "--force"), lambda folder: (folder / "out").mkdir()),
@@ -586,7 +781,10 @@ FILES = {
     "out is a link in a circle": (RUN, linked("out", "out")),
     "out is too long": ((*RUN[:2], "--out", "x" * 300), nothing),
     "out is in a run": ((*RUN[:2], "--out", "results/out"), nothing),
-    "the working folder is another's": (RUN, lambda folder: ((folder / "out.partial").mkdir(), content("out.partial/x", "x")(folder))),
+    "the working folder is another's": (
+        RUN,
+        lambda folder: ((folder / "out.partial").mkdir(), content("out.partial/x", "x")(folder)),
+    ),
     "the working folder is a file": (RUN, content("out.partial", "x")),
 }
 OPTIONS = (
@@ -731,16 +929,29 @@ SWEEP_EDITS = (
     ('"release.L" = [3, 2]', 'seed = ["1"]'),
 )
 _MODEL = 'model = "linear-regression"'
-CHAIN_EDITS = (  # of a study of several variables: what is changed, and what must be said; nothing is fitted before
+# of a study of several variables: what is changed, and what must be said; nothing is fitted before
+CHAIN_EDITS = (
     (_MODEL, 'when = "nope == 1"\notherwise = -8\n' + _MODEL, "'nope', no column of the data"),
     (_MODEL, 'when = "income > 1"\notherwise = -8\n' + _MODEL, "'income'"),
     (_MODEL, "when = \"group == 'c'\"\notherwise = -8\n" + _MODEL, "a value of no record"),
-    (_MODEL, "when = \"group == 'a'\"\notherwise = -8\n" + _MODEL, "of 60 confidential records, [0-9]+ break"),
+    (
+        _MODEL,
+        "when = \"group == 'a'\"\notherwise = -8\n" + _MODEL,
+        "of 60 confidential records, [0-9]+ break",
+    ),
     (_MODEL, "when = \"group is 'a'\"\notherwise = -8\n" + _MODEL, "when"),
     (_MODEL, "when = \"group == 'a'\"\n" + _MODEL, "otherwise"),
-    ("[weights]", '[synthesizer.variables.note]\nwhen = "income > 1"\notherwise = "okapi1"\n[weights]', "drawn after 'note'"),
+    (
+        "[weights]",
+        '[synthesizer.variables.note]\nwhen = "income > 1"\notherwise = "okapi1"\n[weights]',
+        "drawn after 'note'",
+    ),
     ('predictors = ["group"]', 'predictors = ["group"]\norder = [["income", "income"]]', "order"),
-    ('predictors = ["group"]', 'predictors = ["group"]\norder = [["note", "income"], ["income", "note"]]', "circle"),
+    (
+        'predictors = ["group"]',
+        'predictors = ["group"]\norder = [["note", "income"], ["income", "note"]]',
+        "circle",
+    ),
     ('predictors = ["group"]', 'predictors = ["group"]\norder = [["person", "group"]]', "order"),
     ('predictors = ["group"]', 'predictors = ["group"]\norder = 3', "order"),
     (
@@ -748,16 +959,32 @@ CHAIN_EDITS = (  # of a study of several variables: what is changed, and what mu
         'predictors = ["group"]\nforbidden = ["group == \'a\' and income > 0"]',
         "of 60 confidential records, [0-9]+ break",
     ),
-    ('predictors = ["group"]', 'predictors = ["group"]\nforbidden = ["__import__(\'os\')"]', "forbidden"),
+    (
+        'predictors = ["group"]',
+        'predictors = ["group"]\nforbidden = ["__import__(\'os\')"]',
+        "forbidden",
+    ),
     ('predictors = ["group"]', 'predictors = ["group"]\non_broken = "ignore"', "on_broken"),
     ('predictors = ["group"]', 'predictors = ["group"]\nrecoding = "fancy"', "recoding"),
-    ('predictors = ["group"]', 'predictors = ["group"]\nlearned = ["note"]', "which is synthesized"),
+    (
+        'predictors = ["group"]',
+        'predictors = ["group"]\nlearned = ["note"]',
+        "which is synthesized",
+    ),
     ('predictors = ["group"]', 'predictors = ["group"]\nlearned = ["person"]', "no predictor"),
-    ('predictors = ["group"]', 'predictors = ["group", "income"]', "both a predictor and synthesized"),
+    (
+        'predictors = ["group"]',
+        'predictors = ["group", "income"]',
+        "both a predictor and synthesized",
+    ),
     ('predictors = ["group"]', 'predictors = ["nope"]', "'nope'"),
     ('predictors = ["group"]', 'predictors = ["group", "group"]', "predictors"),
     ('predictors = ["group"]', "predictors = 3", "predictors"),
-    ('predictors = ["group"]', 'predictors = ["group"]\nformula = "note ~ group"', "of several variables: leave out synthesizer.formula"),
+    (
+        'predictors = ["group"]',
+        'predictors = ["group"]\nformula = "note ~ group"',
+        "of several variables: leave out synthesizer.formula",
+    ),
     ('predictors = ["group"]', 'predictors = ["group"]\ncomponents = 3', "no setting 'components'"),
     ('name = "sequential"', 'name = "linear-regression"', "'synthesizer.formula' is missing"),
     ('name = "sequential"', 'name = "auto"', "'auto'"),
@@ -765,11 +992,27 @@ CHAIN_EDITS = (  # of a study of several variables: what is changed, and what mu
     ('"note", "income"', '"note", "income", "group"', "both known and synthetic"),
     ('"note", "income"', '"note", "note"', "synthetic"),
     ('"note", "income"', '"person", "income"', "60 different values in 60 records"),
-    ('synthetic = ["note", "income"]', 'synthetic = ["person", "income"]\ncategorical = ["person"]', "'person'.* levels"),
-    ('synthetic = ["note", "income"]', 'synthetic = ["note", "income"]\ncodes = {note = 1}', "special codes are for numbers"),
+    (
+        'synthetic = ["note", "income"]',
+        'synthetic = ["person", "income"]\ncategorical = ["person"]',
+        "'person'.* levels",
+    ),
+    (
+        'synthetic = ["note", "income"]',
+        'synthetic = ["note", "income"]\ncodes = {note = 1}',
+        "special codes are for numbers",
+    ),
     ("[weights]", "[synthesizer.variables.note]\ncodes = [1]\n[weights]", "'note'"),
-    ("[weights]", "[synthesizer.variables.nope]\ncodes = [1]\n[weights]", "'nope', which is not synthesized"),
-    ("[weights]", "[synthesizer.variables.note]\nsupport = [0, 1]\n[weights]", "no setting 'support'"),
+    (
+        "[weights]",
+        "[synthesizer.variables.nope]\ncodes = [1]\n[weights]",
+        "'nope', which is not synthesized",
+    ),
+    (
+        "[weights]",
+        "[synthesizer.variables.note]\nsupport = [0, 1]\n[weights]",
+        "no setting 'support'",
+    ),
     (_MODEL, "support = [0, 1]\n" + _MODEL, "60 of 60"),
     (_MODEL, 'model = "sequential"', "of several variables"),
     (_MODEL, 'model = "nope"', "'nope'"),
@@ -799,7 +1042,10 @@ CHAIN_DATA = {
     "one value": (table("data.csv", note=lambda d: "okapi1"), "'note' has one value|'note'"),
     "one number": (table("data.csv", income=lambda d: 7.0), "'income' has one value"),
     "no value": (table("data.csv", note=lambda d: None), "missing in 60 of 60"),
-    "infinite": (table("data.csv", income=lambda d: d["income"].where(d.index != 5, np.inf)), "infinite"),
+    "infinite": (
+        table("data.csv", income=lambda d: d["income"].where(d.index != 5, np.inf)),
+        "infinite",
+    ),
     "losses under a log": (table("data.csv", income=lambda d: -d["income"]), "'income'"),
     "no predictor": (table("data.csv", group=None), "'group'"),
     "one record": (rows("data.csv", lambda d: d.head(1)), ""),
@@ -810,8 +1056,16 @@ CHAIN_SWEEP_EDITS = (
     ("income.transform", "income.nope", "no setting 'nope'"),
     ("variables.income.transform", "formula", "unknown setting"),
     ('["log", "identity"]', '["log", "sqrt"]', "unknown transform"),
-    ('"synthesizer.variables.income.transform" = ["log", "identity"]', '"weights.match" = ["own", "nope"]', "'own', 'joint' or"),
-    ('"synthesizer.variables.income.transform" = ["log", "identity"]', '"synthesizer.predictors" = [["nope"]]', "'nope'"),
+    (
+        '"synthesizer.variables.income.transform" = ["log", "identity"]',
+        '"weights.match" = ["own", "nope"]',
+        "'own', 'joint' or",
+    ),
+    (
+        '"synthesizer.variables.income.transform" = ["log", "identity"]',
+        '"synthesizer.predictors" = [["nope"]]',
+        "'nope'",
+    ),
 )
 CHAIN_OPTIONS = (
     ((*WEIGHTS, *SEVERAL, "--match", "nope"), "which is not synthetic"),
@@ -865,7 +1119,9 @@ LINKING_FILES = {
     "no truth": content("iuf.csv", ""),
     "a repeated key": table("puf.csv", pufid=lambda d: 1),
     "a missing key": table("eif.csv", eifid=lambda d: d["eifid"].where(d.index != 2)),
-    "an infinite age": table("puf.csv", age=lambda d: d["age"].astype(float).where(d.index != 2, np.inf)),
+    "an infinite age": table(
+        "puf.csv", age=lambda d: d["age"].astype(float).where(d.index != 2, np.inf)
+    ),
     "no age at all": table("puf.csv", age=lambda d: None),
     "ages as text": table("puf.csv", age=lambda d: "okapi"),
     "sexes as numbers": table("puf.csv", sex=lambda d: 1),
@@ -895,18 +1151,30 @@ RUN_FILES = {
     "an unfinished run": content("results/.riskweighted", "a run"),
     "another summary under its hash": under_its_hash("tables/summary.csv", b"a,b\nokapi,1\n"),
     "another risk table under its hash": under_its_hash("tables/risk.csv", b"a,b\nokapi,1\n"),
-    "another convergence table under its hash": under_its_hash("tables/convergence.csv", b"label\nunweighted\npairwise\n"),
-    "another fit_check under its hash": under_its_hash("tables/fit_check.csv", b"label,check\nunweighted,okapi\n"),
+    "another convergence table under its hash": under_its_hash(
+        "tables/convergence.csv", b"label\nunweighted\npairwise\n"
+    ),
+    "another fit_check under its hash": under_its_hash(
+        "tables/fit_check.csv", b"label,check\nunweighted,okapi\n"
+    ),
     "binary tables under their hash": under_its_hash("tables/utility.csv", bytes(range(256))),
 }
 SYNTHETIC = "synthetic/pairwise/synthetic_1.csv"
 RUN_DATASETS = {
     "another dataset under its hash": under_its_hash(SYNTHETIC, b"a,b\nokapi,1\n"),
-    "a short dataset under its hash": under_its_hash(SYNTHETIC, b"id,group,size,income\n0,a,1,5.5\n"),
-    "a dataset of text under its hash": under_its_hash(SYNTHETIC, b"id,group,size,income\n0,a,1,okapi\n"),
+    "a short dataset under its hash": under_its_hash(
+        SYNTHETIC, b"id,group,size,income\n0,a,1,5.5\n"
+    ),
+    "a dataset of text under its hash": under_its_hash(
+        SYNTHETIC, b"id,group,size,income\n0,a,1,okapi\n"
+    ),
     "a binary dataset under its hash": under_its_hash(SYNTHETIC, bytes(range(256))),
-    "weights that are none under their hash": under_its_hash("confidential/weights.csv", b"row,okapi\n1,2\n"),
-    "a posterior that is none under its hash": under_its_hash("confidential/posterior/pairwise.zip", b"okapi" * 99),
+    "weights that are none under their hash": under_its_hash(
+        "confidential/weights.csv", b"row,okapi\n1,2\n"
+    ),
+    "a posterior that is none under its hash": under_its_hash(
+        "confidential/posterior/pairwise.zip", b"okapi" * 99
+    ),
 }
 
 
@@ -916,7 +1184,10 @@ def catalogue() -> Iterator[Case]:
         yield Case(f"study: {old} -> {new[:60]}", DRY, edit("study.toml", old, new))
     for name, change in DATA.items():
         yield Case(f"data: {name}", RUN, change)
-        if not re.search("parquet|file$|lists|tables|bytes|times", name) and name not in _ONLY_A_RUN:
+        if (
+            not re.search("parquet|file$|lists|tables|bytes|times", name)
+            and name not in _ONLY_A_RUN
+        ):
             yield Case(f"weights, data: {name}", WEIGHTS, change)
     for name, (arguments, change) in FILES.items():
         yield Case(f"files: {name}", arguments, change)
@@ -924,9 +1195,13 @@ def catalogue() -> Iterator[Case]:
         yield Case(f"options: {' '.join((*arguments, *more))[:150]}", (*arguments, *more), nothing)
     for name in WITH_BOUNDS:
         for ends, says in BOUNDS:
-            yield Case(f"model: {name}, support = {ends}", DRY, model(name, f"support = {ends}"), says)
+            yield Case(
+                f"model: {name}, support = {ends}", DRY, model(name, f"support = {ends}"), says
+            )
     for number, (name, settings, says, *changes) in enumerate(MODELS):
-        yield Case(f"model {number}: {name}, {settings[:80]}", DRY, model(name, settings, *changes), says)
+        yield Case(
+            f"model {number}: {name}, {settings[:80]}", DRY, model(name, settings, *changes), says
+        )
     for old, new in SWEEP_EDITS:
         yield Case(f"sweep: {old} -> {new}", SWEEPS, edit("sweep.toml", old, new))
     for number, (old, new, says) in enumerate(CHAIN_EDITS):
@@ -966,7 +1241,11 @@ def in_this_process(arguments: tuple[str, ...], folder: Path) -> Answer:
     os.chdir(folder)
     sys.argv = ["riskweighted", *arguments]
     try:
-        with warnings.catch_warnings(), contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr):
+        with (
+            warnings.catch_warnings(),
+            contextlib.redirect_stdout(stdout),
+            contextlib.redirect_stderr(stderr),
+        ):
             warnings.simplefilter("default")
             main()
     except SystemExit as end:
@@ -980,7 +1259,9 @@ def in_this_process(arguments: tuple[str, ...], folder: Path) -> Answer:
 def in_its_own_process(arguments: tuple[str, ...], folder: Path) -> Answer:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     command = [sys.executable, "-m", "riskweighted", *arguments]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300
+    )
     return Answer(done.returncode, done.stdout, done.stderr)
 
 
@@ -989,10 +1270,14 @@ def listed(folder: Path) -> set[str]:
 
 
 def _needs_run(case: Case) -> bool:
-    return case.arguments[0] in ("release", "report", "summary") or any("results" in word for word in case.arguments)
+    return case.arguments[0] in ("release", "report", "summary") or any(
+        "results" in word for word in case.arguments
+    )
 
 
-def faults(case: Case, folder: Path, run: Path | None, give: Callable[[tuple[str, ...], Path], Answer]) -> list[str]:
+def faults(
+    case: Case, folder: Path, run: Path | None, give: Callable[[tuple[str, ...], Path], Answer]
+) -> list[str]:
     """What is wrong with the answer to a case; nothing, if all is well."""
     good_inputs(folder, run if _needs_run(case) else None)
     hidden = secrets(folder)
@@ -1006,10 +1291,15 @@ def faults(case: Case, folder: Path, run: Path | None, give: Callable[[tuple[str
         for wrong, text in (
             (answer.code != 2, f"exit code {answer.code}: {answer.stderr[-300:]}"),
             (
-                not re.fullmatch(r"((warning: |\d{4}-\d\d-\d\d ).*\n)*error: [^\n]+\n", answer.stderr),
+                not re.fullmatch(
+                    r"((warning: |\d{4}-\d\d-\d\d ).*\n)*error: [^\n]+\n", answer.stderr
+                ),
                 f"not one line: {answer.stderr[-300:]!r}",
             ),
-            (not re.search(case.says, answer.stderr), f"says not {case.says!r}: {answer.stderr[-300:]}"),
+            (
+                not re.search(case.says, answer.stderr),
+                f"says not {case.says!r}: {answer.stderr[-300:]}",
+            ),
             ("Traceback" in shown, "a traceback"),
             (answer.stdout != "", "something on the output"),
             (leaked > 0, f"{leaked} confidential values shown"),
@@ -1021,7 +1311,9 @@ def faults(case: Case, folder: Path, run: Path | None, give: Callable[[tuple[str
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--processes", action="store_true", help="start the real command for every case")
+    parser.add_argument(
+        "--processes", action="store_true", help="start the real command for every case"
+    )
     parser.add_argument("--every", type=int, default=1, help="every how many-th case")
     given = parser.parse_args()
     sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
@@ -1031,13 +1323,18 @@ def main() -> None:
     counts: Counter[str] = Counter()
     for case in cases:
         with tempfile.TemporaryDirectory() as folder:
-            wrong = faults(case, Path(folder), run, in_its_own_process if given.processes else in_this_process)
+            wrong = faults(
+                case, Path(folder), run, in_its_own_process if given.processes else in_this_process
+            )
         counts[f"{case.arguments[0]}, {'refused as it should be' if not wrong else 'WRONG'}"] += 1
         for text in wrong:
             print(f"{case.name}: {text}", flush=True)
     for what, count in sorted(counts.items()):
         print(f"{count:5}  {what}")
-    print(f"{len(cases):5}  in all{', each in a process of its own' if given.processes else ', in one process'}")
+    print(
+        f"{len(cases):5}  in "
+        f"all{', each in a process of its own' if given.processes else ', in one process'}"
+    )
     sys.exit(any("WRONG" in what for what in counts))
 
 

@@ -1,8 +1,10 @@
-"""Kill real commands and go on: what is published is byte for byte what a command that nobody kills publishes.
+"""Kill real commands and go on: what is published is byte for byte what a command that nobody kills
+publishes.
 
-``python -m tests.harness.kills --kills 40`` from the root of the repository; the tests do ten. A chain kills one command again and
-again, at a stage of its work or at a random moment, with SIGKILL or Ctrl-C, and then lets it end. After every kill nothing may stand
-under the final name, or all of it; at the end the bytes and modes are those of the reference and no working folder is left.
+``python -m tests.harness.kills --kills 40`` from the root of the repository; the tests do ten. A
+chain kills one command again and again, at a stage of its work or at a random moment, with SIGKILL
+or Ctrl-C, and then lets it end. After every kill nothing may stand under the final name, or all of
+it; at the end the bytes and modes are those of the reference and no working folder is left.
 """
 
 import argparse
@@ -27,12 +29,15 @@ from tests.tools.study_text import study_text
 
 _ACCEPTED = "".join(f'{rule} = "{reason}"\n' for rule, reason in ACCEPTED["accept"].items())
 STUDY = study_text(
-    '[weights]\nschemes = ["unweighted", "pairwise"]', "[evaluation]\nresamples = 50", f"[release.disclosure.accept]\n{_ACCEPTED}"
+    '[weights]\nschemes = ["unweighted", "pairwise"]',
+    "[evaluation]\nresamples = 50",
+    f"[release.disclosure.accept]\n{_ACCEPTED}",
 )
 FILES = {
     "study.toml": STUDY,
     "sweep.toml": 'study = "study.toml"\n[grid]\n"release.L" = [3, 2]\n',
-    "reidentify.toml": 'metrics = ["unicity", "taxicab"]\n[run]\nfolder = "reference/run"\nconfidential = "data.csv"\n',
+    "reidentify.toml": 'metrics = ["unicity", "taxicab"]\n[run]\nfolder = "reference/run"\nconfidential = '
+    '"data.csv"\n',
 }
 COMMANDS = {
     "run": ("run", "study.toml"),
@@ -57,16 +62,26 @@ STAGES = {
 
 
 def tree(folder: Path) -> dict[str, tuple[int, bytes]]:
-    """Mode and content of all that lies in a folder, which need not be there; but where the data lie, which follows from its place."""
+    """Mode and content of all that lies in a folder, which need not be there; but where the data
+    lie, which follows from its place.
+    """
     content = {path: path.read_bytes() if path.is_file() else b"" for path in folder.rglob("*")}
     if (place := folder / "confidential" / "data.txt") in content:
-        said, manifest = hashlib.sha256(content[place]).hexdigest().encode(), folder / "manifest.json"
+        said, manifest = (
+            hashlib.sha256(content[place]).hexdigest().encode(),
+            folder / "manifest.json",
+        )
         content |= {place: b"", manifest: content.get(manifest, b"").replace(said, b"")}
-    return {path.relative_to(folder).as_posix(): (stat.S_IMODE(path.lstat().st_mode), bytes_of) for path, bytes_of in content.items()}
+    return {
+        path.relative_to(folder).as_posix(): (stat.S_IMODE(path.lstat().st_mode), bytes_of)
+        for path, bytes_of in content.items()
+    }
 
 
 class Started:
-    """A command in a process group of its own; Ctrl-C means what it means on a terminal, also where a script runs this."""
+    """A command in a process group of its own; Ctrl-C means what it means on a terminal, also where
+    a script runs this.
+    """
 
     def __init__(self, *arguments: str, cwd: Path) -> None:
         self._process = subprocess.Popen(
@@ -98,19 +113,24 @@ class Started:
 
 @dataclass
 class Bench:
-    """A folder with data, studies and, under ``reference``, what unkilled commands publish; `starts` starts a command."""
+    """A folder with data, studies and, under ``reference``, what unkilled commands publish;
+    `starts` starts a command.
+    """
 
     folder: Path
     starts: Callable[..., Started] = Started
     seconds: dict[str, float] = field(default_factory=dict)
-    counts: Counter[tuple[str, str, str]] = field(default_factory=Counter)  # command, signal, what became of it
+    # command, signal, what became of it
+    counts: Counter[tuple[str, str, str]] = field(default_factory=Counter)
 
     @classmethod
     def made(cls, folder: Path, starts: Callable[..., Started] = Started) -> "Bench":
         rng = np.random.default_rng(1)
         group = rng.choice(["a", "b"], 120)
         income = np.round(np.exp(6.5 + (group == "b") + 0.5 * rng.normal(size=120)), 4)
-        pd.DataFrame({"group": group, "size": rng.integers(1, 4, 120), "income": income}).to_csv(folder / "data.csv", index=False)
+        pd.DataFrame({"group": group, "size": rng.integers(1, 4, 120), "income": income}).to_csv(
+            folder / "data.csv", index=False
+        )
         for name, text in FILES.items():
             (folder / name).write_text(text)
         bench = cls(folder, starts)
@@ -122,13 +142,19 @@ class Bench:
         return bench
 
     def start(self, command: str, out: str) -> Started:
-        repeats = ("--entropy", "reference/run") if command == "run" and (self.folder / "reference" / "run").exists() else ()
+        repeats = (
+            ("--entropy", "reference/run")
+            if command == "run" and (self.folder / "reference" / "run").exists()
+            else ()
+        )
         return self._start(*COMMANDS[command], *repeats, "--out", out)
 
     def _start(self, *arguments: str) -> Started:
         return self.starts(*arguments, cwd=self.folder)
 
-    def chain(self, command: str, kills: tuple[tuple[str, str], ...], rng: np.random.Generator) -> None:
+    def chain(
+        self, command: str, kills: tuple[tuple[str, str], ...], rng: np.random.Generator
+    ) -> None:
         """Kill one command several times, then let it end."""
         out, reference = self.folder / "out", tree(self.folder / "reference" / command)
         before = {path.name for path in self.folder.iterdir()}
@@ -144,12 +170,16 @@ class Bench:
         code, errors = self.start(command, "out").ended()
         assert code in FINISHED, f"{command} after {kills}: {errors}"
         assert tree(out) == reference, f"{command} after {kills}: other bytes than without a kill"
-        assert {path.name for path in self.folder.iterdir()} == before | {"out"}, "a working folder is left"
+        assert {path.name for path in self.folder.iterdir()} == before | {"out"}, (
+            "a working folder is left"
+        )
         remove(out)
         self.counts[command, "-", "resumed, the same bytes"] += 1
 
     def keep_entropy(self) -> None:
-        """A killed run goes on with its secret entropy; with it the run can be repeated, and without it nothing is the same."""
+        """A killed run goes on with its secret entropy; with it the run can be repeated, and
+        without it nothing is the same.
+        """
         partial = self.folder / "out.partial"
         process = self._start(*COMMANDS["run"], "--out", "out")
         while process.poll() is None and len(list(partial.glob("*.nc.seal"))) < 1:
@@ -163,7 +193,9 @@ class Bench:
         assert kept.hex() in (self.folder / "out" / "confidential" / "randomness.json").read_text()
         assert tree(self.folder / "out") == tree(self.folder / "again")
         first = "synthetic/pairwise/synthetic_1.csv"
-        assert (self.folder / "out" / first).read_bytes() != (self.folder / "reference" / "run" / first).read_bytes()
+        assert (self.folder / "out" / first).read_bytes() != (
+            self.folder / "reference" / "run" / first
+        ).read_bytes()
         remove(self.folder / "out")
         remove(self.folder / "again")
         self.counts["run", "KILL", "its entropy used again"] += 1
@@ -187,14 +219,18 @@ class Bench:
             assert (self.folder / "out").exists()
         elif name == "KILL":
             assert code == -signal.SIGKILL
-        else:  # Python itself may end by the signal, before our first line or after our last; a shell calls both 130
-            assert code == 130 or (code == -signal.SIGINT and (not at_work or errors.startswith("interrupted"))), (
-                f"{command}: exit code {code} after Ctrl-C at {stage!r}: {errors}"
-            )
+        # Python itself may end by the signal, before our first line or after our last; a shell
+        # calls both 130
+        else:
+            assert code == 130 or (
+                code == -signal.SIGINT and (not at_work or errors.startswith("interrupted"))
+            ), f"{command}: exit code {code} after Ctrl-C at {stage!r}: {errors}"
         self.counts[command, name, "too late" if ended_first else f"at {stage}"] += 1
 
     def _stages(self, seconds: float) -> dict[str, Callable[[], bool]]:
-        """Whether the command that starts now has reached a stage; what an earlier one left does not count."""
+        """Whether the command that starts now has reached a stage; what an earlier one left does
+        not count.
+        """
         partial, begin = self.folder / "out.partial", time.monotonic()
         left, seals = set(partial.glob("result-*")), set(partial.rglob("*.seal"))
 
@@ -204,14 +240,19 @@ class Bench:
         return {
             "random": lambda: time.monotonic() - begin > seconds,
             "begun": lambda: bool(results()),
-            "checkpoint": lambda: bool(set(partial.rglob("*.seal")) - seals) or any(any(new.glob("*")) for new in results()),
+            "checkpoint": lambda: (
+                bool(set(partial.rglob("*.seal")) - seals)
+                or any(any(new.glob("*")) for new in results())
+            ),
             "written": lambda: any(any(new.glob("*")) for new in results()),
             "published": lambda: any((new / "manifest.json").exists() for new in results()),
         }
 
 
 def seen(stage: Callable[[], bool]) -> bool:
-    """Whether a stage is reached; a folder that gets its final name while we look is looked at again."""
+    """Whether a stage is reached; a folder that gets its final name while we look is looked at
+    again.
+    """
     try:
         return stage()
     except FileNotFoundError:
@@ -224,13 +265,23 @@ def remove(folder: Path) -> None:
     folder.rmdir()
 
 
-def chains(kills: int, rng: np.random.Generator) -> Iterator[tuple[str, tuple[tuple[str, str], ...]]]:
-    """The same number of kills of every command, three to a chain, at random stages by a random signal."""
+def chains(
+    kills: int, rng: np.random.Generator
+) -> Iterator[tuple[str, tuple[tuple[str, str], ...]]]:
+    """The same number of kills of every command, three to a chain, at random stages by a random
+    signal.
+    """
     for place, command in enumerate(COMMANDS):
         left = kills // len(COMMANDS) + (place < kills % len(COMMANDS))
         while left:
             length = min(left, 3)
-            yield command, tuple((str(rng.choice(list(SIGNALS))), str(rng.choice(STAGES[command]))) for _ in range(length))
+            yield (
+                command,
+                tuple(
+                    (str(rng.choice(list(SIGNALS))), str(rng.choice(STAGES[command])))
+                    for _ in range(length)
+                ),
+            )
             left -= length
 
 

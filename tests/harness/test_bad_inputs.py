@@ -1,11 +1,24 @@
-"""Every wrong input in one process; `python -m tests.harness.bad_inputs --processes` starts the real command for each."""
+"""Every wrong input in one process; `python -m tests.harness.bad_inputs --processes` starts the
+real command for each.
+"""
 
 import pytest
-from bad_inputs import SUMMARY, Answer, Case, catalogue, edit, faults, in_this_process, nothing, secrets
+from bad_inputs import (
+    SUMMARY,
+    Answer,
+    Case,
+    catalogue,
+    edit,
+    faults,
+    in_this_process,
+    nothing,
+    secrets,
+)
 from finished_run import finished_run
 
 CASES = list(catalogue())
-OTHERS = [pytest.mark.long, pytest.mark.slow]  # of every command's cases one in four is tried at once
+# of every command's cases one in four is tried at once
+OTHERS = [pytest.mark.long, pytest.mark.slow]
 TRIED = [
     case if number % 4 == 0 else pytest.param(case, marks=OTHERS)
     for command in dict.fromkeys(case.arguments for case in CASES)
@@ -16,7 +29,16 @@ TRIED = [
 def test_the_catalogue_is_as_large_as_it_says():
     assert len(CASES) == len(TRIED) >= 150
     assert len({case.name for case in CASES}) == len(CASES)
-    assert {case.arguments[0] for case in CASES} >= {"run", "sweep", "weights", "assess", "reidentify", "release", "report", "summary"}
+    assert {case.arguments[0] for case in CASES} >= {
+        "run",
+        "sweep",
+        "weights",
+        "assess",
+        "reidentify",
+        "release",
+        "report",
+        "summary",
+    }
 
 
 @pytest.mark.slow
@@ -47,5 +69,7 @@ def test_something_left_behind_is_seen(tmp_path):
         (folder / "new").write_text("x")
         return Answer(2, "", "error: x\n")
 
-    assert faults(Case("", SUMMARY, edit("study.toml", "seed", "sed")), tmp_path, None, give) == ["left behind: ['new']"]
+    assert faults(Case("", SUMMARY, edit("study.toml", "seed", "sed")), tmp_path, None, give) == [
+        "left behind: ['new']"
+    ]
     assert len(secrets(tmp_path)) == 62

@@ -1,4 +1,6 @@
-"""Ten kills of commands; `python -m tests.harness.kills` does more of them, each of a process that loads all packages itself."""
+"""Ten kills of commands; `python -m tests.harness.kills` does more of them, each of a process that
+loads all packages itself.
+"""
 
 import contextlib
 import os
@@ -36,7 +38,11 @@ def test_ten_kills_change_nothing(bench):
     rng = np.random.default_rng(1)
     for command, kills in IN_CI:
         bench.chain(command, kills, rng)
-    struck = sum(count for (_, name, what), count in bench.counts.items() if name != "-" and what != "too late")
+    struck = sum(
+        count
+        for (_, name, what), count in bench.counts.items()
+        if name != "-" and what != "too late"
+    )
     assert sum(len(kills) for _, kills in IN_CI) == 10
     assert struck >= 9, bench.counts  # a machine may be quicker than we look
 

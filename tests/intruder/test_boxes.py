@@ -1,4 +1,6 @@
-"""Boxes of two and more numeric synthetic variables, against literal comparison and the brute force."""
+"""Boxes of two and more numeric synthetic variables, against literal comparison and the brute
+force.
+"""
 
 import warnings
 from unittest import mock
@@ -38,7 +40,11 @@ def literal(confidential, candidates, scenario):
             for name in scenario.synthetic:
                 y, z = confidential[name].iloc[i], candidates[name].iloc[h]
                 inside[i, h] &= (
-                    y == z if isinstance(y, str) else y - scenario.radius_of(name) * abs(y) <= z <= y + scenario.radius_of(name) * abs(y)
+                    y == z
+                    if isinstance(y, str)
+                    else y - scenario.radius_of(name) * abs(y)
+                    <= z
+                    <= y + scenario.radius_of(name) * abs(y)
                 )
     return inside
 
@@ -52,7 +58,12 @@ def test_sums_and_covering_equal_the_literal_comparison(data, count, categorical
     for name in variables:
         candidates[name] = data.draw(st.permutations(frame[name].tolist()))
     radius = {name: data.draw(st.sampled_from([0.0, 0.1, 0.2, 1.5])) for name in variables}
-    scenario = Scenario(known="g", synthetic=(*variables, *(("c",) if categorical else ())), radius=radius, allow_wide=True)
+    scenario = Scenario(
+        known="g",
+        synthetic=(*variables, *(("c",) if categorical else ())),
+        radius=radius,
+        allow_wide=True,
+    )
     patterns = make_world(frame, scenario).patterns
     boxes = sort_centres(frame, scenario, patterns).find(candidates)
     inside = literal(frame, candidates, scenario)
@@ -61,7 +72,9 @@ def test_sums_and_covering_equal_the_literal_comparison(data, count, categorical
     np.testing.assert_array_equal(boxes.own_inside, np.diag(inside))
     weights = np.arange(len(frame)) ** 2 + 1
     np.testing.assert_array_equal(boxes.sums(weights), inside @ weights)
-    np.testing.assert_allclose(boxes.sums(weights / 7), inside @ (weights / 7), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        boxes.sums(weights / 7), inside @ (weights / 7), rtol=1e-12, atol=1e-12
+    )
 
 
 @settings(max_examples=40)
@@ -77,7 +90,11 @@ def test_risk_and_weights_on_boxes_equal_brute_force(frame, k):
     np.testing.assert_allclose(alpha, brute.kway_weights(frame, keys, k), atol=1e-12)
     np.testing.assert_allclose(marginal, brute.marginal_weights(frame, keys), atol=1e-12)
     synthetic = [frame, frame.assign(y0=frame["y1"])]
-    np.testing.assert_allclose(risk, np.mean([brute.synthetic_risk(frame, released, keys) for released in synthetic], axis=0), atol=1e-12)
+    np.testing.assert_allclose(
+        risk,
+        np.mean([brute.synthetic_risk(frame, released, keys) for released in synthetic], axis=0),
+        atol=1e-12,
+    )
 
 
 @settings(max_examples=60)
@@ -90,14 +107,25 @@ def test_risk_and_weights_on_boxes_equal_brute_force(frame, k):
     short=st.sampled_from([-1, 3, 512]),
     seed=st.integers(0, 2**32 - 1),
 )
-def test_the_tree_and_the_scan_equal_the_literal_comparison(n, count, patterns, distinct, boundary, short, seed):
-    """Trees of several floors, with ties, values on the boundary and empty boxes; all boxes by the tree, some, and none."""
+def test_the_tree_and_the_scan_equal_the_literal_comparison(
+    n, count, patterns, distinct, boundary, short, seed
+):
+    """Trees of several floors, with ties, values on the boundary and empty boxes; all boxes by the
+    tree, some, and none.
+    """
     rng = np.random.default_rng(seed)
     variables = [f"y{v}" for v in range(count)]
-    frame, candidates = (pd.DataFrame(rng.integers(-distinct, distinct, (n, count)).astype(float), columns=variables) for _ in range(2))
+    frame, candidates = (
+        pd.DataFrame(rng.integers(-distinct, distinct, (n, count)).astype(float), columns=variables)
+        for _ in range(2)
+    )
     frame = frame.assign(g=rng.integers(0, patterns, n))
-    scenario = Scenario(known="g", synthetic=variables, radius=1, radius_kind="absolute", boundary=boundary)
-    boxes = sort_centres(frame, scenario, make_world(frame, scenario).patterns).find(candidates.assign(g=frame["g"]))
+    scenario = Scenario(
+        known="g", synthetic=variables, radius=1, radius_kind="absolute", boundary=boundary
+    )
+    boxes = sort_centres(frame, scenario, make_world(frame, scenario).patterns).find(
+        candidates.assign(g=frame["g"])
+    )
     inside = frame["g"].to_numpy()[:, None] == frame["g"].to_numpy()
     for name in variables:
         apart = np.abs(frame[name].to_numpy()[:, None] - candidates[name].to_numpy())
@@ -107,14 +135,18 @@ def test_the_tree_and_the_scan_equal_the_literal_comparison(n, count, patterns, 
         np.testing.assert_array_equal(boxes.within, inside.sum(axis=1))
         np.testing.assert_array_equal(boxes.covering(), inside.sum(axis=0))
         np.testing.assert_array_equal(boxes.sums(weights), inside @ weights)
-        np.testing.assert_allclose(boxes.sums(weights / 7), inside @ (weights / 7), rtol=1e-12, atol=0)
+        np.testing.assert_allclose(
+            boxes.sums(weights / 7), inside @ (weights / 7), rtol=1e-12, atol=0
+        )
 
 
 @pytest.mark.parametrize("count", [2, 3])
 def test_a_larger_sample(count):
     rng = np.random.default_rng(count)
     variables = [f"y{v}" for v in range(count)]
-    frame = pd.DataFrame({name: np.round(rng.normal(50, 20, 800)) for name in variables}).assign(g=rng.integers(0, 3, 800))
+    frame = pd.DataFrame({name: np.round(rng.normal(50, 20, 800)) for name in variables}).assign(
+        g=rng.integers(0, 3, 800)
+    )
     scenario = Scenario(known="g", synthetic=variables, radius=0.4)
     boxes = make_world(frame, scenario).neighbours
     inside = frame["g"].to_numpy()[:, None] == frame["g"].to_numpy()

@@ -76,7 +76,11 @@ def test_categorical_says_that_they_are_codes(style):
 @pytest.mark.parametrize("name", CATEGORIES)
 def test_categories_are_matched_by_equality_unasked(name):
     values = (CATEGORIES[name] * 60)[:60]
-    assert identification_risk(frame(values), scenario=Scenario(known="group", synthetic="income")).notna().all()
+    assert (
+        identification_risk(frame(values), scenario=Scenario(known="group", synthetic="income"))
+        .notna()
+        .all()
+    )
 
 
 def test_half_the_values_are_enough():
@@ -90,7 +94,9 @@ def test_text_of_many_different_values_needs_categorical():
     names = [f"household {chr(97 + place // 26)}{chr(97 + place % 26)}" for place in range(60)]
     with pytest.raises(InputError) as caught:
         identification_risk(frame(names), scenario=Scenario(synthetic="income"))
-    assert_clear(caught, "'income'", "60 different values in 60 records", "at most 20", "categorical")
+    assert_clear(
+        caught, "'income'", "60 different values in 60 records", "at most 20", "categorical"
+    )
     identification_risk(frame(names), scenario=Scenario(synthetic="income", categorical="income"))
     identification_risk(frame(names[:20] * 3), scenario=Scenario(synthetic="income"))
 

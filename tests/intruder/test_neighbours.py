@@ -22,7 +22,9 @@ def neighbourhood(data, scenario):
 
 
 def within(values, **changed):
-    return neighbourhood(pd.DataFrame({"y": values}), Scenario(synthetic="y", **changed)).within.tolist()
+    return neighbourhood(
+        pd.DataFrame({"y": values}), Scenario(synthetic="y", **changed)
+    ).within.tolist()
 
 
 @pytest.mark.parametrize(
@@ -35,12 +37,14 @@ def within(values, **changed):
         ([0.0, 0.0, -0.0, 1.0], {}, [3, 3, 3, 1]),
         ([0.0, 0.0, 1.0, 2.0], {"boundary": "open"}, [1, 1, 1, 1]),  # of no width: the record alone
         ([0.0, 0.0, 1.0, 1.0], {"boundary": "open"}, [1, 1, 2, 2]),
-        ([1.0, 1.0, 2.0], {"radius": 1e-17, "boundary": "open"}, [2, 2, 1]),  # less than a floating-point number wide, but wide
+        # less than a floating-point number wide, but wide
+        ([1.0, 1.0, 2.0], {"radius": 1e-17, "boundary": "open"}, [2, 2, 1]),
         ([5.0, 5.0, 5.0], {"radius": 0}, [3, 3, 3]),
         ([5.0, 5.0, 5.5], {"radius": 0, "boundary": "open"}, [2, 2, 1]),
         ([0.0, 1.0, -1.0], {"min_radius": 1}, [3, 2, 2]),
         ([0.0, 1.0, -1.0], {"min_radius": 1, "boundary": "open"}, [1, 1, 1]),
-        ([1.0, -1.0, 3.0], {"radius": 2, "allow_wide": True}, [3, 2, 3]),  # a radius above 1 reaches over zero
+        # a radius above 1 reaches over zero
+        ([1.0, -1.0, 3.0], {"radius": 2, "allow_wide": True}, [3, 2, 3]),
         ([0.0, 3.0, 7.0], {"radius": 3, "radius_kind": "absolute"}, [2, 2, 1]),
         ([0.0, 3.0, 7.0], {"radius": {"y": 4}, "radius_kind": "absolute"}, [2, 3, 2]),
     ],
@@ -69,7 +73,9 @@ def test_text_is_matched_by_equality(dtype):
 
 def test_booleans_are_matched_by_equality_even_with_a_wide_radius():
     data = pd.DataFrame({"y": [True, False, True]})
-    assert neighbourhood(data, Scenario(synthetic="y", radius=5, allow_wide=True)).within.tolist() == [2, 1, 2]
+    assert neighbourhood(
+        data, Scenario(synthetic="y", radius=5, allow_wide=True)
+    ).within.tolist() == [2, 1, 2]
 
 
 def test_a_box_needs_every_synthetic_variable_to_match():
@@ -94,10 +100,21 @@ def test_every_numeric_dtype_gives_the_same_neighbours(dtype):
 def expected_members(confidential, candidates, settings):
     records, full = brute._setup(confidential, settings)
     others = records if candidates is confidential else brute.rows(candidates)
-    return [{h for h in brute.pattern(records, i, full["known"]) if brute.inside(others[h], records[i], full)} for i in range(len(records))]
+    return [
+        {
+            h
+            for h in brute.pattern(records, i, full["known"])
+            if brute.inside(others[h], records[i], full)
+        }
+        for i in range(len(records))
+    ]
 
 
-@given(data=st.data(), frame=brute.frames(), kind=st.sampled_from([(True, False), (False, True), (True, True)]))
+@given(
+    data=st.data(),
+    frame=brute.frames(),
+    kind=st.sampled_from([(True, False), (False, True), (True, True)]),
+)
 @quick
 def test_runs_hold_the_members_of_the_ball(data, frame, kind):
     settings = data.draw(brute.settings(*kind))
@@ -110,16 +127,24 @@ def test_runs_hold_the_members_of_the_ball(data, frame, kind):
         assert runs.within[i] == len(members)
         assert runs.own_inside[i] == (i in members)
     weights = np.arange(len(frame)) ** 2
-    assert runs.sums(weights).tolist() == [sum(weights[h] for h in ball) for ball in expected_members(frame, candidates, settings)]
+    assert runs.sums(weights).tolist() == [
+        sum(weights[h] for h in ball) for ball in expected_members(frame, candidates, settings)
+    ]
 
 
-@given(data=st.data(), frame=brute.frames(), kind=st.sampled_from([(True, False), (False, True), (True, True)]))
+@given(
+    data=st.data(),
+    frame=brute.frames(),
+    kind=st.sampled_from([(True, False), (False, True), (True, True)]),
+)
 @quick
 def test_covering_counts_the_balls_over_each_candidate(data, frame, kind):
     settings = data.draw(brute.settings(*kind))
     runs = make_world(frame, Scenario(**settings)).neighbours
     members = expected_members(frame, frame, settings)
-    assert runs.covering().tolist() == [sum(h in ball for ball in members) for h in range(len(frame))]
+    assert runs.covering().tolist() == [
+        sum(h in ball for ball in members) for h in range(len(frame))
+    ]
 
 
 def test_a_larger_sample_agrees_with_direct_comparison():

@@ -13,20 +13,28 @@ scenario = Scenario(known="g", synthetic="y")
 
 @pytest.fixture
 def confidential():
-    return pd.DataFrame({"id": [7, 8, 9], "g": [1, 2, 1], "y": [1.0, 2.0, 3.0]}, index=["a", "b", "c"])
+    return pd.DataFrame(
+        {"id": [7, 8, 9], "g": [1, 2, 1], "y": [1.0, 2.0, 3.0]}, index=["a", "b", "c"]
+    )
 
 
 def test_by_index_in_any_order(confidential):
-    pd.testing.assert_frame_equal(pair(confidential, confidential.iloc[::-1], scenario), confidential[["g", "y"]])
+    pd.testing.assert_frame_equal(
+        pair(confidential, confidential.iloc[::-1], scenario), confidential[["g", "y"]]
+    )
 
 
 def test_by_position_where_the_index_differs(confidential):
-    pd.testing.assert_frame_equal(pair(confidential, confidential.reset_index(drop=True), scenario), confidential[["g", "y"]])
+    pd.testing.assert_frame_equal(
+        pair(confidential, confidential.reset_index(drop=True), scenario), confidential[["g", "y"]]
+    )
 
 
 def test_by_identifier(confidential):
     shuffled = confidential.sample(frac=1, random_state=1).reset_index(drop=True)
-    pd.testing.assert_frame_equal(pair(confidential, shuffled, scenario, identifier="id"), confidential[["g", "y"]])
+    pd.testing.assert_frame_equal(
+        pair(confidential, shuffled, scenario, identifier="id"), confidential[["g", "y"]]
+    )
 
 
 def test_text_digits_are_compared_as_numbers_and_said(confidential):
@@ -55,7 +63,11 @@ def test_a_missing_number_is_missing_and_no_word(confidential):
     [
         (lambda f: f.iloc[1:], None, "3 confidential and 2 synthetic"),
         (lambda f: f.drop(columns="y"), None, "no column 'y'"),
-        (lambda f: f.assign(g=["x", "y", "z"]), None, "'g' is numeric in the confidential data and text"),
+        (
+            lambda f: f.assign(g=["x", "y", "z"]),
+            None,
+            "'g' is numeric in the confidential data and text",
+        ),
         (lambda f: f.assign(id=[7, 7, 9]), "id", "'id' is missing or repeated in 1"),
         (lambda f: f.assign(id=[7, 8, 10]), "id", "1 of 3 confidential records"),
         (lambda f: f, "key", "no column 'key'"),
@@ -78,7 +90,11 @@ def test_known_values_are_compared_whatever_holds_them(dtype):
     other = own.assign(g=own["g"].astype(dtype), h=own["h"].astype(float))
     check_synthetic(own, other, both, "dataset")
     check_synthetic(own, own.assign(y=own["y"] * 2), both, "dataset")
-    with pytest.raises(InputError, match=r"^dataset: the known variables 'g', 'h' differ from the confidential data in 2 records"):
+    with pytest.raises(
+        InputError,
+        match=r"^dataset: the known variables 'g', 'h' differ from the confidential data in 2 "
+        r"records",
+    ):
         check_synthetic(own, other.assign(h=[1, 9, 3, 8]), both, "dataset")
     with pytest.raises(InputError, match="in 1 records"):
         check_synthetic(own, own.assign(g=["a", "b", "b", "b"]), both, "dataset")

@@ -43,7 +43,9 @@ def test_missing_is_a_level_of_its_own_in_every_dtype(kind):
     levels, dtype = KNOWN[kind]
     column = pd.Series([levels[0], levels[-1], levels[0], levels[1]], dtype=dtype)
     in_pattern = known_patterns(pd.DataFrame({"a": column}), ["a"]).in_pattern
-    np.testing.assert_array_equal(in_pattern, [2, 1, 2, 1] if kind not in ("integer",) else [2, 2, 2, 2])
+    np.testing.assert_array_equal(
+        in_pattern, [2, 1, 2, 1] if kind not in ("integer",) else [2, 2, 2, 2]
+    )
 
 
 def test_unused_categories_are_no_patterns():

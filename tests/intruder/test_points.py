@@ -39,17 +39,27 @@ def test_zeros_that_no_synthetic_value_hits_are_counted_and_min_radius_asked_for
     ],
 )
 def test_nothing_is_said_where_they_can_be_scored(changed, drawn):
-    assert not caught(lambda: rw.identification_risk(FRAME, drawn, rw.Scenario(known="group", synthetic="income", **changed)))
+    assert not caught(
+        lambda: rw.identification_risk(
+            FRAME, drawn, rw.Scenario(known="group", synthetic="income", **changed)
+        )
+    )
 
 
 def test_one_dataset_with_a_zero_is_enough():
     scenario = rw.Scenario(known="group", synthetic="income")
-    assert not caught(lambda: rw.identification_risk(FRAME, [DRAWN, DRAWN.assign(income=[9.0, 0, 2, 3])], scenario))
+    assert not caught(
+        lambda: rw.identification_risk(
+            FRAME, [DRAWN, DRAWN.assign(income=[9.0, 0, 2, 3])], scenario
+        )
+    )
 
 
 @pytest.mark.parametrize("boundary", ["closed", "open"])
 def test_point_balls_are_those_at_zero(boundary):
-    assert point_balls(FRAME, rw.Scenario(synthetic="income", boundary=boundary), "income").tolist() == [True, False, True, False]
+    assert point_balls(
+        FRAME, rw.Scenario(synthetic="income", boundary=boundary), "income"
+    ).tolist() == [True, False, True, False]
 
 
 def test_with_min_radius_zeros_are_scored():

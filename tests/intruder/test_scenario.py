@@ -15,7 +15,11 @@ from riskweighted.risk.identification import confidential_risk
 
 def test_one_name_stands_for_a_tuple_of_one():
     scenario = Scenario(known="age", synthetic="wage", categorical="wage")
-    assert (scenario.known, scenario.synthetic, scenario.categorical) == (("age",), ("wage",), ("wage",))
+    assert (scenario.known, scenario.synthetic, scenario.categorical) == (
+        ("age",),
+        ("wage",),
+        ("wage",),
+    )
     assert Scenario(known=["b", "a"], synthetic=["y"]).known == ("b", "a")
 
 
@@ -23,7 +27,11 @@ def test_defaults_are_those_of_the_paper():
     scenario = Scenario(synthetic="y")
     assert scenario.known == ()
     assert scenario.radius == 0.2
-    assert (scenario.radius_kind, scenario.boundary, scenario.singletons) == ("relative", "closed", "protect")
+    assert (scenario.radius_kind, scenario.boundary, scenario.singletons) == (
+        "relative",
+        "closed",
+        "protect",
+    )
     assert scenario.min_radius == 0
 
 
@@ -45,11 +53,17 @@ def test_codes_are_a_copy_one_or_several():
     codes = {"y": -8, "z": [-8, -9]}
     scenario = Scenario(synthetic=("y", "z", "x"), codes=codes)
     codes["y"] = 0
-    assert (scenario.codes_of("y"), scenario.codes_of("z"), scenario.codes_of("x")) == ((-8.0,), (-8.0, -9.0), ())
+    assert (scenario.codes_of("y"), scenario.codes_of("z"), scenario.codes_of("x")) == (
+        (-8.0,),
+        (-8.0, -9.0),
+        (),
+    )
     assert hash(Scenario(synthetic="y")) == hash(Scenario(synthetic="y"))
 
 
-@pytest.mark.parametrize("code", [np.nan, np.inf, "x", True, None, [], [1, 1], [1, np.nan], [[1]], {"a": 1}])
+@pytest.mark.parametrize(
+    "code", [np.nan, np.inf, "x", True, None, [], [1, 1], [1, np.nan], [[1]], {"a": 1}]
+)
 def test_a_code_must_be_a_finite_number(code):
     with pytest.raises(InputError) as caught:
         Scenario(synthetic="y", codes={"y": code})
@@ -61,7 +75,9 @@ def test_codes_come_from_a_settings_file_and_go_back():
     scenario = from_table(Scenario, table, "scenario")
     assert scenario.codes == {"y": (-8.0,), "z": (-8.0, -9.5)}
     assert from_table(Scenario, tomllib.loads(as_toml(to_table(scenario)))) == scenario
-    with pytest.raises(InputError, match=r"setting 'scenario\.codes': codes of 'y' must be a finite number"):
+    with pytest.raises(
+        InputError, match=r"setting 'scenario\.codes': codes of 'y' must be a finite number"
+    ):
         from_table(Scenario, {"synthetic": "y", "codes": {"y": "x"}}, "scenario")
 
 
@@ -87,13 +103,22 @@ def test_a_variable_without_radius_is_named():
         ({"synthetic": "y", "known": ["a", 3]}, ["known", "strings", "int"]),
         ({"synthetic": "y", "known": ("a", "y")}, ["'y'", "known and synthetic"]),
         ({"synthetic": "y", "categorical": "g"}, ["categorical", "'g'", "'y'"]),
-        ({"synthetic": "y", "radius_kind": "percent"}, ["radius_kind", "percent", "'relative'", "'absolute'"]),
+        (
+            {"synthetic": "y", "radius_kind": "percent"},
+            ["radius_kind", "percent", "'relative'", "'absolute'"],
+        ),
         ({"synthetic": "y", "boundary": "half"}, ["boundary", "half", "'closed'", "'open'"]),
-        ({"synthetic": "y", "singletons": "drop"}, ["singletons", "drop", "'protect'", "'paper'", "'error'"]),
+        (
+            {"synthetic": "y", "singletons": "drop"},
+            ["singletons", "drop", "'protect'", "'paper'", "'error'"],
+        ),
         ({"synthetic": "y", "radius": {"z": 0.2}}, ["radius", "'z'", "'y'"]),
         ({"synthetic": "y", "codes": {"z": -8}}, ["codes", "'z'", "'y'"]),
         ({"synthetic": "y", "codes": [-8]}, ["codes", "table", "list"]),
-        ({"synthetic": "y", "codes": {"y": -8}, "categorical": "y"}, ["codes", "'y'", "categorical"]),
+        (
+            {"synthetic": "y", "codes": {"y": -8}, "categorical": "y"},
+            ["codes", "'y'", "categorical"],
+        ),
     ],
 )
 def test_bad_settings_are_refused(given_settings, named):
@@ -102,13 +127,17 @@ def test_bad_settings_are_refused(given_settings, named):
     assert_clear(caught, *named)
 
 
-@pytest.mark.parametrize("number", [-0.1, np.nan, np.inf, -np.inf, "0.2", None, True, [0.2], np.float64("nan")])
+@pytest.mark.parametrize(
+    "number", [-0.1, np.nan, np.inf, -np.inf, "0.2", None, True, [0.2], np.float64("nan")]
+)
 @pytest.mark.parametrize("setting", ["radius", "mapping", "min_radius"])
 def test_a_radius_must_be_a_finite_number_of_at_least_zero(setting, number):
     changed = {"radius": {"y": number}} if setting == "mapping" else {setting: number}
     with pytest.raises(InputError) as caught:
         Scenario(synthetic="y", **changed)
-    assert_clear(caught, "min_radius" if setting == "min_radius" else "radius", repr(number), ">= 0")
+    assert_clear(
+        caught, "min_radius" if setting == "min_radius" else "radius", repr(number), ">= 0"
+    )
 
 
 @pytest.mark.parametrize("number", [0, 1, np.float32(0.5), np.int64(2)])
@@ -149,7 +178,11 @@ def test_numeric_codes_named_in_categorical_are_matched_by_equality():
         ({"radius": 3, "radius_kind": "absolute"}, [-11.0, -3.0, 5.0], [-5.0, 3.0, 11.0]),
         ({"radius": 0.25, "min_radius": 1}, [-10.0, -1.0, 6.0], [-6.0, 1.0, 10.0]),
         ({"radius": 0.25, "min_radius": {"y": 4}}, [-12.0, -4.0, 4.0], [-4.0, 4.0, 12.0]),
-        ({"radius": 3, "radius_kind": "absolute", "min_radius": 4}, [-12.0, -4.0, 4.0], [-4.0, 4.0, 12.0]),
+        (
+            {"radius": 3, "radius_kind": "absolute", "min_radius": 4},
+            [-12.0, -4.0, 4.0],
+            [-4.0, 4.0, 12.0],
+        ),
         ({"radius": 0}, [-8.0, 0.0, 8.0], [-8.0, 0.0, 8.0]),
     ],
 )
@@ -171,8 +204,12 @@ def test_an_open_ball_excludes_just_its_two_ends():
 @given(y=st.floats(-1e100, 1e100), radius=st.sampled_from([0.0, 1e-17, 0.1, 0.2, 1.0, 3.0]))
 @hypothesis_settings(max_examples=60)
 def test_every_value_lies_in_its_own_ball_but_an_open_one_of_no_width(boundary, y, radius):
-    ball = Scenario(synthetic="y", radius=radius, boundary=boundary, allow_wide=True).balls("y", np.array([y]))
-    assert (ball.lower[0] <= y <= ball.upper[0]) == (boundary == "closed" or radius * abs(y) > 0 or radius == 0)
+    ball = Scenario(synthetic="y", radius=radius, boundary=boundary, allow_wide=True).balls(
+        "y", np.array([y])
+    )
+    assert (ball.lower[0] <= y <= ball.upper[0]) == (
+        boundary == "closed" or radius * abs(y) > 0 or radius == 0
+    )
 
 
 def test_making_balls_leaves_the_data_alone():
@@ -188,7 +225,11 @@ def frame(**columns):
 def test_usable_data_pass_whatever_else_they_hold():
     Scenario(known="a", synthetic="y").check(frame(other=[np.nan, np.inf, None]))
     Scenario(known="m", synthetic="y").check(frame(m=[None, np.nan, pd.NA]))
-    for values in ([SECRET, np.nan, 1.0], pd.Series([987654, pd.NA, pd.NA], dtype="Int64"), ["b", None, "c"]):
+    for values in (
+        [SECRET, np.nan, 1.0],
+        pd.Series([987654, pd.NA, pd.NA], dtype="Int64"),
+        ["b", None, "c"],
+    ):
         Scenario(known="a", synthetic="y").check(frame(y=values))
 
 
@@ -263,12 +304,23 @@ def test_text_codes_pass_where_they_are_named_categorical():
 
 
 def test_each_variable_has_a_least_half_width_in_its_own_units():
-    scenario = Scenario(synthetic=["euros", "hours", "plan"], min_radius={"euros": 500}, radius=0.1, categorical="plan")
+    scenario = Scenario(
+        synthetic=["euros", "hours", "plan"],
+        min_radius={"euros": 500},
+        radius=0.1,
+        categorical="plan",
+    )
     zeros = np.zeros(1)
-    assert [scenario.balls(name, zeros).upper.tolist() for name in ("euros", "hours")] == [[500.0], [0.0]]
+    assert [scenario.balls(name, zeros).upper.tolist() for name in ("euros", "hours")] == [
+        [500.0],
+        [0.0],
+    ]
     assert scenario.only(["hours", "plan"]).min_radius == {}
-    data = pd.DataFrame({"euros": [0.0, 400.0, 900.0], "hours": [0.0, 1.0, 2.0], "plan": [1, 2, 3]})  # codes that lie within 500
-    found = confidential_risk(make_world(data, Scenario(synthetic="plan", categorical="plan", min_radius=500)))
+    # codes that lie within 500
+    data = pd.DataFrame({"euros": [0.0, 400.0, 900.0], "hours": [0.0, 1.0, 2.0], "plan": [1, 2, 3]})
+    found = confidential_risk(
+        make_world(data, Scenario(synthetic="plan", categorical="plan", min_radius=500))
+    )
     np.testing.assert_allclose(found, 2 / 3)
     with pytest.raises(InputError, match="min_radius names 'pay'"):
         Scenario(synthetic="euros", min_radius={"pay": 500})
@@ -286,18 +338,31 @@ def test_only_some_variables_keep_their_own_settings():
     )
     pair = whole.only(["c", "a"])
     assert pair == Scenario(
-        known=("g", "h"), synthetic=("a", "c"), radius={"a": 0.1}, radius_kind={}, categorical=("c",), boundary="open", min_radius=0.5
+        known=("g", "h"),
+        synthetic=("a", "c"),
+        radius={"a": 0.1},
+        radius_kind={},
+        categorical=("c",),
+        boundary="open",
+        min_radius=0.5,
     )
     assert whole.only("b").radius_of("b") == 3
     assert whole.only("b").kind_of("b") == "absolute"
     assert whole.only("c").categorical == ("c",)
     assert whole.only(whole.synthetic) == whole
-    assert Scenario(synthetic=("a", "b"), radius=0.3).only("b") == Scenario(synthetic="b", radius=0.3)
+    assert Scenario(synthetic=("a", "b"), radius=0.3).only("b") == Scenario(
+        synthetic="b", radius=0.3
+    )
 
 
 @pytest.mark.parametrize(
     ("names", "message"),
-    [([], "names none"), ("g", "valid are the synthetic variables 'a', 'b'"), (["a", "a"], "more than once"), (3, "int")],
+    [
+        ([], "names none"),
+        ("g", "valid are the synthetic variables 'a', 'b'"),
+        (["a", "a"], "more than once"),
+        (3, "int"),
+    ],
 )
 def test_only_refuses_other_variables(names, message):
     with pytest.raises(InputError, match=message):

@@ -1,4 +1,6 @@
-"""Public bounds: draws are truncated to them and never clipped, and the mass is that of the truncated draws."""
+"""Public bounds: draws are truncated to them and never clipped, and the mass is that of the
+truncated draws.
+"""
 
 import numpy as np
 import pandas as pd
@@ -18,7 +20,9 @@ N = 400
 def frame():
     rng = np.random.default_rng(3)
     x = rng.normal(0, 1, N)
-    return pd.DataFrame({"x": x, "g": np.resize(list("ab"), N), "y": np.exp(1 + 0.5 * x + rng.normal(0, 0.5, N))})
+    return pd.DataFrame(
+        {"x": x, "g": np.resize(list("ab"), N), "y": np.exp(1 + 0.5 * x + rng.normal(0, 0.5, N))}
+    )
 
 
 @pytest.mark.parametrize(
@@ -42,7 +46,9 @@ def test_truncated_normals_are_those_of_scipy_far_out_too(lower, upper, mean):
     assert len(set(drawn)) == 4000  # truncated: no value piles up at a bound
     assert stats.kstest(drawn, reference.cdf).pvalue > 1e-4
     middle = reference.median()
-    halves = [log_normal_mass(*ends, np.array([mean]), sd) for ends in ((lower, middle), (middle, upper))]
+    halves = [
+        log_normal_mass(*ends, np.array([mean]), sd) for ends in ((lower, middle), (middle, upper))
+    ]
     whole = log_normal_mass(lower, upper, np.array([mean]), sd)
     np.testing.assert_allclose(np.logaddexp(*halves), whole, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(np.exp(halves[0] - whole), 0.5, rtol=1e-6)
@@ -57,7 +63,9 @@ def test_a_mixture_between_bounds_weighs_its_components_by_what_they_have_there(
     expected = inside[0] / inside.sum()
     assert abs(low - expected) < 5 * np.sqrt(expected * (1 - expected) / 20_000)
     everything = np.full(20_000, np.inf)
-    np.testing.assert_allclose(parts.mass(-everything, np.full(20_000, 10.0))[:3], expected, rtol=1e-9)
+    np.testing.assert_allclose(
+        parts.mass(-everything, np.full(20_000, 10.0))[:3], expected, rtol=1e-9
+    )
     np.testing.assert_allclose(parts.mass(-everything, everything)[:3], 1.0, rtol=1e-12)
     np.testing.assert_array_equal(parts.mass(np.full(20_000, 28.0), everything)[:3], 0.0)
 
@@ -79,14 +87,24 @@ THETA = {
 @pytest.mark.parametrize("transform", ["log", "identity", "asinh"])
 def test_no_draw_leaves_the_bounds_and_none_stands_on_them(name, transform):
     settings = {"transform": transform, "location": 0.0, "scale": 1.0, "support": (0.01, 100)}
-    synthesizer = rw.load_synthesizer(name)("y ~ x", **settings | ({"components": 2} if name == "normal-mixture" else {}))
+    synthesizer = rw.load_synthesizer(name)(
+        "y ~ x", **settings | ({"components": 2} if name == "normal-mixture" else {})
+    )
     data = frame()
     prepared = synthesizer.prepare(data)
-    drawn = np.concatenate([synthesizer.distribution(THETA[name], prepared).draw(np.random.default_rng(seed)) for seed in range(50)])
+    drawn = np.concatenate(
+        [
+            synthesizer.distribution(THETA[name], prepared).draw(np.random.default_rng(seed))
+            for seed in range(50)
+        ]
+    )
     assert drawn.min() >= 0.01
     assert drawn.max() <= 100
     assert np.isin(drawn, [0.01, 100]).sum() == 0
-    free = rw.load_synthesizer(name)("y ~ x", **settings | {"support": None} | ({"components": 2} if name == "normal-mixture" else {}))
+    free = rw.load_synthesizer(name)(
+        "y ~ x",
+        **settings | {"support": None} | ({"components": 2} if name == "normal-mixture" else {}),
+    )
     ends = np.quantile(drawn, [0.3, 0.9])
     inside = free.distribution(THETA[name], prepared).mass(0.01, 100.0)
     np.testing.assert_allclose(
@@ -94,12 +112,30 @@ def test_no_draw_leaves_the_bounds_and_none_stands_on_them(name, transform):
         free.distribution(THETA[name], prepared).mass(*ends) / inside,
         rtol=1e-9,
     )
-    np.testing.assert_array_equal(synthesizer.distribution(THETA[name], prepared).mass(100.5, np.inf), 0.0)
-    np.testing.assert_array_equal(*(terms(model, THETA[name], prepared, data) for model in (synthesizer, free)))
+    np.testing.assert_array_equal(
+        synthesizer.distribution(THETA[name], prepared).mass(100.5, np.inf), 0.0
+    )
+    np.testing.assert_array_equal(
+        *(terms(model, THETA[name], prepared, data) for model in (synthesizer, free))
+    )
 
 
 @pytest.mark.parametrize(
-    "support", [(1, 1), (2, 1), (0,), (0, 1, 2), 7, "0, 1", ("0", 1), (np.nan, 1), (0, np.nan), (True, 2), {0: 1}], ids=str
+    "support",
+    [
+        (1, 1),
+        (2, 1),
+        (0,),
+        (0, 1, 2),
+        7,
+        "0, 1",
+        ("0", 1),
+        (np.nan, 1),
+        (0, np.nan),
+        (True, 2),
+        {0: 1},
+    ],
+    ids=str,
 )
 @pytest.mark.parametrize("name", list(THETA))
 def test_bounds_that_are_none_are_refused_at_once(name, support):
@@ -122,6 +158,11 @@ def test_bounds_that_exclude_confidential_values_are_refused_with_their_count(na
 def test_a_study_file_gives_bounds_as_a_list():
     made = build_synthesizer("linear-regression", "y ~ x", {"support": [0, 1_000_000]})
     assert made == build_synthesizer("linear-regression", "y ~ x", {"support": [0.0, 1e6]})
-    assert hash(made) == hash(build_synthesizer("linear-regression", "y ~ x", {"support": (0, 1_000_000)}))
+    assert hash(made) == hash(
+        build_synthesizer("linear-regression", "y ~ x", {"support": (0, 1_000_000)})
+    )
     assert made.support == (0.0, 1e6)
-    assert rw.load_synthesizer("normal-mixture")("y ~ x", support=[None, 5]).support == (-np.inf, 5.0)
+    assert rw.load_synthesizer("normal-mixture")("y ~ x", support=[None, 5]).support == (
+        -np.inf,
+        5.0,
+    )

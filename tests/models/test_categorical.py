@@ -1,4 +1,6 @@
-"""Logistic, ordinal and multinomial synthesizers, built directly: the contract, equations, recovery, the exact law of weights."""
+"""Logistic, ordinal and multinomial synthesizers, built directly: the contract, equations,
+recovery, the exact law of weights.
+"""
 
 import tomllib
 from dataclasses import dataclass
@@ -42,7 +44,9 @@ def simulated():
             "x": x,
             "region": pd.Categorical(rng.choice(["north", "south", "west"], N, p=[0.5, 0.3, 0.2])),
             "word": np.array(LEVELS, dtype=object)[code],
-            "grade": pd.Categorical(np.array(LEVELS)[code], [*LEVELS[:2], "unused", "high"], ordered=True),
+            "grade": pd.Categorical(
+                np.array(LEVELS)[code], [*LEVELS[:2], "unused", "high"], ordered=True
+            ),
             "yes": code > 0,
             "answer": np.where(code > 0, "yes", "no"),
             "code": code - 1,
@@ -73,14 +77,26 @@ def coefficients(model, prepared, seed):
 def fit_at(model, frame, theta, count=1):
     """A fit whose posterior is a few draws, without sampling."""
     draws = np.stack([theta["coefficient"]] * count)[None]
-    posterior = xr.Dataset({"coefficient": (("chain", "draw", "place"), draws)}, coords={"chain": [0], "draw": range(count)})
-    return Fit.of(BlockFit(model, pd.Series(1.0, frame.index), posterior, pd.DataFrame(), frame, model.prepare(frame)))
+    posterior = xr.Dataset(
+        {"coefficient": (("chain", "draw", "place"), draws)},
+        coords={"chain": [0], "draw": range(count)},
+    )
+    return Fit.of(
+        BlockFit(
+            model,
+            pd.Series(1.0, frame.index),
+            posterior,
+            pd.DataFrame(),
+            frame,
+            model.prepare(frame),
+        )
+    )
 
 
 def test_the_models_are_registered_and_have_an_example():
-    points = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]["entry-points"][
-        "riskweighted.synthesizers"
-    ]
+    points = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"][
+        "entry-points"
+    ]["riskweighted.synthesizers"]
     kinds = {
         name: getattr(import_module(points[name].split(":")[0]), points[name].split(":")[1])
         for name in ("logistic", "ordinal", "multinomial")
@@ -105,7 +121,10 @@ def test_log_likelihood_mass_and_draws_are_those_of_the_equations(model):
     levels, theta = list(prepared.levels), coefficients(model, prepared, 1)
     columns = prepared.raw.columns
     if isinstance(model, Multinomial):
-        scores = np.column_stack([np.ones(N), columns]) @ (helmert(len(levels)).T @ theta["coefficient"].reshape(len(levels) - 1, -1)).T
+        scores = (
+            np.column_stack([np.ones(N), columns])
+            @ (helmert(len(levels)).T @ theta["coefficient"].reshape(len(levels) - 1, -1)).T
+        )
         share = special.softmax(scores, axis=1)
     else:
         intercept, slope = np.split(theta["coefficient"], [len(levels) - 1])
@@ -114,13 +133,28 @@ def test_log_likelihood_mass_and_draws_are_those_of_the_equations(model):
         share = reached * np.column_stack([1 - going_on, np.ones(N)])
     target = frame[model.target].astype(object).tolist()
     own = np.array([levels.index(value) for value in target])
-    np.testing.assert_allclose(terms(model, theta, prepared, frame), np.log(share[np.arange(N), own]), rtol=1e-9)
+    np.testing.assert_allclose(
+        terms(model, theta, prepared, frame), np.log(share[np.arange(N), own]), rtol=1e-9
+    )
     np.testing.assert_array_equal(model.response(prepared), own)
-    np.testing.assert_allclose(model.distribution(theta, prepared).mass(own - 0.5, own + 0.5), share[np.arange(N), own], rtol=1e-12)
-    np.testing.assert_allclose(model.distribution(theta, prepared).mass(0.5, np.inf), share[:, 1:].sum(axis=1), rtol=1e-12)
-    draws = np.stack([model.distribution(theta, prepared).draw(np.random.default_rng(seed)) for seed in range(2000)])
+    np.testing.assert_allclose(
+        model.distribution(theta, prepared).mass(own - 0.5, own + 0.5),
+        share[np.arange(N), own],
+        rtol=1e-12,
+    )
+    np.testing.assert_allclose(
+        model.distribution(theta, prepared).mass(0.5, np.inf), share[:, 1:].sum(axis=1), rtol=1e-12
+    )
+    draws = np.stack(
+        [
+            model.distribution(theta, prepared).draw(np.random.default_rng(seed))
+            for seed in range(2000)
+        ]
+    )
     for code in range(len(levels)):
-        off = ((draws == code).mean(axis=0) - share[:, code]).sum() / np.sqrt((share[:, code] * (1 - share[:, code])).sum() / 2000)
+        off = ((draws == code).mean(axis=0) - share[:, code]).sum() / np.sqrt(
+            (share[:, code] * (1 - share[:, code])).sum() / 2000
+        )
         assert abs(off) < 5
     with pytest.raises(InputError) as caught:
         model.distribution(theta, prepared).mass(np.where(np.arange(N) == 3, np.nan, 1.0), 2.0)
@@ -130,17 +164,25 @@ def test_log_likelihood_mass_and_draws_are_those_of_the_equations(model):
 def test_priors_start_at_equally_likely_levels_and_two_levels_are_one_model():
     for levels in (2, 3, 7):
         mean, sd = Ordinal("y ~ x", levels=LEVELS)._prior(levels, 2)
-        share = np.exp(Ordinal("y ~ x", levels=LEVELS)._log_probabilities(mean, np.zeros((1, 2)), levels))
+        share = np.exp(
+            Ordinal("y ~ x", levels=LEVELS)._log_probabilities(mean, np.zeros((1, 2)), levels)
+        )
         np.testing.assert_allclose(share, 1 / levels, rtol=1e-12)
         np.testing.assert_array_equal(sd, [*[2.0] * (levels - 1), 1, 1])
-    # Of the softmax the log odds of any two levels have standard deviation 2 at the centre and 1 for each slope.
+    # Of the softmax the log odds of any two levels have standard deviation 2 at the centre and 1
+    # for each slope.
     model, rng = Multinomial("y ~ x"), np.random.default_rng(3)
     mean, sd = model._prior(4, 1)
     drawn = mean + sd * rng.normal(size=(20_000, len(mean)))
-    at_zero, at_one = (np.array([model._log_probabilities(one, np.array([[x]]), 4)[:, 0] for one in drawn]) for x in (0.0, 1.0))
+    at_zero, at_one = (
+        np.array([model._log_probabilities(one, np.array([[x]]), 4)[:, 0] for one in drawn])
+        for x in (0.0, 1.0)
+    )
     for k, other in ((0, 1), (3, 1), (2, 3)):
         assert np.std(at_zero[:, k] - at_zero[:, other]) == pytest.approx(2.0, abs=0.05)
-        assert np.std((at_one - at_zero)[:, k] - (at_one - at_zero)[:, other]) == pytest.approx(1.0, abs=0.03)
+        assert np.std((at_one - at_zero)[:, k] - (at_one - at_zero)[:, other]) == pytest.approx(
+            1.0, abs=0.03
+        )
     frame, alpha = simulated(), np.random.default_rng(4).random(N)
     modes = []
     for kind in (Logistic, Multinomial, Ordinal):
@@ -187,18 +229,31 @@ def many(n, seed=6):
     x, g = rng.normal(size=n), rng.choice(["a", "b"], n)
     slopes = {"a": (0.0, 0.0), "b": (1.0, 0.5), "c": (-1.2, -0.4)}
     scores = np.stack(
-        [np.log(share) + slopes[level][0] * x + slopes[level][1] * (g == "b") for level, share in zip("abc", (0.5, 0.3, 0.2), strict=True)]
+        [
+            np.log(share) + slopes[level][0] * x + slopes[level][1] * (g == "b")
+            for level, share in zip("abc", (0.5, 0.3, 0.2), strict=True)
+        ]
     )
     level = np.array(list("abc"))[(scores + rng.gumbel(size=scores.shape)).argmax(axis=0)]
     going_on = special.expit(np.array([[1.0], [0.2]]) + 0.8 * x - 0.6 * (g == "b"))
     up = rng.random((2, n)) < going_on
     step = np.where(~up[0], 0, np.where(~up[1], 1, 2))
-    return pd.DataFrame({"x": x, "g": g, "kind": level, "step": np.array(LEVELS)[step], "flag": rng.random(n) < special.expit(-1 + x)})
+    return pd.DataFrame(
+        {
+            "x": x,
+            "g": g,
+            "kind": level,
+            "step": np.array(LEVELS)[step],
+            "flag": rng.random(n) < special.expit(-1 + x),
+        }
+    )
 
 
 @pytest.fixture(scope="module")
 def fits():
-    """Short fits of one simulated data set, unweighted and with weights that leave half of the records out."""
+    """Short fits of one simulated data set, unweighted and with weights that leave half of the
+    records out.
+    """
     frame = many(400)
     left = np.r_[np.ones(200), np.zeros(200)]
     models = {
@@ -207,14 +262,20 @@ def fits():
         "multinomial": Multinomial("kind ~ x + g"),
     }
     return {
-        name: tuple(rw.fit(model, frame, alpha, random_seed=7, draws=300, tune=200, chains=4) for alpha in (None, left))
+        name: tuple(
+            rw.fit(model, frame, alpha, random_seed=7, draws=300, tune=200, chains=4)
+            for alpha in (None, left)
+        )
         for name, model in models.items()
     }
 
 
 def test_parameters_are_recovered_and_the_chains_agree(fits):
     assert all(fitted.converged for pair in fits.values() for fitted in pair)
-    drawn = {name: pair[0].posterior["coefficient"].values.reshape(1200, -1) for name, pair in fits.items()}
+    drawn = {
+        name: pair[0].posterior["coefficient"].values.reshape(1200, -1)
+        for name, pair in fits.items()
+    }
     frame = many(400)
     spread = frame["x"].std(ddof=0)
     found = {
@@ -226,7 +287,10 @@ def test_parameters_are_recovered_and_the_chains_agree(fits):
     for place, true in ((1, (1.0, -1.2)), (2, (0.5, -0.4))):
         unit = spread if place == 1 else 1.0
         for level in (1, 2):
-            found[f"multinomial {place} {level}"] = ((by_level[:, level, place] - by_level[:, 0, place]) / unit, true[level - 1])
+            found[f"multinomial {place} {level}"] = (
+                (by_level[:, level, place] - by_level[:, 0, place]) / unit,
+                true[level - 1],
+            )
     for name, (values, true) in found.items():
         assert abs(values.mean() - true) < 3.5 * values.std(), name
         assert values.std() < 0.5, name
@@ -234,7 +298,9 @@ def test_parameters_are_recovered_and_the_chains_agree(fits):
 
 @pytest.mark.parametrize("name", ["logistic", "ordinal", "multinomial"])
 def test_records_of_weight_zero_are_left_out(fits, name):
-    """The posterior is that of the other half alone, on the design of all: mode and spread of the exact density."""
+    """The posterior is that of the other half alone, on the design of all: mode and spread of the
+    exact density.
+    """
     fitted = fits[name][1]
     model, prepared = fitted.synthesizer, fitted.block.prepared
     half = prepared.at(fitted.confidential.iloc[:200])
@@ -249,8 +315,12 @@ def test_records_of_weight_zero_are_left_out(fits, name):
 def test_a_fit_is_saved_and_read_back_and_draws_the_same(fits, tmp_path):
     fitted = fits["multinomial"][0]
     fitted.save(tmp_path / "fit.nc")
-    again = rw.load_fit(tmp_path / "fit.nc", fitted.synthesizer, fitted.confidential, fitted.alpha, random_seed=7)
-    for one, other in zip(fitted.synthesize(3, random_seed=1), again.synthesize(3, random_seed=1), strict=True):
+    again = rw.load_fit(
+        tmp_path / "fit.nc", fitted.synthesizer, fitted.confidential, fitted.alpha, random_seed=7
+    )
+    for one, other in zip(
+        fitted.synthesize(3, random_seed=1), again.synthesize(3, random_seed=1), strict=True
+    ):
         pd.testing.assert_frame_equal(one, other)
 
 
@@ -278,27 +348,49 @@ def test_a_level_is_compared_in_all_and_by_group(fits):
     assert rw.fit_verdict(table) == "fits"
     rows = table.set_index(["check", "parameter"])["confidential"]
     assert rows["check-level", "c"] == (frame["kind"] == "c").mean()
-    assert rows["check-level-of-group", "g=b: a"] == (frame.loc[frame["g"] == "b", "kind"] == "a").mean()
+    assert (
+        rows["check-level-of-group", "g=b: a"]
+        == (frame.loc[frame["g"] == "b", "kind"] == "a").mean()
+    )
     pairs = {"check-two-way", "check-crossed"}
-    assert set(table["check"]) == {"check-model", "check-level", "check-level-of-group", "check-pit-distance", "check-pit-outer", *pairs}
-    constant = fit_at(fitted.synthesizer, frame, {"coefficient": np.array([3.0, 0, 0, 3.0, 0, 0])}, count=20)
+    assert set(table["check"]) == {
+        "check-model",
+        "check-level",
+        "check-level-of-group",
+        "check-pit-distance",
+        "check-pit-outer",
+        *pairs,
+    }
+    constant = fit_at(
+        fitted.synthesizer, frame, {"coefficient": np.array([3.0, 0, 0, 3.0, 0, 0])}, count=20
+    )
     assert rw.fit_verdict(rw.check_fit(constant, random_seed=1)) == "misfits"
 
 
 def test_marginal_weights_release_squared_shares():
-    """METHODS section 3.5: one pattern, saturated model; the prior is worth less than a record among 20,000."""
+    """METHODS section 3.5: one pattern, saturated model; the prior is worth less than a record
+    among 20,000.
+    """
     share = np.array([0.6, 0.255, 0.1, 0.045])
     frame = pd.DataFrame({"level": np.repeat(list("abcd"), (20_000 * share).astype(int))})
     alpha = rw.marginal_weights(frame, rw.Scenario(synthetic="level"))
     np.testing.assert_allclose(alpha.groupby(frame["level"]).first(), share, atol=1e-9)
-    pairwise = rw.pairwise_weights(frame, rw.Scenario(synthetic="level")).groupby(frame["level"]).first()
+    pairwise = (
+        rw.pairwise_weights(frame, rw.Scenario(synthetic="level")).groupby(frame["level"]).first()
+    )
     np.testing.assert_allclose(pairwise, (share**2).sum() + share * (1 - share), atol=1e-3)
     for model in (Multinomial("level ~ 1"), Ordinal("level ~ 1", levels=tuple("dbca"))):
         prepared = model.prepare(frame)
-        for weights in (alpha.to_numpy(), np.ones(len(frame)), np.repeat(pairwise.to_numpy(), (20_000 * share).astype(int))):
+        for weights in (
+            alpha.to_numpy(),
+            np.ones(len(frame)),
+            np.repeat(pairwise.to_numpy(), (20_000 * share).astype(int)),
+        ):
             mode = mode_of(model._density(prepared, weights), 3)
             released = np.exp(model._log_probabilities(mode, prepared.rows, 4))[:, 0]
-            kept = np.array([(weights * (frame["level"] == level)).sum() for level in prepared.levels])
+            kept = np.array(
+                [(weights * (frame["level"] == level)).sum() for level in prepared.levels]
+            )
             np.testing.assert_allclose(released, kept / kept.sum(), atol=5e-4)
         squared = dict(zip("abcd", share**2 / (share**2).sum(), strict=True))
         mode = mode_of(model._density(prepared, alpha.to_numpy()), 3)
@@ -320,22 +412,48 @@ def refused(model, frame, *named):
 
 def test_bad_targets_are_refused():
     frame = simulated()
-    one = frame.assign(word="low", grade=pd.Categorical(["low"] * N, LEVELS, ordered=True), yes=True)
+    one = frame.assign(
+        word="low", grade=pd.Categorical(["low"] * N, LEVELS, ordered=True), yes=True
+    )
     refused(Multinomial("word ~ x"), one, "'word'", "constant")
     refused(Ordinal("grade ~ x"), one, "'grade'", "constant")
     refused(Logistic("yes ~ x"), one, "'yes'", "constant")
     many_levels = frame.assign(word=[f"level {i}" for i in range(N)])
     refused(Multinomial("word ~ x"), many_levels, "'word'", "160 levels", "160 records")
-    refused(Multinomial("word ~ x"), frame.assign(word=frame["word"].where(np.arange(N) > 1)), "'word'", "missing in 2 of 160")
-    refused(Multinomial("grade ~ x"), frame.assign(grade=frame["grade"].where(np.arange(N) > 1)), "'grade'", "missing in 2 of 160")
-    refused(Logistic("maybe ~ x"), frame.assign(maybe=frame["maybe"].where(np.arange(N) > 1)), "'maybe'", "missing in 2 of 160")
+    refused(
+        Multinomial("word ~ x"),
+        frame.assign(word=frame["word"].where(np.arange(N) > 1)),
+        "'word'",
+        "missing in 2 of 160",
+    )
+    refused(
+        Multinomial("grade ~ x"),
+        frame.assign(grade=frame["grade"].where(np.arange(N) > 1)),
+        "'grade'",
+        "missing in 2 of 160",
+    )
+    refused(
+        Logistic("maybe ~ x"),
+        frame.assign(maybe=frame["maybe"].where(np.arange(N) > 1)),
+        "'maybe'",
+        "missing in 2 of 160",
+    )
     refused(Logistic("word ~ x"), frame, "'word'", "3 levels", "two")
     refused(Logistic("code ~ x"), frame, "'code'", "levels")
     refused(Multinomial("x ~ 1"), frame, "'x'", "levels")
     refused(Ordinal("word ~ x"), frame, "'word'", "order")
-    refused(Ordinal("grade ~ x"), frame.assign(grade=frame["grade"].cat.as_unordered()), "'grade'", "order")
     refused(
-        Multinomial("word ~ x", levels=("low", "high")), frame, "'word'", "does not name", f"{(frame['word'] == 'middle').sum()} of 160"
+        Ordinal("grade ~ x"),
+        frame.assign(grade=frame["grade"].cat.as_unordered()),
+        "'grade'",
+        "order",
+    )
+    refused(
+        Multinomial("word ~ x", levels=("low", "high")),
+        frame,
+        "'word'",
+        "does not name",
+        f"{(frame['word'] == 'middle').sum()} of 160",
     )
     refused(Multinomial("grade ~ x", levels=("low", "middle", "top")), frame, "'grade'", "dtype")
     refused(Multinomial("string ~ x", levels=(1, 2)), frame, "'string'", "dtype")
@@ -345,17 +463,26 @@ def test_an_unseen_or_missing_level_of_another_frame_is_refused():
     frame, model = simulated(), Multinomial("word ~ x")
     prepared = model.prepare(frame)
     other = frame.assign(word=frame["word"].where(np.arange(N) > 2, "elsewhere"))
-    for changed, named in ((other, "lack in 3 of 160"), (frame.assign(word=frame["word"].where(np.arange(N) > 2)), "missing in 3 of 160")):
+    for changed, named in (
+        (other, "lack in 3 of 160"),
+        (frame.assign(word=frame["word"].where(np.arange(N) > 2)), "missing in 3 of 160"),
+    ):
         with pytest.raises(InputError) as caught:
             prepared.at(changed)
         assert_clear(caught, "'word'", named)
     bare = prepared.at(frame.drop(columns="word"))
-    unknown = model.distribution(coefficients(model, prepared, 1), bare).log_density(np.full(N, np.nan))
+    unknown = model.distribution(coefficients(model, prepared, 1), bare).log_density(
+        np.full(N, np.nan)
+    )
     assert np.isnan(unknown).all()
-    assert np.isneginf(model.distribution(coefficients(model, prepared, 1), bare).log_density(np.full(N, 0.5))).all()
+    assert np.isneginf(
+        model.distribution(coefficients(model, prepared, 1), bare).log_density(np.full(N, 0.5))
+    ).all()
 
 
-@pytest.mark.parametrize("levels", [(), ("a",), ("a", "a"), "ab", 3, ("a", None), ("a", 1.5), (0, False)])
+@pytest.mark.parametrize(
+    "levels", [(), ("a",), ("a", "a"), "ab", 3, ("a", None), ("a", 1.5), (0, False)]
+)
 def test_levels_that_make_no_variable_are_refused_at_once(levels):
     with pytest.raises(InputError) as caught:
         Multinomial("y ~ x", levels=levels)
@@ -376,7 +503,9 @@ def test_a_guarantee_needs_public_levels_and_clips_every_record():
     fitted = fitted.changed(censoring=censoring, posterior=ledger)
     assert fitted.statement.upper == 0.0  # a probability
     found = fitted.contributions(fitted.draw(0, 0))
-    np.testing.assert_allclose(found, np.clip(terms(model, theta, prepared.prepared, frame), fitted.statement.lower, 0.0))
+    np.testing.assert_allclose(
+        found, np.clip(terms(model, theta, prepared.prepared, frame), fitted.statement.lower, 0.0)
+    )
     assert len(fitted.synthesize(2, random_seed=1)) == 2  # no precision is asked for
 
 
@@ -387,7 +516,9 @@ def test_numbers_that_are_levels_are_matched_by_equality():
     with pytest.raises(InputError) as caught:
         rw.expected_identification_risk(fitted, rw.Scenario(synthetic="code", radius=0.1))
     assert_clear(caught, "'code'", "categorical")
-    found = rw.expected_identification_risk(fitted, rw.Scenario(synthetic="code", categorical="code"), draws=20, random_seed=1)
+    found = rw.expected_identification_risk(
+        fitted, rw.Scenario(synthetic="code", categorical="code"), draws=20, random_seed=1
+    )
     own = np.exp(fitted.block.terms(fitted.block.draw(0, 0)))
     np.testing.assert_allclose(found["own_mass"], own, rtol=1e-9)
 
@@ -413,12 +544,16 @@ class Listed(Logistic):
 
 @dataclass(frozen=True)
 class Ordering(Ordinal):
-    """Levels in the order of their frequency in the data, though it says that nothing is taken from them."""
+    """Levels in the order of their frequency in the data, though it says that nothing is taken from
+    them.
+    """
 
     def prepare(self, data):
         super().prepare(data)
         held = data[self.target].value_counts()
-        return Ordinal(self.formula, levels=tuple(sorted(self.levels, key=lambda level: held.get(level, 0)))).prepare(data)
+        return Ordinal(
+            self.formula, levels=tuple(sorted(self.levels, key=lambda level: held.get(level, 0)))
+        ).prepare(data)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""What is sampled of a negative-binomial regression or a mixture of them, held to its PyMC model and to NumPy."""
+"""What is sampled of a negative-binomial regression or a mixture of them, held to its PyMC model
+and to NumPy.
+"""
 
 import numpy as np
 import pandas as pd
@@ -32,7 +34,13 @@ def confidential():
     rng = np.random.default_rng(5)
     group = rng.choice(["a", "b", "c"], N)
     mean = np.exp(2 + 0.4 * (group == "b") + rng.choice([-1, 1], N))
-    return pd.DataFrame({"group": group, "size": rng.integers(1, 4, N), "count": rng.poisson(rng.gamma(3, mean / 3))})
+    return pd.DataFrame(
+        {
+            "group": group,
+            "size": rng.integers(1, 4, N),
+            "count": rng.poisson(rng.gamma(3, mean / 3)),
+        }
+    )
 
 
 def built(confidential, formula, settings):
@@ -57,23 +65,37 @@ def drawn(layout, vectors):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("formula", "settings"), SHAPES)
-def test_the_density_is_that_of_the_model_and_its_gradient_is_right(confidential, formula, settings):
+def test_the_density_is_that_of_the_model_and_its_gradient_is_right(
+    confidential, formula, settings
+):
     synthesizer, prepared, blueprint = built(confidential, formula, settings)
-    alpha, layout = np.where(np.arange(N) % 5 == 0, 0.0, np.random.default_rng(2).random(N)), blueprint.layout
+    alpha, layout = (
+        np.where(np.arange(N) % 5 == 0, 0.0, np.random.default_rng(2).random(N)),
+        blueprint.layout,
+    )
     density, prior = blueprint.density(alpha), blueprint.density(np.zeros(N))
     vectors = np.concatenate([some_vectors(layout, 3, width) for width in (0.2, 1.5)])
     vectors[4, layout.places["log_inverse_phi"]] = -9.0
     vectors[5, layout.places["log_inverse_phi"]] = 12.0
     thetas, posterior = drawn(layout, vectors), log_posterior_of(blueprint)
-    np.testing.assert_allclose([layout.vector(theta) for theta in thetas], vectors, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(
+        [layout.vector(theta) for theta in thetas], vectors, rtol=1e-10, atol=1e-10
+    )
     heights = np.array([density(vector)[0] for vector in vectors])
     stated = np.array([posterior(theta, alpha) for theta in thetas]) + layout.log_jacobian(vectors)
     assert np.ptp(heights - stated) <= 1e-10 * np.abs(stated).max()
     likelihood = [alpha @ terms(synthesizer, theta, prepared, confidential) for theta in thetas]
-    np.testing.assert_allclose(heights - [prior(vector)[0] for vector in vectors], likelihood, rtol=1e-10)
+    np.testing.assert_allclose(
+        heights - [prior(vector)[0] for vector in vectors], likelihood, rtol=1e-10
+    )
     for vector in vectors:
-        slopes = [(density(vector + step)[0] - density(vector - step)[0]) / 2e-6 for step in 1e-6 * np.eye(layout.size)]
-        np.testing.assert_allclose(density(vector)[1], slopes, rtol=1e-5, atol=1e-7 * np.abs(density(vector)[0]))
+        slopes = [
+            (density(vector + step)[0] - density(vector - step)[0]) / 2e-6
+            for step in 1e-6 * np.eye(layout.size)
+        ]
+        np.testing.assert_allclose(
+            density(vector)[1], slopes, rtol=1e-5, atol=1e-7 * np.abs(density(vector)[0])
+        )
 
 
 @pytest.mark.parametrize(("formula", "settings"), SHAPES)
@@ -82,8 +104,12 @@ def test_what_follows_from_a_vector_is_that_of_the_graph(confidential, formula, 
     model, layout = blueprint.model, blueprint.layout
     for theta in drawn(layout, some_vectors(layout, 3)):
         for variable in model.deterministics:
-            np.testing.assert_allclose(_function(model, variable, [])(theta, {}), theta[variable.name], rtol=1e-10)
-        assert set(theta) == {variable.name for variable in (*model.free_RVs, *model.deterministics)}
+            np.testing.assert_allclose(
+                _function(model, variable, [])(theta, {}), theta[variable.name], rtol=1e-10
+            )
+        assert set(theta) == {
+            variable.name for variable in (*model.free_RVs, *model.deterministics)
+        }
 
 
 def test_log_gammas_keep_their_digits_for_any_size():
@@ -95,8 +121,15 @@ def test_log_gammas_keep_their_digits_for_any_size():
         np.testing.assert_allclose(value, steps, rtol=1e-13, atol=1e-12)
         np.testing.assert_allclose(slope, slopes, rtol=1e-12, atol=1e-12)
         if phi < 1e3:
-            np.testing.assert_allclose(value, gammaln(count + phi) - gammaln(phi) - count * np.log(phi), rtol=1e-10, atol=1e-10)
-            np.testing.assert_allclose(slope, phi * (digamma(count + phi) - digamma(phi)) - count, rtol=1e-9, atol=1e-9)
+            np.testing.assert_allclose(
+                value,
+                gammaln(count + phi) - gammaln(phi) - count * np.log(phi),
+                rtol=1e-10,
+                atol=1e-10,
+            )
+            np.testing.assert_allclose(
+                slope, phi * (digamma(count + phi) - digamma(phi)) - count, rtol=1e-9, atol=1e-9
+            )
 
 
 def test_logarithms_of_one_and_more_keep_their_digits():
@@ -104,16 +137,23 @@ def test_logarithms_of_one_and_more_keep_their_digits():
     log_phi = np.array([-3.0, 20.0])
     grown, share = logistic_parts(eta, log_phi)
     far = eta - log_phi[:, None]
-    np.testing.assert_allclose(grown, np.maximum(far, 0) + np.log1p(np.exp(-np.abs(far))), rtol=1e-14)
+    np.testing.assert_allclose(
+        grown, np.maximum(far, 0) + np.log1p(np.exp(-np.abs(far))), rtol=1e-14
+    )
     np.testing.assert_allclose(share, expit(far), rtol=1e-14)
 
 
 def test_the_kernel_is_the_sum_of_log_densities():
     rng, rows, cells, counts, components = np.random.default_rng(3), 1000, 37, 21, 3
     weight, count = rng.random(rows), np.sort(rng.integers(0, 500, counts)).astype(float)
-    cell, place = (np.sort(rng.integers(0, most, rows)).astype(np.uint32) for most in (cells, counts))
+    cell, place = (
+        np.sort(rng.integers(0, most, rows)).astype(np.uint32) for most in (cells, counts)
+    )
     rng.shuffle(place)
-    base, link, tail = (scale * rng.normal(size=(components, own)) for own, scale in ((counts, 5), (cells, 0.3), (cells, 3)))
+    base, link, tail = (
+        scale * rng.normal(size=(components, own))
+        for own, scale in ((counts, 5), (cells, 0.3), (cells, 3))
+    )
     value, *slopes = count_sum(weight, cell, place, count, base, link, tail)
     each = base[:, place] + count[place] * link[:, cell] - tail[:, cell]
     total = logsumexp(each, axis=0)
@@ -121,7 +161,11 @@ def test_the_kernel_is_the_sum_of_log_densities():
     assert value == pytest.approx(weight @ total, rel=1e-13)
     wanted = [
         [np.bincount(where, row, most) for row in own]
-        for where, own, most in ((place, part, counts), (cell, part * count[place], cells), (cell, part, cells))
+        for where, own, most in (
+            (place, part, counts),
+            (cell, part * count[place], cells),
+            (cell, part, cells),
+        )
     ]
     for found, expected in zip(slopes, wanted, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
@@ -129,7 +173,9 @@ def test_the_kernel_is_the_sum_of_log_densities():
 
 @pytest.mark.parametrize("count", [1, 2, 5, 60])
 def test_coordinates_of_a_common_scale_are_those_of_the_module(count):
-    """r as it is written there, its derivative by differences, the density by its sum over sigma, and b back from w."""
+    """r as it is written there, its derivative by differences, the density by its sum over sigma,
+    and b back from w.
+    """
     length, rng = CommonLength(count, 3.0), np.random.default_rng(count)
     log_sigma, log_weight = scales(count, 3.0)
     for rho in (1e-4, 0.03, 0.5, 1.0, 2.5, 4.0, 30.0):
@@ -147,17 +193,24 @@ def test_coordinates_of_a_common_scale_are_those_of_the_module(count):
         change = (r_of(rho * (1 + 1e-5)) - r_of(rho * (1 - 1e-5))) / (2e-5 * rho)
         jacobian = (count - 1) * np.log(r_of(rho) / rho) + np.log(change)
         assert length.log_jacobian(w[None])[0] == pytest.approx(jacobian, abs=1e-6)
-        normal = -count * (log_sigma + 0.5 * np.log(2 * np.pi)) - 0.5 * (b @ b) * np.exp(-2 * log_sigma)
+        normal = -count * (log_sigma + 0.5 * np.log(2 * np.pi)) - 0.5 * (b @ b) * np.exp(
+            -2 * log_sigma
+        )
         height, slope, moved_to, pulled = length(w)
         np.testing.assert_allclose(moved_to, b, rtol=1e-12)
-        assert height == pytest.approx(logsumexp(log_weight + normal) + length.log_jacobian(w[None])[0], rel=1e-10)
+        assert height == pytest.approx(
+            logsumexp(log_weight + normal) + length.log_jacobian(w[None])[0], rel=1e-10
+        )
         step = 1e-5 * min(rho, 1)
         steps = step * np.eye(count)
         wanted = [(length(w + each)[0] - length(w - each)[0]) / (2 * step) for each in steps]
         np.testing.assert_allclose(slope, wanted, rtol=1e-5, atol=1e-5 * count / min(rho, 1))
         pull = rng.normal(size=count)
         moved = [
-            (length.coefficients((w + each)[None])[0] - length.coefficients((w - each)[None])[0]) @ pull / (2 * step) for each in steps
+            (length.coefficients((w + each)[None])[0] - length.coefficients((w - each)[None])[0])
+            @ pull
+            / (2 * step)
+            for each in steps
         ]
         np.testing.assert_allclose(pulled(pull), moved, rtol=1e-5, atol=1e-7)
 
@@ -168,15 +221,21 @@ def test_components_may_swap_their_labels(confidential):
     vector = some_vectors(layout, 1)[0]
     swapped = layout.relabelled(vector, np.array([2, 0, 1]))
     jacobians = layout.log_jacobian(np.array([vector, swapped]))
-    assert density(swapped)[0] - jacobians[1] == pytest.approx(density(vector)[0] - jacobians[0], rel=1e-12)
+    assert density(swapped)[0] - jacobians[1] == pytest.approx(
+        density(vector)[0] - jacobians[0], rel=1e-12
+    )
     np.testing.assert_allclose(layout.relabelled(swapped, np.array([1, 2, 0])), vector, atol=1e-12)
 
 
 @pytest.mark.parametrize("shift", [0.0, 3.0])
 def test_a_search_begun_nowhere_finds_the_mode_of_a_regression(confidential, shift):
-    """Of counts of mean 1 too, whose log mean is 0: at w = 0 the likelihood of two coefficients and more is flat."""
+    """Of counts of mean 1 too, whose log mean is 0: at w = 0 the likelihood of two coefficients and
+    more is flat.
+    """
     rng = np.random.default_rng(8)
-    data = confidential.assign(count=rng.poisson(rng.gamma(2, np.exp(shift + 0.3 * (confidential["group"] == "b")) / 2)))
+    data = confidential.assign(
+        count=rng.poisson(rng.gamma(2, np.exp(shift + 0.3 * (confidential["group"] == "b")) / 2))
+    )
     _, prepared, blueprint = built(data, "count ~ group", {})
     density, layout = blueprint.density(np.ones(N)), blueprint.layout
     mode = mode_of(density, layout.size)
@@ -199,7 +258,9 @@ def test_chains_begin_at_every_mode_that_is_found(confidential):
     for start, height in zip(starts, heights, strict=True):
         assert density(mode_of(density, layout.size, start))[0] == pytest.approx(height, abs=0.01)
     coordinates, places = begun_at_modes(density, layout.size)
-    assert density(coordinates.vector(places[heights.argmax()]))[0] == pytest.approx(heights.max(), abs=0.01)
+    assert density(coordinates.vector(places[heights.argmax()]))[0] == pytest.approx(
+        heights.max(), abs=0.01
+    )
 
 
 def test_a_thinned_density_stands_for_the_whole_one(confidential, monkeypatch):
@@ -236,10 +297,19 @@ def test_masses_whose_ends_are_shared_are_those_of_every_record(confidential, fo
     lower[:9], upper[5:20], lower[30:40], upper[30:40] = -np.inf, np.inf, -7.0, -3.0
     masses = interval_masses(synthesizer, prepared, lower, upper)
     for vector in some_vectors(blueprint.layout, 3):
-        theta = {name: values[0] for name, values in blueprint.layout.parameters(vector[None]).items()}
-        mean, phi = synthesizer.distribution(theta, prepared).mean[prepared.cell[prepared.which]], 1 / theta["inverse_phi"]
+        theta = {
+            name: values[0] for name, values in blueprint.layout.parameters(vector[None]).items()
+        }
+        mean, phi = (
+            synthesizer.distribution(theta, prepared).mean[prepared.cell[prepared.which]],
+            1 / theta["inverse_phi"],
+        )
         laws = nbinom(phi, phi / (mean + phi))
         first, last = np.ceil(lower)[:, None] - 1, np.floor(upper)[:, None]
-        near = np.where(laws.cdf(first) < 0.5, laws.cdf(last) - laws.cdf(first), laws.sf(first) - laws.sf(last))
-        assert masses(theta) == pytest.approx(np.maximum(near, 0) @ theta.get("weight", np.ones(1)), rel=1e-9, abs=1e-14)
+        near = np.where(
+            laws.cdf(first) < 0.5, laws.cdf(last) - laws.cdf(first), laws.sf(first) - laws.sf(last)
+        )
+        assert masses(theta) == pytest.approx(
+            np.maximum(near, 0) @ theta.get("weight", np.ones(1)), rel=1e-9, abs=1e-14
+        )
         assert (masses(theta) == synthesizer.distribution(theta, prepared).mass(lower, upper)).all()

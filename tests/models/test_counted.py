@@ -1,4 +1,6 @@
-"""Rows that stand for several records: what a synthesizer finds, and its posterior, are those of the file."""
+"""Rows that stand for several records: what a synthesizer finds, and its posterior, are those of
+the file.
+"""
 
 import dataclasses
 
@@ -18,16 +20,36 @@ from riskweighted.contract.synthesizer import takes_counts
 
 FILE = counted_file()
 ALPHA = np.random.default_rng(8).random(len(FILE.rows))
-OF_RECORDS = ("counts", "distinct", "spec", "z", "code", "bins", "heap", "which", "cell", "whitened", "status", "member", "synthesizer")
+OF_RECORDS = (
+    "counts",
+    "distinct",
+    "spec",
+    "z",
+    "code",
+    "bins",
+    "heap",
+    "which",
+    "cell",
+    "whitened",
+    "status",
+    "member",
+    "synthesizer",
+)
 
 
 def parts_of(value):
-    """What a value is made of, by name: the fields of a named tuple or a dataclass, the items of a mapping."""
+    """What a value is made of, by name: the fields of a named tuple or a dataclass, the items of a
+    mapping.
+    """
     if isinstance(value, dict):
         return value
     if hasattr(value, "_fields"):
         return value._asdict()
-    return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)} if dataclasses.is_dataclass(value) else None
+    return (
+        {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        if dataclasses.is_dataclass(value)
+        else None
+    )
 
 
 def recipe(value, path=""):
@@ -35,7 +57,12 @@ def recipe(value, path=""):
     parts = parts_of(value)
     if parts is None:
         return {path: value}
-    return {place: held for name, part in parts.items() if name not in OF_RECORDS for place, held in recipe(part, f"{path}.{name}").items()}
+    return {
+        place: held
+        for name, part in parts.items()
+        if name not in OF_RECORDS
+        for place, held in recipe(part, f"{path}.{name}").items()
+    }
 
 
 def prepared_both(synthesizer):
@@ -73,12 +100,20 @@ def test_the_posterior_is_that_of_the_file(name):
     for vector in vectors:
         (height, slope), (stated, stated_slope) = one(vector), other(vector)
         np.testing.assert_allclose(height, stated, rtol=1e-9)
-        np.testing.assert_allclose(slope, stated_slope, rtol=1e-8, atol=1e-9 * np.abs(stated_slope).max())
+        np.testing.assert_allclose(
+            slope, stated_slope, rtol=1e-8, atol=1e-9 * np.abs(stated_slope).max()
+        )
     theta = {name: values[0] for name, values in layout.parameters(vectors[:1]).items()}
-    stated = {name: values[0] for name, values in layout_of(repeated).parameters(vectors[:1]).items()}
+    stated = {
+        name: values[0] for name, values in layout_of(repeated).parameters(vectors[:1]).items()
+    }
     for parameter, value in theta.items():
         np.testing.assert_allclose(value, stated[parameter], rtol=1e-9, err_msg=parameter)
-    np.testing.assert_allclose(log_posterior_of(counted)(theta, weights), log_posterior_of(repeated)(theta, alpha), rtol=1e-9)
+    np.testing.assert_allclose(
+        log_posterior_of(counted)(theta, weights),
+        log_posterior_of(repeated)(theta, alpha),
+        rtol=1e-9,
+    )
     assert counted.monitored == repeated.monitored
 
 
@@ -100,7 +135,11 @@ def test_rows_that_are_no_members_are_split_as_the_file_would_fill_them():
         member = np.append(True, rng.random(m - 1) < rng.random())
         row = np.repeat(np.arange(m), counts)
         split = Split.of(values, member, counts)
-        np.testing.assert_array_equal(np.repeat(split.values, split.counts), filled(values[row], member[row]), err_msg=str(trial))
+        np.testing.assert_array_equal(
+            np.repeat(split.values, split.counts),
+            filled(values[row], member[row]),
+            err_msg=str(trial),
+        )
         np.testing.assert_array_equal(np.repeat(split.row, split.counts), row)
         assert len(split.row) <= 2 * m
 
@@ -117,7 +156,11 @@ def test_few_records_are_told_by_their_number():
 
 
 def test_a_value_model_without_counts_is_refused():
-    grouped = TwoPart("gain ~ size", value="hierarchical", value_settings={"groups": ("group",), "transform": "log"})
+    grouped = TwoPart(
+        "gain ~ size",
+        value="hierarchical",
+        value_settings={"groups": ("group",), "transform": "log"},
+    )
     with pytest.raises(InputError, match="takes no counted rows"):
         grouped.prepare(FILE.rows, counts=FILE.counts)
 
@@ -125,10 +168,14 @@ def test_a_value_model_without_counts_is_refused():
 @pytest.mark.parametrize("call", ["bs(age, df=4)", "cs(age, df=4)", "poly(age, 2)"])
 def test_splines_that_look_at_all_records_are_refused(call):
     synthesizer = dataclasses.replace(COUNTED["linear-regression"], formula=f"rent ~ {call}")
-    with pytest.raises(InputError, match=rf"{call[:2]}\w*\(\) depends on how many records have a value"):
+    with pytest.raises(
+        InputError, match=rf"{call[:2]}\w*\(\) depends on how many records have a value"
+    ):
         synthesizer.prepare(FILE.rows, counts=FILE.counts)
     if call[0] != "c":  # whose columns add up to the constant
-        assert synthesizer.prepare(FILE.rows, counts=np.ones(len(FILE.rows), dtype=int)).design.size == len(FILE.rows)
+        assert synthesizer.prepare(
+            FILE.rows, counts=np.ones(len(FILE.rows), dtype=int)
+        ).design.size == len(FILE.rows)
 
 
 def test_bounds_that_were_found_are_held_to_the_file_and_not_to_a_part_of_it():

@@ -27,7 +27,9 @@ def smoked():
         {
             "age": age,
             "sex": rng.choice(["f", "m"], N),
-            "cigarettes": np.where(some, rng.choice([1, 5, 10, 20, 40], N, p=[0.1, 0.2, 0.3, 0.3, 0.1]), 0),
+            "cigarettes": np.where(
+                some, rng.choice([1, 5, 10, 20, 40], N, p=[0.1, 0.2, 0.3, 0.3, 0.1]), 0
+            ),
             "change": np.where(some, 1.0, -2.0),
             "packs": np.where(some, rng.choice([0.1, 0.3, 1.5], N), 0.7),
         },
@@ -44,7 +46,9 @@ MODELS = [
 
 
 def test_it_is_registered():
-    points = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]["entry-points"]
+    points = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"][
+        "entry-points"
+    ]
     assert points["riskweighted.synthesizers"]["counts"] == "riskweighted_models.counts:CountRatio"
 
 
@@ -52,7 +56,9 @@ def test_it_is_registered():
 def test_the_whole_contract_holds(model):
     table = rw.check_synthesizer(model, smoked()).set_index("clause")
     assert set(table["result"]) == {"passed"}
-    assert table.loc["what is taken from the data is declared", "why"] == ("" if model.values else "declared: values")
+    assert table.loc["what is taken from the data is declared", "why"] == (
+        "" if model.values else "declared: values"
+    )
     assert model.probability_mass is True
     assert not hasattr(model, "categories")
 
@@ -65,23 +71,42 @@ def test_log_likelihood_mass_and_draws_are_those_of_the_equations(model):
     mean, sd = model._prior(len(values), prepared.rows.shape[1])
     theta = {"coefficient": mean + 0.5 * sd * np.random.default_rng(1).normal(size=len(mean))}
     predictors, places = prepared.raw.columns.shape[1], np.linspace(-1, 1, len(values) - 1)
-    intercept, slope, drift = np.split(theta["coefficient"], [len(values) - 1, len(values) - 1 + predictors])
+    intercept, slope, drift = np.split(
+        theta["coefficient"], [len(values) - 1, len(values) - 1 + predictors]
+    )
     assert len(drift) == predictors
-    logits = [intercept[k] + prepared.raw.columns @ (slope + u * drift) for k, u in enumerate(places)]
+    logits = [
+        intercept[k] + prepared.raw.columns @ (slope + u * drift) for k, u in enumerate(places)
+    ]
     going_on = special.expit(np.column_stack(logits))
-    share = np.column_stack([np.ones(N), np.cumprod(going_on, axis=1)]) * np.column_stack([1 - going_on, np.ones(N)])
+    share = np.column_stack([np.ones(N), np.cumprod(going_on, axis=1)]) * np.column_stack(
+        [1 - going_on, np.ones(N)]
+    )
     y = frame[model.target].to_numpy()
     np.testing.assert_array_equal(model.response(prepared), y)
     own = (share * (values == y[:, None])).sum(axis=1)
-    np.testing.assert_allclose(model.distribution(theta, prepared).log_density(y), np.log(own), rtol=1e-9)
-    np.testing.assert_allclose(model.distribution(theta, prepared).mass(y - 0.1, y + 0.1), own, rtol=1e-12)
     np.testing.assert_allclose(
-        model.distribution(theta, prepared).mass(0.5, 12.0), share[:, (values > 0.5) & (values < 12)].sum(axis=1), rtol=1e-12
+        model.distribution(theta, prepared).log_density(y), np.log(own), rtol=1e-9
     )
-    draws = np.stack([model.distribution(theta, prepared).draw(np.random.default_rng(seed)) for seed in range(2000)])
+    np.testing.assert_allclose(
+        model.distribution(theta, prepared).mass(y - 0.1, y + 0.1), own, rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        model.distribution(theta, prepared).mass(0.5, 12.0),
+        share[:, (values > 0.5) & (values < 12)].sum(axis=1),
+        rtol=1e-12,
+    )
+    draws = np.stack(
+        [
+            model.distribution(theta, prepared).draw(np.random.default_rng(seed))
+            for seed in range(2000)
+        ]
+    )
     assert set(np.unique(draws)) <= set(values)
     for place, value in enumerate(values):
-        off = ((draws == value).mean(axis=0) - share[:, place]).sum() / np.sqrt((share[:, place] * (1 - share[:, place])).sum() / 2000)
+        off = ((draws == value).mean(axis=0) - share[:, place]).sum() / np.sqrt(
+            (share[:, place] * (1 - share[:, place])).sum() / 2000
+        )
         assert abs(off) < 5
 
 
@@ -94,21 +119,31 @@ def test_zeros_and_heaps_are_kept_and_risk_is_measured_on_numbers():
     assert all(one["cigarettes"].dtype == frame["cigarettes"].dtype for one in synthetic)
     drawn = np.concatenate([one["cigarettes"] for one in synthetic])
     for value in (0, 10, 20):
-        assert (drawn == value).mean() == pytest.approx((frame["cigarettes"] == value).mean(), abs=0.07)
+        assert (drawn == value).mean() == pytest.approx(
+            (frame["cigarettes"] == value).mean(), abs=0.07
+        )
     older = frame["age"].to_numpy() > 60
-    assert (synthetic[0]["cigarettes"][older] > 0).mean() > (synthetic[0]["cigarettes"][~older] > 0).mean()
+    assert (synthetic[0]["cigarettes"][older] > 0).mean() > (
+        synthetic[0]["cigarettes"][~older] > 0
+    ).mean()
     scenario = rw.Scenario(known="sex", synthetic="cigarettes", radius=0.2)
     risk = rw.expected_identification_risk(fitted, scenario, draws=100, random_seed=3)["risk"]
     seen = rw.identification_risk(frame, fitted.synthesize(100, random_seed=4), scenario)
     assert abs(risk.mean() - np.asarray(seen).mean()) < 0.01
     half = np.r_[np.ones(150), np.zeros(150)]
-    left = rw.fit(CountRatio("cigarettes ~ 1"), frame, half, random_seed=1).synthesize(20, random_seed=1)
+    left = rw.fit(CountRatio("cigarettes ~ 1"), frame, half, random_seed=1).synthesize(
+        20, random_seed=1
+    )
     share = np.concatenate([one["cigarettes"] for one in left])
-    assert (share == 0).mean() == pytest.approx((frame["cigarettes"].iloc[:150] == 0).mean(), abs=0.1)
+    assert (share == 0).mean() == pytest.approx(
+        (frame["cigarettes"].iloc[:150] == 0).mean(), abs=0.1
+    )
 
 
 def test_what_makes_a_count_larger_than_nothing_need_not_make_it_largest():
-    """x decides whether there is any and not how many: common slopes would draw far more of the largest count at large x."""
+    """x decides whether there is any and not how many: common slopes would draw far more of the
+    largest count at large x.
+    """
     rng, n = np.random.default_rng(8), 4000
     x, y = rng.normal(size=n), np.zeros(n, dtype=int)
     for value, slope in enumerate((1.6, 0.8, 0.0, -0.8)):
@@ -140,9 +175,25 @@ def test_bad_targets_and_settings_are_refused():
     refused(CountRatio("sex ~ age"), frame, "'sex'", "numbers")
     refused(CountRatio("y ~ age"), frame.assign(y=frame["cigarettes"] > 0), "'y'", "bool")
     refused(CountRatio("y ~ age"), frame.assign(y=7), "'y'", "constant")
-    refused(CountRatio("y ~ age"), frame.assign(y=np.arange(N) + 1000), "'y'", "300 values", "300 records")
-    refused(CountRatio("y ~ age"), frame.assign(y=frame["cigarettes"].where(np.arange(N) > 1)), "'y'", "missing in 2 of 300")
-    refused(CountRatio("cigarettes ~ 1", values=(0, 1, 5, 10, 20)), frame, "'values'", f"{(frame['cigarettes'] == 40).sum()} of 300")
+    refused(
+        CountRatio("y ~ age"),
+        frame.assign(y=np.arange(N) + 1000),
+        "'y'",
+        "300 values",
+        "300 records",
+    )
+    refused(
+        CountRatio("y ~ age"),
+        frame.assign(y=frame["cigarettes"].where(np.arange(N) > 1)),
+        "'y'",
+        "missing in 2 of 300",
+    )
+    refused(
+        CountRatio("cigarettes ~ 1", values=(0, 1, 5, 10, 20)),
+        frame,
+        "'values'",
+        f"{(frame['cigarettes'] == 40).sum()} of 300",
+    )
     for wrong, named in (
         ((1,), "two or more"),
         ((1, 1, 2), "3, 2 of them"),

@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from riskweighted_models.grid import bin_ends, class_of, default_knots, draw_point, find_ends, make_grid
+from riskweighted_models.grid import (
+    bin_ends,
+    class_of,
+    default_knots,
+    draw_point,
+    find_ends,
+    make_grid,
+)
 from riskweighted_models.kernels.points import shares_below
 
 from riskweighted.common.errors import InputError
@@ -31,7 +38,9 @@ def test_edges_are_round_and_end_at_the_bounds(grid):
     assert (np.diff(grid.edges) > 0).all()
 
 
-@pytest.mark.parametrize(("middle", "sd"), [(13.5, 0.05), (1967.0, 0.008), (1150.0, 0.08), (30_000.0, 0.7)])
+@pytest.mark.parametrize(
+    ("middle", "sd"), [(13.5, 0.05), (1967.0, 0.008), (1150.0, 0.08), (30_000.0, 0.7)]
+)
 def test_bins_are_finer_than_the_spread_of_the_values(middle, sd):
     values = middle * np.exp(sd * np.linspace(-2.5, 2.5, 1001))
     grid = make_grid(0, 20 * middle, default_knots(values, 0, 20 * middle), 0.01, True)
@@ -51,7 +60,11 @@ def test_bounds_between_the_default_knots_have_knots_of_their_own(low, high):
 
 
 def test_bounds_with_hardly_a_value_between_them_are_refused():
-    with pytest.raises(InputError, match=r"the bounds 0 to 2 leave 1 bins at the precision 1 of the data, at least 3; widen them"):
+    with pytest.raises(
+        InputError,
+        match=r"the bounds 0 to 2 leave 1 bins at the precision 1 of the data, at least 3; widen "
+        r"them",
+    ):
         make_grid(0, 2, np.array([1.2, 1.5, 1.8]), 1.0, True)
 
 
@@ -89,7 +102,9 @@ def test_share_of_draws_follows_the_weights(grid):
     drawn = draw_point(grid, np.full(50_000, place), weight, np.random.default_rng(1))
     for value in (grid.edges[place] + 7, grid.edges[place] + 100, grid.edges[place + 1] - 1):
         share = share_below(grid, value, weight)
-        assert abs((drawn <= value).mean() - share) < 4 * np.sqrt(share * (1 - share) / 50_000) + 1e-12
+        assert (
+            abs((drawn <= value).mean() - share) < 4 * np.sqrt(share * (1 - share) / 50_000) + 1e-12
+        )
 
 
 def test_hats_add_up_to_one_and_integrate_to_the_distance(grid):
@@ -122,11 +137,17 @@ def test_default_knots_are_round_and_depend_on_median_and_quartiles_only():
 
 @given(power=st.integers(-8, 2), largest=st.integers(3, 14), middle=st.floats(1e-3, 1))
 @settings(max_examples=60, deadline=None)
-def test_bins_as_intervals_hold_each_of_their_points_once_whatever_the_units(power, largest, middle):
+def test_bins_as_intervals_hold_each_of_their_points_once_whatever_the_units(
+    power, largest, middle
+):
     unit = 10.0**power
     high = unit * 10.0**largest * 1.5
     knots = high * np.geomspace(1e-2, 0.3, 5) * middle
-    grid = make_grid(0, high, knots[knots > 2 * unit], unit, True) if (knots > 2 * unit).sum() > 2 else None
+    grid = (
+        make_grid(0, high, knots[knots > 2 * unit], unit, True)
+        if (knots > 2 * unit).sum() > 2
+        else None
+    )
     if grid is None:
         return
     ends = find_ends(grid, *bin_ends(grid))

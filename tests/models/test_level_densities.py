@@ -1,4 +1,6 @@
-"""The densities that the direct engine draws from: those of the graphs, by brute force, with gradient and curvature."""
+"""The densities that the direct engine draws from: those of the graphs, by brute force, with
+gradient and curvature.
+"""
 
 import numpy as np
 import pandas as pd
@@ -20,7 +22,9 @@ def data():
     rng = np.random.default_rng(3)
     frame = pd.DataFrame({"x": rng.normal(size=N), "g": rng.choice(list("abc"), N)})
     level = rng.choice(4, N, p=[0.4, 0.3, 0.2, 0.1])
-    return frame.assign(level=np.array(list("pqrs"))[level], flag=level > 1, count=np.array([0, 1, 5, 20])[level])
+    return frame.assign(
+        level=np.array(list("pqrs"))[level], flag=level > 1, count=np.array([0, 1, 5, 20])[level]
+    )
 
 
 MODELS = [
@@ -57,7 +61,10 @@ def test_the_density_is_that_of_the_graph(model):
     for label, alpha in alphas().items():
         density = blueprint.direct(alpha)
         stated = np.array([log_posterior({"coefficient": vector}, alpha) for vector in vectors])
-        for found in (density.heights(vectors), np.array([density(vector)[0] for vector in vectors])):
+        for found in (
+            density.heights(vectors),
+            np.array([density(vector)[0] for vector in vectors]),
+        ):
             assert np.ptp(found - stated) <= 1e-10 * np.abs(stated).max(), label
 
 
@@ -71,13 +78,18 @@ def test_gradient_and_curvature_are_its_derivatives(model):
     for number, step in enumerate(1e-5 * np.eye(len(place))):
         (above, slope_above), (below, slope_below) = density(place + step), density(place - step)
         assert gradient[number] == pytest.approx((above - below) / 2e-5, rel=1e-5, abs=1e-5)
-        np.testing.assert_allclose(curvature[number], (slope_below - slope_above) / 2e-5, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(
+            curvature[number], (slope_below - slope_above) / 2e-5, rtol=1e-5, atol=1e-5
+        )
 
 
 def likelihoods():
     rng = np.random.default_rng(7)
     rows, weight = rng.normal(size=(9, 2)), rng.random((4, 9)) * (rng.random((4, 9)) < 0.6)
-    found = {"continuation": Continuation(rows, weight), "drifting": Continuation(rows, weight, drifting=True)}
+    found = {
+        "continuation": Continuation(rows, weight),
+        "drifting": Continuation(rows, weight, drifting=True),
+    }
     return found | {"softmax": Softmax(rows, weight, helmert(4).T)}, rows, weight
 
 
@@ -86,7 +98,10 @@ def test_values_hold_far_out_and_in_pieces(kind, monkeypatch):
     """Where an exponential would overflow, and however many vectors fit into a piece."""
     likelihood, rng = likelihoods()[0][kind], np.random.default_rng(8)
     size = {"continuation": 5, "drifting": 7, "softmax": 9}[kind]
-    vectors = rng.normal(size=(11, size)) * np.array([1.0, 1e4, 1.0, 30.0, 300.0, 1.0, 800.0, 1.0, 1.0, 1.0, 2.0])[:, None]
+    vectors = (
+        rng.normal(size=(11, size))
+        * np.array([1.0, 1e4, 1.0, 30.0, 300.0, 1.0, 800.0, 1.0, 1.0, 1.0, 2.0])[:, None]
+    )
     expected = np.array([likelihood(vector)[0] for vector in vectors])
     assert np.isfinite(expected).all()
     np.testing.assert_allclose(likelihood.heights(vectors), expected, rtol=1e-12)
@@ -105,11 +120,17 @@ def test_a_likelihood_by_hand():
     contrasts = helmert(3).T
     scores = contrasts @ np.array([[0.3, 0.7], [-0.2, 0.1]]) @ np.column_stack([np.ones(2), rows]).T
     by_level = scores - np.log(np.exp(scores).sum(axis=0))
-    assert Softmax(rows, weight, contrasts)(np.array([0.3, 0.7, -0.2, 0.1]))[0] == pytest.approx((weight * by_level).sum(), rel=1e-12)
+    assert Softmax(rows, weight, contrasts)(np.array([0.3, 0.7, -0.2, 0.1]))[0] == pytest.approx(
+        (weight * by_level).sum(), rel=1e-12
+    )
 
 
 def test_without_weight_the_prior_is_left():
-    nothing = LevelDensity(Continuation(np.ones((3, 1)), np.zeros((4, 3))), np.arange(4.0), np.full(4, 2.0))
+    nothing = LevelDensity(
+        Continuation(np.ones((3, 1)), np.zeros((4, 3))), np.arange(4.0), np.full(4, 2.0)
+    )
     vectors = np.random.default_rng(9).normal(size=(5, 4))
-    np.testing.assert_allclose(nothing.heights(vectors), -0.125 * ((vectors - np.arange(4.0)) ** 2).sum(axis=1))
+    np.testing.assert_allclose(
+        nothing.heights(vectors), -0.125 * ((vectors - np.arange(4.0)) ** 2).sum(axis=1)
+    )
     np.testing.assert_array_equal(nothing.curvature(vectors[0]), np.eye(4) / 4)

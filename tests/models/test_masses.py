@@ -25,13 +25,23 @@ def test_masses_add_up_to_one_whatever_the_units(name, settings):
     for unit, decimals in ((1e-6, 8), (1.0, 6), (1e7, 0)):
         rng = np.random.default_rng(1)
         kind = rng.choice([-1.0, 0.0, 1.0], N) if name == "two-part" else 1.0
-        data = pd.DataFrame({"x": rng.normal(size=N), target: (kind * np.exp(rng.normal(7, 1.2, N)) * unit).round(decimals)})
+        data = pd.DataFrame(
+            {
+                "x": rng.normal(size=N),
+                target: (kind * np.exp(rng.normal(7, 1.2, N)) * unit).round(decimals),
+            }
+        )
         model = rw.load_synthesizer(name)(f"{target} ~ x", **settings)
         prepared = model.prepare(data)
         theta = start_of(model.build(prepared))
         lower, upper, _ = intervals_of(model, prepared, target_numbers(model, prepared, data))
         distribution = model.distribution(theta, prepared)
-        masses = np.array([distribution.mass(np.full(N, low), np.full(N, high)) for low, high in zip(lower, upper, strict=True)])
+        masses = np.array(
+            [
+                distribution.mass(np.full(N, low), np.full(N, high))
+                for low, high in zip(lower, upper, strict=True)
+            ]
+        )
         np.testing.assert_allclose(masses.sum(axis=0), 1, rtol=0, atol=1e-9)
 
 
@@ -40,7 +50,9 @@ def test_masses_add_up_to_one_whatever_the_units(name, settings):
 def test_masses_that_are_asked_of_all_records_at_once_are_the_same(value):
     rng, n = np.random.default_rng(1), 120
     kind = rng.choice([-1.0, 0.0, 1.0], n)
-    data = pd.DataFrame({"x": rng.normal(size=n), "profit": (kind * np.exp(rng.normal(4, 1, n))).round(1)})
+    data = pd.DataFrame(
+        {"x": rng.normal(size=n), "profit": (kind * np.exp(rng.normal(4, 1, n))).round(1)}
+    )
     data.loc[:5, "profit"] = 99.9
     model = TwoPart("profit ~ x", value=value, codes=(99.9,), support=(-5000, 5000))
     prepared = model.prepare(data)
@@ -51,6 +63,11 @@ def test_masses_that_are_asked_of_all_records_at_once_are_the_same(value):
         return
     lower = np.array([-np.inf, -80.0, -3.0, 0.0, 0.0, 0.1, 99.9, 120.0])
     upper = np.array([np.inf, -2.0, 7.0, 0.0, 99.8, 99.9, 99.9, 90.0])
-    each = [distribution.mass(np.full(n, low), np.full(n, high)) for low, high in zip(lower, upper, strict=True)]
-    np.testing.assert_allclose(distribution.masses_of(lower, upper), np.transpose(each), rtol=0, atol=1e-14)
+    each = [
+        distribution.mass(np.full(n, low), np.full(n, high))
+        for low, high in zip(lower, upper, strict=True)
+    ]
+    np.testing.assert_allclose(
+        distribution.masses_of(lower, upper), np.transpose(each), rtol=0, atol=1e-14
+    )
     assert (np.transpose(each)[:, :7] > 0).all()

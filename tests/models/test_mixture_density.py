@@ -32,7 +32,9 @@ def confidential():
     rng = np.random.default_rng(5)
     group = rng.choice(["a", "b", "c"], N)
     rent = np.exp(5 + 0.4 * (group == "b") + rng.choice([0.2, 0.7], N) * rng.normal(size=N))
-    return pd.DataFrame({"group": group, "size": rng.integers(1, 4, N), "rent": np.round(rent, -1).clip(10)})
+    return pd.DataFrame(
+        {"group": group, "size": rng.integers(1, 4, N), "rent": np.round(rent, -1).clip(10)}
+    )
 
 
 def built(confidential, formula, settings):
@@ -51,11 +53,20 @@ def some_vectors(layout, count):
 
 
 @pytest.mark.parametrize(("formula", "settings"), SHAPES)
-def test_the_density_is_that_of_the_model_and_its_gradient_is_right(confidential, formula, settings):
+def test_the_density_is_that_of_the_model_and_its_gradient_is_right(
+    confidential, formula, settings
+):
     synthesizer, prepared, blueprint = built(confidential, formula, settings)
     alpha, layout = np.random.default_rng(2).random(N), blueprint.layout
-    density, posterior, vectors = blueprint.density(alpha), log_posterior_of(blueprint), some_vectors(layout, 4)
-    thetas = [{name: values[row] for name, values in layout.parameters(vectors).items()} for row in range(4)]
+    density, posterior, vectors = (
+        blueprint.density(alpha),
+        log_posterior_of(blueprint),
+        some_vectors(layout, 4),
+    )
+    thetas = [
+        {name: values[row] for name, values in layout.parameters(vectors).items()}
+        for row in range(4)
+    ]
     np.testing.assert_allclose([layout.vector(theta) for theta in thetas], vectors, atol=1e-12)
     heights = np.array([density(vector)[0] for vector in vectors])
     stated = np.array([posterior(theta, alpha) for theta in thetas]) + layout.log_jacobian(vectors)
@@ -63,7 +74,10 @@ def test_the_density_is_that_of_the_model_and_its_gradient_is_right(confidential
     prior = np.array([blueprint.density(np.zeros(N))(vector)[0] for vector in vectors])
     likelihood = [alpha @ terms(synthesizer, theta, prepared, confidential) for theta in thetas]
     np.testing.assert_allclose(heights - prior, likelihood, rtol=1e-10)
-    slopes = [(density(vectors[0] + step)[0] - density(vectors[0] - step)[0]) / 2e-6 for step in 1e-6 * np.eye(layout.size)]
+    slopes = [
+        (density(vectors[0] + step)[0] - density(vectors[0] - step)[0]) / 2e-6
+        for step in 1e-6 * np.eye(layout.size)
+    ]
     np.testing.assert_allclose(density(vectors[0])[1], slopes, rtol=1e-6, atol=1e-4)
 
 
@@ -75,26 +89,45 @@ def test_predictive_moments_are_those_of_the_graph(confidential, formula, settin
     for row in range(3):
         theta = {name: values[row] for name, values in found.items()}
         for name in ("predictive_mean", "predictive_sd"):
-            assert float(_function(model, model[name], [])(theta, {})) == pytest.approx(found[name][row], rel=1e-10)
+            assert float(_function(model, model[name], [])(theta, {})) == pytest.approx(
+                found[name][row], rel=1e-10
+            )
 
 
 @pytest.mark.parametrize("gated", [False, True])
 def test_the_kernel_is_the_sum_of_log_densities(gated):
     rng, rows, cells, components = np.random.default_rng(3), 1000, 37, 3
-    z, weight, cell = rng.normal(size=rows), rng.random(rows), np.sort(rng.integers(0, cells, rows)).astype(np.uint32)
+    z, weight, cell = (
+        rng.normal(size=rows),
+        rng.random(rows),
+        np.sort(rng.integers(0, cells, rows)).astype(np.uint32),
+    )
     mean, sd = rng.normal(size=(components, cells)), np.array([0.05, 0.8, 2.5])
-    log_share = np.log(rng.dirichlet(np.ones(components), cells).T if gated else np.array([[0.2], [0.5], [0.3]]))
+    log_share = np.log(
+        rng.dirichlet(np.ones(components), cells).T if gated else np.array([[0.2], [0.5], [0.3]])
+    )
     z[::100] = 40.0  # far out
-    value, by_mean, by_log_sd, by_share = mixture_sum(z, weight, cell, mean, sd, np.ascontiguousarray(log_share))
+    value, by_mean, by_log_sd, by_share = mixture_sum(
+        z, weight, cell, mean, sd, np.ascontiguousarray(log_share)
+    )
     standard = (z - mean[:, cell]) / sd[:, None]
-    each = (log_share[:, cell] if gated else log_share) - np.log(sd)[:, None] - 0.5 * np.log(2 * np.pi) - 0.5 * standard**2
+    each = (
+        (log_share[:, cell] if gated else log_share)
+        - np.log(sd)[:, None]
+        - 0.5 * np.log(2 * np.pi)
+        - 0.5 * standard**2
+    )
     total = logsumexp(each, axis=0)
     part = weight * np.exp(each - total)
     assert value == pytest.approx(weight @ total, rel=1e-12)
     expected = np.array([np.bincount(cell, row, cells) for row in part * standard / sd[:, None]])
     np.testing.assert_allclose(by_mean, expected, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(by_log_sd, (part * (standard**2 - 1)).sum(axis=1), rtol=1e-10)
-    shares = np.array([np.bincount(cell, row, cells) for row in part]) if gated else part.sum(axis=1, keepdims=True)
+    shares = (
+        np.array([np.bincount(cell, row, cells) for row in part])
+        if gated
+        else part.sum(axis=1, keepdims=True)
+    )
     np.testing.assert_allclose(by_share, shares, rtol=1e-9, atol=1e-12)
 
 
@@ -121,7 +154,9 @@ def test_exp_and_log_of_a_block_keep_their_digits():
 @pytest.mark.parametrize("most", [1, 5, 4096])
 def test_blocks_of_columns_give_the_product_and_its_transpose(most):
     rng = np.random.default_rng(6)
-    rows = np.column_stack([rng.integers(0, 2, (300, 6)), rng.normal(size=300), rng.integers(0, 3, 300)]).astype(float)
+    rows = np.column_stack(
+        [rng.integers(0, 2, (300, 6)), rng.normal(size=300), rng.integers(0, 3, 300)]
+    ).astype(float)
     blocks = column_blocks(rows, most)
     slopes, by_row = rng.normal(size=(3, 8)), rng.normal(size=(3, 300))
     np.testing.assert_allclose(blocks.linear(slopes), slopes @ rows.T, atol=1e-12)
@@ -135,7 +170,8 @@ def test_a_scale_that_no_number_holds_has_no_density(confidential, name, far):
     blueprint = built(confidential, "rent ~ group", {"components": 2, "concentration": "gamma"})[2]
     vector = np.zeros(blueprint.layout.size)
     vector[blueprint.layout.places[name]] = far
-    assert not np.isfinite(blueprint.density(np.ones(N))(vector)[0])  # and not an OverflowError, so that a search turns back
+    # and not an OverflowError, so that a search turns back
+    assert not np.isfinite(blueprint.density(np.ones(N))(vector)[0])
 
 
 def test_components_may_swap_their_labels(confidential):
@@ -144,7 +180,9 @@ def test_components_may_swap_their_labels(confidential):
     vector = some_vectors(layout, 1)[0]
     swapped = layout.relabelled(vector, np.array([2, 0, 1]))
     jacobians = layout.log_jacobian(np.array([vector, swapped]))
-    assert density(swapped)[0] - jacobians[1] == pytest.approx(density(vector)[0] - jacobians[0], rel=1e-12)
+    assert density(swapped)[0] - jacobians[1] == pytest.approx(
+        density(vector)[0] - jacobians[0], rel=1e-12
+    )
     np.testing.assert_allclose(layout.relabelled(swapped, np.array([1, 2, 0])), vector, atol=1e-12)
 
 
@@ -152,7 +190,9 @@ def test_chains_begin_at_every_mode_that_is_found(confidential):
     """Two clusters far apart, three components: the spare one may join either."""
     rng = np.random.default_rng(7)
     z = np.concatenate([rng.normal(-4, 0.5, N // 2), rng.normal(4, 0.5, N // 2)])
-    _, _, blueprint = built(confidential.assign(rent=np.exp(6 + z / 4)), "rent ~ 1", {"components": 3})
+    _, _, blueprint = built(
+        confidential.assign(rent=np.exp(6 + z / 4)), "rent ~ 1", {"components": 3}
+    )
     density, layout = blueprint.density(np.ones(N)), blueprint.layout
     starts = density.starts()
     assert 2 <= len(starts) <= 3
@@ -161,7 +201,9 @@ def test_chains_begin_at_every_mode_that_is_found(confidential):
     for start, height in zip(starts, heights, strict=True):
         assert density(mode_of(density, layout.size, start))[0] == pytest.approx(height, abs=0.01)
     coordinates, places = begun_at_modes(density, layout.size)
-    assert density(coordinates.vector(places[heights.argmax()]))[0] == pytest.approx(heights.max(), abs=0.01)
+    assert density(coordinates.vector(places[heights.argmax()]))[0] == pytest.approx(
+        heights.max(), abs=0.01
+    )
 
 
 def test_a_thinned_density_stands_for_the_whole_one(confidential, monkeypatch):
@@ -177,13 +219,19 @@ def test_a_thinned_density_stands_for_the_whole_one(confidential, monkeypatch):
     assert thin(np.zeros(layout.size))[0] != whole(np.zeros(layout.size))[0]
 
 
-@pytest.mark.filterwarnings("ignore::riskweighted.common.errors.ConvergenceWarning")  # of short chains
-def test_rounded_responses_are_sampled_in_large_files_and_the_table_says_how_far_off_that_is(confidential, monkeypatch):
+# of short chains
+@pytest.mark.filterwarnings("ignore::riskweighted.common.errors.ConvergenceWarning")
+def test_rounded_responses_are_sampled_in_large_files_and_the_table_says_how_far_off_that_is(
+    confidential, monkeypatch
+):
     monkeypatch.setattr("riskweighted_models.normal_mixture._EXACT_UP_TO", 300)
     rough = confidential.assign(rent=np.exp(5 + 0.6 * np.random.default_rng(8).normal(size=N)))
     short = {"random_seed": 1, "draws": 200, "tune": 200, "chains": 2}
     monkeypatch.setattr("riskweighted_models.normal_mixture.COUNTED_TO", 0.1)
-    fits = [rw.fit(NormalMixture("rent ~ 1", components=1, exact=exact), rough, **short) for exact in (False, True)]
+    fits = [
+        rw.fit(NormalMixture("rent ~ 1", components=1, exact=exact), rough, **short)
+        for exact in (False, True)
+    ]
     off = fits[0].diagnostics["approximation"]
     assert off.nunique() == 1
     assert 0 < off.iloc[0] < 0.2
@@ -192,10 +240,16 @@ def test_rounded_responses_are_sampled_in_large_files_and_the_table_says_how_far
     blueprints = [fitted.synthesizer.build(fitted.block.prepared) for fitted in fits]
     assert blueprints[1].exact is None
     vectors = some_vectors(blueprints[0].layout, 3)
-    exact, rounded, other = (make(np.ones(N)) for make in (blueprints[0].exact, blueprints[0].density, blueprints[1].density))
+    exact, rounded, other = (
+        make(np.ones(N))
+        for make in (blueprints[0].exact, blueprints[0].density, blueprints[1].density)
+    )
     for vector in vectors:
         assert exact(vector)[0] == other(vector)[0] != rounded(vector)[0]
-        theta = {name: values[0] for name, values in blueprints[0].layout.parameters(vector[None]).items()}
+        theta = {
+            name: values[0]
+            for name, values in blueprints[0].layout.parameters(vector[None]).items()
+        }
         records = fits[0].block.distribution(theta)
         moved = np.exp(prepared.location + prepared.scale * np.rint(prepared.z / 0.1) * 0.1)
         difference = records.log_density(moved).sum() - records.log_density(fits[0].block.y).sum()

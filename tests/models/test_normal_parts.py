@@ -1,4 +1,6 @@
-"""Compiled mixtures of normal distributions against SciPy, record by record and component by component."""
+"""Compiled mixtures of normal distributions against SciPy, record by record and component by
+component.
+"""
 
 import numpy as np
 import pytest
@@ -15,7 +17,13 @@ N, ROWS, K = 400, 7, 3
 def parts_of(bounds=None, *, gated=False, seed=1):
     rng = np.random.default_rng(seed)
     share = rng.dirichlet(np.ones(K), ROWS if gated else 1)
-    return NormalParts(rng.normal(0, 3, (ROWS, K)), np.array([0.2, 1.0, 4.0]), np.log(share), rng.integers(0, ROWS, N), bounds)
+    return NormalParts(
+        rng.normal(0, 3, (ROWS, K)),
+        np.array([0.2, 1.0, 4.0]),
+        np.log(share),
+        rng.integers(0, ROWS, N),
+        bounds,
+    )
 
 
 def by_component(parts):
@@ -36,10 +44,20 @@ def test_densities_and_masses_are_those_of_scipy(gated):
     parts, (lower, upper) = parts_of(gated=gated), intervals()
     mean, sd, log_share = by_component(parts)
     z = np.random.default_rng(3).normal(0, 10, N)
-    np.testing.assert_allclose(parts.log_density(z), logsumexp(log_share + stats.norm.logpdf(z[:, None], mean, sd), axis=1), rtol=1e-13)
+    np.testing.assert_allclose(
+        parts.log_density(z),
+        logsumexp(log_share + stats.norm.logpdf(z[:, None], mean, sd), axis=1),
+        rtol=1e-13,
+    )
     low, high = (lower[:, None] - mean) / sd, (upper[:, None] - mean) / sd
-    tails = np.where(low > 0, stats.norm.sf(low) - stats.norm.sf(high), stats.norm.cdf(high) - stats.norm.cdf(low))
-    np.testing.assert_allclose(parts.mass(lower, upper), (np.exp(log_share) * tails).sum(axis=1), rtol=1e-12)
+    tails = np.where(
+        low > 0,
+        stats.norm.sf(low) - stats.norm.sf(high),
+        stats.norm.cdf(high) - stats.norm.cdf(low),
+    )
+    np.testing.assert_allclose(
+        parts.mass(lower, upper), (np.exp(log_share) * tails).sum(axis=1), rtol=1e-12
+    )
     assert np.isnan(parts.log_density(np.full(N, np.nan))).all()
 
 
@@ -49,8 +67,14 @@ def test_within_bounds_they_are_those_of_logarithms(ends):
     mean, sd, log_share = by_component(parts)
 
     def log_mass(low, high):
-        a, b = (np.broadcast_to(low, N)[:, None] - mean) / sd, (np.broadcast_to(high, N)[:, None] - mean) / sd
-        below, above = (np.where(a > 0, log_ndtr(-b), log_ndtr(a)), np.where(a > 0, log_ndtr(-a), log_ndtr(b)))
+        a, b = (
+            (np.broadcast_to(low, N)[:, None] - mean) / sd,
+            (np.broadcast_to(high, N)[:, None] - mean) / sd,
+        )
+        below, above = (
+            np.where(a > 0, log_ndtr(-b), log_ndtr(a)),
+            np.where(a > 0, log_ndtr(-a), log_ndtr(b)),
+        )
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             return np.where(above > below, above + np.log(-np.expm1(below - above)), -np.inf)
 
@@ -58,8 +82,12 @@ def test_within_bounds_they_are_those_of_logarithms(ends):
         return logsumexp(log_share + log_mass(low, high), axis=1)
 
     middle = np.clip(lower, ends[0], min(ends[1], 300.0))
-    expected = np.exp(np.minimum(whole(middle, np.minimum(upper + 100, ends[1])) - whole(*ends), 0.0))
-    np.testing.assert_allclose(parts.mass(lower.clip(None, middle), upper + 100), expected, rtol=1e-9, atol=1e-300)
+    expected = np.exp(
+        np.minimum(whole(middle, np.minimum(upper + 100, ends[1])) - whole(*ends), 0.0)
+    )
+    np.testing.assert_allclose(
+        parts.mass(lower.clip(None, middle), upper + 100), expected, rtol=1e-9, atol=1e-300
+    )
     drawn, rng = parts.draw(np.random.default_rng(4)), np.random.default_rng(4)
     inside = np.exp(log_share + log_mass(*ends) - whole(*ends)[:, None])
     component = (np.cumsum(inside, axis=1) <= rng.random(N)[:, None]).sum(axis=1)

@@ -18,7 +18,14 @@ N = 120
 def frame():
     rng = np.random.default_rng(5)
     group = np.repeat(["a", "b", "c"], [80, 37, 3])
-    data = pd.DataFrame({"x": rng.normal(40, 8, N), "g": group, "b": rng.integers(0, 2, N), "k": rng.integers(1, 3, N)})
+    data = pd.DataFrame(
+        {
+            "x": rng.normal(40, 8, N),
+            "g": group,
+            "b": rng.integers(0, 2, N),
+            "k": rng.integers(1, 3, N),
+        }
+    )
     return data.assign(y=rng.normal(0, 1, N) + (group == "b"))
 
 
@@ -27,8 +34,12 @@ def test_dummies_keep_their_unit_and_other_columns_take_their_standard_deviation
     raw = raw_columns(build_design("y ~ x + C(g) + b + k", data))
     expected = [data["x"].std(ddof=0), 1, 1, 1, data["k"].std(ddof=0)]  # 1 and 2 are no dummy
     np.testing.assert_allclose(raw.unit, expected)
-    recorded = np.column_stack([data["x"], data["g"] == "b", data["g"] == "c", data["b"], data["k"]]).astype(float)
-    np.testing.assert_allclose(raw.columns, (recorded - recorded.mean(axis=0)) / expected, atol=1e-12)
+    recorded = np.column_stack(
+        [data["x"], data["g"] == "b", data["g"] == "c", data["b"], data["k"]]
+    ).astype(float)
+    np.testing.assert_allclose(
+        raw.columns, (recorded - recorded.mean(axis=0)) / expected, atol=1e-12
+    )
 
 
 def test_other_rows_keep_the_confidential_unit():
@@ -38,7 +49,9 @@ def test_other_rows_keep_the_confidential_unit():
     other = data.iloc[[3, 5, 9]].assign(x=lambda rows: rows["x"] * 10, b=1)
     moved = raw.at(design.at(other))
     np.testing.assert_array_equal(moved.unit, raw.unit)
-    np.testing.assert_allclose(moved.columns[:, 0], (other["x"] - data["x"].mean()) / data["x"].std(ddof=0))
+    np.testing.assert_allclose(
+        moved.columns[:, 0], (other["x"] - data["x"].mean()) / data["x"].std(ddof=0)
+    )
     np.testing.assert_allclose(moved.columns[:, 3], 1 - data["b"].mean())
 
 
@@ -70,7 +83,9 @@ SETTINGS = [
 
 @pytest.mark.parametrize(("name", "settings"), SETTINGS)
 def test_the_posterior_does_not_depend_on_the_coordinates(name, settings):
-    """The log density at one theta is the same whatever the geometry, up to one constant: here, differences of two."""
+    """The log density at one theta is the same whatever the geometry, up to one constant: here,
+    differences of two.
+    """
     data = frame()
     synthesizer = rw.load_synthesizer(name)("y ~ x + C(g)", **settings)
     blueprint = synthesizer.build(synthesizer.prepare(data))
@@ -79,17 +94,33 @@ def test_the_posterior_does_not_depend_on_the_coordinates(name, settings):
     (total,) = model.replace_rvs_by_values([blueprint.weighted_log_likelihood])
     held = {variable.name: variable for variable in model.data_vars}
     with pytensor.config.change_flags(cxx=""):
-        density = pytensor.function(model.value_vars, [model.logp() + total, *model.replace_rvs_by_values(free)], mode=PLAIN)
-        back = [model.rvs_to_transforms[rv].forward(rv, *rv.owner.inputs) if model.rvs_to_transforms[rv] else rv for rv in free]
+        density = pytensor.function(
+            model.value_vars, [model.logp() + total, *model.replace_rvs_by_values(free)], mode=PLAIN
+        )
+        back = [
+            model.rvs_to_transforms[rv].forward(rv, *rv.owner.inputs)
+            if model.rvs_to_transforms[rv]
+            else rv
+            for rv in free
+        ]
         where = pytensor.function(list(free), back, mode=PLAIN, on_unused_input="ignore")
     start = model.initial_point()
     rng = np.random.default_rng(8)
-    places = [[np.asarray(start[value.name] + rng.normal(0, 0.4, start[value.name].shape)) for value in model.value_vars] for _ in range(3)]
+    places = [
+        [
+            np.asarray(start[value.name] + rng.normal(0, 0.4, start[value.name].shape))
+            for value in model.value_vars
+        ]
+        for _ in range(3)
+    ]
     alpha = rng.random(N)
     for key, value in blueprint.weigh(alpha).items():
         held[key].set_value(np.asarray(value, dtype=float))
     before = [density(*place) for place in places]
-    for geometry in (blueprint.geometry(alpha), blueprint.geometry(np.where(data["g"] == "c", 0.0, 1.0))):
+    for geometry in (
+        blueprint.geometry(alpha),
+        blueprint.geometry(np.where(data["g"] == "c", 0.0, 1.0)),
+    ):
         assert any(np.abs(value).max() > 0 for value in geometry.values())
         for key, value in geometry.items():
             held[key].set_value(value)

@@ -1,4 +1,6 @@
-"""The values that stand for others where records are counted: the likelihood does not tell them apart, and what is found in them stays."""
+"""The values that stand for others where records are counted: the likelihood does not tell them
+apart, and what is found in them stays.
+"""
 
 import numpy as np
 import pandas as pd
@@ -9,8 +11,14 @@ from riskweighted.contract.synthesizer import load_synthesizer
 
 RNG = np.random.default_rng(8)
 UNIT = RNG.choice([1, 100, 1000], 4000)
-AMOUNTS = pd.Series(np.maximum(np.round(np.exp(RNG.normal(10, 0.8, 4000)) / UNIT) * UNIT, 1).astype(int), name="income")
-MIXED = pd.Series(np.where(RNG.random(4000) < 0.1, 0, np.where(RNG.random(4000) < 0.1, -AMOUNTS, AMOUNTS)), name="income")
+AMOUNTS = pd.Series(
+    np.maximum(np.round(np.exp(RNG.normal(10, 0.8, 4000)) / UNIT) * UNIT, 1).astype(int),
+    name="income",
+)
+MIXED = pd.Series(
+    np.where(RNG.random(4000) < 0.1, 0, np.where(RNG.random(4000) < 0.1, -AMOUNTS, AMOUNTS)),
+    name="income",
+)
 
 
 def distinct(column):
@@ -39,7 +47,9 @@ def test_of_a_transformation_model_they_have_the_same_density():
     merged = stated.prepare(pd.Series(standing.astype(int), name="income").to_frame(), counts)
     np.testing.assert_array_equal(merged.grid.edges, whole.grid.edges)
     np.testing.assert_array_equal(merged.grid.knots, whole.grid.knots)
-    one, other = (whole.at(pd.DataFrame({"income": each})) for each in (values, standing.astype(int)))
+    one, other = (
+        whole.at(pd.DataFrame({"income": each})) for each in (values, standing.astype(int))
+    )
     np.testing.assert_array_equal(one.bins, other.bins)
     np.testing.assert_array_equal(one.heap, other.heap)
     assert len(np.unique(standing)) < len(values) / 2
@@ -55,6 +65,10 @@ def test_of_two_parts_each_kind_stays_what_it_is():
     merged = stated.prepare(pd.Series(standing.astype(int), name="income").to_frame(), counts)
     assert merged.statuses == whole.statuses
     for sign, part in whole.parts.items():
-        np.testing.assert_array_equal(merged.parts[sign].prepared.grid.edges, part.prepared.grid.edges)
-        np.testing.assert_array_equal(merged.parts[sign].prepared.grid.knots, part.prepared.grid.knots)
+        np.testing.assert_array_equal(
+            merged.parts[sign].prepared.grid.edges, part.prepared.grid.edges
+        )
+        np.testing.assert_array_equal(
+            merged.parts[sign].prepared.grid.knots, part.prepared.grid.knots
+        )
     assert len(np.unique(standing)) < len(values)

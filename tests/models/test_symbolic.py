@@ -1,4 +1,6 @@
-"""Log density and mass as PyTensor expressions are those of NumPy, of every registered synthesizer, and have gradients."""
+"""Log density and mass as PyTensor expressions are those of NumPy, of every registered synthesizer,
+and have gradients.
+"""
 
 from functools import cache
 
@@ -36,22 +38,35 @@ def simulated():
 
 
 EXAMPLES = {
-    "linear-regression": [{"formula": "income ~ x + g", "transform": "log"}, {"formula": "income ~ 1", "support": (0, 9000)}],
+    "linear-regression": [
+        {"formula": "income ~ x + g", "transform": "log"},
+        {"formula": "income ~ 1", "support": (0, 9000)},
+    ],
     "normal-mixture": [
         {"formula": "income ~ x + g"},
         {"formula": "income ~ 1", "components": 2, "support": (50, 1e5)},
         {"formula": "income ~ x", "components": 1},
         {"formula": "income ~ x + g", "components": 2, "gating": True},
     ],
-    "negative-binomial": [{"formula": "count ~ 1"}, {"formula": "count ~ x + g"}, {"formula": "count ~ x", "components": 2}],
-    "hierarchical": [{"formula": "income ~ x", "groups": ("g",), "scale_groups": ("h",), "transform": "log"}],
+    "negative-binomial": [
+        {"formula": "count ~ 1"},
+        {"formula": "count ~ x + g"},
+        {"formula": "count ~ x", "components": 2},
+    ],
+    "hierarchical": [
+        {"formula": "income ~ x", "groups": ("g",), "scale_groups": ("h",), "transform": "log"}
+    ],
     "transformation": [
         {"formula": "income ~ x + g", "support": (0, 1e5)},
         {"formula": "income ~ 1", "heaping": False, "support": (0, 1e5)},
     ],
     "two-part": [
         {"formula": "profit ~ x", "support": (-1e5, 1e5)},
-        {"formula": "profit ~ x", "value": "normal-mixture", "value_settings": (("components", 2),)},
+        {
+            "formula": "profit ~ x",
+            "value": "normal-mixture",
+            "value_settings": (("components", 2),),
+        },
     ],
     "logistic": [{"formula": "flag ~ x + g"}],
     "multinomial": [{"formula": "g ~ x"}],
@@ -67,7 +82,11 @@ CASES = [
 
 
 def test_every_model_of_this_package_is_held_to_its_numbers():
-    ours = {name for name in rw.synthesizer_names() if rw.load_synthesizer(name).__module__.startswith("riskweighted_models")}
+    ours = {
+        name
+        for name in rw.synthesizer_names()
+        if rw.load_synthesizer(name).__module__.startswith("riskweighted_models")
+    }
     assert ours - {"top-coding"} == set(EXAMPLES)
 
 
@@ -80,7 +99,11 @@ def intervals(y):
     return lower, upper
 
 
-@pytest.mark.parametrize(("name", "settings"), CASES, ids=lambda value: value if isinstance(value, str) else value["formula"])
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    CASES,
+    ids=lambda value: value if isinstance(value, str) else value["formula"],
+)
 def test_expressions_are_the_numbers(name, settings):
     model = rw.load_synthesizer(name)(**settings)
     prepared = model.prepare(simulated())
@@ -90,14 +113,24 @@ def test_expressions_are_the_numbers(name, settings):
     theta = {str(variable.name): variable for variable in (*graph.free_RVs, *graph.deterministics)}
     symbolic = model.distribution(theta, prepared)
     outputs = [symbolic.log_density(y), symbolic.mass(*ends)]
-    slopes = pt.grad(graph.replace_rvs_by_values([outputs[1].sum()])[0], graph.value_vars, disconnected_inputs="ignore")
+    slopes = pt.grad(
+        graph.replace_rvs_by_values([outputs[1].sum()])[0],
+        graph.value_vars,
+        disconnected_inputs="ignore",
+    )
     with pytensor.config.change_flags(cxx=""):
         function = pytensor.function(
-            graph.value_vars, [*graph.replace_rvs_by_values(outputs), *slopes], mode=PLAIN, on_unused_input="ignore"
+            graph.value_vars,
+            [*graph.replace_rvs_by_values(outputs), *slopes],
+            mode=PLAIN,
+            on_unused_input="ignore",
         )
     start, rng = graph.initial_point(), np.random.default_rng(5)
     for _ in range(2):
-        point = [start[str(value.name)] + rng.normal(0, 0.1, np.shape(start[str(value.name)])) for value in graph.value_vars]
+        point = [
+            start[str(value.name)] + rng.normal(0, 0.1, np.shape(start[str(value.name)]))
+            for value in graph.value_vars
+        ]
         numbers = model.distribution(parameters_at(blueprint, [point])[0], prepared)
         log_density, mass, *gradient = function(*point)
         np.testing.assert_allclose(log_density, numbers.log_density(y), rtol=1e-10, atol=1e-10)

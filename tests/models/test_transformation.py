@@ -1,4 +1,6 @@
-"""The transformation model and two parts: kernel against graph, closed forms against draws, bad input in one line."""
+"""The transformation model and two parts: kernel against graph, closed forms against draws, bad
+input in one line.
+"""
 
 import dataclasses
 import re
@@ -45,11 +47,15 @@ def positive(data):
 
 
 def transformation(**settings):
-    return rw.load_synthesizer("transformation")("income ~ age + C(region)", **{"support": (0, 1e6)} | settings)
+    return rw.load_synthesizer("transformation")(
+        "income ~ age + C(region)", **{"support": (0, 1e6)} | settings
+    )
 
 
 def two_part(**settings):
-    return rw.load_synthesizer("two-part")("income ~ age + C(region)", **{"support": (-1e6, 1e6)} | settings)
+    return rw.load_synthesizer("two-part")(
+        "income ~ age + C(region)", **{"support": (-1e6, 1e6)} | settings
+    )
 
 
 def _split(vector, shapes):
@@ -97,7 +103,8 @@ def test_the_kernel_is_the_model_to_ten_digits(prepared, positive, spread):
         assert weighted_sum(theta, alpha) == pytest.approx(alpha @ each, rel=1e-10)
 
 
-@pytest.mark.parametrize("shift", [0, -100, 100])  # of all records, to where the mass of an end bin is less than a double holds
+# of all records, to where the mass of an end bin is less than a double holds
+@pytest.mark.parametrize("shift", [0, -100, 100])
 def test_the_gradient_is_that_of_the_density(prepared, positive, shift):
     alpha = np.random.default_rng(3).uniform(size=len(positive))
     density = transformation().build(prepared).density(alpha)
@@ -114,7 +121,9 @@ def test_the_gradient_is_that_of_the_density(prepared, positive, shift):
 
 
 @pytest.mark.parametrize("shift", [0, -100])
-def test_the_density_is_that_of_h_and_of_each_decade_s_heaps_and_its_value_alone_is_the_same(prepared, positive, shift):
+def test_the_density_is_that_of_h_and_of_each_decade_s_heaps_and_its_value_alone_is_the_same(
+    prepared, positive, shift
+):
     alpha = np.random.default_rng(3).uniform(size=len(positive))
     size = sum(int(np.prod(shape)) for shape in prepared.cells.shapes.values())
     whole = transformation().build(prepared).density(alpha)
@@ -123,10 +132,15 @@ def test_the_density_is_that_of_h_and_of_each_decade_s_heaps_and_its_value_alone
     assert len(parts) == 1 + prepared.grid.band.max() + 1
     places = np.random.default_rng(4).normal(0, 0.4, (3, size))
     places[:, 0] += shift
-    np.testing.assert_allclose(whole.heights(places), [whole(place)[0] for place in places], rtol=1e-12)
+    np.testing.assert_allclose(
+        whole.heights(places), [whole(place)[0] for place in places], rtol=1e-12
+    )
     moved, heaps = places.copy(), slice(parts[0][0], parts[0][0] + parts[1][0])
     moved[:, heaps] += 1
-    own = [parts[1][1](there[heaps])[0] - parts[1][1](here[heaps])[0] for here, there in zip(places, moved, strict=True)]
+    own = [
+        parts[1][1](there[heaps])[0] - parts[1][1](here[heaps])[0]
+        for here, there in zip(places, moved, strict=True)
+    ]
     np.testing.assert_allclose(whole.heights(moved) - whole.heights(places), own, rtol=1e-6)
 
 
@@ -135,10 +149,14 @@ WEIGHTS = [np.ones, lambda n: np.linspace(0, 1, n), lambda n: (np.arange(n) < 10
 
 @pytest.mark.parametrize("alpha_of", WEIGHTS)
 def test_the_coordinates_are_round_at_the_mode_whatever_the_weights(prepared, positive, alpha_of):
-    size, density = parts_of(transformation().build(prepared).density(alpha_of(len(positive))), 0)[0]
+    size, density = parts_of(transformation().build(prepared).density(alpha_of(len(positive))), 0)[
+        0
+    ]
     coordinates, step = round_coordinates(density, size), 1e-4
     assert coordinates.vector(np.zeros(size)) == pytest.approx(mode_of(density, size))
-    curvature = np.array([coordinates(-row)[1] - coordinates(row)[1] for row in np.eye(size) * step]) / (2 * step)
+    curvature = np.array(
+        [coordinates(-row)[1] - coordinates(row)[1] for row in np.eye(size) * step]
+    ) / (2 * step)
     assert np.abs(curvature - np.eye(size)).max() < 0.01
     place = np.random.default_rng(4).normal(0, 0.5, size)
     for one in range(0, size, 5):
@@ -149,8 +167,12 @@ def test_the_coordinates_are_round_at_the_mode_whatever_the_weights(prepared, po
 
 @pytest.mark.parametrize("alpha_of", WEIGHTS)
 def test_the_mode_keeps_a_scale_that_the_weights_leave_to_its_prior(prepared, positive, alpha_of):
-    """The joint density of the scale and the steps is highest at a scale of nearly nothing (.04 here); its prior is about .5."""
-    size, density = parts_of(transformation().build(prepared).density(alpha_of(len(positive))), 0)[0]
+    """The joint density of the scale and the steps is highest at a scale of nearly nothing (.04
+    here); its prior is about .5.
+    """
+    size, density = parts_of(transformation().build(prepared).density(alpha_of(len(positive))), 0)[
+        0
+    ]
     mode = mode_of(density, size)
     assert 0.2 < np.exp(mode[density.log_scale]) < 2
 
@@ -163,7 +185,10 @@ def test_a_density_that_is_not_the_model_is_refused(prepared, positive):
         return lambda vector: (0.5 * density(vector)[0], density(vector)[1])
 
     rng, shapes = np.random.default_rng(5), prepared.cells.shapes
-    thetas = [_split(rng.normal(0, 0.3, sum(int(np.prod(s)) for s in shapes.values())), shapes) for _ in range(3)]
+    thetas = [
+        _split(rng.normal(0, 0.3, sum(int(np.prod(s)) for s in shapes.values())), shapes)
+        for _ in range(3)
+    ]
     alpha, log_posterior = np.ones(len(positive)), log_posterior_of(blueprint)
     stated = np.array([log_posterior(theta, alpha) for theta in thetas])
     check_density(transformation(), blueprint, stated, alpha, thetas)
@@ -175,7 +200,9 @@ def test_a_density_that_is_not_the_model_is_refused(prepared, positive):
 def test_two_parts_converge_and_keep_shares_heaps_and_bounds(fitted, data):
     assert fitted.diagnostics["r_hat"].max() <= 1.02
     assert fitted.diagnostics["divergences"].max() == 0
-    drawn = np.concatenate([frame["income"].to_numpy() for frame in fitted.synthesize(20, random_seed=2)])
+    drawn = np.concatenate(
+        [frame["income"].to_numpy() for frame in fitted.synthesize(20, random_seed=2)]
+    )
     truth = data["income"].to_numpy()
     for share in (lambda y: y == 0, lambda y: y < 0, lambda y: y % 100 == 0):
         expected = share(truth).mean()
@@ -190,7 +217,10 @@ def test_ball_probabilities_are_shares_of_draws(fitted, data):
     lower, upper = truth - 0.2 * np.abs(truth), truth + 0.2 * np.abs(truth)
     mass = model.distribution(theta, fitted.block.prepared).mass(lower, upper)
     rng = np.random.default_rng(6)
-    hits = sum((lower <= (y := model.distribution(theta, fitted.block.prepared).draw(rng))) & (y <= upper) for _ in range(1000))
+    hits = sum(
+        (lower <= (y := model.distribution(theta, fitted.block.prepared).draw(rng))) & (y <= upper)
+        for _ in range(1000)
+    )
     chance = np.minimum(binom.cdf(hits, 1000, mass), binom.sf(hits - 1, 1000, mass))
     assert chance.min() * len(mass) > 1e-3
     often = mass * (1 - mass) > 5e-3
@@ -199,11 +229,14 @@ def test_ball_probabilities_are_shares_of_draws(fitted, data):
 
 
 @pytest.mark.long
-@pytest.mark.filterwarnings("ignore::riskweighted.common.errors.ConvergenceWarning")  # few draws; only bounds count
+# few draws; only bounds count
+@pytest.mark.filterwarnings("ignore::riskweighted.common.errors.ConvergenceWarning")
 def test_weights_of_zero_on_a_level_leave_its_draws_within_the_bounds(data):
     alpha = np.where(data["region"] == "c", 0.0, 0.1)
     fitted = quick(two_part(), data, alpha)
-    drawn = np.concatenate([frame["income"].to_numpy() for frame in fitted.synthesize(20, random_seed=2)])
+    drawn = np.concatenate(
+        [frame["income"].to_numpy() for frame in fitted.synthesize(20, random_seed=2)]
+    )
     assert np.abs(drawn).max() <= 1e6
     assert np.isfinite(drawn).all()
 
@@ -226,20 +259,30 @@ def test_codes_have_a_share_of_their_own_and_are_drawn_exactly(data):
     prepared = model.prepare(coded)
     assert prepared.statuses[0] == -8.0
     fitted = quick(model, coded)
-    drawn = np.concatenate([frame["income"].to_numpy() for frame in fitted.synthesize(10, random_seed=1)])
+    drawn = np.concatenate(
+        [frame["income"].to_numpy() for frame in fitted.synthesize(10, random_seed=1)]
+    )
     assert abs((drawn == -8).mean() - 0.1) < 0.06
     coarse = fitted.synthesize(10, random_seed=1, precision=100)
-    assert np.mean([(frame["income"] == -8).mean() for frame in coarse]) == pytest.approx((drawn == -8).mean())
+    assert np.mean([(frame["income"] == -8).mean() for frame in coarse]) == pytest.approx(
+        (drawn == -8).mean()
+    )
 
 
 def test_codes_outside_the_bounds_are_released_as_they_are(positive):
-    coded = positive.assign(income=positive["income"].where(np.arange(len(positive)) % 8 > 0, -1.0)).astype({"income": int})
+    coded = positive.assign(
+        income=positive["income"].where(np.arange(len(positive)) % 8 > 0, -1.0)
+    ).astype({"income": int})
     fitted = quick(two_part(codes=[-1], support=[0, 1e6]), coded)
-    drawn = np.concatenate([frame["income"].to_numpy() for frame in fitted.synthesize(10, random_seed=1)])
+    drawn = np.concatenate(
+        [frame["income"].to_numpy() for frame in fitted.synthesize(10, random_seed=1)]
+    )
     assert abs((drawn == -1).mean() - 1 / 8) < 0.06
     assert drawn[drawn != -1].min() > 0
     table = rw.check_fit(fitted, random_seed=1)
-    spikes = table[table["check"] == "check-spike"].astype({"parameter": float}).set_index("parameter")
+    spikes = (
+        table[table["check"] == "check-spike"].astype({"parameter": float}).set_index("parameter")
+    )
     assert abs(spikes.loc[-1.0, "synthetic"] - 1 / 8) < 0.06
 
 
@@ -256,22 +299,47 @@ def test_knots_that_are_given_are_those_of_positive_values_and_heaping_is_that_o
 
 
 def test_default_bounds_keep_to_the_dtype_of_the_column(positive):
-    small = positive.assign(income=positive["income"].clip(upper=32_000)).astype({"income": "int16"})
+    small = positive.assign(income=positive["income"].clip(upper=32_000)).astype(
+        {"income": "int16"}
+    )
     model = rw.load_synthesizer("two-part")("income ~ 1")
     assert model.prepare(small).parts["positive"].prepared.bounds.high == np.iinfo("int16").max
-    assert model.prepare(small.astype({"income": "Int64"})).parts["positive"].prepared.bounds.high == 1e6
+    assert (
+        model.prepare(small.astype({"income": "Int64"})).parts["positive"].prepared.bounds.high
+        == 1e6
+    )
 
 
 @pytest.mark.parametrize(
     ("make", "change", "text"),
     [
         (transformation, lambda d: d, "must be positive"),
-        (lambda: transformation(support=(0, 5000)), lambda d: d[d["income"] > 0], "support excludes"),
+        (
+            lambda: transformation(support=(0, 5000)),
+            lambda d: d[d["income"] > 0],
+            "support excludes",
+        ),
         (lambda: two_part(support=(0, 1e6)), lambda d: d, "support excludes"),
-        (lambda: transformation(knots=(100.0, 1000.0, 2e7)), lambda d: d[d["income"] > 0], "knots lie outside the bounds"),
-        (transformation, lambda d: d.assign(income=np.arange(len(d)) % 5 + 1.0), "negative-binomial"),
-        (lambda: two_part(value="negative-binomial", support=None), lambda d: d.assign(income=d["income"] + 0.5), "does not suit"),
-        (lambda: two_part(value="negative-binomial", support=None), lambda d: d, "does not suit the positive values: it can draw zero"),
+        (
+            lambda: transformation(knots=(100.0, 1000.0, 2e7)),
+            lambda d: d[d["income"] > 0],
+            "knots lie outside the bounds",
+        ),
+        (
+            transformation,
+            lambda d: d.assign(income=np.arange(len(d)) % 5 + 1.0),
+            "negative-binomial",
+        ),
+        (
+            lambda: two_part(value="negative-binomial", support=None),
+            lambda d: d.assign(income=d["income"] + 0.5),
+            "does not suit",
+        ),
+        (
+            lambda: two_part(value="negative-binomial", support=None),
+            lambda d: d,
+            "does not suit the positive values: it can draw zero",
+        ),
     ],
 )
 def test_data_that_do_not_suit_are_refused_with_counts_and_no_values(data, make, change, text):
@@ -284,7 +352,11 @@ CATALOGUE = (Path(__file__).parents[2] / "models" / "README.md").read_text(encod
 
 
 def households(n=300):
-    frame = incomes(n).assign(age_band=lambda d: pd.cut(d["age"], [0, 40, 60, 99], labels=["young", "middle", "old"]).astype(str))
+    frame = incomes(n).assign(
+        age_band=lambda d: pd.cut(
+            d["age"], [0, 40, 60, 99], labels=["young", "middle", "old"]
+        ).astype(str)
+    )
     frame["income"] = frame["income"].clip(lower=-50_000).where(np.arange(n) % 20 > 0, -8.0)
     return frame.assign(expenditure=np.random.default_rng(2).uniform(5e3, 5e4, n).round())
 
@@ -306,7 +378,11 @@ def test_the_study_of_the_catalogue_runs(tmp_path):
 
 
 def _settings_of(name):
-    return [field.name for field in dataclasses.fields(rw.load_synthesizer(name)) if field.name != "formula"]
+    return [
+        field.name
+        for field in dataclasses.fields(rw.load_synthesizer(name))
+        if field.name != "formula"
+    ]
 
 
 def test_given_heaping_is_what_is_drawn(positive, data):
@@ -314,12 +390,20 @@ def test_given_heaping_is_what_is_drawn(positive, data):
     model = transformation(heaping=given)
     fitted = quick(model, positive)
     assert "log_heaping" not in fitted.posterior
-    drawn = np.concatenate([frame["income"].to_numpy() for frame in fitted.synthesize(20, random_seed=2)])
+    drawn = np.concatenate(
+        [frame["income"].to_numpy() for frame in fitted.synthesize(20, random_seed=2)]
+    )
     assert (drawn % 1000 == 0).mean() == pytest.approx(0.3, abs=0.03)
     assert (drawn % 100 == 0).mean() == pytest.approx(0.8, abs=0.03)
-    theta, prepared, values = fitted.block.draw(0, 0), fitted.block.prepared, positive["income"].to_numpy()
+    theta, prepared, values = (
+        fitted.block.draw(0, 0),
+        fitted.block.prepared,
+        positive["income"].to_numpy(),
+    )
     records = model.distribution(theta, prepared)
-    np.testing.assert_allclose(np.log(records.mass(values, values)), records.log_density(values), rtol=1e-9)
+    np.testing.assert_allclose(
+        np.log(records.mass(values, values)), records.log_density(values), rtol=1e-9
+    )
     parts = two_part(value_settings={"heaping": [[1, 0.2], [100, 0.8]]}).prepare(data).parts
     assert {part.prepared.grid.heaps.tolist() == [1, 100] for part in parts.values()} == {True}
 
@@ -372,7 +456,10 @@ def test_settings_of_a_transformation_that_make_no_sense_are_refused(settings, t
         ({"value_settings": {"wrong": 1}}, "has no setting"),
         ({"value": "negative-binomial"}, "takes no support"),
         ({"value": "two-part"}, "cannot stand in itself"),
-        ({"value_settings": {"support": (0, 1)}}, "no setting 'support' here; valid are knots, heaping"),
+        (
+            {"value_settings": {"support": (0, 1)}},
+            "no setting 'support' here; valid are knots, heaping",
+        ),
         ({"value_settings": {"knots": {1, 2, 3}}}, "a number, a text, or a list"),
         ({"value_settings": (("heaping", True), ("heaping", False))}, "'heaping' more than once"),
     ],
@@ -393,15 +480,23 @@ def test_draws_come_in_the_dtype_of_the_column(short, positive, dtype):
 def test_parameters_of_another_grid_are_refused(fitted, data):
     other = two_part(support=(-2e6, 2e6)).prepare(data)
     with pytest.raises(InputError, match="another grid"):
-        fitted.synthesizer.distribution(fitted.block.draw(0, 0), other).draw(np.random.default_rng(1))
+        fitted.synthesizer.distribution(fitted.block.draw(0, 0), other).draw(
+            np.random.default_rng(1)
+        )
 
 
 def test_plug_in_draws_share_one_theta(fitted):
-    first, second = (frame["income"].to_numpy() for frame in fitted.synthesize(2, random_seed=1, parameters="mode"))
+    first, second = (
+        frame["income"].to_numpy()
+        for frame in fitted.synthesize(2, random_seed=1, parameters="mode")
+    )
     assert not np.array_equal(first, second)
     mode = plug_in(fitted.block)
     assert set(mode) == set(fitted.posterior)
-    at, drawn = (np.concatenate([np.ravel(theta[name]) for name in mode]) for theta in (mode, fitted.draw(0, 0)))
+    at, drawn = (
+        np.concatenate([np.ravel(theta[name]) for name in mode])
+        for theta in (mode, fitted.draw(0, 0))
+    )
     density = fitted.synthesizer.build(fitted.block.prepared).density(np.ones(N))
     assert density(at)[0] > density(drawn)[0]
 

@@ -1,4 +1,6 @@
-"""Records gathered by known pattern are the same whatever parts they came in and whoever gathered them."""
+"""Records gathered by known pattern are the same whatever parts they came in and whoever gathered
+them.
+"""
 
 import tempfile
 
@@ -30,7 +32,13 @@ def client():
     from distributed import Client, LocalCluster
 
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0", silence_logs=50) as cluster,
+        LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=False,
+            dashboard_address="127.0.0.1:0",
+            silence_logs=50,
+        ) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
         yield client
@@ -54,18 +62,27 @@ def test_buckets_hold_whole_patterns_in_an_order_of_their_own(client, tmp_path):
     whose = pd.concat([bucket.drop_duplicates(KNOWN)[KNOWN] for bucket in buckets])
     assert not whose.duplicated().any()
     together = pd.concat(buckets).sort_values(ORDER, ignore_index=True)
-    expected = data.sort_values("hh", ignore_index=True)[COLUMNS].assign(**{ORDER: np.sort(data["hh"])})
+    expected = data.sort_values("hh", ignore_index=True)[COLUMNS].assign(
+        **{ORDER: np.sort(data["hh"])}
+    )
     pd.testing.assert_frame_equal(together, expected)
     for bucket in buckets:
-        assert all(of_pattern[ORDER].is_monotonic_increasing for _, of_pattern in bucket.groupby(KNOWN, sort=False))
+        assert all(
+            of_pattern[ORDER].is_monotonic_increasing
+            for _, of_pattern in bucket.groupby(KNOWN, sort=False)
+        )
 
 
 def test_parts_and_their_order_make_no_difference(client, tmp_path):
     data = people()
     one = gathered(client, tmp_path / "one", data, [100, 500])
-    other = gathered(client, tmp_path / "other", data.sample(frac=1, random_state=1), [7, 300, 301, 850])
+    other = gathered(
+        client, tmp_path / "other", data.sample(frac=1, random_state=1), [7, 300, 301, 850]
+    )
     assert one.digest == other.digest
-    assert [bucket.records for bucket in one.buckets] == [bucket.records for bucket in other.buckets]
+    assert [bucket.records for bucket in one.buckets] == [
+        bucket.records for bucket in other.buckets
+    ]
 
 
 def test_without_an_identifier_the_place_in_the_files_decides(client, tmp_path):
@@ -73,7 +90,9 @@ def test_without_an_identifier_the_place_in_the_files_decides(client, tmp_path):
     one = gathered(client, tmp_path / "one", data, [100, 500], None)
     other = gathered(client, tmp_path / "other", data, [7, 300, 301, 850], None)
     assert one.digest == other.digest
-    assert sorted(value for bucket in one.buckets for value in read_bucket(bucket)[ORDER]) == list(range(len(data)))
+    assert sorted(value for bucket in one.buckets for value in read_bucket(bucket)[ORDER]) == list(
+        range(len(data))
+    )
 
 
 def test_a_bucket_that_was_changed_is_not_whole(client, tmp_path):
@@ -94,7 +113,10 @@ def test_missing_values_are_a_pattern(client, tmp_path):
     data = people().assign(region=lambda frame: frame["region"].where(frame["edu"] > 1))
     made = gathered(client, tmp_path, data, [400])
     assert made.patterns == data.groupby(KNOWN, dropna=False).ngroups
-    assert sum(read_bucket(bucket)["region"].isna().sum() for bucket in made.buckets) == data["region"].isna().sum()
+    assert (
+        sum(read_bucket(bucket)["region"].isna().sum() for bucket in made.buckets)
+        == data["region"].isna().sum()
+    )
 
 
 def test_who_knows_nothing_sees_one_pattern(client, tmp_path):
@@ -103,11 +125,16 @@ def test_who_knows_nothing_sees_one_pattern(client, tmp_path):
 
 
 def test_repeated_identifiers_are_refused_wherever_they_are(client, tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "absent"))  # identifiers are nothing for a folder that all share
+    # identifiers are nothing for a folder that all share
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "absent"))
     data = people()
-    write_parts(tmp_path, pd.concat([data, data.iloc[[3, 4]].assign(region="elsewhere")]), [100, 900])
+    write_parts(
+        tmp_path, pd.concat([data, data.iloc[[3, 4]].assign(region="elsewhere")]), [100, 900]
+    )
     records = records_of(find_parts(tmp_path / "parts" / "*.parquet"), COLUMNS, "hh")
-    with pytest.raises(InputError, match=r"data\.id 'hh': 2 records have an identifier that another one has"):
+    with pytest.raises(
+        InputError, match=r"data\.id 'hh': 2 records have an identifier that another one has"
+    ):
         refuse_repeated(client, records, "hh")
 
 
@@ -120,5 +147,9 @@ def test_patterns_are_packed_in_their_order():
 @pytest.mark.quick
 def test_a_pattern_that_no_worker_holds_is_refused_before_anything_runs():
     refuse_large(1000, 10.0, 10_000)
-    with pytest.raises(InputError, match=r"the largest known pattern has 1,001 records, which need about 0 MB .* name more columns"):
+    with pytest.raises(
+        InputError,
+        match=r"the largest known pattern has 1,001 records, which need about 0 MB .* name more "
+        r"columns",
+    ):
         refuse_large(1001, 10.0, 10_000)

@@ -20,7 +20,12 @@ def file(tmp_path):
 def test_patterns_and_buckets_are_counted(file):
     plan, data = plan_by_parts(load_study(file)), people()
     sizes = data.groupby(["region", "age"]).size()
-    assert (plan.records, plan.files, plan.patterns, plan.largest) == (900, 4, len(sizes), sizes.max())
+    assert (plan.records, plan.files, plan.patterns, plan.largest) == (
+        900,
+        4,
+        len(sizes),
+        sizes.max(),
+    )
     assert (plan.singletons, plan.buckets) == (0, 1)
     assert plan.disk > 900 * 8 * 10
     assert plan.memory > 900 * 1000

@@ -8,7 +8,13 @@ import pytest
 from hypothesis import assume, given, strategies as st
 
 from riskweighted.common.errors import InputError
-from riskweighted.plots.binning import binned_means, binned_scatter, merged_histogram, protected, shares_in_bins
+from riskweighted.plots.binning import (
+    binned_means,
+    binned_scatter,
+    merged_histogram,
+    protected,
+    shares_in_bins,
+)
 
 sizes = st.integers(2, 12)
 numbers = st.floats(-1e6, 1e6, allow_nan=False) | st.integers(-20, 20).map(float)
@@ -17,25 +23,37 @@ shares = st.floats(0, 1) | st.sampled_from([0.0, 0.05, 0.5, 1.0])
 
 def in_bins(values, edges):
     """Counts by the definition: closed on the left, open on the right, the last closed."""
-    return [sum(a <= v < b or (v == b and place == len(edges) - 2) for v in values) for place, (a, b) in enumerate(pairwise(edges))]
+    return [
+        sum(a <= v < b or (v == b and place == len(edges) - 2) for v in values)
+        for place, (a, b) in enumerate(pairwise(edges))
+    ]
 
 
 def test_a_histogram_by_hand():
-    # With m = 2 the grid is made from 1 and 38: 37 / 20 rounds up to a step of 2. From the left: [.., 2) has 2 records,
-    # then the empty and single bins wait for the next record; what is left at the end (38, 900) stays together.
+    # With m = 2 the grid is made from 1 and 38: 37 / 20 rounds up to a step of 2. From the left:
+    # [.., 2) has 2 records, then the empty and single bins wait for the next record; what is left
+    # at the end (38, 900) stays together.
     histogram = merged_histogram(np.array([-50.0, 1.0, 5.0, 6.0, 30.0, 31.0, 38.0, 900.0]), 2)
     assert histogram.step == 2
     np.testing.assert_array_equal(histogram.edges, [-np.inf, 2, 8, 32, np.inf])
     np.testing.assert_array_equal(histogram.counts, [2, 2, 2, 2])
     np.testing.assert_array_equal(histogram.drawn_edges, [0, 2, 8, 32, 34])
-    assert histogram.table().to_dict("list") == {"from": [-np.inf, 2, 8, 32], "below": [2, 8, 32, np.inf], "records": [2, 2, 2, 2]}
-    np.testing.assert_array_equal(shares_in_bins(np.array([-1e9, 2.0, 7.9, 8.0, 1e9]), histogram), [0.2, 0.4, 0.2, 0.2])
+    assert histogram.table().to_dict("list") == {
+        "from": [-np.inf, 2, 8, 32],
+        "below": [2, 8, 32, np.inf],
+        "records": [2, 2, 2, 2],
+    }
+    np.testing.assert_array_equal(
+        shares_in_bins(np.array([-1e9, 2.0, 7.9, 8.0, 1e9]), histogram), [0.2, 0.4, 0.2, 0.2]
+    )
 
 
 @given(st.lists(numbers, min_size=30, max_size=120, unique=True), sizes, st.integers(1, 40))
 def test_every_bin_holds_enough_and_edges_are_round(values, m, bins):
     ordered = np.sort(values)
-    assume(len(values) >= 2 * m and ordered[-m] - ordered[m - 1] > 1e-6 * max(1, np.abs(ordered).max()))
+    assume(
+        len(values) >= 2 * m and ordered[-m] - ordered[m - 1] > 1e-6 * max(1, np.abs(ordered).max())
+    )
     histogram = merged_histogram(np.array(values), m, bins=bins)
     assert histogram.counts.min() >= m
     assert histogram.counts.sum() == len(values)
@@ -50,7 +68,9 @@ def test_every_bin_holds_enough_and_edges_are_round(values, m, bins):
 
 @given(st.lists(numbers, min_size=8, max_size=60), st.integers(2, 4), st.floats(1, 1e9))
 def test_extremes_do_not_show(values, m, further):
-    """The m - 1 smallest and largest records could lie anywhere beyond: the histogram is the same."""
+    """The m - 1 smallest and largest records could lie anywhere beyond: the histogram is the
+    same.
+    """
     ordered = np.sort(values)
     assume(ordered[-m] - ordered[m - 1] > 1e-3)
     moved = ordered.copy()
@@ -81,8 +101,9 @@ def test_limits_of_the_variable_close_the_ends(values, m):
 
 
 def test_a_scatter_by_hand():
-    # Grid of 2 x 2 with m = 3: counts [[5, 1], [0, 4]]. The 1 is small, so not shown. Alone it would follow from its row
-    # (6 - 5) and its column (5 - 4), so both neighbours go too, and with them everything.
+    # Grid of 2 x 2 with m = 3: counts [[5, 1], [0, 4]]. The 1 is small, so not shown. Alone it
+    # would follow from its row (6 - 5) and its column (5 - 4), so both neighbours go too, and with
+    # them everything.
     x = np.repeat([0.1, 0.1, 0.9], [5, 1, 4])
     y = np.repeat([0.1, 0.9, 0.9], [5, 1, 4])
     cells = binned_scatter(x, y, 3, x_limits=(0, 1), y_limits=(0, 1), bins=2)
@@ -102,23 +123,36 @@ def test_a_scatter_by_hand():
     }
 
 
-@given(st.lists(st.tuples(shares, shares), min_size=2, max_size=200), sizes, st.sampled_from([2, 4, 5, 10]))
+@given(
+    st.lists(st.tuples(shares, shares), min_size=2, max_size=200),
+    sizes,
+    st.sampled_from([2, 4, 5, 10]),
+)
 def test_no_small_count_follows_from_a_scatter_and_its_margins(points, m, bins):
     assume(len(points) >= m)
     x, y = np.array(points).T
     limits = (0.0, 1.0)
     cells = binned_scatter(x, y, m, x_limits=limits, y_limits=limits, bins=bins)
     for p, q in np.ndindex(cells.counts.shape):
-        inside_x = (cells.x_edges[p] <= x) & ((x < cells.x_edges[p + 1]) | (cells.x_edges[p + 1] == 1) & (x == 1))
-        inside_y = (cells.y_edges[q] <= y) & ((y < cells.y_edges[q + 1]) | (cells.y_edges[q + 1] == 1) & (y == 1))
+        inside_x = (cells.x_edges[p] <= x) & (
+            (x < cells.x_edges[p + 1]) | (cells.x_edges[p + 1] == 1) & (x == 1)
+        )
+        inside_y = (cells.y_edges[q] <= y) & (
+            (y < cells.y_edges[q + 1]) | (cells.y_edges[q + 1] == 1) & (y == 1)
+        )
         exact = int((inside_x & inside_y).sum())
         assert cells.counts[p, q] in (0, exact)
         assert cells.counts[p, q] == 0 or exact >= m
     assert cells.hidden == len(points) - cells.counts.sum()
     assert cells.hidden == 0 or cells.hidden >= m
-    for values, edges, shown in ((x, cells.x_edges, cells.counts.sum(axis=1)), (y, cells.y_edges, cells.counts.sum(axis=0))):
+    for values, edges, shown in (
+        (x, cells.x_edges, cells.counts.sum(axis=1)),
+        (y, cells.y_edges, cells.counts.sum(axis=0)),
+    ):
         margin = merged_histogram(values, m, limits=limits, bins=bins)
-        for low, high, count in zip(margin.edges[:-1], margin.edges[1:], margin.counts, strict=True):
+        for low, high, count in zip(
+            margin.edges[:-1], margin.edges[1:], margin.counts, strict=True
+        ):
             left = count - shown[(edges[:-1] >= low) & (edges[1:] <= high)].sum()
             assert left == 0 or left >= m
 
@@ -139,7 +173,8 @@ def test_means_by_hand():
 
 
 def test_protected_by_hand():
-    # 3 is small; alone it would follow from the total, so the next smallest goes too. Nothing happened in the last stratum.
+    # 3 is small; alone it would follow from the total, so the next smallest goes too. Nothing
+    # happened in the last stratum.
     assert protected(np.array([40, 3, 25, 90, 0])).tolist() == [True, False, False, True, True]
     assert protected(np.array([40, 12, 0])).tolist() == [True, True, True]
     assert protected(np.array([4])).tolist() == [False]
@@ -166,7 +201,10 @@ def test_protected_leaves_no_small_remainder(counts, m):
         (lambda: merged_histogram(np.ones((20, 2))), "one dimension"),
         (lambda: merged_histogram(np.arange(50.0), 0), "minimum_count must be a whole number >= 1"),
         (lambda: merged_histogram(np.arange(50.0), bins=0), "bins"),
-        (lambda: merged_histogram(np.arange(50.0), limits=(0, 40)), "9 of 50 values lie outside the limits"),
+        (
+            lambda: merged_histogram(np.arange(50.0), limits=(0, 40)),
+            "9 of 50 values lie outside the limits",
+        ),
         (lambda: merged_histogram(np.arange(50.0), limits=(50, 0)), "low < high"),
         (lambda: binned_scatter(np.arange(50.0), np.arange(49.0)), "same length, got 50 and 49"),
         (lambda: binned_means(np.arange(50.0), np.arange(49.0)), "same length, got 50 and 49"),

@@ -13,15 +13,34 @@ def frontier():
     rows = []
     for family, cost in (("mix", 1.0), ("delete", 0.6)):
         for setting in (0.0, 0.3, 0.6, 0.9):
-            rows.append((f"{family}(t={setting})", family, 0.06 - 0.05 * setting, cost * setting * 0.05, "plug-in", False, False))
+            rows.append(
+                (
+                    f"{family}(t={setting})",
+                    family,
+                    0.06 - 0.05 * setting,
+                    cost * setting * 0.05,
+                    "plug-in",
+                    False,
+                    False,
+                )
+            )
     rows += [
         ("marginal", "marginal", 0.01, 0.06, "plug-in", True, False),
         ("uniform(c=0.1)", "uniform", 0.06, 0.01, "plug-in", True, False),
     ]
-    rows += [("unweighted", "unweighted", 0.06, 0.005, "sampled", True, False), ("mix(t=0.5)", "mix", 0.031, 0.03, "sampled", False, True)]
-    table = pd.DataFrame(rows, columns=["scheme", "family", "target", "loss", "kind", "reference", "chosen"])
+    rows += [
+        ("unweighted", "unweighted", 0.06, 0.005, "sampled", True, False),
+        ("mix(t=0.5)", "mix", 0.031, 0.03, "sampled", False, True),
+    ]
+    table = pd.DataFrame(
+        rows, columns=["scheme", "family", "target", "loss", "kind", "reference", "chosen"]
+    )
     table = table.assign(target_error=0.001, loss_error=[*[np.nan] * 10, 0.001, 0.001])
-    table = table.assign(isolated_information=table["target"] ** 2, largest_information=3 * table["target"], attributable=np.nan)
+    table = table.assign(
+        isolated_information=table["target"] ** 2,
+        largest_information=3 * table["target"],
+        attributable=np.nan,
+    )
     table["verdict"] = np.where(table["chosen"], "warn", "not judged")
     table.attrs = {"target": "isolated risk", "loss": "U_m of $income$", "at_most": 0.03}
     return table
@@ -38,7 +57,14 @@ def test_a_curve_a_family_and_every_point_where_it_belongs():
     for family in ("mix", "delete"):
         rows = table[(table["family"] == family) & (table["kind"] == "plug-in")]
         np.testing.assert_allclose(curves[family].get_xydata(), rows[["target", "loss"]])
-    assert texts(ax) == ["mix", "delete", "marginal", "uniform(c=0.1)", "unweighted, sampled: not judged", "mix(t=0.5), sampled: warn"]
+    assert texts(ax) == [
+        "mix",
+        "delete",
+        "marginal",
+        "uniform(c=0.1)",
+        "unweighted, sampled: not judged",
+        "mix(t=0.5), sampled: warn",
+    ]
     points = [collection for collection in ax.collections if isinstance(collection, PathCollection)]
     places = np.concatenate([collection.get_offsets() for collection in points])
     ringed = [collection for collection in points if collection.get_sizes()[0] > 400]
@@ -75,10 +101,13 @@ def test_what_records_teach_is_the_axis_unless_the_target_is_asked_for(options, 
     (curve,) = (line for line in ax.get_lines() if line.get_label() == "mix")
     np.testing.assert_allclose(curve.get_xydata(), table.loc[[0, 2, 3], [column, "loss"]])
     assert ax.get_xlabel() == f"{words} (lower is better)"
-    assert not any(np.allclose(line.get_xdata(), 0.03) for line in ax.get_lines())  # the line is that of a target
+    # the line is that of a target
+    assert not any(np.allclose(line.get_xdata(), 0.03) for line in ax.get_lines())
     assert ax.get_xscale() == ("log" if column == "isolated_information" else "linear")
     ax.figure.canvas.draw()
-    with pytest.raises(InputError, match="axis must be one of 'target', 'isolated', 'largest', got 'risk'"):
+    with pytest.raises(
+        InputError, match="axis must be one of 'target', 'isolated', 'largest', got 'risk'"
+    ):
         rw.plot_frontier(table, axis="risk")
 
 

@@ -24,12 +24,22 @@ def column(**counts):
 
 def test_small_levels_stand_together_and_are_never_few():
     assert merged_levels(column(a=30, b=20, c=2)) == {"a": "a", "b": "b", "c": "c"}
-    assert merged_levels(column(a=30, b=12, c=6, d=5), 10) == {"a": "a", "b": "b", "c": OTHERS, "d": OTHERS}
-    found = merged_levels(column(a=30, b=12, c=4), 10)  # 4 others alone would be few: the next smallest joins them
+    assert merged_levels(column(a=30, b=12, c=6, d=5), 10) == {
+        "a": "a",
+        "b": "b",
+        "c": OTHERS,
+        "d": OTHERS,
+    }
+    # 4 others alone would be few: the next smallest joins them
+    found = merged_levels(column(a=30, b=12, c=4), 10)
     assert found == {"a": "a", "b": OTHERS, "c": OTHERS}
-    ordered = column(a=30, b=20, c=15).astype(pd.CategoricalDtype(["c", "a", "b", "never"], ordered=True))
+    ordered = column(a=30, b=20, c=15).astype(
+        pd.CategoricalDtype(["c", "a", "b", "never"], ordered=True)
+    )
     assert list(merged_levels(ordered, 10)) == ["c", "a", "b"]
-    with pytest.raises(InputError, match="fewer than 2 levels of 'job' are held by 10 records or more"):
+    with pytest.raises(
+        InputError, match="fewer than 2 levels of 'job' are held by 10 records or more"
+    ):
         merged_levels(column(a=30, b=4), 10)
 
 
@@ -42,7 +52,10 @@ def test_shares_are_those_of_the_names():
 
 def test_bars_and_markers_are_the_shares():
     data = column(a=30, b=12, c=8).to_frame()
-    synthetic = {"unweighted": [column(a=25, b=15, c=10).to_frame(), column(a=35, b=15).to_frame()], "marginal": [data]}
+    synthetic = {
+        "unweighted": [column(a=25, b=15, c=10).to_frame(), column(a=35, b=15).to_frame()],
+        "marginal": [data],
+    }
     ax = rw.plot_levels(data, synthetic, "job")
     np.testing.assert_allclose([bar.get_height() for bar in ax.patches], [0.6, 0.24, 0.16])
     lines = {line.get_label(): line.get_ydata() for line in ax.lines}

@@ -21,7 +21,12 @@ def closed():
 
 def rows(label, values):
     for statistic, value in values.items():
-        yield as_row(label, Value(statistic.measure, value, statistic.variable, statistic.parameter, statistic.term))
+        yield as_row(
+            label,
+            Value(
+                statistic.measure, value, statistic.variable, statistic.parameter, statistic.term
+            ),
+        )
 
 
 def table(**changed):
@@ -33,11 +38,18 @@ def table(**changed):
         Statistic("two-way-table", "income", term="sex"): 123.4,
         Statistic("two-way-mean"): 46.2,
     }
-    return as_table([*rows("unweighted", dict.fromkeys(values, 1.0)), *rows("pairwise", values | changed.pop("values", {}))])
+    return as_table(
+        [
+            *rows("unweighted", dict.fromkeys(values, 1.0)),
+            *rows("pairwise", values | changed.pop("values", {})),
+        ]
+    )
 
 
 def texts(ax):
-    return [[text.get_text() for text in ax.texts if text.get_position()[1] == row] for row in range(2)]
+    return [
+        [text.get_text() for text in ax.texts if text.get_position()[1] == row] for row in range(2)
+    ]
 
 
 def test_every_pair_stands_on_both_sides_and_a_variable_alone_on_the_diagonal():
@@ -65,7 +77,10 @@ def test_a_table_read_from_a_file_gives_the_same_figure():
 
 
 def test_refuses():
-    with pytest.raises(InputError, match="has no two-way tables of 'nope'; it has those of 'unweighted', 'pairwise'"):
+    with pytest.raises(
+        InputError,
+        match="has no two-way tables of 'nope'; it has those of 'unweighted', 'pairwise'",
+    ):
         rw.plot_two_way(table(), "nope")
     with pytest.raises(InputError, match=r"it has those of \(none\)"):
         rw.plot_two_way(table()[lambda found: found["key"] != "two-way-table"], "pairwise")

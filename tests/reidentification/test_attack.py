@@ -28,22 +28,39 @@ def pairs(found):
 
 
 def test_unicity_by_hand():
-    """Record 0 is unique by age alone; 1 and 2 share their age and are told apart by sex; 3 misses its sex and shares its age."""
+    """Record 0 is unique by age alone; 1 and 2 share their age and are told apart by sex; 3 misses
+    its sex and shares its age.
+    """
     study = frames(
-        [("30s", "f"), ("40s", "m"), ("40s", "f"), ("40s", None)], [("40s", "m"), ("30s", "m"), ("40s", "f")], [(1, "a"), (0, "c")], KINDS
+        [("30s", "f"), ("40s", "m"), ("40s", "f"), ("40s", None)],
+        [("40s", "m"), ("30s", "m"), ("40s", "f")],
+        [(1, "a"), (0, "c")],
+        KINDS,
     )
     found = reidentify(*study)
-    # {age}: 30s is unique in both: (0, b). {sex}: m is unique in the PUF (1) and not in the EIF. {age, sex}: (1, a), (2, c).
+    # {age}: 30s is unique in both: (0, b). {sex}: m is unique in the PUF (1) and not in the EIF.
+    # {age, sex}: (1, a), (2, c).
     assert pairs(found) == [(0, "b"), (1, "a"), (2, "c")]
     assert found.links["interaction"].tolist() == ["age", "age + sex", "age + sex"]
-    assert (found.suspected_rate, found.confirmed_rate, found.conditional_rate) == (3 / 4, 1 / 4, 1 / 3)
+    assert (found.suspected_rate, found.confirmed_rate, found.conditional_rate) == (
+        3 / 4,
+        1 / 4,
+        1 / 3,
+    )
     assert found.interactions.to_numpy().tolist() == [["age + sex", 2, 2, 1], ["age", 1, 1, 0]]
 
 
 def test_taxicab_by_hand():
-    """v = 4, passes below .25: at most one missing value (.125) and no mismatch (.25 does not pass)."""
+    """v = 4, passes below .25: at most one missing value (.125) and no mismatch (.25 does not
+    pass).
+    """
     kinds = dict.fromkeys("wxyz", "categorical")
-    study = frames([(1, 1, 1, 1), (2, 2, 2, None)], [(1, 1, 1, None), (1, 1, 1, 2), (2, 2, 2, 5), (2, 2, 2, 2)], [(0, "a")], kinds)
+    study = frames(
+        [(1, 1, 1, 1), (2, 2, 2, None)],
+        [(1, 1, 1, None), (1, 1, 1, 2), (2, 2, 2, 5), (2, 2, 2, 2)],
+        [(0, "a")],
+        kinds,
+    )
     found = reidentify(*study, metric="taxicab")
     assert pairs(found) == [(0, "a"), (1, "c"), (1, "d")]
     assert found.links["score"].tolist() == [0.125] * 3
@@ -51,7 +68,9 @@ def test_taxicab_by_hand():
 
 
 def test_whole_ranks_by_hand():
-    """Ranks of 1, 3 and 2 pairs: the third rank would make six, so four pairs stay. A best rank of six keeps nothing."""
+    """Ranks of 1, 3 and 2 pairs: the third rank would make six, so four pairs stay. A best rank of
+    six keeps nothing.
+    """
     kinds = dict.fromkeys("uvwxyz", "categorical")  # threshold .25: fewer than three halves of six
     zero, one, two = (1, 1, 1, 1, 1, 1), (1, 1, 1, 1, 1, None), (1, 1, 1, 1, None, None)
     study = frames([zero], [zero, one, one, one, two, two], [(0, "e")], kinds)
@@ -66,10 +85,15 @@ def test_whole_ranks_by_hand():
 
 
 def test_euclidean_by_hand():
-    """One number: PUF mean 2, sd 1. z of 1, 2, 3 are -1, 0, 1; the score of a difference x is (1 - exp(-x)) / (1 + exp(-x))."""
-    study = frames([(1.0,), (2.0,), (3.0,)], [(1.1,), (3.0,), (None,)], [(0, "a"), (2, "b")], {"x": "numeric"})
+    """One number: PUF mean 2, sd 1. z of 1, 2, 3 are -1, 0, 1; the score of a difference x is (1 -
+    exp(-x)) / (1 + exp(-x)).
+    """
+    study = frames(
+        [(1.0,), (2.0,), (3.0,)], [(1.1,), (3.0,), (None,)], [(0, "a"), (2, "b")], {"x": "numeric"}
+    )
     found = reidentify(*study, metric="euclidean")
-    assert pairs(found) == [(0, "a"), (2, "b")]  # .9 and 1 from record 1 score .42 and .46; a missing value scores .5
+    # .9 and 1 from record 1 score .42 and .46; a missing value scores .5
+    assert pairs(found) == [(0, "a"), (2, "b")]
     assert found.links["score"].tolist() == pytest.approx([np.tanh(0.05), 0.0], abs=1e-12)
     loose = reidentify(*study, metric="euclidean", normalization="rms")  # below .5 / sqrt(2) = .354
     assert pairs(loose) == pairs(found)
@@ -79,10 +103,15 @@ def test_adhoc_by_hand():
     """v = 2, passes above 5: sums 9, 6 pass, 5 does not."""
     scores = {"age": BreakScores((1, 5), (5, 4, 1)), "sex": PairScores({("m", "x"): 2.0})}
     study = frames(
-        [(30.0, "m")], [(34.0, "m"), (30.0, "x"), (40.0, "m"), (30.0, None)], [(0, "a")], {"age": "numeric", "sex": "categorical"}
+        [(30.0, "m")],
+        [(34.0, "m"), (30.0, "x"), (40.0, "m"), (30.0, None)],
+        [(0, "a")],
+        {"age": "numeric", "sex": "categorical"},
     )
     found = reidentify(*study, metric="adhoc", scores=scores)
-    assert list(zip(found.pairs["eifid"], found.links["score"], found.links["rank"], strict=True)) == [
+    assert list(
+        zip(found.pairs["eifid"], found.links["score"], found.links["rank"], strict=True)
+    ) == [
         ("a", 9, 1),
         ("b", 7, 2),
         ("c", 6, 3),
@@ -102,13 +131,19 @@ def test_functions_are_asked_for_the_values_themselves():
 
 
 def test_composite_keys_and_strata():
-    puf = pd.DataFrame({"house": [1, 1, 2], "person": [1, 2, 1], "state": ["x", "x", "y"], "age": [30, 40, 40]})
+    puf = pd.DataFrame(
+        {"house": [1, 1, 2], "person": [1, 2, 1], "state": ["x", "x", "y"], "age": [30, 40, 40]}
+    )
     eif = pd.DataFrame({"number": [7, 8, 9], "state": ["x", "y", "x"], "age": [30, 40, 50]})
     iuf = pd.DataFrame({"house": [1, 2], "person": [1, 1], "number": [7, 9]})
-    found = reidentify(puf, eif, iuf, {"age": "categorical"}, ["house", "person"], "number", strata="state")
+    found = reidentify(
+        puf, eif, iuf, {"age": "categorical"}, ["house", "person"], "number", strata="state"
+    )
     assert pairs(found) == [(1, 1, 7), (2, 1, 8)]
     assert found.rates["stratum"].tolist() == ["all", "x", "y"]
-    assert found.rates[["puf_records", "eif_records", "suspected", "confirmed"]].to_numpy().tolist() == [
+    assert found.rates[
+        ["puf_records", "eif_records", "suspected", "confirmed"]
+    ].to_numpy().tolist() == [
         [3, 3, 2, 1],
         [2, 2, 1, 1],
         [1, 1, 1, 0],
@@ -118,7 +153,14 @@ def test_composite_keys_and_strata():
 def test_linkage_gives_the_same_rates():
     rng = np.random.default_rng(1)
     n = 60
-    eif = pd.DataFrame({"a": rng.integers(0, 6, n), "b": rng.integers(0, 6, n), "c": rng.integers(0, 9, n), "x": rng.normal(size=n)})
+    eif = pd.DataFrame(
+        {
+            "a": rng.integers(0, 6, n),
+            "b": rng.integers(0, 6, n),
+            "c": rng.integers(0, 9, n),
+            "x": rng.normal(size=n),
+        }
+    )
     puf = eif.assign(pufid=range(n))
     found = reidentify(
         puf, eif.assign(eifid=range(n)), pd.DataFrame({"pufid": range(n), "eifid": range(n)}),
@@ -129,11 +171,19 @@ def test_linkage_gives_the_same_rates():
 
 
 def good():
-    return frames([(30, "f"), (40, "m")], [(30, SECRET), (41, "f")], [(0, "a")], {"age": "numeric", "sex": "categorical"})
+    return frames(
+        [(30, "f"), (40, "m")],
+        [(30, SECRET), (41, "f")],
+        [(0, "a")],
+        {"age": "numeric", "sex": "categorical"},
+    )
 
 
 def refused(match, puf=None, eif=None, iuf=None, linking=None, **settings):
-    study = [given if given is not None else base for given, base in zip((puf, eif, iuf, linking), good(), strict=True)]
+    study = [
+        given if given is not None else base
+        for given, base in zip((puf, eif, iuf, linking), good(), strict=True)
+    ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RiskWeightedWarning)
         with pytest.raises(InputError, match=match) as error:
@@ -147,8 +197,14 @@ def test_bad_files_are_refused_naming_the_column():
     refused("'pufid' of the PUF must be unique: 1 repeated", puf=puf.assign(pufid=0))
     refused("'eifid' of the EIF must be unique: 1 missing", eif=eif.assign(eifid=["a", None]))
     refused("IUF points nowhere: 1 of 1 rows have a 'eifid'", iuf=iuf.assign(eifid=SECRET))
-    refused("name each record once: 1 rows repeat a 'pufid'", iuf=pd.DataFrame({"pufid": [0, 0], "eifid": ["a", "b"]}))
-    refused("name each record once: 1 rows repeat a 'eifid'", iuf=pd.DataFrame({"pufid": [0, 1], "eifid": ["a", "a"]}))
+    refused(
+        "name each record once: 1 rows repeat a 'pufid'",
+        iuf=pd.DataFrame({"pufid": [0, 0], "eifid": ["a", "b"]}),
+    )
+    refused(
+        "name each record once: 1 rows repeat a 'eifid'",
+        iuf=pd.DataFrame({"pufid": [0, 1], "eifid": ["a", "a"]}),
+    )
     refused("'pufid' is numbers in the PUF and text in the IUF", iuf=iuf.assign(pufid="0"))
     refused("PUF.*'sex'|'sex'.*PUF", puf=puf.drop(columns="sex"))
     refused("'age' is declared numeric, but is .* in the EIF", eif=eif.assign(age=["30", SECRET]))
@@ -168,19 +224,38 @@ def test_bad_settings_are_refused():
     refused("alpha.*got 0", metric="taxicab", alpha=0)
     refused("normalization must be", metric="euclidean", normalization="l1")
     refused("'adhoc' needs scores", metric="adhoc")
-    refused("scores must be given for every linking variable: 'age', 'sex'", metric="adhoc", scores={"age": BreakScores((), (5,))})
+    refused(
+        "scores must be given for every linking variable: 'age', 'sex'",
+        metric="adhoc",
+        scores={"age": BreakScores((), (5,))},
+    )
     strata = {"puf": puf.assign(state=["x", "y"]), "eif": eif.assign(state="x"), "strata": "state"}
     refused("strata of 'state'.*: 1 are empty in the EIF", **strata)
-    found = reidentify(strata["puf"], strata["eif"], *good()[2:], strata="state", empty_strata="allow", metric="taxicab")
+    found = reidentify(
+        strata["puf"],
+        strata["eif"],
+        *good()[2:],
+        strata="state",
+        empty_strata="allow",
+        metric="taxicab",
+    )
     assert found.rates["eif_records"].tolist() == [2, 2, 0]
 
 
 @pytest.mark.parametrize("score", [6.0, -1.0, np.nan, SECRET])
 def test_scores_outside_0_to_5_are_refused(score, tmp_path):
     match = PairScores({})
-    refused("scores of 'age' must lie between 0 and 5", metric="adhoc", scores={"age": lambda one, two: score, "sex": match})
+    refused(
+        "scores of 'age' must lie between 0 and 5",
+        metric="adhoc",
+        scores={"age": lambda one, two: score, "sex": match},
+    )
     if score != SECRET:
-        refused("scores of 'age' must lie", metric="adhoc", scores={"age": BreakScores((1,), (5, score)), "sex": match})
+        refused(
+            "scores of 'age' must lie",
+            metric="adhoc",
+            scores={"age": BreakScores((1,), (5, score)), "sex": match},
+        )
     path = tmp_path / "scores.csv"
     pd.DataFrame({"puf": ["a"], "eif": ["b"], "score": [score]}).to_csv(path, index=False)
     with pytest.raises(InputError, match=r"scores of 'scores\.csv' must lie between 0 and 5"):
@@ -200,13 +275,18 @@ def test_score_files(tmp_path):
 
 def test_few_distinct_values_are_said():
     with pytest.warns(RiskWeightedWarning, match="quintiles of 'age' have tied cut points"):
-        reidentify(*frames([(1,), (1,), (2,)], [(1,), (2,), (2,)], [(0, "a")], {"age": "numeric"}), metric="taxicab")
+        reidentify(
+            *frames([(1,), (1,), (2,)], [(1,), (2,), (2,)], [(0, "a")], {"age": "numeric"}),
+            metric="taxicab",
+        )
 
 
 def test_the_vacuous_printed_threshold_is_said():
     kinds = {f"x{i}": "categorical" for i in range(17)}
     study = frames([tuple(range(17))], [tuple(range(1, 18))], [(0, "a")], kinds)
-    with pytest.warns(RiskWeightedWarning, match="lets every pair through with 17 linking variables"):
+    with pytest.warns(
+        RiskWeightedWarning, match="lets every pair through with 17 linking variables"
+    ):
         found = reidentify(*study, metric="euclidean")
     assert found.suspected_rate == 1.0
     assert reidentify(*study, metric="euclidean", normalization="rms").suspected_rate == 0.0

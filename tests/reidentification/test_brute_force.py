@@ -1,4 +1,6 @@
-"""Every metric against the primer by the letter, on hundreds of random small studies with missing values."""
+"""Every metric against the primer by the letter, on hundreds of random small studies with missing
+values.
+"""
 
 import warnings
 
@@ -14,24 +16,39 @@ from riskweighted.reidentification.scores import BreakScores, PairScores
 pytestmark = pytest.mark.slow
 
 # 40 small studies at once, and 80 more.
-studies = pytest.mark.parametrize("seeds", [range(40), pytest.param(range(40, 120), marks=pytest.mark.long)], ids=["some", "more"])
+studies = pytest.mark.parametrize(
+    "seeds", [range(40), pytest.param(range(40, 120), marks=pytest.mark.long)], ids=["some", "more"]
+)
 
 
 def random_study(seed):
-    """PUF and EIF of up to 16 records: some variables numeric (whole, so that ties are common, or continuous), others codes."""
+    """PUF and EIF of up to 16 records: some variables numeric (whole, so that ties are common, or
+    continuous), others codes.
+    """
     rng = np.random.default_rng(seed)
     v, sizes = int(rng.integers(1, 6)), rng.integers(3, 17, 2)
     linking, columns = {}, {}
     for place in range(v):
         kind = rng.choice(["category", "whole", "continuous"])
-        pools = {"category": list("abcd")[: rng.integers(1, 5)], "whole": list(range(rng.integers(2, 9))), "continuous": None}
+        pools = {
+            "category": list("abcd")[: rng.integers(1, 5)],
+            "whole": list(range(rng.integers(2, 9))),
+            "continuous": None,
+        }
         pool = pools[kind]
-        draw = [list(rng.normal(size=n)) if pool is None else list(rng.choice(pool, n)) for n in sizes]
+        draw = [
+            list(rng.normal(size=n)) if pool is None else list(rng.choice(pool, n)) for n in sizes
+        ]
         if pool is None:
             copied = rng.integers(0, sizes[0], sizes[1])
-            draw[1] = [draw[0][j] if rng.random() < 0.5 else x for j, x in zip(copied, draw[1], strict=True)]
+            draw[1] = [
+                draw[0][j] if rng.random() < 0.5 else x
+                for j, x in zip(copied, draw[1], strict=True)
+            ]
         missing = rng.choice([0.0, 0.15, 0.3])
-        columns[f"x{place}"] = [[None if rng.random() < missing else x for x in side] for side in draw]
+        columns[f"x{place}"] = [
+            [None if rng.random() < missing else x for x in side] for side in draw
+        ]
         for side in columns[f"x{place}"]:
             side[0], side[1] = (pool[0], pool[-1]) if pool is not None else (0.25, -1.5)
         linking[f"x{place}"] = "categorical" if kind == "category" else "numeric"
@@ -59,7 +76,9 @@ def check(found, expected, puf, iuf):
     suspected, confirmed = {i for i, _ in expected}, {i for i, j in expected if (i, j) in truth}
     assert found.suspected_rate == len(suspected) / len(puf)
     assert found.confirmed_rate == len(confirmed) / len(puf)
-    assert found.conditional_rate == pytest.approx(len(confirmed) / len(suspected) if suspected else np.nan, nan_ok=True)
+    assert found.conditional_rate == pytest.approx(
+        len(confirmed) / len(suspected) if suspected else np.nan, nan_ok=True
+    )
 
 
 def ranks(found):
@@ -74,8 +93,15 @@ def test_unicity(seeds):
         found = quietly(puf, eif, iuf, linking)
         check(found, expected, puf, iuf)
         names = list(linking)
-        shown = dict(zip(map(tuple, found.pairs.to_numpy().tolist()), found.links["interaction"], strict=True))
-        assert shown == {pair: " + ".join(names[j] for j in interaction) for pair, interaction in expected.items()}
+        shown = dict(
+            zip(
+                map(tuple, found.pairs.to_numpy().tolist()), found.links["interaction"], strict=True
+            )
+        )
+        assert shown == {
+            pair: " + ".join(names[j] for j in interaction)
+            for pair, interaction in expected.items()
+        }
 
 
 @studies
@@ -108,8 +134,13 @@ def random_scores(linking, rng):
     given, plain = {}, {}
     for name, kind in linking.items():
         if kind == "numeric" and rng.random() < 0.6:
-            breaks = tuple(np.sort(rng.choice([0.0, 0.5, 1.0, 2.0, 3.0], rng.integers(1, 4), replace=False)).tolist())
-            steps = tuple(rng.integers(0, 6, len(breaks) + 1).astype(float).tolist())  # not always falling
+            breaks = tuple(
+                np.sort(
+                    rng.choice([0.0, 0.5, 1.0, 2.0, 3.0], rng.integers(1, 4), replace=False)
+                ).tolist()
+            )
+            # not always falling
+            steps = tuple(rng.integers(0, 6, len(breaks) + 1).astype(float).tolist())
 
             def by_steps(one, two, breaks=breaks, steps=steps):
                 return steps[sum(abs(one - two) > b * (1 + 1e-9) for b in breaks)]
@@ -118,7 +149,12 @@ def random_scores(linking, rng):
         elif kind == "numeric":
             given[name] = plain[name] = lambda one, two: max(0.0, 5.0 - abs(one - two))
         else:
-            listed = {(a, b): float(rng.integers(0, 6)) for a in "abcd" for b in "abcd" if rng.random() < 0.3}
+            listed = {
+                (a, b): float(rng.integers(0, 6))
+                for a in "abcd"
+                for b in "abcd"
+                if rng.random() < 0.3
+            }
 
             def by_table(one, two, listed=listed):
                 return listed.get((one, two), 5.0 if one == two else 0.0)
@@ -173,5 +209,7 @@ def test_larger_studies_that_split_the_tree(monkeypatch):
     assert found.ranks.set_index("rank").loc["crowded", "puf_records"] > 0
     check(quietly(puf, eif, iuf, linking), brute_links.unicity(puf, eif, linking), puf, iuf)
     given, plain = random_scores(linking, rng)
-    expected = low(brute_links.adhoc_scores(puf, eif, plain), lambda score: score > 10, best_is_low=False)
+    expected = low(
+        brute_links.adhoc_scores(puf, eif, plain), lambda score: score > 10, best_is_low=False
+    )
     assert ranks(quietly(puf, eif, iuf, linking, metric="adhoc", scores=given)) == expected

@@ -23,7 +23,9 @@ LINKING = {
 
 
 def study(n, m, seed, change=0.1, missing=0.1):
-    """A PUF that is n shuffled records of the EIF with noise and gaps; ``truth`` is the EIF row of each."""
+    """A PUF that is n shuffled records of the EIF with noise and gaps; ``truth`` is the EIF row of
+    each.
+    """
     rng = np.random.default_rng(seed)
     eif = pd.DataFrame(
         {
@@ -51,7 +53,9 @@ def study(n, m, seed, change=0.1, missing=0.1):
 def literal_weights(puf, eif, result):
     """Fellegi-Sunter by loops: log2 prior odds plus log2 m/u of each variable's level."""
     weights = {}
-    levels = {name: list(table.itertuples()) for name, table in result.parameters.groupby("variable")}
+    levels = {
+        name: list(table.itertuples()) for name, table in result.parameters.groupby("variable")
+    }
     for i, j in product(range(len(puf)), range(len(eif))):
         weight = np.log2(result.prior / (1 - result.prior))
         for name, kind in LINKING.items():
@@ -68,14 +72,21 @@ def literal_weights(puf, eif, result):
 
 
 def agreement(puf, eif):
-    """The variables on which each pair agrees: equal categories, one quintile class of the PUF, nothing missing."""
+    """The variables on which each pair agrees: equal categories, one quintile class of the PUF,
+    nothing missing.
+    """
     kept = {}
     for name, kind in LINKING.items():
         cuts = np.quantile(puf[name].dropna(), [0.2, 0.4, 0.6, 0.8]) if kind == "numeric" else []
-        kept[name] = [[x if kind == "categorical" else sum(cut < x for cut in cuts) for x in file[name]] for file in (puf, eif)]
+        kept[name] = [
+            [x if kind == "categorical" else sum(cut < x for cut in cuts) for x in file[name]]
+            for file in (puf, eif)
+        ]
     found = {}
     for i, j in product(range(len(puf)), range(len(eif))):
-        known = [name for name in LINKING if pd.notna(puf[name].iloc[i]) and pd.notna(eif[name].iloc[j])]
+        known = [
+            name for name in LINKING if pd.notna(puf[name].iloc[i]) and pd.notna(eif[name].iloc[j])
+        ]
         found[i, j] = {name for name in known if kept[name][0][i] == kept[name][1][j]}
     return found
 
@@ -88,9 +99,15 @@ def test_every_weight_is_the_literal_one(capfd):
     puf, eif, _ = study(40, 55, seed=1)
     result = linkage_pairs(puf, eif, LINKING, minimum_probability=0)
     literal = literal_weights(puf, eif, result)
-    assert list(zip(result.pairs["puf_row"], result.pairs["eif_row"], strict=True)) == sorted(literal)
-    np.testing.assert_allclose(result.pairs["match_weight"], [literal[key] for key in sorted(literal)], rtol=0, atol=1e-6)
-    np.testing.assert_allclose(result.pairs["match_probability"], 1 / (1 + 2.0 ** -result.pairs["match_weight"]), rtol=1e-9)
+    assert list(zip(result.pairs["puf_row"], result.pairs["eif_row"], strict=True)) == sorted(
+        literal
+    )
+    np.testing.assert_allclose(
+        result.pairs["match_weight"], [literal[key] for key in sorted(literal)], rtol=0, atol=1e-6
+    )
+    np.testing.assert_allclose(
+        result.pairs["match_probability"], 1 / (1 + 2.0 ** -result.pairs["match_weight"]), rtol=1e-9
+    )
     assert result.prior == 1 / 55
     assert result.compared == 40 * 55
     assert result.blocking == ((),)
@@ -101,26 +118,41 @@ def test_u_is_the_share_among_all_pairs_of_a_small_study():
     puf, eif, _ = study(30, 40, seed=2)
     table = linkage_pairs(puf, eif, LINKING).parameters.set_index(["variable", "tolerance"])
     both = [(left, right) for left in puf["sex"].dropna() for right in eif["sex"].dropna()]
-    assert table.loc[("sex", 0.0), "u"] == pytest.approx(np.mean([left == right for left, right in both]))
+    assert table.loc[("sex", 0.0), "u"] == pytest.approx(
+        np.mean([left == right for left, right in both])
+    )
     near = table.loc["age"].iloc[2]
     sd = puf["age"].std()
-    distances = np.abs(np.subtract.outer(puf["age"].dropna().to_numpy(), eif["age"].dropna().to_numpy()))
+    distances = np.abs(
+        np.subtract.outer(puf["age"].dropna().to_numpy(), eif["age"].dropna().to_numpy())
+    )
     assert table.loc["age"].index[2] == pytest.approx(0.25 * sd)
     assert near["u"] == pytest.approx(np.mean((distances > 0.05 * sd) & (distances <= 0.25 * sd)))
 
 
 @pytest.fixture(scope="module")
 def large():
-    """More pairs than one EM run takes and than max_pairs: sampling, two runs and blocking are all in use."""
+    """More pairs than one EM run takes and than max_pairs: sampling, two runs and blocking are all
+    in use.
+    """
     puf, eif, truth = study(1500, 1600, seed=3)
     calls = []
-    result = linkage_pairs(puf, eif, LINKING, max_pairs=150_000, random_seed=5, progress=lambda *call: calls.append(call))
+    result = linkage_pairs(
+        puf,
+        eif,
+        LINKING,
+        max_pairs=150_000,
+        random_seed=5,
+        progress=lambda *call: calls.append(call),
+    )
     return puf, eif, truth, result, calls
 
 
 def test_most_true_links_are_recovered(large):
     puf, _, truth, result, calls = large
-    sweep = threshold_sweep(result.pairs, len(puf), np.column_stack([np.arange(len(puf)), truth])).set_index("threshold")
+    sweep = threshold_sweep(
+        result.pairs, len(puf), np.column_stack([np.arange(len(puf)), truth])
+    ).set_index("threshold")
     assert sweep.loc[0.5, "confirmed_rate"] > 0.55
     assert sweep.loc[0.5, "conditional_rate"] > 0.9
     assert (sweep["suspected"].diff().dropna() <= 0).all()
@@ -135,9 +167,14 @@ def test_most_true_links_are_recovered(large):
 @pytest.mark.long
 def test_the_same_seed_gives_the_same_bytes(large):
     puf, eif, _, result, _ = large
-    again, other = (linkage_pairs(puf, eif, LINKING, max_pairs=150_000, random_seed=seed) for seed in (5, 6))
+    again, other = (
+        linkage_pairs(puf, eif, LINKING, max_pairs=150_000, random_seed=seed) for seed in (5, 6)
+    )
     pd.testing.assert_frame_equal(result.parameters, again.parameters, check_exact=True)
-    assert result.pairs.to_records(index=False).tobytes() == again.pairs.to_records(index=False).tobytes()
+    assert (
+        result.pairs.to_records(index=False).tobytes()
+        == again.pairs.to_records(index=False).tobytes()
+    )
     assert not np.array_equal(result.parameters["u"], other.parameters["u"])
 
 
@@ -153,7 +190,10 @@ def test_default_blocking_compares_the_pairs_that_agree_on_k_variables():
     found = agreement(puf, eif)
     result = linkage_pairs(puf, eif, LINKING, max_pairs=2500, minimum_probability=0)
     size = len(result.blocking[0])
-    counts = {k: sum(len(rule & names) == k for names in found.values() for rule in rules_of(k)) for k in (size - 1, size)}
+    counts = {
+        k: sum(len(rule & names) == k for names in found.values() for rule in rules_of(k))
+        for k in (size - 1, size)
+    }
     assert counts[size] == result.compared <= 2500 < counts[size - 1]
     assert rows(result.pairs) == {pair for pair, names in found.items() if len(names) >= size}
 
@@ -167,15 +207,23 @@ def test_given_blocking_compares_the_pairs_that_agree_on_one_rule():
     found = agreement(puf, eif)
     blocking = [["sex", "age"], ["educ"]]
     result = linkage_pairs(puf, eif, LINKING, blocking=blocking, minimum_probability=0)
-    assert rows(result.pairs) == {pair for pair, names in found.items() if any(set(rule) <= names for rule in blocking)}
-    assert result.compared == sum(set(rule) <= names for names in found.values() for rule in blocking)
+    assert rows(result.pairs) == {
+        pair for pair, names in found.items() if any(set(rule) <= names for rule in blocking)
+    }
+    assert result.compared == sum(
+        set(rule) <= names for names in found.values() for rule in blocking
+    )
     assert result.blocking == (("sex", "age"), ("educ",))
 
 
 @pytest.mark.parametrize("seed", [0, 1, 5, 7])
 def test_tiny_files_have_finite_weights(seed):
     puf, eif, _ = study(3 + seed // 4, 4, seed=seed, change=0.3)
-    linking = {name: kind for name, kind in LINKING.items() if puf[name].notna().any() and eif[name].notna().any()}
+    linking = {
+        name: kind
+        for name, kind in LINKING.items()
+        if puf[name].notna().any() and eif[name].notna().any()
+    }
     result = linkage_pairs(puf, eif, linking, minimum_probability=0)
     assert len(result.pairs) == len(puf) * 4
     assert np.isfinite(result.pairs["match_weight"]).all()
@@ -206,9 +254,13 @@ def test_variables_that_em_cannot_train_keep_the_default(monkeypatch):
 
 
 def test_mixed_dtypes_agree_by_value():
-    puf = pd.DataFrame({"k": pd.Categorical(["a", "b", None, "c"]), "x": pd.array([1, 2, None, 4], dtype="Int64")})
+    puf = pd.DataFrame(
+        {"k": pd.Categorical(["a", "b", None, "c"]), "x": pd.array([1, 2, None, 4], dtype="Int64")}
+    )
     eif = pd.DataFrame({"k": ["b", "a", "c", None], "x": [2.0, 1.0, np.nan, 4.0]})
-    blocked = linkage_pairs(puf, eif, {"k": "categorical", "x": "numeric"}, blocking=[["k"]], minimum_probability=0)
+    blocked = linkage_pairs(
+        puf, eif, {"k": "categorical", "x": "numeric"}, blocking=[["k"]], minimum_probability=0
+    )
     assert rows(blocked.pairs) == {(0, 1), (1, 0), (3, 2)}
 
 
@@ -222,7 +274,14 @@ def test_nothing_is_left_behind(tmp_path, monkeypatch):
 
 
 PAIRS = pd.DataFrame(
-    [(0, 0, 5.0, 0.97), (0, 1, 1.0, 0.67), (1, 1, 0.0, 0.5), (1, 2, 0.0, 0.5), (2, 0, -1.0, 0.33), *((3, j, 9.0, 0.998) for j in range(6))],
+    [
+        (0, 0, 5.0, 0.97),
+        (0, 1, 1.0, 0.67),
+        (1, 1, 0.0, 0.5),
+        (1, 2, 0.0, 0.5),
+        (2, 0, -1.0, 0.33),
+        *((3, j, 9.0, 0.998) for j in range(6)),
+    ],
     columns=["puf_row", "eif_row", "match_weight", "match_probability"],
 )
 
@@ -234,7 +293,14 @@ def test_suspected_links_by_hand():
     assert rows(suspected_links(PAIRS, 0.3)) == {(0, 0), (1, 1), (1, 2), (2, 0)}
 
 
-@pytest.mark.parametrize("form", [set, lambda x: np.array(sorted(x)), lambda x: pd.DataFrame(sorted(x), columns=["puf_row", "eif_row"])])
+@pytest.mark.parametrize(
+    "form",
+    [
+        set,
+        lambda x: np.array(sorted(x)),
+        lambda x: pd.DataFrame(sorted(x), columns=["puf_row", "eif_row"]),
+    ],
+)
 def test_sweep_by_hand(form):
     """Five PUF records, true links 0-0, 1-2, 2-3, 3-1."""
     sweep = threshold_sweep(PAIRS, 5, form({(0, 0), (1, 2), (2, 3), (3, 1)}), [0.3, 0.5, 0.6, 0.99])
@@ -262,7 +328,11 @@ GOOD = pd.DataFrame({"x": [1.0, 2.0, 3.0], "k": ["a", "b", "a"]})
         (GOOD, {"linking": {"k": "numeric"}}, "'k' is declared numeric, but is"),
         (GOOD.assign(x=np.nan), {}, "'x' is missing in every record of the PUF"),
         (GOOD.assign(x=[1.0, np.inf, 2.0]), {}, "'x' has 1 infinite values in the PUF"),
-        (GOOD, {"blocking": [["y"]]}, "blocking names 'y'; valid are the linking variables 'x', 'k'"),
+        (
+            GOOD,
+            {"blocking": [["y"]]},
+            "blocking names 'y'; valid are the linking variables 'x', 'k'",
+        ),
         (GOOD, {"blocking": "x"}, "blocking must be lists"),
         (GOOD, {"blocking": [[]]}, "blocking must be lists"),
         (GOOD, {"blocking": [["k"]], "max_pairs": 4}, "blocking lets 5 pairs through"),

@@ -1,4 +1,6 @@
-"""The six best partners against all pairs, on what a tree of sets, ranges and blocks could get wrong."""
+"""The six best partners against all pairs, on what a tree of sets, ranges and blocks could get
+wrong.
+"""
 
 import itertools
 
@@ -29,26 +31,40 @@ def all_pairs(first, second, costs):
 
 
 def check(first, second, sizes, costs):
-    """Costs of the six best below the limit, and the partners that are strictly better than the sixth, whoever is tied with it."""
+    """Costs of the six best below the limit, and the partners that are strictly better than the
+    sixth, whoever is tied with it.
+    """
     found = nearest(first, second, sizes, costs)
     assert ((found.partner < 0) == np.isinf(found.cost)).all()
     for row, cost in enumerate(all_pairs(first, second, costs)):
         order = np.argsort(cost, kind="stable")
         order = np.repeat(order, np.minimum(sizes, 6)[order])
         order = order[cost[order] < costs.limit - 1e-9][:6]
-        best, mine = np.full(6, np.inf), np.where(found.cost[row] < costs.limit - 1e-9, found.cost[row], np.inf)
+        best, mine = (
+            np.full(6, np.inf),
+            np.where(found.cost[row] < costs.limit - 1e-9, found.cost[row], np.inf),
+        )
         best[: len(order)] = cost[order]
         np.testing.assert_allclose(mine, best, rtol=0, atol=1e-12)
-        assert sorted(found.partner[row][mine < best[5] - 1e-9]) == sorted(order[cost[order] < best[5] - 1e-9])
+        assert sorted(found.partner[row][mine < best[5] - 1e-9]) == sorted(
+            order[cost[order] < best[5] - 1e-9]
+        )
 
 
 def distinct(values):
     """Distinct rows, where a missing value equals a missing one."""
-    return np.array(list(dict.fromkeys(tuple(None if np.isnan(x) else x for x in row) for row in values.tolist())), dtype=float)
+    return np.array(
+        list(
+            dict.fromkeys(tuple(None if np.isnan(x) else x for x in row) for row in values.tolist())
+        ),
+        dtype=float,
+    )
 
 
 def random_case(kinds, seed, n=150, missing=0.15):
-    """Profiles of both files, sizes and costs; variables of few codes, of codes too many for a set, whole and continuous numbers."""
+    """Profiles of both files, sizes and costs; variables of few codes, of codes too many for a set,
+    whole and continuous numbers.
+    """
     rng = np.random.default_rng(seed)
     v = len(kinds)
     sides = [np.empty((n, v)), np.empty((n, v))]
@@ -58,10 +74,15 @@ def random_case(kinds, seed, n=150, missing=0.15):
         levels = 90 if many else int(rng.integers(1, 7))
         numbers = rng.normal(size=(2, n)) if many else rng.integers(0, 5, (2, n)).astype(float)
         for side in (0, 1):
-            sides[side][:, place] = numbers[side] if kind in (LOGISTIC, STEPS) else rng.integers(0, levels, n)
+            sides[side][:, place] = (
+                numbers[side] if kind in (LOGISTIC, STEPS) else rng.integers(0, levels, n)
+            )
         if kind == STEPS:
-            breaks[place] = np.sort(rng.choice([0.0, 0.1, 0.5, 1.0, 2.0], int(rng.integers(0, 4)), replace=False))
-            steps[place] = rng.integers(0, 6, len(breaks[place]) + 1).astype(float)  # not always rising
+            breaks[place] = np.sort(
+                rng.choice([0.0, 0.1, 0.5, 1.0, 2.0], int(rng.integers(0, 4)), replace=False)
+            )
+            # not always rising
+            steps[place] = rng.integers(0, 6, len(breaks[place]) + 1).astype(float)
         if kind == TABLE:
             tables[place] = rng.integers(0, 6, (levels, levels)).astype(float)
             if rng.random() < 0.5:
@@ -71,7 +92,14 @@ def random_case(kinds, seed, n=150, missing=0.15):
     first, second = distinct(sides[0]), distinct(sides[1])
     sizes = rng.choice([1, 1, 1, 2, 9], len(second))
     highest = 5.0 if {STEPS, TABLE} & set(kinds) else 0.25
-    return first, second, sizes, Costs(np.array(kinds), highest, highest * v / 2, tuple(breaks), tuple(steps), tuple(tables))
+    return (
+        first,
+        second,
+        sizes,
+        Costs(
+            np.array(kinds), highest, highest * v / 2, tuple(breaks), tuple(steps), tuple(tables)
+        ),
+    )
 
 
 @pytest.mark.parametrize("leaf", [1, 4, 64])
@@ -87,7 +115,9 @@ def test_one_kind(kind, leaf, monkeypatch):
 @pytest.mark.quick
 def test_kinds_together(missing, monkeypatch):
     monkeypatch.setattr(nearest_module, "_LEAF", 3)
-    for seed, kinds in enumerate(itertools.product([EQUAL, LOGISTIC], [EQUAL, LOGISTIC], [LOGISTIC, EQUAL])):
+    for seed, kinds in enumerate(
+        itertools.product([EQUAL, LOGISTIC], [EQUAL, LOGISTIC], [LOGISTIC, EQUAL])
+    ):
         check(*random_case(list(kinds), seed, missing=missing))
     for seed, kinds in enumerate(itertools.product([STEPS, TABLE], repeat=4)):
         check(*random_case(list(kinds), seed, missing=missing))
@@ -95,8 +125,18 @@ def test_kinds_together(missing, monkeypatch):
 
 def test_no_limit_and_a_limit_that_nothing_meets():
     first, second, sizes, costs = random_case([STEPS, TABLE, TABLE], 1)
-    check(first, second, sizes, Costs(costs.kinds, costs.missing, np.inf, costs.breaks, costs.steps, costs.tables))
-    check(first, second, sizes, Costs(costs.kinds, costs.missing, -1.0, costs.breaks, costs.steps, costs.tables))
+    check(
+        first,
+        second,
+        sizes,
+        Costs(costs.kinds, costs.missing, np.inf, costs.breaks, costs.steps, costs.tables),
+    )
+    check(
+        first,
+        second,
+        sizes,
+        Costs(costs.kinds, costs.missing, -1.0, costs.breaks, costs.steps, costs.tables),
+    )
 
 
 @pytest.mark.parametrize("value", [0.0, np.nan])
@@ -108,10 +148,20 @@ def test_columns_that_do_not_vary(value, monkeypatch):
     steps = (np.array([0.0, 3.0]), np.array([0.0, 1.0, 5.0]))
     empty, table = np.empty(0), 5.0 - 5.0 * np.eye(200)
     both = Costs(
-        np.array([STEPS, TABLE, TABLE]), 5.0, 7.5, (steps[0], empty, empty), (steps[1], empty, empty), (empty, np.zeros((1, 1)), table)
+        np.array([STEPS, TABLE, TABLE]),
+        5.0,
+        7.5,
+        (steps[0], empty, empty),
+        (steps[1], empty, empty),
+        (empty, np.zeros((1, 1)), table),
     )
     check(first, second, np.ones(200, dtype=int), both)
-    check(first, second, np.ones(200, dtype=int), Costs(np.array([LOGISTIC, EQUAL, LOGISTIC]), 0.25, 2.0))
+    check(
+        first,
+        second,
+        np.ones(200, dtype=int),
+        Costs(np.array([LOGISTIC, EQUAL, LOGISTIC]), 0.25, 2.0),
+    )
 
 
 def test_costs_that_tell_nothing_apart(monkeypatch):
@@ -120,13 +170,22 @@ def test_costs_that_tell_nothing_apart(monkeypatch):
     second = np.arange(300.0)[:, None]
     flat = Costs(np.array([STEPS]), 5.0, 10.0, (np.array([1e6]),), (np.array([2.0, 2.0]),))
     check(second[:20], second, np.ones(300, dtype=int), flat)
-    tables = Costs(np.array([TABLE]), 5.0, 10.0, (np.empty(0),), (np.empty(0),), (np.full((20, 300), 2.0),))
+    tables = Costs(
+        np.array([TABLE]), 5.0, 10.0, (np.empty(0),), (np.empty(0),), (np.full((20, 300), 2.0),)
+    )
     check(second[:20], second, np.ones(300, dtype=int), tables)
 
 
 def test_a_rare_value_among_equals(monkeypatch):
-    """What a sample of a node's profiles does not show: one profile that differs in each variable."""
+    """What a sample of a node's profiles does not show: one profile that differs in each
+    variable.
+    """
     monkeypatch.setattr(nearest_module, "_LEAF", 1)
     second = np.vstack([np.zeros(40), np.eye(40)])
     costs = Costs(np.full(40, EQUAL), 0.5, 40.0)
-    check(np.vstack([np.zeros(40), np.eye(40)[::7] * 2, np.eye(40)[::5]]), second, np.ones(41, dtype=int), costs)
+    check(
+        np.vstack([np.zeros(40), np.eye(40)[::7] * 2, np.eye(40)[::5]]),
+        second,
+        np.ones(41, dtype=int),
+        costs,
+    )

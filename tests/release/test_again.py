@@ -1,4 +1,6 @@
-"""A release makes everything again by which its run was judged, and believes nothing that a run folder only says."""
+"""A release makes everything again by which its run was judged, and believes nothing that a run
+folder only says.
+"""
 
 import json
 
@@ -54,15 +56,47 @@ def other_number(text):
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
-        (VERDICTS, lambda text: text.replace("warn", "pass"), rf"'{VERDICTS}' of the run is not what"),
+        (
+            VERDICTS,
+            lambda text: text.replace("warn", "pass"),
+            rf"'{VERDICTS}' of the run is not what",
+        ),
         ("confidential/weights.csv", other_number, "weights"),
-        ("synthetic/pairwise/synthetic_2.csv", other_number, r"synthetic_2\.csv' of the run is not what its fits"),
-        ("manifest.json", of_setting("release", unique_share=1.0), "the settings in the run's manifest"),
-        ("manifest.json", of_setting("release", disclosure={"mean": 0.9, "accept": {"mean": "x"}}), "the settings in the run's manifest"),
-        ("manifest.json", of_setting("release", hidden={"size": "x"}), "the settings in the run's manifest"),
-        ("manifest.json", of_setting("thresholds", **{"mean-risk": {"at_most": 1.0}}), "the settings in the run's manifest"),
-        ("manifest.json", lambda text: text.replace('"tuning": null', '"tuning": {}'), "'tuning' in a run's manifest"),
-        ("manifest.json", of_setting("evaluation", resamples=51), r"tables/\w+\.csv' of the run is not what"),
+        (
+            "synthetic/pairwise/synthetic_2.csv",
+            other_number,
+            r"synthetic_2\.csv' of the run is not what its fits",
+        ),
+        (
+            "manifest.json",
+            of_setting("release", unique_share=1.0),
+            "the settings in the run's manifest",
+        ),
+        (
+            "manifest.json",
+            of_setting("release", disclosure={"mean": 0.9, "accept": {"mean": "x"}}),
+            "the settings in the run's manifest",
+        ),
+        (
+            "manifest.json",
+            of_setting("release", hidden={"size": "x"}),
+            "the settings in the run's manifest",
+        ),
+        (
+            "manifest.json",
+            of_setting("thresholds", **{"mean-risk": {"at_most": 1.0}}),
+            "the settings in the run's manifest",
+        ),
+        (
+            "manifest.json",
+            lambda text: text.replace('"tuning": null', '"tuning": {}'),
+            "'tuning' in a run's manifest",
+        ),
+        (
+            "manifest.json",
+            of_setting("evaluation", resamples=51),
+            r"tables/\w+\.csv' of the run is not what",
+        ),
     ],
 )
 def test_what_was_edited_and_hashed_again_does_not_leave(tmp_path, name, change, message):
@@ -106,7 +140,9 @@ def test_every_table_is_held_to_what_the_run_makes(run, name):
     for column in table:
         cell = table[column].iloc[-1]
         other = table.astype({column: object})
-        other.loc[other.index[-1], column] = cell + 0.01 if isinstance(cell, float) and np.isfinite(cell) else "other"
+        other.loc[other.index[-1], column] = (
+            cell + 0.01 if isinstance(cell, float) and np.isfinite(cell) else "other"
+        )
         with pytest.raises(InputError, match=f"tables/{name}.csv"):
             refuse_other_tables(run.with_tables(made | {name: other.infer_objects()}), made)
     with pytest.raises(InputError, match=f"tables/{name}.csv"):

@@ -1,4 +1,6 @@
-"""One survey as files of SPSS and of Stata, and as a csv of Europe: the same study, the same risk, the same release."""
+"""One survey as files of SPSS and of Stata, and as a csv of Europe: the same study, the same risk,
+the same release.
+"""
 
 import json
 import re
@@ -38,7 +40,9 @@ VALUES = {
 FORMATS = ("csv", "parquet", "dta", "sav", "xpt")
 LAYOUT = CsvLayout(";", ",", ".", "cp1252")
 WHY = "a few records of a test"
-SMALL = dict.fromkeys(("mean", "isolated", "largest", "own_value", "named", "group", "not_judged", "not_shown"), WHY)
+SMALL = dict.fromkeys(
+    ("mean", "isolated", "largest", "own_value", "named", "group", "not_judged", "not_shown"), WHY
+)
 SCHEME = "uniform(c=0.5)"
 
 
@@ -48,7 +52,14 @@ def survey():
     region, sex = rng.integers(1, 4, N), rng.integers(1, 3, N)
     income = np.round(np.exp(8 + 0.3 * region + 0.6 * rng.normal(size=N)), 2)
     income[rng.permutation(N)[:40]] = -8
-    return pd.DataFrame({"region": region, "sex": sex, "place": np.where(region == 2, "Köln", "Rom"), "income": income})
+    return pd.DataFrame(
+        {
+            "region": region,
+            "sex": sex,
+            "place": np.where(region == 2, "Köln", "Rom"),
+            "income": income,
+        }
+    )
 
 
 @pytest.fixture(scope="module")
@@ -56,8 +67,16 @@ def folder(tmp_path_factory):
     root = tmp_path_factory.mktemp("described")
     table = survey()
     missing = {"income": [{"lo": -99, "hi": -90}, -8]}
-    pyreadstat.write_sav(table, root / "s.sav", column_labels=LABELS, variable_value_labels=VALUES, missing_ranges=missing)
-    table.to_stata(root / "s.dta", write_index=False, version=118, variable_labels=LABELS, value_labels=VALUES)
+    pyreadstat.write_sav(
+        table,
+        root / "s.sav",
+        column_labels=LABELS,
+        variable_value_labels=VALUES,
+        missing_ranges=missing,
+    )
+    table.to_stata(
+        root / "s.dta", write_index=False, version=118, variable_labels=LABELS, value_labels=VALUES
+    )
     write_table(table, root / "s.csv", layout=LAYOUT)
     return root
 
@@ -73,8 +92,14 @@ def init(folder, *arguments):
 @pytest.fixture(scope="module")
 def studies(folder):
     """The settings that `init` writes for each file, and what it says."""
-    said = {ending: init(folder, f"s.{ending}", "--out", f"{ending}.toml") for ending in ("sav", "dta", "csv")}
-    return {ending: tomllib.loads((folder / f"{ending}.toml").read_text(encoding="utf-8")) for ending in said}, said
+    said = {
+        ending: init(folder, f"s.{ending}", "--out", f"{ending}.toml")
+        for ending in ("sav", "dta", "csv")
+    }
+    return {
+        ending: tomllib.loads((folder / f"{ending}.toml").read_text(encoding="utf-8"))
+        for ending in said
+    }, said
 
 
 @pytest.fixture(scope="module")
@@ -84,16 +109,28 @@ def runs(folder, studies):
     for ending, settings in studies[0].items():
         small = {
             **settings,
-            "data": {name: value for name, value in settings["data"].items() if name != "kinds"},  # the same model for all
+            # the same model for all
+            "data": {name: value for name, value in settings["data"].items() if name != "kinds"},
             "synthesizer": {
                 "name": "sequential",
                 "predictors": ["region", "sex"],
-                "variables": {"income": {"codes": [-8], "model": "linear-regression", "transform": "log"}},
+                "variables": {
+                    "income": {"codes": [-8], "model": "linear-regression", "transform": "log"}
+                },
             },
             "weights": {"schemes": ["unweighted", SCHEME]},
             "sampling": {"draws": 200, "tune": 200, "engine": "importance"},
-            "release": {"L": 3, "columns": ["place"], "unique_share": 1.0, "disclosure": {"accept": SMALL}},
-            "scenario": {**settings["scenario"], "known": ["region", "sex"], "codes": {"income": [-8]}},
+            "release": {
+                "L": 3,
+                "columns": ["place"],
+                "unique_share": 1.0,
+                "disclosure": {"accept": SMALL},
+            },
+            "scenario": {
+                **settings["scenario"],
+                "known": ["region", "sex"],
+                "codes": {"income": [-8]},
+            },
             "evaluation": {},
         }
         run_study(make_study(small, folder), folder / f"run-{ending}", entropy=ENTROPY)
@@ -106,7 +143,9 @@ def packs(folder, runs):
     made = {}
     for ending, run in runs.items():
         why = WHY if failing_schemes(run, [SCHEME]) else ""
-        made[ending] = release_run(run, folder / f"pack-{ending}", schemes=[SCHEME], formats=FORMATS, accept_fail=why).folder
+        made[ending] = release_run(
+            run, folder / f"pack-{ending}", schemes=[SCHEME], formats=FORMATS, accept_fail=why
+        ).folder
     return made
 
 
@@ -118,8 +157,11 @@ def of_data(settings):
 def test_init_writes_the_same_study_and_says_what_a_file_cannot(studies):
     settings, said = studies
     assert settings["sav"]["scenario"]["codes"] == {"income": [-8]}
-    assert settings["dta"]["scenario"]["codes"] == {"income": [-8, "found"]}  # which no file of Stata can declare
-    assert json.dumps(of_data(settings["sav"])) == json.dumps(of_data(settings["dta"])).replace('-8, "found"', "-8")
+    # which no file of Stata can declare
+    assert settings["dta"]["scenario"]["codes"] == {"income": [-8, "found"]}
+    assert json.dumps(of_data(settings["sav"])) == json.dumps(of_data(settings["dta"])).replace(
+        '-8, "found"', "-8"
+    )
     assert settings["sav"]["data"] == {"path": "s.sav", "variables": "s.sav"}
     assert "declares missing codes of 1" in said["sav"]
     assert "cannot say which mean missing" in said["dta"]
@@ -141,7 +183,10 @@ def test_the_same_risk_and_the_same_datasets(runs, packs):
         for ending in ("dta", "csv"):
             pd.testing.assert_frame_equal(table, runs[ending].tables[name], rtol=1e-12)
     for number in (1, 2, 3):
-        files = {ending: pack / "data" / SCHEME / f"synthetic_{SCHEME}_{number}" for ending, pack in packs.items()}
+        files = {
+            ending: pack / "data" / SCHEME / f"synthetic_{SCHEME}_{number}"
+            for ending, pack in packs.items()
+        }
 
         def content(ending, kind, files=files):
             return Path(f"{files[ending]}.{kind}").read_bytes()
@@ -153,7 +198,11 @@ def test_the_same_risk_and_the_same_datasets(runs, packs):
         plain = read_table(f"{files['sav']}.csv")
         pd.testing.assert_frame_equal(read_table(f"{files['csv']}.csv", LAYOUT), plain)
         for kind in FORMATS[1:]:
-            pd.testing.assert_frame_equal(read_table(Path(f"{files['dta']}.{kind}"), variables=Variables({})), plain, check_dtype=False)
+            pd.testing.assert_frame_equal(
+                read_table(Path(f"{files['dta']}.{kind}"), variables=Variables({})),
+                plain,
+                check_dtype=False,
+            )
 
 
 @pytest.mark.long
@@ -166,7 +215,12 @@ def test_every_format_of_a_pack_and_its_pages_say_what_the_survey_says(runs, pac
         assert stated["income"].missing == ((-99, -90), -8)
         assert {name: stated[name].values for name in VALUES} == VALUES
         assert stated["sex"].label == LABELS["sex"]
-    assert [sidecar[name].type for name in sidecar] == ["whole number", "whole number", "text", "number"]
+    assert [sidecar[name].type for name in sidecar] == [
+        "whole number",
+        "whole number",
+        "text",
+        "number",
+    ]
     assert sidecar["income"].source == "s.sav (SPSS F8.2)"
     of_stata = Variables.read(first.with_suffix(".dta"))
     assert of_stata["income"].label == "Yearly income (synthetic)"
@@ -182,7 +236,9 @@ def test_every_format_of_a_pack_and_its_pages_say_what_the_survey_says(runs, pac
     assert "Yearly income (synthetic)" in render_report(runs["sav"])
     assert "variables.toml" in (pack / "README.md").read_text(encoding="utf-8")
     assert not (packs["csv"] / "variables.toml").exists()
-    assert "have ';' between columns, ',' before decimals, and are in cp1252" in (packs["csv"] / "README.md").read_text(encoding="utf-8")
+    assert "have ';' between columns, ',' before decimals, and are in cp1252" in (
+        packs["csv"] / "README.md"
+    ).read_text(encoding="utf-8")
 
 
 @pytest.mark.long
@@ -193,12 +249,16 @@ def test_a_pack_is_held_to_what_the_survey_said(folder, runs, packs):
     before = path.read_text(encoding="utf-8")
     try:
         path.write_text(before.replace("refused", "income of Ms M: 7"), encoding="utf-8")
-        with pytest.raises(InputError, match=r"'variables\.toml' is or holds not what the run makes"):
+        with pytest.raises(
+            InputError, match=r"'variables\.toml' is or holds not what the run makes"
+        ):
             check_release(packs["sav"], runs["sav"])
     finally:
         path.write_text(before, encoding="utf-8")
     why = WHY if failing_schemes(runs["csv"], [SCHEME]) else ""
-    pack = release_run(runs["csv"], folder / "plain", schemes=[SCHEME], accept_fail=why, plain_csv=True).folder
+    pack = release_run(
+        runs["csv"], folder / "plain", schemes=[SCHEME], accept_fail=why, plain_csv=True
+    ).folder
     first = f"data/{SCHEME}/synthetic_{SCHEME}_1.csv"
     assert (pack / first).read_bytes() == (packs["sav"] / first).read_bytes()
     check_release(pack, runs["csv"])
@@ -208,15 +268,21 @@ def test_a_pack_is_held_to_what_the_survey_said(folder, runs, packs):
 @pytest.mark.parametrize("kind", ["dta", "sav"])
 def test_code_reads_labelled_codes_as_the_numbers_that_they_are(tmp_path, capsys, kind):
     rng = np.random.default_rng(1)
-    frames = [pd.DataFrame({"y": rng.normal(size=50), "g": rng.integers(1, 4, 50)}) for _ in range(3)]
+    frames = [
+        pd.DataFrame({"y": rng.normal(size=50), "g": rng.integers(1, 4, 50)}) for _ in range(3)
+    ]
     stated = Variables({"y": Variable("Y"), "g": Variable("G", {1: "one", 3: "unknown"}, (3,))})
-    analysis = PublishedAnalysis("coefficient", "y", (Predictor("g", 2), Predictor("g", 3)), 2, 0.95, (0.0, 0.0, 0.0), True)
+    analysis = PublishedAnalysis(
+        "coefficient", "y", (Predictor("g", 2), Predictor("g", 3)), 2, 0.95, (0.0, 0.0, 0.0), True
+    )
     printed = []
     for ending, described in (("csv", None), (kind, stated)):
         files = [f"x{number}.{ending}" for number in range(3)]
         for frame, file in zip(frames, files, strict=True):
             write_table(frame, tmp_path / file, variables=described)
-        codes, _ = combining_code(analysis, frames[0], {ending: files}, labelled=described is not None)
+        codes, _ = combining_code(
+            analysis, frames[0], {ending: files}, labelled=described is not None
+        )
         (tmp_path / f"combine_{ending}.py").write_text(codes["Python"][1], encoding="utf-8")
         runpy.run_path(str(tmp_path / f"combine_{ending}.py"), run_name="__main__")
         printed.append(capsys.readouterr().out)
@@ -227,8 +293,13 @@ def test_code_reads_labelled_codes_as_the_numbers_that_they_are(tmp_path, capsys
 @pytest.mark.quick
 def test_code_reads_csv_files_as_they_are_laid_out(tmp_path, capsys):
     rng = np.random.default_rng(1)
-    frames = [pd.DataFrame({"y": rng.normal(size=50), "g": rng.choice(["Köln", "Rom"], 50)}) for _ in range(3)]
-    analysis = PublishedAnalysis("coefficient", "y", (Predictor("g", "Köln", True),), 1, 0.95, (0.0, 0.0, 0.0), True)
+    frames = [
+        pd.DataFrame({"y": rng.normal(size=50), "g": rng.choice(["Köln", "Rom"], 50)})
+        for _ in range(3)
+    ]
+    analysis = PublishedAnalysis(
+        "coefficient", "y", (Predictor("g", "Köln", True),), 1, 0.95, (0.0, 0.0, 0.0), True
+    )
     printed = []
     for name, layout in (("plain", CsvLayout()), ("europe", CsvLayout(";", ",", None, "latin-1"))):
         folder = tmp_path / name
@@ -239,7 +310,13 @@ def test_code_reads_csv_files_as_they_are_laid_out(tmp_path, capsys):
         (folder / "combine.py").write_text(codes["Python"][1], encoding="utf-8")
         runpy.run_path(str(folder / "combine.py"), run_name="__main__")
         printed.append(capsys.readouterr().out)
-        assert ('sep = ";", dec = ",", fileEncoding = "latin-1"' in codes["R"][1]) == (name == "europe")
-        assert ("--plain-csv" in missing.get("SAS", "")) == ("--plain-csv" in missing.get("Stata", "")) == (name == "europe")
+        assert ('sep = ";", dec = ",", fileEncoding = "latin-1"' in codes["R"][1]) == (
+            name == "europe"
+        )
+        assert (
+            ("--plain-csv" in missing.get("SAS", ""))
+            == ("--plain-csv" in missing.get("Stata", ""))
+            == (name == "europe")
+        )
     assert printed[0] == printed[1]
     assert "estimate" in printed[0]

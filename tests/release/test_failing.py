@@ -1,4 +1,6 @@
-"""A scheme that does not keep to the thresholds: its release needs a reason, which its sign-off sheet holds."""
+"""A scheme that does not keep to the thresholds: its release needs a reason, which its sign-off
+sheet holds.
+"""
 
 import json
 import warnings
@@ -29,7 +31,10 @@ def test_the_sign_off_sheet_holds_why_the_board_accepts_what_is_not_shown(tmp_pa
     confidential_data().to_csv(tmp_path / "data.csv", index=False)
     accept = dict.fromkeys(("mean", "isolated", "not_shown"), "seen by the board in May")
     limits = {"mean": 0, "isolated": 0} | ({"accept": accept} if accepted else {})
-    study = SETTINGS | {"weights": {"schemes": ["unweighted"]}, "release": SETTINGS.get("release", {}) | {"disclosure": limits}}
+    study = SETTINGS | {
+        "weights": {"schemes": ["unweighted"]},
+        "release": SETTINGS.get("release", {}) | {"disclosure": limits},
+    }
     run = run_study(make_study(study, tmp_path), tmp_path / "results", entropy=ENTROPY)
     if not accepted:
         with pytest.raises(InputError, match=r"disclosure\] accept"):
@@ -41,15 +46,25 @@ def test_the_sign_off_sheet_holds_why_the_board_accepts_what_is_not_shown(tmp_pa
     assert {verdict.verdict for verdict in run.verdicts if of_disclosure(verdict)} == {WARN}
 
 
-@pytest.mark.parametrize(("rule", "outside"), [("copies", "copies lie nearer to true values"), ("not_judged", "is not judged")])
+@pytest.mark.parametrize(
+    ("rule", "outside"),
+    [("copies", "copies lie nearer to true values"), ("not_judged", "is not judged")],
+)
 def test_the_sheet_holds_why_copies_and_what_is_not_judged_were_accepted(tmp_path, rule, outside):
     """With the limits, and without figures."""
     found = pd.DataFrame({"group": ["all"], "D": [np.nan]})
-    found.attrs = {"own": True, "broken": (Broken(rule, "12 copies where 3 are expected"),), "not_judged": ()}
+    found.attrs = {
+        "own": True,
+        "broken": (Broken(rule, "12 copies where 3 are expected"),),
+        "not_judged": (),
+    }
     if rule == "copies":
         found = found.iloc[:0].assign(release="shuffled")
         found.attrs |= {"not_judged": ("nothing is left out",)}
-    told = judge(found, DisclosureSettings(accept=dict.fromkeys((rule, "not_judged"), "seen by the board in May")))
+    told = judge(
+        found,
+        DisclosureSettings(accept=dict.fromkeys((rule, "not_judged"), "seen by the board in May")),
+    )
     assert told.verdict == WARN
     run = load_run(finished_run())
     words = run.tables["disclosure_verdicts"].set_index("label").astype(object)
@@ -70,13 +85,23 @@ def test_the_sheet_holds_why_copies_and_what_is_not_judged_were_accepted(tmp_pat
 def test_the_sign_off_sheet_and_the_command_say_that_a_scheme_fails(tmp_path):
     confidential_data().to_csv(tmp_path / "data.csv", index=False)
     schemes = {"weights": {"schemes": ["unweighted"]}}
-    run_study(make_study(SETTINGS | schemes | LIMIT, tmp_path), tmp_path / "results", entropy=ENTROPY)
+    run_study(
+        make_study(SETTINGS | schemes | LIMIT, tmp_path), tmp_path / "results", entropy=ENTROPY
+    )
     refused = riskweighted("release", "results", "--out", "pack", cwd=tmp_path)
     assert refused.returncode == 2
     assert "does not pass" in refused.stderr
     assert "--accept-fail" in refused.stderr
     assert not (tmp_path / "pack").exists()
-    done = riskweighted("release", "results", "--out", "pack", "--accept-fail", "a training set, of nobody's data", cwd=tmp_path)
+    done = riskweighted(
+        "release",
+        "results",
+        "--out",
+        "pack",
+        "--accept-fail",
+        "a training set, of nobody's data",
+        cwd=tmp_path,
+    )
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0].startswith("unweighted  fail ")
@@ -88,7 +113,9 @@ def test_the_sign_off_sheet_and_the_command_say_that_a_scheme_fails(tmp_path):
     assert "**unweighted: fail: " in sheet
     assert "nobody" in sheet
     assert riskweighted("release", "results", "--check", "pack", cwd=tmp_path).returncode == 0
-    no_reason = json.loads((tmp_path / "pack" / "manifest.json").read_text()) | {"accepted_fail": ""}
+    no_reason = json.loads((tmp_path / "pack" / "manifest.json").read_text()) | {
+        "accepted_fail": ""
+    }
     (tmp_path / "pack" / "manifest.json").write_text(json.dumps(no_reason))
     assert riskweighted("release", "results", "--check", "pack", cwd=tmp_path).returncode == 2
 
@@ -111,7 +138,17 @@ def test_a_pack_takes_few_lines_of_which_scheme_it_is_its_verdict_and_where(tmp_
     assert "pack/sign_off.md" in following
     assert last == "Released to pack/"
     assert not any(line.endswith("...") for line in done.stdout.splitlines())  # a reason is whole
-    full = riskweighted("release", "results", "--scheme", "pairwise", "--out", "again", "--full", cwd=tmp_path, columns=120)
+    full = riskweighted(
+        "release",
+        "results",
+        "--scheme",
+        "pairwise",
+        "--out",
+        "again",
+        "--full",
+        cwd=tmp_path,
+        columns=120,
+    )
     assert "most equal rows" in full.stdout
 
 
@@ -120,7 +157,11 @@ def test_a_run_folder_of_an_older_version_says_in_one_line_what_to_do(tmp_path):
     manifest = json.loads((folder / "manifest.json").read_text())
     manifest["versions"]["riskweighted"] = "0.0.9"
     (folder / "manifest.json").write_text(json.dumps(manifest))
-    for command in (("release", "results", "--scheme", "pairwise", "--out", "pack"), ("report", "results"), ("summary", "results")):
+    for command in (
+        ("release", "results", "--scheme", "pairwise", "--out", "pack"),
+        ("report", "results"),
+        ("summary", "results"),
+    ):
         done = riskweighted(*command, cwd=tmp_path)
         assert done.returncode == 2
         (line,) = (line for line in done.stderr.splitlines() if "error: " in line)
@@ -134,10 +175,15 @@ def test_an_identifier_among_the_released_columns_is_refused_by_its_name(tmp_pat
     data["person"] = 1000 + np.random.default_rng(1).permutation(len(data))
     data.to_csv(tmp_path / "data.csv", index=False)
     released = SETTINGS["release"] | {"columns": ["size", "person"]}
-    study = make_study(SETTINGS | {"weights": {"schemes": ["unweighted"]}, "release": released}, tmp_path)
+    study = make_study(
+        SETTINGS | {"weights": {"schemes": ["unweighted"]}, "release": released}, tmp_path
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        assert any("'person'" in remark and "release" in remark for remark in plan_study(study, estimated=False).remarks)
+        assert any(
+            "'person'" in remark and "release" in remark
+            for remark in plan_study(study, estimated=False).remarks
+        )
         run_study(study, tmp_path / "results", entropy=ENTROPY)
     with pytest.raises(InputError, match="'person' out, whose values name the records"):
         release_run(tmp_path / "results", tmp_path / "pack")

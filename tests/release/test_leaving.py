@@ -1,4 +1,6 @@
-"""Datasets leave in a random order of rows, shuffled within released patterns besides, which the run's entropy makes again."""
+"""Datasets leave in a random order of rows, shuffled within released patterns besides, which the
+run's entropy makes again.
+"""
 
 import dataclasses
 import json
@@ -36,11 +38,15 @@ def test_each_dataset_has_the_same_rows_in_an_order_of_its_own(tmp_path):
     orders, rows = [], rows_of(run, data)
     for frame, whole in zip(frames, run.synthetic["pairwise"], strict=True):
         aligned = whole.take(rows).reset_index(drop=True)
-        pd.testing.assert_frame_equal(frame[UNALTERED], data[UNALTERED].take(rows).reset_index(drop=True))
+        pd.testing.assert_frame_equal(
+            frame[UNALTERED], data[UNALTERED].take(rows).reset_index(drop=True)
+        )
         assert not frame["income"].equals(aligned["income"])
         names = [*UNALTERED, "income"]
         pd.testing.assert_frame_equal(
-            frame.sort_values(names, ignore_index=True), aligned.sort_values(names, ignore_index=True)[list(frame)], check_exact=True
+            frame.sort_values(names, ignore_index=True),
+            aligned.sort_values(names, ignore_index=True)[list(frame)],
+            check_exact=True,
         )
         orders.append(frame["income"].rank().to_numpy() - aligned["income"].rank().to_numpy())
     assert not np.array_equal(orders[0], orders[1])
@@ -66,20 +72,28 @@ def test_without_shuffling_the_reason_stands_on_the_sheet_and_units_move_as_one(
     settings = SETTINGS | {"weights": {"schemes": ["unweighted"]}, "data": {"path": "data.csv"}}
     data.to_csv(tmp_path / "data.csv", index=False)
     kept = settings["release"] | {"shuffle": False, "unshuffled": "a panel of *two* waves"}
-    run_study(make_study(settings | {"release": kept}, tmp_path), tmp_path / "kept", entropy=ENTROPY)
+    run_study(
+        make_study(settings | {"release": kept}, tmp_path), tmp_path / "kept", entropy=ENTROPY
+    )
     pack = release_run(tmp_path / "kept", tmp_path / "kept-pack").folder
-    aligned, rows = load_run(tmp_path / "kept").synthetic["unweighted"], rows_of(load_run(tmp_path / "kept"), data)
+    aligned, rows = (
+        load_run(tmp_path / "kept").synthetic["unweighted"],
+        rows_of(load_run(tmp_path / "kept"), data),
+    )
     for number, frame in enumerate(aligned, 1):  # joined by row, whatever the order
         left = read_table(pack / "data" / "unweighted" / f"synthetic_unweighted_{number}.csv")
         pd.testing.assert_frame_equal(left, frame.take(rows).reset_index(drop=True))
     assert r"joined by row: a panel of \*two\* waves" in (pack / "sign_off.md").read_text()
     run_study(
-        make_study(settings | {"release": settings["release"] | {"unit": "household"}}, tmp_path), tmp_path / "linked", entropy=ENTROPY
+        make_study(settings | {"release": settings["release"] | {"unit": "household"}}, tmp_path),
+        tmp_path / "linked",
+        entropy=ENTROPY,
     )
     run = load_run(tmp_path / "linked")
     aligned, leaving = run.synthetic["unweighted"][0], leaving_datasets(run, data, "unweighted")[0]
     pairs = {frozenset(values) for _, values in aligned["income"].groupby(data["household"])}
-    households = data["household"].to_numpy()[rows_of(run, data)]  # which does not leave, so that its rows do not stand together
+    # which does not leave, so that its rows do not stand together
+    households = data["household"].to_numpy()[rows_of(run, data)]
     assert {frozenset(values) for _, values in leaving["income"].groupby(households)} == pairs
     assert (households[1:] == households[:-1]).sum() < 10
 
@@ -106,14 +120,24 @@ def test_settings_that_make_no_sense_are_refused(release, what):
 def test_a_unit_that_is_not_there_is_named(tmp_path):
     copied_run(tmp_path)
     with pytest.raises(InputError, match=r"release\.unit"):
-        run_study(make_study(SETTINGS | {"release": {**SETTINGS["release"], "unit": "nowhere"}}, tmp_path), tmp_path / "out")
+        run_study(
+            make_study(
+                SETTINGS | {"release": {**SETTINGS["release"], "unit": "nowhere"}}, tmp_path
+            ),
+            tmp_path / "out",
+        )
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """A pack with its report; `reported` is a copy of it, with the times and modes of every file."""
+    """A pack with its report; `reported` is a copy of it, with the times and modes of every
+    file.
+    """
     return release_run(
-        load_run(finished_run()), tmp_path_factory.mktemp("made") / "pack", schemes=["pairwise"], report=render_report
+        load_run(finished_run()),
+        tmp_path_factory.mktemp("made") / "pack",
+        schemes=["pairwise"],
+        report=render_report,
     ).folder
 
 
@@ -141,45 +165,63 @@ def test_a_forged_report_whose_hash_is_in_the_manifest_and_an_empty_folder_are_r
 def test_files_tell_neither_when_nor_by_whom_they_were_made(reported):
     run, pack = load_run(finished_run()), reported
     paths = [pack, *pack.rglob("*")]
-    assert {path.stat().st_mtime for path in paths} == {datetime(1980, 1, 1, tzinfo=UTC).timestamp()}
+    assert {path.stat().st_mtime for path in paths} == {
+        datetime(1980, 1, 1, tzinfo=UTC).timestamp()
+    }
     assert {stat.S_IMODE(path.stat().st_mode) for path in paths if path.is_file()} == {0o644}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert len(check_release(pack, run)) == 3
     (pack / "README.md").chmod(0o600)
     (pack / "codebook.csv").touch()
-    with pytest.warns(RiskWeightedWarning, match="2 files and folders of the pack have other times or modes"):
+    with pytest.warns(
+        RiskWeightedWarning, match="2 files and folders of the pack have other times or modes"
+    ):
         check_release(pack, run)
 
 
 @pytest.mark.slow
 def test_a_hidden_predictor_that_is_told_is_refused_unless_it_is_declared(tmp_path, monkeypatch):
-    monkeypatch.setattr("riskweighted.release.pack.refuse_what_is_not_made", lambda *_: None)  # the run is not what it is said to be
+    # the run is not what it is said to be
+    monkeypatch.setattr("riskweighted.release.pack.refuse_what_is_not_made", lambda *_: None)
     run = load_run(finished_run())
     row = as_row("pairwise", Value(HIDDEN, 0.034, term="age"))
-    told = run.with_tables({**run.tables, "risk": pd.concat([run.tables["risk"], as_table([row])], ignore_index=True)})
-    with pytest.raises(InputError, match=r"tell 'age', which is not released, of 3\.4 % of the records"):
+    told = run.with_tables(
+        {**run.tables, "risk": pd.concat([run.tables["risk"], as_table([row])], ignore_index=True)}
+    )
+    with pytest.raises(
+        InputError, match=r"tell 'age', which is not released, of 3\.4 % of the records"
+    ):
         release_run(told, tmp_path / "pack", schemes=["pairwise"])
     assert not (tmp_path / "pack").exists()
     manifest = json.loads(json.dumps(told.manifest))
     manifest["settings"]["release"]["hidden"] = {"age": "it is on every *door*"}
-    monkeypatch.setattr("riskweighted.runs.refusals.refuse_derived", lambda *_: None)  # its model reads no such column
+    # its model reads no such column
+    monkeypatch.setattr("riskweighted.runs.refusals.refuse_derived", lambda *_: None)
     declared = dataclasses.replace(told, manifest=manifest)
-    sheet = (release_run(declared, tmp_path / "pack", schemes=["pairwise"]).folder / "sign_off.md").read_text()
+    sheet = (
+        release_run(declared, tmp_path / "pack", schemes=["pairwise"]).folder / "sign_off.md"
+    ).read_text()
     assert r"age is not released, and the datasets may tell it: it is on every \*door\*" in sheet
 
 
 @pytest.mark.slow
 def test_a_derived_column_is_declared_on_the_sign_off_sheet(tmp_path, monkeypatch):
-    monkeypatch.setattr("riskweighted.release.pack.refuse_what_is_not_made", lambda *_: None)  # the run is not what it is said to be
+    # the run is not what it is said to be
+    monkeypatch.setattr("riskweighted.release.pack.refuse_what_is_not_made", lambda *_: None)
     run = load_run(finished_run())
     manifest = json.loads(json.dumps(run.manifest))
     manifest["settings"]["release"]["derived"] = {"size": "it is on every *door*"}
     declared = dataclasses.replace(run, manifest=manifest)
-    sheet = (release_run(declared, tmp_path / "pack", schemes=["pairwise"]).folder / "sign_off.md").read_text()
+    sheet = (
+        release_run(declared, tmp_path / "pack", schemes=["pairwise"]).folder / "sign_off.md"
+    ).read_text()
     assert (
-        r"size leaves unaltered, or is read by the model, although it gives a synthesized variable away: it is on every \*door\*" in sheet
+        r"size leaves unaltered, or is read by the model, although it gives a synthesized "
+        r"variable away: it is on every \*door\*" in sheet
     )
     manifest["settings"]["release"]["derived"] = {"nope": "x"}
     with pytest.raises(InputError, match="'nope'"):
-        release_run(dataclasses.replace(run, manifest=manifest), tmp_path / "other", schemes=["pairwise"])
+        release_run(
+            dataclasses.replace(run, manifest=manifest), tmp_path / "other", schemes=["pairwise"]
+        )

@@ -1,4 +1,6 @@
-"""The pack that may leave: what is in it, what its code computes, and that nothing is left where it is refused."""
+"""The pack that may leave: what is in it, what its code computes, and that nothing is left where it
+is refused.
+"""
 
 import contextlib
 import dataclasses
@@ -26,7 +28,12 @@ from riskweighted.common.fingerprints import file_hash
 from riskweighted.data.io import read_table
 from riskweighted.data.variable import Variable
 from riskweighted.data.variables import Variables
-from riskweighted.release.analysis_code import Predictor, PublishedAnalysis, combining_code, find_analysis
+from riskweighted.release.analysis_code import (
+    Predictor,
+    PublishedAnalysis,
+    combining_code,
+    find_analysis,
+)
 from riskweighted.release.codebook import codebook, codebook_markdown, parse_units
 from riskweighted.release.contents import Contents, write_pack
 from riskweighted.release.leaving import leaving_datasets
@@ -46,13 +53,22 @@ def run():
 def pack(run, tmp_path_factory):
     out = tmp_path_factory.mktemp("release") / "pack"
     units = {"income": "1,000 $ <b>"}
-    return release_run(run, out, schemes=["pairwise"], formats=ALL, units=units, report=lambda run: "<p>aggregates</p>").folder
+    return release_run(
+        run,
+        out,
+        schemes=["pairwise"],
+        formats=ALL,
+        units=units,
+        report=lambda run: "<p>aggregates</p>",
+    ).folder
 
 
 def numbers_printed(script, apart=False):
     """What the script prints; `apart`: in a process of its own, as its reader runs it."""
     if apart:
-        printed = subprocess.run([sys.executable, "-W", "error", script], capture_output=True, text=True, check=True).stdout
+        printed = subprocess.run(
+            [sys.executable, "-W", "error", script], capture_output=True, text=True, check=True
+        ).stdout
     else:
         with contextlib.redirect_stdout(io.StringIO()) as shown:
             runpy.run_path(str(script), run_name="__main__")
@@ -77,9 +93,13 @@ def test_every_format_holds_the_synthetic_values_and_says_so(run, pack):
 def test_the_python_code_reproduces_the_published_interval(run, tmp_path, ending):
     pack = release_run(run, tmp_path / "pack", schemes=["pairwise"], formats=[ending]).folder
     utility = run.tables["utility"]
-    row = utility[(utility["label"] == "pairwise") & (utility["measure"] == "coefficient C(size)[T.2]")].iloc[0]
+    row = utility[
+        (utility["label"] == "pairwise") & (utility["measure"] == "coefficient C(size)[T.2]")
+    ].iloc[0]
     np.testing.assert_allclose(
-        numbers_printed(pack / "combine.py", apart=ending == "csv"), row[["value", "lower", "upper"]].astype(float), rtol=1e-9
+        numbers_printed(pack / "combine.py", apart=ending == "csv"),
+        row[["value", "lower", "upper"]].astype(float),
+        rtol=1e-9,
     )
     page = (pack / "how_to_combine.md").read_text()
     for value in (row["value"], row["lower"], row["upper"]):
@@ -102,9 +122,15 @@ def test_code_codebook_and_xml_have_the_stated_types(run, tmp_path, ending):
     write_pack(Contents(other, {"pairwise": leaving}, ("pairwise",), (ending,), {}, None), pack)
     utility = run.tables["utility"]
     row = utility[(utility["label"] == "pairwise") & (utility["term"] == "C(size)[T.2]")].iloc[0]
-    np.testing.assert_allclose(numbers_printed(pack / "combine.py"), row[["value", "lower", "upper"]].astype(float), rtol=1e-9)
+    np.testing.assert_allclose(
+        numbers_printed(pack / "combine.py"),
+        row[["value", "lower", "upper"]].astype(float),
+        rtol=1e-9,
+    )
     assert read_table(pack / "codebook.csv").set_index("variable").loc["size", "type"] == "category"
-    assert "<notes>category, unaltered: 1; 2; 3</notes>" in (pack / "codebook.xml").read_text(encoding="utf-8")
+    assert "<notes>category, unaltered: 1; 2; 3</notes>" in (pack / "codebook.xml").read_text(
+        encoding="utf-8"
+    )
     third = changed(other, regression="income ~ group + size", coefficient="size[T.4]")
     third.__dict__["described"] = other.described
     assert find_analysis(third, "pairwise").what == "mean of income"  # no dataset has the level
@@ -113,8 +139,14 @@ def test_code_codebook_and_xml_have_the_stated_types(run, tmp_path, ending):
 @pytest.mark.slow
 def test_the_manifest_names_every_file_and_no_place(pack, run):
     manifest = json.loads((pack / "manifest.json").read_text())
-    found = {path.relative_to(pack).as_posix(): file_hash(path) for path in pack.rglob("*") if path.is_file()}
-    assert manifest["files"] == {name: digest for name, digest in found.items() if name != "manifest.json"}
+    found = {
+        path.relative_to(pack).as_posix(): file_hash(path)
+        for path in pack.rglob("*")
+        if path.is_file()
+    }
+    assert manifest["files"] == {
+        name: digest for name, digest in found.items() if name != "manifest.json"
+    }
     assert "seed" not in manifest["settings"]
     assert "entropy" not in (pack / "manifest.json").read_text()
     assert manifest["settings"]["data"]["path"] == "data.csv"
@@ -123,14 +155,28 @@ def test_the_manifest_names_every_file_and_no_place(pack, run):
     assert run.manifest["input"]["sha256"] not in (pack / "manifest.json").read_text()
     assert str(run.folder.parent) not in "".join(path.read_text() for path in pack.glob("*.*"))
     sheet = (pack / "sign_off.md").read_text()
-    assert all(slot in sheet for slot in ("Data steward", "Disclosure reviewer", "Approver", "date", "Unaltered columns: group, size."))
+    assert all(
+        slot in sheet
+        for slot in (
+            "Data steward",
+            "Disclosure reviewer",
+            "Approver",
+            "date",
+            "Unaltered columns: group, size.",
+        )
+    )
     assert "income: unaltered" not in sheet
 
 
 @pytest.mark.slow
 def test_the_same_run_gives_the_same_bytes(run, pack, tmp_path):
     again = release_run(
-        run, tmp_path / "pack", schemes=["pairwise"], formats=ALL, units={"income": "1,000 $ <b>"}, report=lambda run: "<p>aggregates</p>"
+        run,
+        tmp_path / "pack",
+        schemes=["pairwise"],
+        formats=ALL,
+        units={"income": "1,000 $ <b>"},
+        report=lambda run: "<p>aggregates</p>",
     ).folder
     for path in pack.rglob("*"):
         if path.is_file():
@@ -142,7 +188,9 @@ def test_a_pack_is_private_until_it_is_checked(run, tmp_path):
     seen = []
 
     def look(run):
-        seen.append((stat.S_IMODE((tmp_path / "pack.partial").stat().st_mode), (tmp_path / "pack").exists()))
+        seen.append(
+            (stat.S_IMODE((tmp_path / "pack.partial").stat().st_mode), (tmp_path / "pack").exists())
+        )
         return "<p>aggregates</p>"
 
     before = os.umask(0o022)
@@ -160,7 +208,9 @@ def test_a_pack_is_private_until_it_is_checked(run, tmp_path):
 def test_a_refused_pack_leaves_nothing(run, tmp_path):
     secret = confidential_data()["income"].max()
     with pytest.raises(InputError, match=r"nothing was released: 'report\.html'") as caught:
-        release_run(run, tmp_path / "pack", schemes=["pairwise"], report=lambda run: f"<p>{secret}</p>")
+        release_run(
+            run, tmp_path / "pack", schemes=["pairwise"], report=lambda run: f"<p>{secret}</p>"
+        )
     assert str(secret) not in str(caught.value)
     assert list(tmp_path.iterdir()) == []
 
@@ -183,7 +233,10 @@ def test_what_cannot_be_released(run, tmp_path):
         ({"out": tmp_path / "there", "schemes": ["pairwise"]}, "exists"),
         ({"out": out}, r"several schemes.*valid are 'unweighted', 'pairwise'"),
         ({"out": out, "schemes": ["top-coding"]}, "no scheme 'top-coding'"),
-        ({"out": out, "schemes": ["pairwise"], "formats": ["csv", "xlsx"]}, "unknown format 'xlsx'"),
+        (
+            {"out": out, "schemes": ["pairwise"], "formats": ["csv", "xlsx"]},
+            "unknown format 'xlsx'",
+        ),
         ({"out": out, "schemes": ["pairwise"], "formats": []}, "valid are 'csv'"),
         ({"out": out, "schemes": ["pairwise"], "units": {"nope": "x"}}, "units names 'nope'"),
         ({"out": out, "schemes": ["pairwise"], "confidential": other}, "of other data"),
@@ -217,7 +270,10 @@ def test_the_command(tmp_path, run):
     done = CliRunner().invoke(app, [*arguments, "--confidential", str(tmp_path / "moved.csv")])
     assert done.exit_code == 0, done.exception
     assert len(list((tmp_path / "pack" / "data").rglob("*.dta"))) == 6
-    assert read_table(tmp_path / "pack" / "codebook.csv").set_index("variable").loc["income", "unit"] == "$"
+    assert (
+        read_table(tmp_path / "pack" / "codebook.csv").set_index("variable").loc["income", "unit"]
+        == "$"
+    )
 
 
 def changed(run, **evaluation):
@@ -229,7 +285,9 @@ def changed(run, **evaluation):
 @pytest.mark.slow
 def test_without_a_regression_of_main_effects_the_mean_is_reproduced(run, tmp_path):
     values = [frame["income"] for frame in run.synthetic["pairwise"]]
-    expected = combine_partially_synthetic([v.mean() for v in values], [v.var() / 120 for v in values])
+    expected = combine_partially_synthetic(
+        [v.mean() for v in values], [v.var() / 120 for v in values]
+    )
     for other in (
         {"regression": None, "coefficient": None},
         {"regression": "income ~ group * C(size)"},
@@ -237,7 +295,12 @@ def test_without_a_regression_of_main_effects_the_mean_is_reproduced(run, tmp_pa
     ):
         analysis = find_analysis(changed(run, **other), "pairwise")
         assert (analysis.what, analysis.predictors) == ("mean of income", ())
-    files = {"csv": [str(run.folder / "synthetic" / "pairwise" / f"synthetic_{number}.csv") for number in (1, 2, 3)]}
+    files = {
+        "csv": [
+            str(run.folder / "synthetic" / "pairwise" / f"synthetic_{number}.csv")
+            for number in (1, 2, 3)
+        ]
+    }
     codes, missing = combining_code(analysis, run.synthetic["pairwise"][0], files)
     assert (set(codes), missing) == ({"Python", "R", "SAS", "Stata"}, {})
     (tmp_path / "combine.py").write_text(codes["Python"][1])
@@ -248,7 +311,10 @@ def test_without_a_regression_of_main_effects_the_mean_is_reproduced(run, tmp_pa
 @pytest.mark.slow
 def test_a_regression_on_columns_that_stay_is_not_reproduced(run):
     other = dataclasses.replace(run)
-    other.__dict__["synthetic"] = {name: [frame.drop(columns="size") for frame in frames] for name, frames in run.synthetic.items()}
+    other.__dict__["synthetic"] = {
+        name: [frame.drop(columns="size") for frame in frames]
+        for name, frames in run.synthetic.items()
+    }
     assert find_analysis(other, "pairwise").what == "mean of income"
 
 
@@ -259,7 +325,17 @@ def test_one_dataset_has_no_rule(run):
     assert find_analysis(dataclasses.replace(run, manifest=manifest), "pairwise") is None
 
 
-HOSTILE = ['"""\nimport os #', "<script>alert(1)</script>", "a*/b", "a|b", "`x`", "$x$", "\u202ertl", "🙂", "é" * 300]
+HOSTILE = [
+    '"""\nimport os #',
+    "<script>alert(1)</script>",
+    "a*/b",
+    "a|b",
+    "`x`",
+    "$x$",
+    "\u202ertl",
+    "🙂",
+    "é" * 300,
+]
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -270,7 +346,9 @@ def test_names_of_all_kinds_stay_names_in_the_code(tmp_path, name):
         frame = pd.DataFrame({name: rng.choice([name, "b"], 50), "y": rng.normal(size=50)})
         paths.append(str(tmp_path / f"{number}.csv"))
         frame.to_csv(paths[-1], index=False)
-    analysis = PublishedAnalysis(f"coefficient {name}", "y", (Predictor(name, name, True),), 1, 0.95, (0.0, -1.0, 1.0))
+    analysis = PublishedAnalysis(
+        f"coefficient {name}", "y", (Predictor(name, name, True),), 1, 0.95, (0.0, -1.0, 1.0)
+    )
     codes, missing = combining_code(analysis, frame, {"csv": paths})
     assert set(missing) == {"SAS", "Stata"}
     (tmp_path / "combine.py").write_text(codes["Python"][1])
@@ -297,7 +375,9 @@ def test_a_codebook_by_hand():
     assert book.loc["region"].tolist() == ["category", "unaltered", "s; n", 1, ""]
     assert book.loc["age"].tolist() == ["whole number", "unaltered", "31; 40", 0, "years"]
     assert book.loc["income", "status"] == "synthesized"
-    assert book.loc["income", "values"].startswith("90 % of the synthetic values lie between 1.35 and ")
+    assert book.loc["income", "values"].startswith(
+        "90 % of the synthetic values lie between 1.35 and "
+    )
     assert "987654" not in book.to_csv()
 
 
@@ -320,9 +400,24 @@ def test_the_codebook_holds_no_formula():
 def test_cells_that_a_spreadsheet_would_run_are_left_and_named(tmp_path):
     root = copied_run(tmp_path / "run")
     run = load_run(root)
-    assert "spreadsheet" not in (release_run(run, tmp_path / "plain", schemes=["pairwise"]).folder / "data/pairwise/README.txt").read_text()
-    base = run.synthetic["pairwise"].base.assign(group=lambda frame: frame["group"].replace("a", "=1+1"))
-    contents = Contents(run, {"pairwise": Datasets(base, run.synthetic["pairwise"].altered)}, ("pairwise",), ("csv",), {}, None)
+    assert (
+        "spreadsheet"
+        not in (
+            release_run(run, tmp_path / "plain", schemes=["pairwise"]).folder
+            / "data/pairwise/README.txt"
+        ).read_text()
+    )
+    base = run.synthetic["pairwise"].base.assign(
+        group=lambda frame: frame["group"].replace("a", "=1+1")
+    )
+    contents = Contents(
+        run,
+        {"pairwise": Datasets(base, run.synthetic["pairwise"].altered)},
+        ("pairwise",),
+        ("csv",),
+        {},
+        None,
+    )
     write_pack(contents, tmp_path / "risky")
     told = (tmp_path / "risky/data/pairwise/README.txt").read_text()
     assert "run cells of group as formulas" in told

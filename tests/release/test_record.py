@@ -1,4 +1,6 @@
-"""The disclosure record follows its schema and says no more than the releasable report; the DDI codebook is what archives read."""
+"""The disclosure record follows its schema and says no more than the releasable report; the DDI
+codebook is what archives read.
+"""
 
 import json
 import re
@@ -35,20 +37,34 @@ def broken(value, schema, where="record"):
         "pattern",
     }
     assert set(schema) <= known
-    if "type" in schema and (not isinstance(value, _KINDS[schema["type"]]) or isinstance(value, bool)):
+    if "type" in schema and (
+        not isinstance(value, _KINDS[schema["type"]]) or isinstance(value, bool)
+    ):
         return [f"{where} is no {schema['type']}"]
     found = [f"{where} lacks {name}" for name in schema.get("required", []) if name not in value]
-    if ("const" in schema and value != schema["const"]) or ("enum" in schema and value not in schema["enum"]):
+    if ("const" in schema and value != schema["const"]) or (
+        "enum" in schema and value not in schema["enum"]
+    ):
         found.append(f"{where} is {value!r}")
     if "pattern" in schema and not re.search(schema["pattern"], value):
         found.append(f"{where} has another form")
     if isinstance(value, list) and "items" in schema:
-        return found + [text for place, one in enumerate(value) for text in broken(one, schema["items"], f"{where}[{place}]")]
+        return found + [
+            text
+            for place, one in enumerate(value)
+            for text in broken(one, schema["items"], f"{where}[{place}]")
+        ]
     if isinstance(value, dict):
         rest = schema.get("additionalProperties", True)
         for name, one in value.items():
             inner = schema.get("properties", {}).get(name, rest)
-            found += [f"{where} has {name}"] if inner is False else [] if inner is True else broken(one, inner, f"{where}.{name}")
+            found += (
+                [f"{where} has {name}"]
+                if inner is False
+                else []
+                if inner is True
+                else broken(one, inner, f"{where}.{name}")
+            )
     return found
 
 
@@ -60,7 +76,9 @@ def run():
 @pytest.fixture(scope="module")
 def pack(run, tmp_path_factory):
     out = tmp_path_factory.mktemp("record") / "pack"
-    return release_run(run, out, schemes=["pairwise"], formats=["csv", "dta"], units={"income": "dollars"}).folder
+    return release_run(
+        run, out, schemes=["pairwise"], formats=["csv", "dta"], units={"income": "dollars"}
+    ).folder
 
 
 def test_the_record_follows_its_schema_which_is_in_the_pack(pack):
@@ -77,7 +95,11 @@ def test_the_record_says_what_was_released_and_measured_and_nothing_of_other_sch
     text = (pack / "disclosure_record.json").read_text()
     record = json.loads(text)
     assert record["released"] == {
-        **{"schemes": ["pairwise"], "datasets_per_scheme": 3, "records": run.manifest["input"]["records"]},
+        **{
+            "schemes": ["pairwise"],
+            "datasets_per_scheme": 3,
+            "records": run.manifest["input"]["records"],
+        },
         **{"synthesized": ["income"], "unaltered": ["group", "size"]},
     }
     assert record["scenario"]["known"] == ["group"]
@@ -85,7 +107,9 @@ def test_the_record_says_what_was_released_and_measured_and_nothing_of_other_sch
     assert {row["label"] for row in record["measures"]} == {"pairwise"}
     shown = {row["measure"]: row["value"] for row in record["measures"]}
     risk = run.tables["risk"]
-    mean = risk.loc[(risk["key"] == "expected-mean-risk") & (risk["label"] == "pairwise"), "value"].iloc[0]
+    mean = risk.loc[
+        (risk["key"] == "expected-mean-risk") & (risk["label"] == "pairwise"), "value"
+    ].iloc[0]
     assert shown["expected-mean-risk"] == f"{float(mean):.3f}"
     assert "expected-maximum-risk" not in shown
     assert "influence-range" not in shown
@@ -108,11 +132,17 @@ def test_the_ddi_codebook_describes_files_and_variables(pack):
     assert root.tag == f"{DDI}codeBook"
     assert "SYNTHETIC" in root.find(f".//{DDI}titl").text
     files = [one.text for one in root.iter(f"{DDI}fileName")]
-    assert sorted(files) == sorted(path.relative_to(pack).as_posix() for path in pack.rglob("synthetic_*"))
+    assert sorted(files) == sorted(
+        path.relative_to(pack).as_posix() for path in pack.rglob("synthetic_*")
+    )
     variables = {one.get("name"): one for one in root.iter(f"{DDI}var")}
     assert set(variables) == {"group", "income", "size"}
     income = variables["income"]
-    assert (income.get("intrvl"), income.get("measUnit"), income.find(f"{DDI}varFormat").get("type")) == ("contin", "dollars", "numeric")
+    assert (
+        income.get("intrvl"),
+        income.get("measUnit"),
+        income.find(f"{DDI}varFormat").get("type"),
+    ) == ("contin", "dollars", "numeric")
     assert "Synthetic" in income.find(f"{DDI}imputation").text
     assert len(income.get("files").split()) == len(files)
     assert income.find(f"{DDI}catgry") is None
@@ -122,26 +152,42 @@ def test_the_ddi_codebook_describes_files_and_variables(pack):
     assert [one.text for one in group.iter(f"{DDI}catValu")] == ["a", "b"]
 
 
-# Of DDI-Codebook 2.5 (codebook.xsd of 2012-01-17, LGPL, so not kept here): the children of each element that we write, in the order
-# that the schema asks for ("!": required), and the attributes that it allows.
+# Of DDI-Codebook 2.5 (codebook.xsd of 2012-01-17, LGPL, so not kept here): the children of each
+# element that we write, in the order that the schema asks for ("!": required), and the attributes
+# that it allows.
 DDI_ORDER = {
     "codeBook": ("docDscr stdyDscr! fileDscr dataDscr otherMat", "version ID"),
-    "stdyDscr": ("citation! studyAuthorization stdyInfo studyDevelopment method dataAccs othrStdyMat notes", "ID"),
-    "citation": ("titlStmt! rspStmt prodStmt distStmt serStmt verStmt biblCit holdings notes", "ID"),
+    "stdyDscr": (
+        "citation! studyAuthorization stdyInfo studyDevelopment method dataAccs othrStdyMat notes",
+        "ID",
+    ),
+    "citation": (
+        "titlStmt! rspStmt prodStmt distStmt serStmt verStmt biblCit holdings notes",
+        "ID",
+    ),
     "titlStmt": ("titl! subTitl altTitl parTitl IDNo", "ID"),
     "prodStmt": ("producer copyright prodDate prodPlac software fundAg grantNo", "ID"),
-    "stdyInfo": ("studyBudget subject abstract sumDscr qualityStatement notes exPostEvaluation", "ID"),
-    "sumDscr": ("timePrd collDate nation geogCover geogUnit geoBndBox boundPoly anlyUnit universe dataKind", "ID"),
+    "stdyInfo": (
+        "studyBudget subject abstract sumDscr qualityStatement notes exPostEvaluation",
+        "ID",
+    ),
+    "sumDscr": (
+        "timePrd collDate nation geogCover geogUnit geoBndBox boundPoly anlyUnit universe dataKind",
+        "ID",
+    ),
     "fileDscr": ("fileTxt locMap notes", "ID URI"),
     "fileTxt": (
-        "fileName fileCitation fileCont fileStrc dimensns fileType format filePlac dataChck ProcStat dataMsng software verStmt",
+        "fileName fileCitation fileCont fileStrc dimensns fileType format filePlac dataChck "
+        "ProcStat dataMsng software verStmt",
         "ID",
     ),
     "dimensns": ("caseQnty varQnty logRecL recPrCas recNumTot", "ID"),
     "dataDscr": ("varGrp nCubeGrp var nCube notes", "ID"),
     "var": (
-        "location labl imputation security embargo respUnit anlysUnit qstn valrng invalrng undocCod universe TotlResp sumStat txt "
-        "stdCatgry catgryGrp catgry codInstr verStmt concept derivation varFormat geoMap catLevel notes",
+        "location labl imputation security embargo respUnit anlysUnit qstn valrng invalrng "
+        "undocCod universe TotlResp sumStat txt "
+        "stdCatgry catgryGrp catgry codInstr verStmt concept derivation varFormat geoMap "
+        "catLevel notes",
         "ID name! files intrvl measUnit",
     ),
     "invalrng": ("item range key notes", "ID"),
@@ -150,23 +196,55 @@ DDI_ORDER = {
     "sumStat": ("", "type!"),
     "varFormat": ("", "type"),
 }
-ONCE = {"titl", "fileName", "dimensns", "fileType", "imputation", "varFormat", "catValu", "prodStmt", "titlStmt"}
-VALUES = {"intrvl": {"contin", "discrete"}, "UNITS": {"INT", "REAL"}, "type": {"invd", "character", "numeric"}, "version": {"2.5"}}
+ONCE = {
+    "titl",
+    "fileName",
+    "dimensns",
+    "fileType",
+    "imputation",
+    "varFormat",
+    "catValu",
+    "prodStmt",
+    "titlStmt",
+}
+VALUES = {
+    "intrvl": {"contin", "discrete"},
+    "UNITS": {"INT", "REAL"},
+    "type": {"invd", "character", "numeric"},
+    "version": {"2.5"},
+}
 
 
 def against_ddi(element):
     """What of an element and those below it the schema does not allow."""
     tag = element.tag.removeprefix(DDI)
     children, attributes = (part.split() for part in DDI_ORDER.get(tag, ("", "")))
-    order, held = [name.removesuffix("!") for name in children], [child.tag.removeprefix(DDI) for child in element]
+    order, held = (
+        [name.removesuffix("!") for name in children],
+        [child.tag.removeprefix(DDI) for child in element],
+    )
     allowed = {name.removesuffix("!") for name in attributes}
     found = [f"{tag} holds {name}" for name in held if name not in order]
-    found += [f"{tag} lacks {name[:-1]}" for name in children if name.endswith("!") and name[:-1] not in held]
-    found += [f"{tag} lacks {name}" for name in attributes if name.endswith("!") and name[:-1] not in element.attrib]
+    found += [
+        f"{tag} lacks {name[:-1]}"
+        for name in children
+        if name.endswith("!") and name[:-1] not in held
+    ]
+    found += [
+        f"{tag} lacks {name}"
+        for name in attributes
+        if name.endswith("!") and name[:-1] not in element.attrib
+    ]
     found += [f"{tag} has {name}" for name in element.attrib if name not in allowed]
-    found += [f"{tag}: {name} is {value}" for name, value in element.attrib.items() if value not in VALUES.get(name, {value})]
+    found += [
+        f"{tag}: {name} is {value}"
+        for name, value in element.attrib.items()
+        if value not in VALUES.get(name, {value})
+    ]
     found += [f"{tag} holds {name} twice" for name in ONCE if held.count(name) > 1]
-    if not found and [order.index(name) for name in held] != sorted(order.index(name) for name in held):
+    if not found and [order.index(name) for name in held] != sorted(
+        order.index(name) for name in held
+    ):
         found.append(f"{tag}: {' '.join(held)} is out of order")
     return found + [one for child in element for one in against_ddi(child)]
 
@@ -175,7 +253,9 @@ def test_the_ddi_codebook_keeps_to_the_schema(pack):
     frame = pd.DataFrame({"g": ["x", "y"] * 3, "n": [-8.0, 2.5] * 3, "m": [-0.5, np.nan] * 3})
     codes = {"n": [-8], "m": [-0.5]}
     book = codebook([frame, frame], ["n", "m"], codes=codes)
-    made = ElementTree.fromstring(ddi_codebook([frame, frame], book, ["a.csv", "b.sav"], codes, "riskweighted 0"))
+    made = ElementTree.fromstring(
+        ddi_codebook([frame, frame], book, ["a.csv", "b.sav"], codes, "riskweighted 0")
+    )
     for root in (ElementTree.parse(pack / "codebook.xml").getroot(), made):
         assert not against_ddi(root)
         known = {one.get("ID") for one in root.iter() if one.get("ID")}
@@ -198,7 +278,9 @@ def test_what_the_schema_forbids_is_found(pack):
 def test_names_and_values_stay_text_in_ddi():
     frame = pd.DataFrame({"a <b>&": ["x\x07", "<y>"] * 3, "n": [-8.0, 2.5] * 3})
     book = codebook([frame], ["n"], codes={"n": [-8]})
-    root = ElementTree.fromstring(ddi_codebook([frame], book, ["data/s/x.csv"], {"n": [-8, -9]}, "riskweighted 0"))
+    root = ElementTree.fromstring(
+        ddi_codebook([frame], book, ["data/s/x.csv"], {"n": [-8, -9]}, "riskweighted 0")
+    )
     first, second = root.iter(f"{DDI}var")
     assert first.get("name") == "a <b>&"
     assert [one.text for one in first.iter(f"{DDI}catValu")] == ["<y>", "x"]

@@ -1,4 +1,6 @@
-"""Nothing that leaves tells the order of the confidential file: rows, levels, numbers, groups of rows, names of files, in every format."""
+"""Nothing that leaves tells the order of the confidential file: rows, levels, numbers, groups of
+rows, names of files, in every format.
+"""
 
 import json
 from pathlib import Path
@@ -21,17 +23,28 @@ from riskweighted.parts.gather import ORDER
 from riskweighted.release import by_parts, leaving
 from riskweighted.release.contents import Contents, write_pack
 from riskweighted.release.pack import FORMATS, check_release, release_run
-from riskweighted.runs.file_order import numbered_anew, numbered_columns, order_told, states_order, units_together
+from riskweighted.runs.file_order import (
+    numbered_anew,
+    numbered_columns,
+    order_told,
+    states_order,
+    units_together,
+)
 from riskweighted.runs.finished import load_run
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study
 
 N = 120
-RELEASE = {"columns": ["household", "person", "code", "place"], "unique_share": 1.0, "unit": "household"}
+RELEASE = {
+    "columns": ["household", "person", "code", "place"],
+    "unique_share": 1.0,
+    "unit": "household",
+}
 
 
 def sorted_file(seed=4):
-    """Households of two in the order of what correlates with income, numbered in it, with levels in the order of their appearance.
+    """Households of two in the order of what correlates with income, numbered in it, with levels in
+    the order of their appearance.
 
     ``code`` is in no order: it tells which record a row is of.
     """
@@ -42,15 +55,28 @@ def sorted_file(seed=4):
     order = np.argsort(key.to_numpy(), kind="stable")
     place = np.repeat(["delta", "alpha", "charlie", "bravo"], N // 4)
     place[rng.permutation(np.arange(1, N))[: N // 2]] = "bravo"
-    columns = {"household": 1 + np.arange(N) // 2, "person": [f"P{number:04d}" for number in range(N)], "code": 5 + 37 * rng.permutation(N)}
-    frame = pd.DataFrame({**columns, "group": group[order], "place": place, "key": key[order].to_numpy()})
-    return frame.assign(place=pd.Categorical(place, pd.unique(place)), income=np.round(np.exp(logs[order]), 4))
+    columns = {
+        "household": 1 + np.arange(N) // 2,
+        "person": [f"P{number:04d}" for number in range(N)],
+        "code": 5 + 37 * rng.permutation(N),
+    }
+    frame = pd.DataFrame(
+        {**columns, "group": group[order], "place": place, "key": key[order].to_numpy()}
+    )
+    return frame.assign(
+        place=pd.Categorical(place, pd.unique(place)), income=np.round(np.exp(logs[order]), 4)
+    )
 
 
 def made_study(folder, **release):
     stated = {**SETTINGS["release"], **RELEASE, **release}
     data = {"path": "data.parquet", "variables": "data.parquet"}
-    small = {"data": data, "weights": {"schemes": ["unweighted", "uniform(c=0.5)"]}, "release": stated, "evaluation": {}}
+    small = {
+        "data": data,
+        "weights": {"schemes": ["unweighted", "uniform(c=0.5)"]},
+        "release": stated,
+        "evaluation": {},
+    }
     return make_study(SETTINGS | small, folder)
 
 
@@ -58,19 +84,28 @@ def made_study(folder, **release):
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sorted")
     sorted_file().to_parquet(folder / "data.parquet", index=False)
-    run_study(made_study(folder, shuffle=False, unshuffled="a test"), folder / "results", entropy=ENTROPY)
+    run_study(
+        made_study(folder, shuffle=False, unshuffled="a test"), folder / "results", entropy=ENTROPY
+    )
     return load_run(folder / "results")
 
 
 @pytest.fixture(scope="module")
 def pack(run):
-    made = release_run(run, run.folder.parent / "pack", schemes=run.schemes, formats=FORMATS, accept_fail="a test")
+    made = release_run(
+        run, run.folder.parent / "pack", schemes=run.schemes, formats=FORMATS, accept_fail="a test"
+    )
     return made.folder
 
 
 def require_no_order(carrier, truth, what):
-    """That numbers (n,) rise with no column of the file, nor with its rows, and that neighbours in them are no more alike."""
-    for name, values in {**{name: pd.Series(in_order_of_values(truth[name])) for name in truth}, "row": pd.Series(truth.index)}.items():
+    """That numbers (n,) rise with no column of the file, nor with its rows, and that neighbours in
+    them are no more alike.
+    """
+    for name, values in {
+        **{name: pd.Series(in_order_of_values(truth[name])) for name in truth},
+        "row": pd.Series(truth.index),
+    }.items():
         ranks = values.reset_index(drop=True).rank()[np.argsort(carrier, kind="stable")].to_numpy()
         assert abs(np.corrcoef(ranks, np.arange(len(ranks)))[0, 1]) < 0.4, (what, name)
         if name != "place" and name != "group":
@@ -109,7 +144,9 @@ def test_no_file_of_a_pack_tells_the_order_of_the_data(run, pack):
     sheet, readme = ((pack / name).read_text() for name in ("sign_off.md", "README.md"))
     assert "one secret random order" in sheet
     assert "New numbers" in readme
-    assert set(pd.read_csv(pack / "codebook.csv").set_index("variable")["status"][["household", "person"]]) == {"new numbers"}
+    assert set(
+        pd.read_csv(pack / "codebook.csv").set_index("variable")["status"][["household", "person"]]
+    ) == {"new numbers"}
 
 
 @pytest.mark.slow
@@ -122,17 +159,26 @@ def test_levels_and_groups_of_rows_stand_in_no_order_of_the_data(run, pack):
         assert json.loads(file.schema_arrow.metadata[b"pandas"])["index_columns"] == []
         stored = file.read().column("place").combine_chunks()
         assert stored.dictionary.to_pylist() == by_name
-        texts = pq.read_table(path, read_dictionary=["person"]).column("person").combine_chunks().dictionary.to_pylist()
+        texts = (
+            pq.read_table(path, read_dictionary=["person"])
+            .column("person")
+            .combine_chunks()
+            .dictionary.to_pylist()
+        )
         assert texts == read_table(path)["person"].tolist()
     assert list(Variables.read(pack / "variables.toml")["place"].values) == by_name
-    assert pd.read_csv(pack / "codebook.csv").set_index("variable").loc["place", "values"] == "; ".join(by_name)
+    assert pd.read_csv(pack / "codebook.csv").set_index("variable").loc[
+        "place", "values"
+    ] == "; ".join(by_name)
     xml = (pack / "codebook.xml").read_text()
     assert sorted(by_name, key=lambda level: xml.index(f"<catValu>{level}</catValu>")) == by_name
 
 
 def as_before(monkeypatch):
     """Datasets leave as they did: in the order of the file."""
-    monkeypatch.setattr(leaving, "leaving_rows", lambda count, *others, **settings: np.arange(count))
+    monkeypatch.setattr(
+        leaving, "leaving_rows", lambda count, *others, **settings: np.arange(count)
+    )
     monkeypatch.setattr(leaving, "numbered_columns", lambda *others: [])
     monkeypatch.setattr(leaving, "in_told_order", lambda column, stated: column)
 
@@ -171,14 +217,17 @@ def test_of_an_older_pack_it_is_said_what_it_gives_away(run, tmp_path, monkeypat
     for what in (
         "numbers that were found in the data stand in 'synthesizer.support'",
         "'report.html': bounds that were found in the data",
-        "(and 1 more): rows stand in the order of the file, which is that of 'household', 'person', 'group', 'place', 'key', 'income'",
+        "(and 1 more): rows stand in the order of the file, which is that of 'household', "
+        "'person', 'group', 'place', 'key', 'income'",
         "'household', 'person' leaves with its numbers",
         "the levels of 'place' stand as they first appear",
         "cannot be told from a pack",
     ):
         assert sum(what in line for line in lines) == 1, what
     assert len(lines) == 6
-    with pytest.raises(InputError, match=r"made by an earlier version.*rows stand in the order of the file"):
+    with pytest.raises(
+        InputError, match=r"made by an earlier version.*rows stand in the order of the file"
+    ):
         check_release(tmp_path / "pack", run)
     for name in ("csv", "parquet"):  # the same pack with its rows by what was drawn
         file = tmp_path / "pack" / "data" / "unweighted" / f"synthetic_unweighted_1.{name}"
@@ -205,7 +254,9 @@ def test_every_order_of_units_is_as_likely_and_rows_of_one_stay_together():
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize("how", ["sorted", "by a key", "in blocks", "within patterns", "levels", "units"])
+@pytest.mark.parametrize(
+    "how", ["sorted", "by a key", "in blocks", "within patterns", "levels", "units"]
+)
 def test_an_order_is_found_and_a_random_one_is_not(how):
     rng = np.random.default_rng(3)
     n, units = 600, None
@@ -215,7 +266,10 @@ def test_an_order_is_found_and_a_random_one_is_not(how):
     if how == "by a key":
         carrier = carrier + 3 * rng.normal(size=n)
     elif how == "in blocks":
-        carrier = rng.permutation(6)[values.rank().to_numpy(dtype=int) % 6] + (carrier - carrier.min()) / 100
+        carrier = (
+            rng.permutation(6)[values.rank().to_numpy(dtype=int) % 6]
+            + (carrier - carrier.min()) / 100
+        )
     elif how == "within patterns":  # odd patterns fall where even ones rise
         carrier = np.where(patterns % 2, -carrier, carrier)
     elif how == "levels":
@@ -235,16 +289,21 @@ def test_a_column_in_the_order_of_the_file_has_new_numbers_or_is_refused_or_decl
     study = made_study(Path())
     assert numbered_columns(study, data) == ["household", "person"]
     assert units_together(study, data) is not None
-    assert units_together(made_study(Path(), columns=["place"]), data) is None  # rows that stand together would tell it
+    # rows that stand together would tell it
+    assert units_together(made_study(Path(), columns=["place"]), data) is None
     new = numbered_anew(data["person"].sample(frac=1, random_state=1))
     assert new.tolist() == [f"P{number:04d}" for number in range(N)]
     gaps = pd.Series([5, None, 7, 5], dtype="Int64")
     assert numbered_anew(gaps).tolist() == [5, pd.NA, 6, 5]
     assert numbered_anew(gaps).dtype == "Int64"
-    measured = data.assign(person=np.sort(rng.lognormal(8, 1, N).round()))  # no numbers of records: that is refused
+    # no numbers of records: that is refused
+    measured = data.assign(person=np.sort(rng.lognormal(8, 1, N).round()))
     assert numbered_columns(study, measured) == ["household"]
     (line,) = order_told(study, measured)
-    assert "'person' leaves unaltered and stands in the order of the file, which tells 'income'" in line
+    assert (
+        "'person' leaves unaltered and stands in the order of the file, which tells 'income'"
+        in line
+    )
     declared = made_study(Path(), derived={"person": "a test", "household": "a test"})
     assert numbered_columns(declared, data) == []
     assert list(order_told(declared, measured)) == []
@@ -262,5 +321,7 @@ def test_a_part_that_tells_the_order_of_the_file_is_refused():
     with pytest.raises(InputError, match="rows of a part stand in an order"):
         by_parts._check_order(job, data, patterns, np.arange(N))
     job.study = made_study(Path(), columns=["person"], unit=None)
-    with pytest.raises(InputError, match="'person' leaves unaltered and stands in the order of the file"):
+    with pytest.raises(
+        InputError, match="'person' leaves unaltered and stands in the order of the file"
+    ):
         by_parts._check_order(job, data, patterns, order)

@@ -1,4 +1,6 @@
-"""A pack of several synthesized variables: what it says, and that a leak in any of them is found."""
+"""A pack of several synthesized variables: what it says, and that a leak in any of them is
+found.
+"""
 
 import shutil
 
@@ -24,9 +26,14 @@ FILES = [f"data/pairwise/synthetic_pairwise_2.{name}" for name in FORMATS]
 
 @pytest.fixture(scope="module", autouse=True)
 def tables_as_they_are():
-    """That a run's tables are made again is tried on one that is small (`test_again`): of a chain it takes as long as its fits."""
+    """That a run's tables are made again is tried on one that is small (`test_again`): of a chain
+    it takes as long as its fits.
+    """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("riskweighted.release.pack.refuse_what_is_not_made", lambda run, confidential, reporter: None)
+        patch.setattr(
+            "riskweighted.release.pack.refuse_what_is_not_made",
+            lambda run, confidential, reporter: None,
+        )
         yield
 
 
@@ -51,9 +58,15 @@ def found_in(run, secrets, change):
     frames[1] = change(frames[1])
     planted.__dict__["synthetic"] = {**run.synthetic, "pairwise": frames}
     with pytest.raises(InputError, match="nothing was released") as caught:
-        check_datasets(Contents(planted, planted.synthetic, ("pairwise",), ("csv",), {}, None), secrets)
+        check_datasets(
+            Contents(planted, planted.synthetic, ("pairwise",), ("csv",), {}, None), secrets
+        )
     assert str(caught.value).startswith(f"nothing was released: '{FILES[0]}' is or holds ")
-    assert not any(str(value) in str(caught.value) for value in chain_data()["income"].dropna().unique() if value > 0)
+    assert not any(
+        str(value) in str(caught.value)
+        for value in chain_data()["income"].dropna().unique()
+        if value > 0
+    )
     return str(caught.value)
 
 
@@ -77,7 +90,11 @@ def assert_refused(pack, secrets, name, what):
     with pytest.raises(InputError, match=what) as caught:
         check_pack(pack, secrets)
     assert str(caught.value).startswith(f"nothing was released: '{name}' is or holds ")
-    assert not any(str(value) in str(caught.value) for value in chain_data()["income"].dropna().unique() if value > 0)
+    assert not any(
+        str(value) in str(caught.value)
+        for value in chain_data()["income"].dropna().unique()
+        if value > 0
+    )
 
 
 def test_the_clean_pack_passes_with_a_row_for_each_variable_of_each_file(clean, run, secrets):
@@ -97,15 +114,21 @@ def test_a_copied_column_is_found_in_every_variable_and_format(pack, secrets, da
 
 def test_weights_in_place_of_levels_are_no_levels(run, secrets):
     weights = run.weights["pairwise: smoke"].to_numpy()
-    assert "missing or no levels" in found_in(run, secrets, lambda table: table.assign(smoke=weights))
+    assert "missing or no levels" in found_in(
+        run, secrets, lambda table: table.assign(smoke=weights)
+    )
 
 
 def test_a_value_may_be_missing_only_where_the_data_have_such(run, secrets):
-    assert "missing or no levels" in found_in(run, secrets, lambda table: table.assign(smoke=table["smoke"].where(table.index != 7)))
+    assert "missing or no levels" in found_in(
+        run, secrets, lambda table: table.assign(smoke=table["smoke"].where(table.index != 7))
+    )
 
 
 @pytest.mark.parametrize("row", [0, 17, 299])
-def test_one_planted_record_is_found_since_the_file_is_not_what_the_run_makes(pack, run, data, secrets, row):
+def test_one_planted_record_is_found_since_the_file_is_not_what_the_run_makes(
+    pack, run, data, secrets, row
+):
     table = read_table(pack / FILES[0])
     table.loc[row, list(VARIABLES)] = data.loc[row, list(VARIABLES)]
     write_table(table, pack / FILES[0])
@@ -129,13 +152,19 @@ def test_no_text_may_list_a_variable_with_or_without_its_codes(secrets, data):
     income = data["income"].dropna()
     for listed in (income, income[income > 0]):
         assert any(
-            "income" in found for found in problems_in_text("\n".join(f"{value:g}x" for value in listed).replace("x", ""), secrets.text)
+            "income" in found
+            for found in problems_in_text(
+                "\n".join(f"{value:g}x" for value in listed).replace("x", ""), secrets.text
+            )
         )
 
 
 def test_the_pages_say_what_is_synthetic_and_what_differs(clean):
     book = pd.read_csv(clean / "codebook.csv").set_index("variable")
-    assert book["status"].to_dict() == {"region": "unaltered", **dict.fromkeys(VARIABLES, "synthesized")}
+    assert book["status"].to_dict() == {
+        "region": "unaltered",
+        **dict.fromkeys(VARIABLES, "synthesized"),
+    }
     assert "special codes, no amounts: -8" in book.loc["income", "values"]
     assert "differs by dataset" in book.loc["income", "missing"]
     assert book.loc["smoke", ["values", "missing"]].tolist() == ["NO; YES", "0"]
@@ -148,7 +177,10 @@ def test_a_codebook_of_codes_by_hand():
     first = pd.DataFrame({"y": [1.0, 2.0, 3.0, -8.0, np.nan]})
     second = pd.DataFrame({"y": [1.0, 2.0, 3.0, -8.0, 4.0]})
     book = codebook([first, second], ["y"], None, {"y": (-8.0, -9.0)}).set_index("variable")
-    assert book.loc["y", "values"] == "90 % of the synthetic amounts lie between 1 and 3.7; special codes, no amounts: -8"
+    assert (
+        book.loc["y", "values"]
+        == "90 % of the synthetic amounts lie between 1 and 3.7; special codes, no amounts: -8"
+    )
     assert book.loc["y", "missing"] == "0 to 1, differs by dataset"
     assert codebook([first, first], ["y"]).loc[0, "missing"] == 1
 

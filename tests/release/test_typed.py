@@ -1,4 +1,6 @@
-"""Columns of every type through the files of a run: none is refused for its bytes, and what leaves has the types of the data."""
+"""Columns of every type through the files of a run: none is refused for its bytes, and what leaves
+has the types of the data.
+"""
 
 import dataclasses
 import math
@@ -27,7 +29,8 @@ def secrets_of(frame):
 @pytest.mark.parametrize("block", range(4))
 def test_none_of_sixty_random_frames_is_refused_for_its_bytes(tmp_path, block):
     """What happens in one frame of twenty is missed once in twenty times."""
-    for seed in range(60 + 15 * block, 75 + 15 * block):  # others than those of tests/data/test_variables.py
+    # others than those of tests/data/test_variables.py
+    for seed in range(60 + 15 * block, 75 + 15 * block):
         frame = random_frame(seed)
         write_table(frame, tmp_path / "run.csv")
         base = read_table(tmp_path / "run.csv")
@@ -46,7 +49,9 @@ def test_none_of_sixty_random_frames_is_refused_for_its_bytes(tmp_path, block):
 
 
 def same_values(read, column):
-    """Numbers, texts and gaps; what a format without a type of its own spells as text or as a number is that text or number."""
+    """Numbers, texts and gaps; what a format without a type of its own spells as text or as a
+    number is that text or number.
+    """
     assert read.isna().tolist() == column.isna().tolist()
     for one, other in zip(read.dropna(), column.dropna(), strict=True):
         try:
@@ -59,7 +64,14 @@ def same_values(read, column):
 
 @pytest.mark.quick
 def test_columns_that_a_csv_spells_otherwise_are_those_of_the_data(tmp_path):
-    frame = pd.DataFrame({"gaps": pd.array([1, None, 3], dtype="Int64"), "text": ["1.50", "2", "3"], "x": [1.0, 2.0, 3.5]}, index=[4, 4, 1])
+    frame = pd.DataFrame(
+        {
+            "gaps": pd.array([1, None, 3], dtype="Int64"),
+            "text": ["1.50", "2", "3"],
+            "x": [1.0, 2.0, 3.5],
+        },
+        index=[4, 4, 1],
+    )
     write_table(frame, tmp_path / "run.csv")
     base = read_table(tmp_path / "run.csv")
     assert base["text"].tolist() == [1.5, 2.0, 3.0]
@@ -87,13 +99,21 @@ def test_doubles_that_hold_whole_numbers_leave_in_every_format(tmp_path):
         for other in WRITABLE:
             writer.write(0, tmp_path / f"out{other}")
             assert writer.is_in(tmp_path / f"out{other}", 0)
-            pd.testing.assert_frame_equal(read_table(tmp_path / f"out{other}"), data, check_dtype=False)
+            pd.testing.assert_frame_equal(
+                read_table(tmp_path / f"out{other}"), data, check_dtype=False
+            )
 
 
 @pytest.mark.quick
 @pytest.mark.parametrize("described", [True, False])
 def test_a_category_that_nobody_drew_and_no_label_names_is_in_no_file(tmp_path, described):
-    data = pd.DataFrame({"diag": ["flu", "hiv-rare", "cold"] * 4, "place": ["Rome", "Bonn", "Rome"] * 4, "told": ["a", "b", "a"] * 4})
+    data = pd.DataFrame(
+        {
+            "diag": ["flu", "hiv-rare", "cold"] * 4,
+            "place": ["Rome", "Bonn", "Rome"] * 4,
+            "told": ["a", "b", "a"] * 4,
+        }
+    )
     data = data.assign(
         diag=pd.Categorical(data["diag"], categories=["hiv-rare", "flu", "cold"], ordered=True),
         place=pd.Categorical(data["place"], categories=["Rome", "Oslo", "Bonn"]),
@@ -103,19 +123,32 @@ def test_a_category_that_nobody_drew_and_no_label_names_is_in_no_file(tmp_path, 
     variables = Variables.read(tmp_path / "data.parquet") if described else Variables({})
     variables = Variables({**variables, "told": Variable(values={"c": "See"}, type="category")})
     drawn = [["flu", "cold"] * 6, ["cold"] * 12]
-    altered = [{"diag": pd.Series(pd.Categorical(texts, dtype=data["diag"].dtype), name="diag")} for texts in drawn]
+    altered = [
+        {"diag": pd.Series(pd.Categorical(texts, dtype=data["diag"].dtype), name="diag")}
+        for texts in drawn
+    ]
     leaving = told_as_stated(Datasets(data.assign(**altered[0]), altered), variables)
-    assert [list(frame["diag"].cat.categories) for frame in leaving] == [["flu", "cold"]] * 2  # the same in each, in their order
+    # the same in each, in their order
+    assert [list(frame["diag"].cat.categories) for frame in leaving] == [["flu", "cold"]] * 2
     assert leaving[1]["diag"].cat.ordered
-    assert list(leaving[0]["place"].cat.categories) == ["Bonn", "Rome"]  # by name: in the file they may stand as they first appear
+    # by name: in the file they may stand as they first appear
+    assert list(leaving[0]["place"].cat.categories) == ["Bonn", "Rome"]
     assert list(leaving[0]["told"].cat.categories) == ["c", "a", "b"]  # what has a label first
     released = variables.as_released(leaving[0], ["diag"])
     released.write(tmp_path / "variables.toml")
-    DatasetWriter(leaving, variables=released if described else None).write(1, tmp_path / "out.parquet")
+    DatasetWriter(leaving, variables=released if described else None).write(
+        1, tmp_path / "out.parquet"
+    )
     for name in ("variables.toml", "out.parquet"):
         content = (tmp_path / name).read_bytes()
         assert b"hiv-rare" not in content
         assert b"Oslo" not in content
     same = Datasets(data, [{"diag": data["diag"]}])
-    labelled = Variables({"place": Variable(values={"Oslo": "Oslo"}, type="category"), "told": variables["told"]})
-    assert list(told_as_stated(same, labelled).base["place"].cat.categories) == ["Oslo", "Bonn", "Rome"]
+    labelled = Variables(
+        {"place": Variable(values={"Oslo": "Oslo"}, type="category"), "told": variables["told"]}
+    )
+    assert list(told_as_stated(same, labelled).base["place"].cat.categories) == [
+        "Oslo",
+        "Bonn",
+        "Rome",
+    ]

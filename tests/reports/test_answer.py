@@ -1,4 +1,6 @@
-"""The first screen: verdicts and numbers of every scheme, red where a fit is not to be trusted, and no more of a count than it may show."""
+"""The first screen: verdicts and numbers of every scheme, red where a fit is not to be trusted, and
+no more of a count than it may show.
+"""
 
 import dataclasses
 import html
@@ -39,7 +41,11 @@ LIMITS = {"expected-mean-risk": 0.001, "ecdf-maximum": 0.9, "expected-maximum-ri
 def finished():
     """The finished run, of which the policy has nothing to say."""
     read = load_run(finished_run())
-    words = read.tables["disclosure_verdicts"].astype(object).assign(verdict="pass", accepted="", outside="")
+    words = (
+        read.tables["disclosure_verdicts"]
+        .astype(object)
+        .assign(verdict="pass", accepted="", outside="")
+    )
     return read.with_tables(read.tables | {"disclosure_verdicts": words})
 
 
@@ -57,21 +63,35 @@ def answer_of(page):
     for table in re.findall(r"<table.*?</table>", section, re.S):
         rows = re.findall(r"<tr[^>]*>(.*?)</tr>", table, re.S)
         cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.S) for row in rows]
-        found.append([[html.unescape(" ".join(re.sub("<[^>]*>", " ", cell).split())) for cell in row] for row in cells])
+        found.append(
+            [
+                [html.unescape(" ".join(re.sub("<[^>]*>", " ", cell).split())) for cell in row]
+                for row in cells
+            ]
+        )
     verdicts, figures = found
     return verdicts, figures, section
 
 
 @pytest.mark.slow
 def test_it_says_what_comes_first_and_what_next(run):
-    """The verdicts, the largest reason and the next command, in that order, before any figure; no folder is told."""
+    """The verdicts, the largest reason and the next command, in that order, before any figure; no
+    folder is told.
+    """
     for internal in (False, True):
         *_, section = answer_of(render_report(run, internal=internal))
-        places = [section.index(text) for text in ('class="verdicts', "Largest reason:", "Next:", 'class="figures')]
+        places = [
+            section.index(text)
+            for text in ('class="verdicts', "Largest reason:", "Next:", 'class="figures')
+        ]
         assert places == sorted(places)
         text = html.unescape(re.sub("<[^>]*>", "", section))
         reason = re.search("Largest reason: (.*)", text)[1]
-        assert re.fullmatch(r"pairwise: expected risk, mean over all is 0\.\d+( ± <?0\.\d+)?, at most 0\.001 is allowed", reason)
+        assert re.fullmatch(
+            r"pairwise: expected risk, mean over all is 0\.\d+( ± <?0\.\d+)?, at most 0\.001 is "
+            r"allowed",
+            reason,
+        )
         assert "Next: riskweighted advise RUN" in text
         assert str(run.folder.parent) not in section
     passing = finished()
@@ -82,12 +102,16 @@ def test_it_says_what_comes_first_and_what_next(run):
 
 @pytest.mark.quick
 def test_a_reason_that_may_not_be_seen_is_not_what_comes_next(run):
-    """A limit on the largest risk of a record fails alone: outside, neither it nor its measure is named."""
+    """A limit on the largest risk of a record fails alone: outside, neither it nor its measure is
+    named.
+    """
     settings = {**run.manifest["settings"], "thresholds": {"expected-maximum-risk": 1e-6}}
     judged = dataclasses.replace(run, manifest={**run.manifest, "settings": settings})
     checks = judged.tables["fit_check"]
     inside, out = (
-        reason_and_next(judged.verdicts, judged.schemes, checks, judged.reasons, view, outlook(judged), "RUN")
+        reason_and_next(
+            judged.verdicts, judged.schemes, checks, judged.reasons, view, outlook(judged), "RUN"
+        )
         for view in (INTERNAL, outside(120))
     )
     assert "largest expected risk" in inside[0]
@@ -102,7 +126,12 @@ def test_it_says_of_every_scheme_what_it_has_and_whether_it_passes(run, internal
     assert [row[0] for row in verdicts[1:]] == list(run.schemes)
     assert figures[0] == ["Measure", *run.schemes, "confidential data"]
     head = " ".join(row[0] for row in figures)
-    for words in ("Expected risk, mean over all", "Cost: largest distance of distribution functions U_m", "at most 0.001", "at most 0.9"):
+    for words in (
+        "Expected risk, mean over all",
+        "Cost: largest distance of distribution functions U_m",
+        "at most 0.001",
+        "at most 0.9",
+    ):
         assert words in head
     summary = run.tables["summary"].set_index("label")
     risks = next(row for row in figures if "mean over all" in row[0])
@@ -121,7 +150,12 @@ def test_it_says_of_every_scheme_what_it_has_and_whether_it_passes(run, internal
 @pytest.mark.parametrize(
     ("limits", "verdict", "why", "state"),
     [
-        ({"expected-mean-risk": 0.9}, "Pass", "Keeps to the threshold, which is not on utility", "open"),
+        (
+            {"expected-mean-risk": 0.9},
+            "Pass",
+            "Keeps to the threshold, which is not on utility",
+            "open",
+        ),
         pytest.param(
             {"expected-mean-risk": 0.9, "check-quantile": 9},
             "Pass",
@@ -129,13 +163,24 @@ def test_it_says_of_every_scheme_what_it_has_and_whether_it_passes(run, internal
             "open",
             marks=pytest.mark.long,
         ),
-        pytest.param({"expected-mean-risk": 0.9, "overlap": 0}, "Pass", "Keeps to all 2 thresholds", "pass", marks=pytest.mark.long),
+        pytest.param(
+            {"expected-mean-risk": 0.9, "overlap": 0},
+            "Pass",
+            "Keeps to all 2 thresholds",
+            "pass",
+            marks=pytest.mark.long,
+        ),
         ({"ecdf-maximum": 0.9}, "Pass", "Keeps to the threshold", "pass"),
         ({"expected-mean-risk": 0.001}, "Fail", "Expected risk, mean over all 0.", "fail"),
     ],
 )
-def test_who_passes_without_a_threshold_on_utility_is_not_judged_on_it(run, limits, verdict, why, state):
-    judged = dataclasses.replace(run, manifest={**run.manifest, "settings": {**run.manifest["settings"], "thresholds": limits}})
+def test_who_passes_without_a_threshold_on_utility_is_not_judged_on_it(
+    run, limits, verdict, why, state
+):
+    judged = dataclasses.replace(
+        run,
+        manifest={**run.manifest, "settings": {**run.manifest["settings"], "thresholds": limits}},
+    )
     for internal in (False, True):
         verdicts, figures, section = answer_of(render_report(judged, internal=internal))
         for row in verdicts[1:]:
@@ -143,13 +188,24 @@ def test_who_passes_without_a_threshold_on_utility_is_not_judged_on_it(run, limi
             assert row[2].startswith(why)
         assert f'class="verdict {state}"' in section
         unlimited = not {"overlap", "ecdf-maximum"} & set(limits)
-        assert ("no threshold" in " ".join(row[0] for row in figures)) == unlimited == ("passing says nothing of the cost" in section)
+        assert (
+            ("no threshold" in " ".join(row[0] for row in figures))
+            == unlimited
+            == ("passing says nothing of the cost" in section)
+        )
         costs = [cell for row in figures if row[0].startswith("Cost") for cell in row[1:]]
         assert len(costs) == 6
-        assert sum(cell.startswith("! ") for cell in costs) == (4 if unlimited else 0)  # not that of the confidential data
-    (line,) = (line for line in sentences(judged.verdicts, judged.study.thresholds, INTERNAL) if line.startswith("pairwise"))
+        # not that of the confidential data
+        assert sum(cell.startswith("! ") for cell in costs) == (4 if unlimited else 0)
+    (line,) = (
+        line
+        for line in sentences(judged.verdicts, judged.study.thresholds, INTERNAL)
+        if line.startswith("pairwise")
+    )
     assert line.lower().startswith(f"pairwise: {verdict.lower()}: ")
-    assert {one["verdict"] for one in verdict_records(judged.verdicts, judged.schemes, INTERNAL)} == {FAIL if state == "fail" else PASS}
+    assert {
+        one["verdict"] for one in verdict_records(judged.verdicts, judged.schemes, INTERNAL)
+    } == {FAIL if state == "fail" else PASS}
 
 
 def test_without_thresholds_it_says_so():
@@ -173,16 +229,30 @@ class Explodes:
 
     def draw(self, theta, prepared, rng):
         values = rng.permutation(prepared) * np.exp(0.01 * rng.normal(size=len(prepared)))
-        values[: max(1, len(values) // 1500)] = 40 * prepared.max()  # so that the standard deviation is more than double
+        # so that the standard deviation is more than double
+        values[: max(1, len(values) // 1500)] = 40 * prepared.max()
         return rng.permutation(values)
 
 
 def exploded(n=3000):
-    """The checks of a fit whose largest value is 40 times that of the data, and whose density and distribution function look perfect."""
+    """The checks of a fit whose largest value is 40 times that of the data, and whose density and
+    distribution function look perfect.
+    """
     rng = np.random.default_rng(3)
-    data = pd.DataFrame({"group": rng.choice(["a", "b"], n), "income": np.exp(rng.normal(10, 1, n)).round()})
+    data = pd.DataFrame(
+        {"group": rng.choice(["a", "b"], n), "income": np.exp(rng.normal(10, 1, n)).round()}
+    )
     posterior = xr.Dataset({"nothing": (("chain", "draw"), np.zeros((2, 50)))})
-    fit = Fit.of(BlockFit(Explodes(), pd.Series(1.0, data.index), posterior, no_diagnostics(), data, Explodes().prepare(data)))
+    fit = Fit.of(
+        BlockFit(
+            Explodes(),
+            pd.Series(1.0, data.index),
+            posterior,
+            no_diagnostics(),
+            data,
+            Explodes().prepare(data),
+        )
+    )
     return data, rw.check_fit(fit, by=(), others=(), draws=30, random_seed=1)
 
 
@@ -193,7 +263,12 @@ def test_a_mixture_whose_largest_value_is_forty_times_the_datas_comes_out_red(ru
     assert found.loc["check-largest", "effect"] == pytest.approx(40)
     assert found.loc["check-sd", "synthetic"] > 2 * found.loc["check-sd", "confidential"]
     assert rw.fit_verdict(checks) == MISFITS
-    assert set(checks.loc[checks["verdict"] == MISFITS, "check"]) == {"check-model", "check-sd", "check-largest"}  # all else looks perfect
+    # all else looks perfect
+    assert set(checks.loc[checks["verdict"] == MISFITS, "check"]) == {
+        "check-model",
+        "check-sd",
+        "check-largest",
+    }
     tables = dict(run.tables)
     others = tables["fit_check"][tables["fit_check"]["label"] != "unweighted"]
     tables["fit_check"] = pd.concat([checks.assign(label="unweighted"), others], ignore_index=True)
@@ -205,7 +280,9 @@ def test_a_mixture_whose_largest_value_is_forty_times_the_datas_comes_out_red(ru
         assert "The model does not suit the data" in section
         assert "MISFITS in 2 of" in section
         assert all(row[1] == "Fail" and "model misfits" in row[-1] for row in verdicts[1:])
-        assert '<details class="group" id="fit-checks-group" open>' in render_report(bad, internal=internal)
+        assert '<details class="group" id="fit-checks-group" open>' in render_report(
+            bad, internal=internal
+        )
     page = render_report(bad)
     first = re.search(r'id="fit-checks".*?<tbody>(.*?)</tbody>', page, re.S)[1]
     assert [re.search("<bdi>(.*?)</bdi>", row)[1] for row in first.split("</tr>")[:2]] == [
@@ -223,7 +300,10 @@ def test_a_fit_that_did_not_converge_comes_out_red(run):
     assert "1 of 2 fits did NOT converge" in section
 
 
-@pytest.mark.parametrize(("count", "most", "shown"), [(3, 2, UNTOLD), (3, 0, UNTOLD), (3, 10, PASS), (47, 47, UNTOLD), (47, 20, FAIL)])
+@pytest.mark.parametrize(
+    ("count", "most", "shown"),
+    [(3, 2, UNTOLD), (3, 0, UNTOLD), (3, 10, PASS), (47, 47, UNTOLD), (47, 20, FAIL)],
+)
 @pytest.mark.quick
 def test_a_verdict_tells_no_more_of_a_count_than_the_count_that_is_shown(count, most, shown):
     limit = Limit("expected-records-over", "0.5", at_most=most)
@@ -246,29 +326,45 @@ def test_verdicts_for_a_terminal_and_for_a_machine(run):
     assert limits["expected-maximum-risk"]["value"] == "not shown"
     assert limits["expected-mean-risk"]["verdict"] == FAIL
     assert limits["converged"] == {"measure": "converged", "verdict": PASS}
-    assert next(sentences((), Thresholds(), INTERNAL)).startswith("Thresholds: the study states none")
+    assert next(sentences((), Thresholds(), INTERNAL)).startswith(
+        "Thresholds: the study states none"
+    )
 
 
 @pytest.mark.parametrize(
     ("before", "after", "error", "told"),
-    [(0.067, 0.0664, 0.0002, "no difference beyond chance"), (0.067, 0.02, 0.001, "lower"), (0.02, 0.067, 0.001, "higher")],
+    [
+        (0.067, 0.0664, 0.0002, "no difference beyond chance"),
+        (0.067, 0.02, 0.001, "lower"),
+        (0.02, 0.067, 0.001, "higher"),
+    ],
 )
-def test_what_weights_did_to_isolated_records_is_said_as_far_as_the_numbers_show_it(run, before, after, error, told):
+def test_what_weights_did_to_isolated_records_is_said_as_far_as_the_numbers_show_it(
+    run, before, after, error, told
+):
     risk = run.tables["risk"].copy()
     for label, value in (("unweighted", before), ("pairwise", after)):
         rows = risk["key"].eq("expected-isolated-risk") & risk["label"].eq(label)
         risk.loc[rows, ["value", "error"]] = value, error
     section = about_section(gather(run.with_tables({**run.tables, "risk": risk}), True, None, 10))
-    (sentence,) = (text for text in section.paragraphs if text.startswith("Expected risk of isolated records"))
+    (sentence,) = (
+        text for text in section.paragraphs if text.startswith("Expected risk of isolated records")
+    )
     assert f"({told})" in sentence
-    assert not any(word in sentence for word in {"lower", "higher", "no difference"} - {told} if word not in told)
+    assert not any(
+        word in sentence
+        for word in {"lower", "higher", "no difference"} - {told}
+        if word not in told
+    )
 
 
 @pytest.mark.parametrize("internal", [False, True])
 def test_how_close_is_close_stays_inside_where_it_was_found_in_the_data(run, internal):
     settings = run.manifest["settings"]
     found = {**settings["scenario"], "radius": [0.12345, "found"], "radius_kind": "absolute"}
-    changed = dataclasses.replace(run, manifest={**run.manifest, "settings": {**settings, "scenario": found}})
+    changed = dataclasses.replace(
+        run, manifest={**run.manifest, "settings": {**settings, "scenario": found}}
+    )
     told = str(find_answer(gather(changed, internal, None, 10)))
     assert ("to within 0.12345" in told) == internal
     assert ("0.12345" in told) == internal
@@ -276,7 +372,11 @@ def test_how_close_is_close_stays_inside_where_it_was_found_in_the_data(run, int
 
 def test_an_interval_is_drawn_where_the_digits_that_may_be_shown_hold_it():
     source = gather(finished(), False, None, 10)
-    median = next(each for each in distinct(source.run.tables["utility"]) if each.name.startswith("0.5 quantile") or each.parameter == 0.5)
+    median = next(
+        each
+        for each in distinct(source.run.tables["utility"])
+        if each.name.startswith("0.5 quantile") or each.parameter == 0.5
+    )
     for digits, drawn in ((6, True), (1, False)):
         view = dataclasses.replace(source.view, digits={**source.view.digits, median: digits})
         figure = _intervals(dataclasses.replace(source, view=view), 1, median)

@@ -1,4 +1,6 @@
-"""One verdict everywhere: terminal, page, table, machine and release say the same of every scheme, whatever became of its run."""
+"""One verdict everywhere: terminal, page, table, machine and release say the same of every scheme,
+whatever became of its run.
+"""
 
 import dataclasses
 import html
@@ -15,7 +17,16 @@ from finished_run import confidential_data, finished_run
 from riskweighted.evaluation.judgement import MISFITS, MODEL
 from riskweighted.evaluation.summary import FIT_COLUMNS
 from riskweighted.evaluation.tables import as_row
-from riskweighted.evaluation.verdicts import FAIL, NOT_JUDGED, NOT_SHOWN, PASS, REFUSE, WARN, find_verdicts, overall
+from riskweighted.evaluation.verdicts import (
+    FAIL,
+    NOT_JUDGED,
+    NOT_SHOWN,
+    PASS,
+    REFUSE,
+    WARN,
+    find_verdicts,
+    overall,
+)
 from riskweighted.measures.beyond import HIDDEN
 from riskweighted.measures.measure import Value
 from riskweighted.measures.released import UNIQUES
@@ -30,14 +41,20 @@ from riskweighted.runs.refusals import Accepted, outlook, refusal
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 OUTSIDE = seen_outside(120)
-_KEPT, _BROKEN, _UNMEASURED = {"expected-mean-risk": 0.9}, {"expected-mean-risk": 0.0001}, {"tcap": 0.5}
+_KEPT, _BROKEN, _UNMEASURED = (
+    {"expected-mean-risk": 0.9},
+    {"expected-mean-risk": 0.0001},
+    {"tcap": 0.5},
+)
 _DISCLOSED = (
     *itertools.product(("pass",), ({}, _KEPT, _BROKEN, _UNMEASURED)),
     *itertools.product(("warn", "refuse", "not judged", "not shown"), ({}, _BROKEN)),
 )
 STATES = [
     (converged, fits, *disclosed)  # the model; None: no fit is unweighted, as of a survey
-    for converged, fits, disclosed in itertools.product(("yes", "NO"), ("yes", "NO", None), _DISCLOSED)
+    for converged, fits, disclosed in itertools.product(
+        ("yes", "NO"), ("yes", "NO", None), _DISCLOSED
+    )
 ]
 PAGES = [("yes", "yes", word, {}) for word in ("pass", "warn", "refuse", "not judged", "not shown")]
 PAGES += [("yes", None, "pass", _KEPT), ("NO", "NO", "refuse", _BROKEN)]
@@ -49,15 +66,23 @@ def finished():
 
 
 def run_in(converged, fits, disclosed, limits):
-    """A finished run of which all that is judged came out as said, its second scheme always well but for the model."""
+    """A finished run of which all that is judged came out as said, its second scheme always well
+    but for the model.
+    """
     run = finished()
     tables = {name: table.copy() for name, table in run.tables.items()}
-    tables["summary"] = tables["summary"].assign(converged=[np.nan, converged, "yes"], **{"model fits": [np.nan, fits, np.nan]})
+    tables["summary"] = tables["summary"].assign(
+        converged=[np.nan, converged, "yes"], **{"model fits": [np.nan, fits, np.nan]}
+    )
     checks = tables["fit_check"]
     if fits is None:
         tables["fit_check"] = checks[checks["verdict"] == "cost"]
     elif fits == "NO":
-        tables["fit_check"] = checks.assign(verdict=checks["verdict"].mask((checks["check"] == MODEL) | (checks.index == 1), MISFITS))
+        tables["fit_check"] = checks.assign(
+            verdict=checks["verdict"].mask(
+                (checks["check"] == MODEL) | (checks.index == 1), MISFITS
+            )
+        )
     words = tables["disclosure_verdicts"].astype(object)
     why = "" if disclosed == "pass" else "for a test"
     inside = {"reasons": [why and f"{why}, D is 0.007", ""], "accepted": "", "outside": [why, ""]}
@@ -70,12 +95,20 @@ def diverged():
     """The same run of which 3 draws of a fit diverged, and the word of that in its main table."""
     run = run_in("yes", "yes", "pass", {})
     convergence = run.tables["convergence"]
-    convergence = convergence.assign(divergences=np.where(convergence["label"] == "unweighted", 3, 0))
+    convergence = convergence.assign(
+        divergences=np.where(convergence["label"] == "unweighted", 3, 0)
+    )
     summary = run.tables["summary"].set_index("label")
-    made = SimpleNamespace(summary=lambda: summary.drop(columns=[column.name for column in FIT_COLUMNS]))
+    made = SimpleNamespace(
+        summary=lambda: summary.drop(columns=[column.name for column in FIT_COLUMNS])
+    )
     fits = {str(label): rows for label, rows in convergence.groupby("label", sort=False)}
-    table = summary_table(made, fits, summary["mean weight"].dropna().to_dict(), run.tables["fit_check"]).reset_index()
-    return dataclasses.replace(run, tables={**run.tables, "convergence": convergence, "summary": table})
+    table = summary_table(
+        made, fits, summary["mean weight"].dropna().to_dict(), run.tables["fit_check"]
+    ).reset_index()
+    return dataclasses.replace(
+        run, tables={**run.tables, "convergence": convergence, "summary": table}
+    )
 
 
 @pytest.mark.slow
@@ -86,9 +119,16 @@ def test_a_few_divergences_are_a_warning_with_its_reason_in_every_output():
     assert any(line.startswith("unweighted") and "divergences" in line for line in lines)
     (record,) = verdict_records(run.verdicts, ["unweighted"], OUTSIDE)
     assert record["verdict"] == WARN
-    for text in (record["reason"], *(render_report(run, internal=internal) for internal in (False, True))):
+    for text in (
+        record["reason"],
+        *(render_report(run, internal=internal) for internal in (False, True)),
+    ):
         assert "3 divergences" in text
-    advised = [each for each in advise(run.study, confidential_data(), run.verdicts, run.tables) if "unweighted" in each.reason]
+    advised = [
+        each
+        for each in advise(run.study, confidential_data(), run.verdicts, run.tables)
+        if "unweighted" in each.reason
+    ]
     assert any("3 divergences" in each.reason and each.change is not None for each in advised)
     assert not any("did not converge" in each.reason for each in advised)
 
@@ -110,7 +150,11 @@ def test_every_output_has_the_same_verdict_and_none_is_vacuous(state):
     lines = list(brief(run))
     assert lines[0].split("  ")[0] == "unweighted"
     assert re.split("  +", lines[0])[1] == word
-    (sentence,) = (line for line in sentences(run.verdicts, run.study.thresholds, INTERNAL) if line.startswith("unweighted: "))
+    (sentence,) = (
+        line
+        for line in sentences(run.verdicts, run.study.thresholds, INTERNAL)
+        if line.startswith("unweighted: ")
+    )
     assert sentence.startswith(f"unweighted: {word}: ")
     (record,) = verdict_records(run.verdicts, ["unweighted"], INTERNAL)
     assert record["verdict"] == word
@@ -129,10 +173,15 @@ def test_every_output_has_the_same_verdict_and_none_is_vacuous(state):
     assert ("no convergence" in told or "did not converge" in told) == (state[0] == "NO")
     taken = word in (PASS, WARN)
     for line in (line for line in lines if line.startswith("Why: ")):
-        assert line.removeprefix("Why: unweighted: ") not in lines[0]  # what a scheme's own line says is not said again
+        # what a scheme's own line says is not said again
+        assert line.removeprefix("Why: unweighted: ") not in lines[0]
     (following,) = (line for line in lines if line.startswith("Next: "))
-    assert outlook(run).scheme == ("pairwise" if overall(run.verdicts, "pairwise") == PASS else "unweighted" if taken else None)
-    assert following.startswith("Next: riskweighted release" if outlook(run).scheme else "Next: riskweighted advise")
+    assert outlook(run).scheme == (
+        "pairwise" if overall(run.verdicts, "pairwise") == PASS else "unweighted" if taken else None
+    )
+    assert following.startswith(
+        "Next: riskweighted release" if outlook(run).scheme else "Next: riskweighted advise"
+    )
     assert (refusal(run, None, ["unweighted"]) is None) == taken
     if not taken:
         accepted = refusal(run, None, ["unweighted"], Accepted(fail="a reason"))
@@ -161,7 +210,10 @@ def test_the_checks_are_as_many_in_the_answer_as_over_their_table():
 
 def of_schemes(run, schemes, verdicts):
     """The run with other schemes, of which only the verdicts are known."""
-    settings = {**run.manifest["settings"], "weights": {**run.manifest["settings"]["weights"], "schemes": schemes}}
+    settings = {
+        **run.manifest["settings"],
+        "weights": {**run.manifest["settings"]["weights"], "schemes": schemes},
+    }
     other = dataclasses.replace(run, manifest={**run.manifest, "settings": settings})
     other.__dict__["verdicts"] = verdicts
     return other
@@ -170,7 +222,12 @@ def of_schemes(run, schemes, verdicts):
 def test_thirty_schemes_take_eight_lines_with_that_of_the_folder():
     run = run_in("NO", "NO", "refuse", {"expected-mean-risk": 0.0001})
     many = [f"mix+(t={place / 100})" for place in range(30)]
-    verdicts = [each._replace(label=name) for name in many for each in run.verdicts if each.label == "unweighted"]
+    verdicts = [
+        each._replace(label=name)
+        for name in many
+        for each in run.verdicts
+        if each.label == "unweighted"
+    ]
     lines = list(brief(of_schemes(run, many, verdicts)))
     assert len(lines) == MOST_LABELS + 2 == 6
     assert lines[MOST_LABELS] == "26 more: 26 refuse"
@@ -179,7 +236,10 @@ def test_thirty_schemes_take_eight_lines_with_that_of_the_folder():
 def test_reasons_of_disclosure_stand_first():
     run = run_in("NO", "NO", "refuse", {"expected-mean-risk": 0.0001})
     first, *others = brief(of_schemes(run, ["unweighted"], run.verdicts))
-    assert re.fullmatch(r"unweighted +refuse +for a test, D is 0\.007 \(and \d more: converged, model fits, .+\)", first)
+    assert re.fullmatch(
+        r"unweighted +refuse +for a test, D is 0\.007 \(and \d more: converged, model fits, .+\)",
+        first,
+    )
     assert not any("for a test" in line for line in others)
 
 
@@ -192,7 +252,9 @@ def test_a_reason_of_any_length_is_a_whole_sentence():
 
 def test_what_a_release_refuses_of_the_whole_run_is_said_first():
     run = run_in("yes", "yes", "pass", {})
-    alone = run.tables["risk"].assign(value=run.tables["risk"]["value"].mask(run.tables["risk"]["key"] == UNIQUES.key, 0.4))
+    alone = run.tables["risk"].assign(
+        value=run.tables["risk"]["value"].mask(run.tables["risk"]["key"] == UNIQUES.key, 0.4)
+    )
     run = run.with_tables(run.tables | {"risk": alone})
     first, *_, following = brief(run)
     assert first.startswith("A release is refused: 40.0 % of the records are alone")
@@ -204,10 +266,17 @@ def test_what_a_release_refuses_of_the_whole_run_is_said_first():
 def test_a_predictor_that_is_told_refuses_its_scheme_until_it_is_declared():
     run = run_in("yes", "yes", "pass", {})
     told = pd.DataFrame([as_row("unweighted", Value(HIDDEN, 0.22, term="age"))])
-    tables = run.tables | {"risk": pd.concat([run.tables["risk"], told.reindex(columns=list(run.tables["risk"]))], ignore_index=True)}
+    tables = run.tables | {
+        "risk": pd.concat(
+            [run.tables["risk"], told.reindex(columns=list(run.tables["risk"]))], ignore_index=True
+        )
+    }
     verdicts = find_verdicts(run.study.thresholds, tables)
     assert (overall(verdicts, "unweighted"), overall(verdicts, "pairwise")) == (REFUSE, PASS)
-    assert overall(find_verdicts(run.study.thresholds, tables, {"age": "a reason"}), "unweighted") == PASS
+    assert (
+        overall(find_verdicts(run.study.thresholds, tables, {"age": "a reason"}), "unweighted")
+        == PASS
+    )
     hidden = dataclasses.replace(run, tables=tables)
     assert "tell 'age', which is not released, of 22.0 %" in " ".join(brief(hidden))
     assert next(brief(hidden)).startswith("unweighted  refuse ")
@@ -220,6 +289,8 @@ def test_a_predictor_that_is_told_refuses_its_scheme_until_it_is_declared():
 @pytest.mark.parametrize("disclosed", ["warn", "refuse", "not judged", "not shown", "pass"])
 def test_advice_says_the_word_or_nothing(disclosed):
     run = run_in("yes", "yes", disclosed, {})
-    told = [each.reason for each in advise(run.study, confidential_data(), run.verdicts, run.tables)]
+    told = [
+        each.reason for each in advise(run.study, confidential_data(), run.verdicts, run.tables)
+    ]
     assert any("for a test" in reason for reason in told) == (disclosed != "pass")
     assert any("warn" in reason for reason in told) == (disclosed == "warn")

@@ -1,4 +1,6 @@
-"""Every page in a real browser: short, nothing is loaded, everything works by keyboard, nothing is cut, axe finds no fault."""
+"""Every page in a real browser: short, nothing is loaded, everything works by keyboard, nothing is
+cut, axe finds no fault.
+"""
 
 import dataclasses
 import re
@@ -13,8 +15,13 @@ from riskweighted.reports.render import render_report
 from riskweighted.runs.finished import load_run
 
 CHROMIUM = shutil.which("chromium")
-pytestmark = [pytest.mark.long, pytest.mark.skipif(CHROMIUM is None, reason="no chromium in PATH: apt-get install chromium")]
-playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra 'test' (playwright)")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium in PATH: apt-get install chromium"),
+]
+playwright = pytest.importorskip(
+    "playwright.sync_api", reason="needs the extra 'test' (playwright)"
+)
 
 NASTY = (
     "<script>window.pwned=1</script>",
@@ -31,7 +38,9 @@ PIXELS = 96 / 25.4  # of CSS in a millimetre
 
 
 class NastyStudy:
-    """A study whose sensitive and known variables have the names given; its other parts are those of a real one."""
+    """A study whose sensitive and known variables have the names given; its other parts are those
+    of a real one.
+    """
 
     def __init__(self, study, target, known):
         self._study, self._target, self._known = study, target, known
@@ -49,30 +58,50 @@ class NastyStudy:
 
     @property
     def scenario(self):
-        return dataclasses.replace(self._study.scenario, synthetic=(self._target,), known=(self._known,))
+        return dataclasses.replace(
+            self._study.scenario, synthetic=(self._target,), known=(self._known,)
+        )
 
     def evaluating_scenario(self):
         return self.scenario
 
 
 def nasty_run(run):
-    """The run with a scheme, variables, a measure, an identifier and a setting that try to be more than text."""
+    """The run with a scheme, variables, a measure, an identifier and a setting that try to be more
+    than text.
+    """
     script, image, turned, long = NASTY
-    names = {"income": script, "pairwise": image, "0.9 quantile": turned, f"coefficient {run.study.evaluation.coefficient}": long}
-    columns = {
-        f"{m} of income{end}": f"{names.get(m, m)} of {script}{end}" for m in run.tables["utility"]["measure"] for end in ("", ": overlap")
+    names = {
+        "income": script,
+        "pairwise": image,
+        "0.9 quantile": turned,
+        f"coefficient {run.study.evaluation.coefficient}": long,
     }
-    tables = {name: table.replace(names).rename(columns=columns) for name, table in run.tables.items()}
+    columns = {
+        f"{m} of income{end}": f"{names.get(m, m)} of {script}{end}"
+        for m in run.tables["utility"]["measure"]
+        for end in ("", ": overlap")
+    }
+    tables = {
+        name: table.replace(names).rename(columns=columns) for name, table in run.tables.items()
+    }
     settings = {**run.manifest["settings"], "note": long, script: turned}
     settings["weights"] = {**settings["weights"], "schemes": ["unweighted", image]}
-    renamed = dataclasses.replace(run, manifest={**run.manifest, "settings": settings}, tables=tables)
+    renamed = dataclasses.replace(
+        run, manifest={**run.manifest, "settings": settings}, tables=tables
+    )
     records = run.expected.rename(columns=names)
     parts = {
         "study": NastyStudy(run.study, script, long),
         "expected": records.rename(index={records["unweighted"].idxmax(): turned}),
-        "weights": run.weights.rename(columns=names).set_axis(records.rename(index={records["unweighted"].idxmax(): turned}).index),
+        "weights": run.weights.rename(columns=names).set_axis(
+            records.rename(index={records["unweighted"].idxmax(): turned}).index
+        ),
         "posteriors": {names.get(scheme, scheme): fit for scheme, fit in run.posteriors.items()},
-        "synthetic": {names.get(scheme, scheme): [f.rename(columns=names) for f in sets] for scheme, sets in run.synthetic.items()},
+        "synthetic": {
+            names.get(scheme, scheme): [f.rename(columns=names) for f in sets]
+            for scheme, sets in run.synthetic.items()
+        },
     }
     renamed.__dict__.update(parts)  # cached properties
     return renamed, confidential_data().rename(columns=names)
@@ -105,7 +134,9 @@ def browser():
 
 @pytest.fixture
 def opened(browser, pages):
-    """Opens a report; afterwards, nothing but the file was asked for and the console stayed empty."""
+    """Opens a report; afterwards, nothing but the file was asked for and the console stayed
+    empty.
+    """
     contexts, asked, said = [], [], []
 
     def go(kind, width=1440, height=900, **options):
@@ -122,7 +153,9 @@ def opened(browser, pages):
     for context in contexts:
         context.close()
     assert said == []
-    assert {url for url in asked if not url.startswith(("data:image/png", "blob:"))} <= set(pages.values())
+    assert {url for url in asked if not url.startswith(("data:image/png", "blob:"))} <= set(
+        pages.values()
+    )
 
 
 def unfold(page):
@@ -138,7 +171,9 @@ def press(page, selector, key="Enter"):
 def test_every_picture_is_drawn_and_every_text_is_text(opened, kind):
     page = opened(kind)
     unfold(page)
-    sizes = page.evaluate("[...document.querySelectorAll('.picture svg')].map(i => i.getBoundingClientRect().width)")
+    sizes = page.evaluate(
+        "[...document.querySelectorAll('.picture svg')].map(i => i.getBoundingClientRect().width)"
+    )
     assert len(sizes) >= 6
     assert min(sizes) > 300
     named = page.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)")
@@ -147,24 +182,33 @@ def test_every_picture_is_drawn_and_every_text_is_text(opened, kind):
     assert page.locator("main script, main img[onerror], [style*=x]").count() == 0
     if kind == "nasty":
         text = page.locator("body").text_content()
-        assert all(name in text for name in (NASTY[0], NASTY[1], NASTY[2].removeprefix("\u202e"), NASTY[3]))
+        assert all(
+            name in text for name in (NASTY[0], NASTY[1], NASTY[2].removeprefix("\u202e"), NASTY[3])
+        )
         assert "\u202e" not in text
 
 
 @pytest.mark.parametrize("kind", ALL)
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
-def test_verdicts_reason_and_next_command_stand_on_the_first_screen_and_nothing_of_the_answer_scrolls(opened, kind, width, height):
+def test_verdicts_reason_and_next_command_stand_on_the_first_screen_and_nothing_of_the_answer_scrolls(
+    opened, kind, width, height
+):
     page = opened(kind, width, height)
     if kind != "nasty":  # names of 300 letters
         for part in (".verdicts", ".next"):
             box = page.locator(part).bounding_box()
             assert box["y"] + box["height"] <= height
-    wide = page.evaluate("[...document.querySelectorAll('.answer .scroll')].map(e => e.scrollWidth - e.clientWidth)")
+    wide = page.evaluate(
+        "[...document.querySelectorAll('.answer .scroll')].map(e => e.scrollWidth - e.clientWidth)"
+    )
     assert len(wide) == 2
     if kind != "nasty" or width == 390:
         assert max(wide) <= 0
     figures = page.locator(".figures").inner_text()
-    for variable in {"chain": ("marital", "income", "smoke", "cigs"), "assessed": ("income", "cigs")}.get(kind, ()):
+    for variable in {
+        "chain": ("marital", "income", "smoke", "cigs"),
+        "assessed": ("income", "cigs"),
+    }.get(kind, ()):
         assert variable in figures
 
 
@@ -175,13 +219,18 @@ def test_a_page_is_short(opened, kind):
 
 @pytest.mark.parametrize(("width", "abreast"), [(1440, True), (390, False)])
 def test_small_figures_stand_side_by_side_where_there_is_room(opened, width, abreast):
-    tops = opened("releasable", width).evaluate("['density', 'ecdf'].map(k => document.getElementById(k).getBoundingClientRect().top)")
+    tops = opened("releasable", width).evaluate(
+        "['density', 'ecdf'].map(k => document.getElementById(k).getBoundingClientRect().top)"
+    )
     assert (abs(tops[0] - tops[1]) < 1) == abreast
 
 
 def test_figures_are_dark_on_a_dark_page_and_light_in_print(opened):
     """What is ink and what is paper: the spine of an axis and its ground."""
-    colours = "[...document.querySelectorAll('#violins svg [id$=patch_1] path, #violins svg [id$=patch_3] path')].map(e => {"
+    colours = (
+        "[...document.querySelectorAll('#violins svg [id$=patch_1] path, #violins svg "
+        "[id$=patch_3] path')].map(e => {"
+    )
     colours += "const s = getComputedStyle(e); return [s.fill, s.stroke]; })"
     page = opened("releasable", color_scheme="dark")
     (paper, _), (_, ink) = page.evaluate(colours)
@@ -195,7 +244,10 @@ def test_sorting_by_keyboard(opened):
     page = opened("internal")
     unfold(page)
     head = "#riskiest thead th:nth-child(3)"
-    cells = "[...document.querySelectorAll('#riskiest tbody tr')].map(r => Number(r.cells[2].textContent))"
+    cells = (
+        "[...document.querySelectorAll('#riskiest tbody tr')].map(r => "
+        "Number(r.cells[2].textContent))"
+    )
     before = page.evaluate(cells)
     press(page, f"{head} .sort")
     assert page.evaluate(cells) == sorted(before) != before
@@ -207,7 +259,10 @@ def test_sorting_by_keyboard(opened):
 
 
 def test_numbers_are_sorted_by_what_they_say(opened):
-    page, shown = opened("internal"), ["12,345", "<0.001", "n/a", "0.067 ± <0.001", "-3", "0.001", "9"]
+    page, shown = (
+        opened("internal"),
+        ["12,345", "<0.001", "n/a", "0.067 ± <0.001", "-3", "0.001", "9"],
+    )
     unfold(page)
     page.evaluate(
         "shown => [...document.querySelectorAll('#riskiest tbody tr')].forEach((row, i) => "
@@ -215,8 +270,18 @@ def test_numbers_are_sorted_by_what_they_say(opened):
         shown,
     )
     press(page, "#riskiest thead th:nth-child(3) .sort")
-    cells = page.evaluate("[...document.querySelectorAll('#riskiest tbody tr')].map(r => r.cells[2].textContent)")
-    assert list(dict.fromkeys(cells)) == ["-3", "<0.001", "0.001", "0.067 ± <0.001", "9", "12,345", "n/a"]
+    cells = page.evaluate(
+        "[...document.querySelectorAll('#riskiest tbody tr')].map(r => r.cells[2].textContent)"
+    )
+    assert list(dict.fromkeys(cells)) == [
+        "-3",
+        "<0.001",
+        "0.001",
+        "0.067 ± <0.001",
+        "9",
+        "12,345",
+        "n/a",
+    ]
 
 
 def test_figure_and_table_take_turns_by_keyboard(opened):
@@ -239,9 +304,13 @@ def test_csv_holds_the_table(opened, kind, key):
     assert download.value.suggested_filename == f"{key}.csv"
     read = pd.read_csv(download.value.path(), dtype=str, keep_default_na=False)
     rows = page.evaluate(
-        f"[...document.querySelectorAll('#{key} tbody tr')].map(r => [...r.cells].map(c => c.querySelector('bdi').textContent))"
+        f"[...document.querySelectorAll('#{key} tbody tr')].map(r => [...r.cells].map(c => "
+        "c.querySelector('bdi').textContent))"
     )
-    plain = [[cell.replace(",", "") if re.fullmatch(r"-?[\d,]+(\.\d+)?", cell) else cell for cell in row] for row in rows]
+    plain = [
+        [cell.replace(",", "") if re.fullmatch(r"-?[\d,]+(\.\d+)?", cell) else cell for cell in row]
+        for row in rows
+    ]
     assert read.to_numpy().tolist() == plain
     assert key != "main" or plain != rows  # thousands are apart for people alone
 
@@ -270,7 +339,8 @@ def test_no_horizontal_scroll(opened, kind, width):
             page.evaluate("document.querySelectorAll('.toggle').forEach(b => b.click())")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         beyond = page.evaluate(
-            "[...document.querySelectorAll('main h2, main h3, main p, main dd, figure, img, .scroll')]"
+            "[...document.querySelectorAll('main h2, main h3, main p, main dd, figure, img, "
+            ".scroll')]"
             ".filter(e => e.getBoundingClientRect().right > innerWidth + 1).length"
         )
         assert beyond == 0
@@ -279,15 +349,20 @@ def test_no_horizontal_scroll(opened, kind, width):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("paper", [A4, LETTER], ids=["A4", "Letter"])
 def test_no_figure_is_cut_in_print(opened, kind, paper):
-    width, height = ((length - margin) * PIXELS for length, margin in zip(paper, (2 * MARGINS[0], MARGINS[1]), strict=True))
+    width, height = (
+        (length - margin) * PIXELS
+        for length, margin in zip(paper, (2 * MARGINS[0], MARGINS[1]), strict=True)
+    )
     page = opened(kind, int(width), int(height), color_scheme="dark")
     page.emulate_media(media="print")
     folded = page.locator("details:not([open])").count()
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert page.locator("details:not([open])").count() == 0 < folded  # what is folded is printed
     blocks = page.evaluate(
-        "[...document.querySelectorAll('.figure-block')].map(e => [e.getBoundingClientRect().height, "
-        "getComputedStyle(e).breakInside, e.getBoundingClientRect().right, e.querySelector('svg')?.getBoundingClientRect().right ?? 0])"
+        "[...document.querySelectorAll('.figure-block')].map(e => "
+        "[e.getBoundingClientRect().height, "
+        "getComputedStyle(e).breakInside, e.getBoundingClientRect().right, "
+        "e.querySelector('svg')?.getBoundingClientRect().right ?? 0])"
     )
     assert len(blocks) >= 9
     for block_height, rule, right, image_right in blocks:
@@ -295,27 +370,42 @@ def test_no_figure_is_cut_in_print(opened, kind, paper):
         assert rule == "avoid"
         assert max(right, image_right) <= width + 1
     assert page.locator(".tip:visible, .toggle:visible, nav:visible").count() == 0
-    assert set(page.evaluate("[...document.querySelectorAll('.answer > p')].map(e => getComputedStyle(e).breakAfter)")) == {"auto"}
+    assert set(
+        page.evaluate(
+            "[...document.querySelectorAll('.answer > p')].map(e => getComputedStyle(e).breakAfter)"
+        )
+    ) == {"auto"}
     assert page.locator(".only-printed").is_visible()  # says what is left out
     banner = page.locator(".banner")
     assert banner.count() == (0 if kind == "releasable" else 1)
     if kind != "releasable":
-        assert banner.evaluate("e => getComputedStyle(e).display") == "table-header-group"  # repeated on every page
+        # repeated on every page
+        assert banner.evaluate("e => getComputedStyle(e).display") == "table-header-group"
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert page.locator("details:not([open])").count() == folded
 
 
 @pytest.mark.parametrize(
     ("kind", "scheme"),
-    [(kind, scheme) for kind in ALL for scheme in ("light", "dark") if (kind, scheme) != ("nasty", "dark")],
+    [
+        (kind, scheme)
+        for kind in ALL
+        for scheme in ("light", "dark")
+        if (kind, scheme) != ("nasty", "dark")
+    ],
 )
 def test_axe_finds_nothing(opened, kind, scheme):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs the extra 'test' (axe-playwright-python)")
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright",
+        reason="needs the extra 'test' (axe-playwright-python)",
+    )
     page = opened(kind, color_scheme=scheme)
     for _ in range(2):
         violations = axe.Axe().run(page).response["violations"]
         assert [(v["id"], v["nodes"][0]["html"][:200]) for v in violations] == []
         unfold(page)
-        page.evaluate("document.querySelectorAll('#violins .toggle, #ecdf .toggle').forEach(b => b.click())")
+        page.evaluate(
+            "document.querySelectorAll('#violins .toggle, #ecdf .toggle').forEach(b => b.click())"
+        )
     page.set_viewport_size({"width": 390, "height": 844})
     assert [v["id"] for v in axe.Axe().run(page).response["violations"]] == []

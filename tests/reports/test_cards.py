@@ -1,4 +1,6 @@
-"""What objects show in a notebook: the answer first, escaped, no value of a record; progress there and nowhere else."""
+"""What objects show in a notebook: the answer first, escaped, no value of a record; progress there
+and nowhere else.
+"""
 
 import sys
 from html.parser import HTMLParser
@@ -40,11 +42,28 @@ def shown(page: str) -> str:
 
 @pytest.fixture(scope="module")
 def cards():
-    data, scenario, synthetic = examples.data, examples.scenario, examples.synthetic  # made here, not while tests are collected
+    # made here, not while tests are collected
+    data, scenario, synthetic = examples.data, examples.scenario, examples.synthetic
     evaluated = rw.evaluate(data, {"drawn": synthetic}, scenario, random_seed=1)
-    tuning = rw.tune(examples.synthesizer, data, scenario, target="lipschitz", at_most=3.0, family="uniform", random_seed=1)
+    tuning = rw.tune(
+        examples.synthesizer,
+        data,
+        scenario,
+        target="lipschitz",
+        at_most=3.0,
+        family="uniform",
+        random_seed=1,
+    )
     weights = rw.centred_weights("mix+(t=0.5)", data, scenario)
-    made = [weights, scenario, examples.fit, evaluated, rw.assess(data, synthetic, scenario), tuning, rw.load_run(examples.folder / "run")]
+    made = [
+        weights,
+        scenario,
+        examples.fit,
+        evaluated,
+        rw.assess(data, synthetic, scenario),
+        tuning,
+        rw.load_run(examples.folder / "run"),
+    ]
     return {type(each).__name__: (each, shown(each._repr_html_())) for each in made}
 
 
@@ -68,7 +87,9 @@ def test_a_card_is_at_most_a_screen_and_a_line_is_short(cards):
 
 
 def test_no_value_of_a_record_is_shown(cards):
-    values = {f"{value:,.0f}" for value in examples.data["income"]} | {str(value) for value in examples.data["income"]}
+    values = {f"{value:,.0f}" for value in examples.data["income"]} | {
+        str(value) for value in examples.data["income"]
+    }
     for each, text in cards.values():
         assert not values & set(text.split()), type(each).__name__
 
@@ -81,9 +102,17 @@ def test_a_finished_run_has_the_summary_that_a_run_has():
 
 @pytest.mark.quick
 def test_what_is_shown_is_escaped():
-    page = card("<b>", ["a < b"], {"<i>": ("x", "<y>")}, pd.DataFrame({"<u>": [1.5, float("nan")]}, index=["<s>", "t"]), "&")
+    page = card(
+        "<b>",
+        ["a < b"],
+        {"<i>": ("x", "<y>")},
+        pd.DataFrame({"<u>": [1.5, float("nan")]}, index=["<s>", "t"]),
+        "&",
+    )
     text = shown(page)
-    assert all(part in text for part in ("<b>", "a < b", "<i>", "x, <y>", "<u>", "<s>", "1.5", "-", "&"))
+    assert all(
+        part in text for part in ("<b>", "a < b", "<i>", "x, <y>", "<u>", "<s>", "1.5", "-", "&")
+    )
     assert "2 more rows" in shown(card("many", table=pd.DataFrame({"x": range(26)})))
 
 
@@ -91,12 +120,15 @@ def test_what_is_shown_is_escaped():
 def test_progress_is_told_in_a_notebook_alone(monkeypatch, capsys):
     assert not in_notebook()
     assert isinstance(default_reporter(), Quiet)
-    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=None)))
+    monkeypatch.setitem(
+        sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=None))
+    )
     assert in_notebook()
     reporter = default_reporter()
     assert isinstance(reporter, LogLines)
     with reporter.step("sampling"):
         pass
     assert "sampling: done in 0 s" in capsys.readouterr().out
-    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: None))  # IPython without a notebook
+    # IPython without a notebook
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: None))
     assert not in_notebook()

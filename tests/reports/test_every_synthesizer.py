@@ -1,4 +1,6 @@
-"""What is made of a finished run is made of a run of every synthesizer, by every engine, of one variable and of several."""
+"""What is made of a finished run is made of a run of every synthesizer, by every engine, of one
+variable and of several.
+"""
 
 import json
 
@@ -21,7 +23,12 @@ pytestmark = [
 ]
 EXAMPLES = {
     "linear-regression": {"formula": "amount ~ group + age", "transform": "log"},
-    "normal-mixture": {"formula": "amount ~ group", "transform": "log", "components": 2, "gating": True},
+    "normal-mixture": {
+        "formula": "amount ~ group",
+        "transform": "log",
+        "components": 2,
+        "gating": True,
+    },
     "negative-binomial": {"formula": "count ~ group", "components": 2},
     "hierarchical": {"formula": "amount ~ age", "groups": ["group"], "transform": "log"},
     "transformation": {"formula": "amount ~ group + age", "support": [0, 1_000_000]},
@@ -46,9 +53,20 @@ def folder(tmp_path_factory):
     rng, n = np.random.default_rng(2), 160
     group, age = rng.choice(["a", "b", "c"], n), rng.integers(20, 80, n)
     amount = np.exp(8 + 0.4 * (group == "a") + 0.01 * age + 0.6 * rng.normal(size=n)).round(-1)
-    profit = np.where(rng.random(n) < 0.15, 0.0, np.where(rng.random(n) < 0.15, -(amount / 10).round(), amount))
-    columns = {"group": group, "age": age, "amount": amount, "profit": np.where(rng.random(n) < 0.1, -8.0, profit)}
-    columns |= {"count": rng.poisson(4, n), "score": rng.integers(0, 5, n), "smokes": rng.choice(["yes", "no"], n)}
+    profit = np.where(
+        rng.random(n) < 0.15, 0.0, np.where(rng.random(n) < 0.15, -(amount / 10).round(), amount)
+    )
+    columns = {
+        "group": group,
+        "age": age,
+        "amount": amount,
+        "profit": np.where(rng.random(n) < 0.1, -8.0, profit),
+    }
+    columns |= {
+        "count": rng.poisson(4, n),
+        "score": rng.integers(0, 5, n),
+        "smokes": rng.choice(["yes", "no"], n),
+    }
     made = tmp_path_factory.mktemp("every")
     pd.DataFrame(columns).to_csv(made / "data.csv", index=False)
     return made
@@ -56,13 +74,21 @@ def folder(tmp_path_factory):
 
 def assert_all_is_made(run):
     """Both pages, the table as text, for a machine and for LaTeX, and what is advised."""
-    for arguments in (("report", "--internal"), ("report",), ("advise",), ("summary",), ("summary", "--format", "latex")):
+    for arguments in (
+        ("report", "--internal"),
+        ("report",),
+        ("advise",),
+        ("summary",),
+        ("summary", "--format", "latex"),
+    ):
         done = CliRunner().invoke(app, [*arguments, str(run)])
         assert done.exit_code == 0, f"{arguments}: {done.exception}"
     assert json.loads(CliRunner().invoke(app, ["summary", str(run), "--json"]).stdout)["rows"]
 
 
-@pytest.mark.parametrize(("name", "engine"), [*CORE, *(pytest.param(*case, marks=pytest.mark.long) for case in LONG)])
+@pytest.mark.parametrize(
+    ("name", "engine"), [*CORE, *(pytest.param(*case, marks=pytest.mark.long) for case in LONG)]
+)
 def test_of_a_run(folder, name, engine):
     synthesizer = {"name": name, **EXAMPLES[name]}
     target = synthesizer["formula"].partition(" ~")[0]
@@ -99,4 +125,8 @@ def test_of_a_run_of_data_in_parts(tmp_path):
 @pytest.mark.quick
 def test_no_synthesizer_of_ours_is_forgotten():
     named = {name for name in synthesizer_names() if name not in baseline_names()}
-    assert {name for name in named if load_synthesizer(name).__module__.startswith("riskweighted_models")} <= set(EXAMPLES)
+    assert {
+        name
+        for name in named
+        if load_synthesizer(name).__module__.startswith("riskweighted_models")
+    } <= set(EXAMPLES)

@@ -47,9 +47,14 @@ def internal(run):
 def tables_of(page):
     """Cells of every table by its place in the page."""
     found = {}
-    for key, body in re.findall(r'<div class="block table-block" id="([\w-]+)">.*?(<thead>.*?</table>)', page, re.S):
+    for key, body in re.findall(
+        r'<div class="block table-block" id="([\w-]+)">.*?(<thead>.*?</table>)', page, re.S
+    ):
         rows = re.findall(r"<tr>(.*?)</tr>", body, re.S)
-        found[key] = [[html.unescape(cell) for cell in re.findall(r"<bdi>(.*?)</bdi>", row, re.S)] for row in rows]
+        found[key] = [
+            [html.unescape(cell) for cell in re.findall(r"<bdi>(.*?)</bdi>", row, re.S)]
+            for row in rows
+        ]
     return found
 
 
@@ -67,32 +72,45 @@ def test_the_main_table_is_the_summary(run, internal):
 def test_no_row_stands_twice(internal, releasable):
     for page in (internal, releasable):
         tables = tables_of(page)
-        named = [re.sub(r" (of income )?\(.*\)$| of income$", "", row[0]) for row in tables["main"][1:]]
+        named = [
+            re.sub(r" (of income )?\(.*\)$| of income$", "", row[0]) for row in tables["main"][1:]
+        ]
         further = [row[0] for row in tables["risk-measures"][1:]]
         assert not set(named) & set(further)
         assert "distances" not in tables
         assert "Median risk in these datasets" in further
         if page is internal:  # outside it may rest on fewer than ten records, by chance
-            assert "Hole attack of income" in further or "Hole attack of income:" in page  # the same for all schemes
+            # the same for all schemes
+            assert "Hole attack of income" in further or "Hole attack of income:" in page
         assert "Expected risk, mean over all" in named
         assert "Largest distance of distribution functions" in named
 
 
 def test_the_first_maps_are_of_what_isolated_records_teach(internal, releasable):
     main = {row[0]: row[1:] for row in tables_of(internal)["main"]}
-    for key, row in (("Risk", "Information that an isolated record gives, on average"), ("Attributable probability", None)):
+    for key, row in (
+        ("Risk", "Information that an isolated record gives, on average"),
+        ("Attributable probability", None),
+    ):
         shown = tables_of(internal)["map-1-table"]
         place = shown[0].index(key)
-        row = row or next(name for name in main if name.startswith("Attributable ball probability of isolated records"))
+        row = row or next(
+            name
+            for name in main
+            if name.startswith("Attributable ball probability of isolated records")
+        )
         told = {cells[0]: cells[place] for cells in shown[1:]}
         assert told == {label: main[row][main["Measure"].index(label)] for label in told}
         assert len(told) > 1
-    assert "Attributable probability" not in tables_of(releasable)["map-1-table"][0]  # of fewer than ten isolated records
+    # of fewer than ten isolated records
+    assert "Attributable probability" not in tables_of(releasable)["map-1-table"][0]
 
 
 @pytest.mark.slow
 def test_the_next_maps_are_of_disclosure_where_that_was_judged(run, internal):
-    maps = [rows for key, rows in tables_of(internal).items() if re.fullmatch(r"map-\d+-table", key)]
+    maps = [
+        rows for key, rows in tables_of(internal).items() if re.fullmatch(r"map-\d+-table", key)
+    ]
     shown = maps[len(maps) // 2]
     assert shown[0][1] == "Risk"
     told = {row[0]: row[1] for row in shown[1:]}
@@ -101,15 +119,24 @@ def test_the_next_maps_are_of_disclosure_where_that_was_judged(run, internal):
     labels = main["Measure"]
     assert told == {label: judged[labels.index(label)].partition(" ±")[0] for label in told}
     verdicts = run.tables["disclosure_verdicts"]
-    one = dataclasses.replace(run, tables={**run.tables, "disclosure_verdicts": verdicts.assign(verdict=["pass", "not judged"])})
+    one = dataclasses.replace(
+        run,
+        tables={
+            **run.tables,
+            "disclosure_verdicts": verdicts.assign(verdict=["pass", "not judged"]),
+        },
+    )
     shown = tables_of(render_report(one))["map-1-table"]
     assert [row[1::2] for row in shown[1:]] == [[shown[1][1], "yes"], ["not judged", "no"]]
-    none = dataclasses.replace(run, tables={**run.tables, "disclosure_verdicts": verdicts.assign(verdict="not judged")})
+    none = dataclasses.replace(
+        run, tables={**run.tables, "disclosure_verdicts": verdicts.assign(verdict="not judged")}
+    )
     page = render_report(none)
     assert "Map of labels by expected mean risk" in page  # of few records
     header, *rows = tables_of(page)["map-1-table"]
     assert "not judged" not in {cell for row in rows for cell in row[:-1]}
-    assert (header[-1], {row[-1] for row in rows}) == ("Verdict", {"not judged"})  # the word of the scheme, as in the answer
+    # the word of the scheme, as in the answer
+    assert (header[-1], {row[-1] for row in rows}) == ("Verdict", {"not judged"})
 
 
 def test_numbers_are_those_that_people_read(internal, releasable):
@@ -118,7 +145,12 @@ def test_numbers_are_those_that_people_read(internal, releasable):
         for key, rows in tables_of(page).items():
             if key in ("settings", "versions", "hashes"):
                 continue
-            cells = [cell for row in rows[1:] for cell in row[1:] if rows[0][row.index(cell)] not in ("Row", "Rule", "Quantity")]
+            cells = [
+                cell
+                for row in rows[1:]
+                for cell in row[1:]
+                if rows[0][row.index(cell)] not in ("Row", "Rule", "Quantity")
+            ]
             assert unread(cells) == [], key
         told = [html.unescape(text) for text in re.findall(r'<svg[^>]*aria-label="([^"]*)"', page)]
         assert unread(told) == []
@@ -148,13 +180,20 @@ def test_no_extreme_and_no_small_count_leaves(run, releasable):
     assert "largest rise" not in text.lower()
     measured = run.tables["risk"].dropna(subset="value")
     labels = {capital(in_words(one)) for one in distinct(measured) if one.measure.kind == "count"}
-    found = [[re.sub(r" \(of 120 records\)$", "", row[0]), *row[1:]] for row in (*tables["main"], *tables["risk-measures"])]
+    found = [
+        [re.sub(r" \(of 120 records\)$", "", row[0]), *row[1:]]
+        for row in (*tables["main"], *tables["risk-measures"])
+    ]
     counts = [row for row in found if row[0] in labels]
     allowed = r"n/a|fewer than 10|more than 110|about \d+0"
     same = re.search(r"The same for all: (.*?)\.</p>", releasable).group(1).split("; ")
     assert {row[0] for row in counts} | {one.partition(":")[0] for one in same} >= labels
     assert len(labels) > 8
-    assert all(re.fullmatch(f".*: ({allowed}|not shown)", one) for one in same if one.partition(":")[0] in labels)
+    assert all(
+        re.fullmatch(f".*: ({allowed}|not shown)", one)
+        for one in same
+        if one.partition(":")[0] in labels
+    )
     assert all(re.fullmatch(f"{allowed}|not shown", cell) for row in counts for cell in row[1:])
     for key, rows in tables.items():
         for place, title in enumerate(rows[0]):
@@ -169,7 +208,10 @@ def test_the_releasable_report_does_not_depend_on_extremes_of_the_sensitive_vari
     moved = data.copy()
     order = moved["income"].argsort().to_numpy()
     moved.loc[order[-9:], "income"] = moved["income"].max() * np.arange(10, 19)
-    pages = [re.sub(r"data:image[^\"]*", "", render_report(run, confidential=frame)) for frame in (data, moved)]
+    pages = [
+        re.sub(r"data:image[^\"]*", "", render_report(run, confidential=frame))
+        for frame in (data, moved)
+    ]
     assert tables_of(pages[0])["density-table"] == tables_of(pages[1])["density-table"]
 
 
@@ -183,7 +225,9 @@ def test_every_figure_has_words_and_a_table(releasable, internal):
         blocks = re.split(r'<div class="block figure-block[^"]*"', page)[1:]
         assert len(blocks) >= 9
         for block in blocks:
-            (alternative,) = re.findall(r'<svg[^>]*aria-label="([^"]*)"|<p class="note">(No figure: [^<]*)', block)[0:1] or [""]
+            (alternative,) = re.findall(
+                r'<svg[^>]*aria-label="([^"]*)"|<p class="note">(No figure: [^<]*)', block
+            )[0:1] or [""]
             alternative = "".join(alternative)
             assert re.search(r"\d", alternative)
             assert len(alternative) > 60
@@ -201,7 +245,10 @@ def test_every_definition_button_has_its_entry(releasable, internal):
 
 def test_nothing_is_loaded_and_nothing_is_bigger_than_allowed(releasable, internal):
     for page in (releasable, internal):
-        assert not re.search(r"<(link|iframe|object|embed|form)\b|\bon\w+=|style=\"|@import|url\((?!#)|https?://", page)
+        assert not re.search(
+            r"<(link|iframe|object|embed|form)\b|\bon\w+=|style=\"|@import|url\((?!#)|https?://",
+            page,
+        )
         assert "src=" not in page
         assert set(re.findall(r'href="([^#,"]*)[#,]', page)) == {"", "data:image/png;base64"}
         assert "default-src 'none'" in page
@@ -229,7 +276,10 @@ def test_quantiles_keep_the_digits_that_ten_records_share():
     median, high, low = (Statistic("quantile", "y", share) for share in (0.5, 0.9, 0.1))
     mean = Statistic("mean", "y")
     ends = {median: 1234.0, high: 5003.0, low: 70000.0, mean: 1.0}
-    table = as_table(as_row("confidential", Value(one.measure, value, *one[1:4], interval=(1234.0, 1234.0))) for one, value in ends.items())
+    table = as_table(
+        as_row("confidential", Value(one.measure, value, *one[1:4], interval=(1234.0, 1234.0)))
+        for one, value in ends.items()
+    )
     assert quantile_digits(table, values, 10) == {median: 3, high: 2, low: 0}
     assert quantile_digits(table, values, 12)[median] == 0
     view = View(False, 10, 23, {median: 2, low: 0})
@@ -240,20 +290,29 @@ def test_quantiles_keep_the_digits_that_ten_records_share():
 
 
 @pytest.mark.parametrize(
-    "key", [key for key, measure in measures().items() if measure.disclosure in (None, Disclosure.LEFT_OUT, Disclosure.COMPARED)]
+    "key",
+    [
+        key
+        for key, measure in measures().items()
+        if measure.disclosure in (None, Disclosure.LEFT_OUT, Disclosure.COMPARED)
+    ],
 )
 def test_a_measure_without_a_rule_is_never_shown(key):
     measure = measures()[key]
     parameter = 0.5 if measure.parameter in ("threshold", "quantile", "increase") else None
-    assert View(False, 10, 100, {}).show(Statistic(key, parameter=parameter), 0.123456) == "not shown"
+    assert (
+        View(False, 10, 100, {}).show(Statistic(key, parameter=parameter), 0.123456) == "not shown"
+    )
     assert float(View(True, 10, 100, {}).show(Statistic(key, parameter=parameter), 0.25)) == 0.25
 
 
 PLANTED = [  # table, key, variable, parameter, term, text
     ("risk", "second-largest-risk", None, None, None, "second largest risk"),
     ("risk", None, None, None, None, "risk of record 17"),
-    ("risk", "mean-risk", None, None, None, "mean risk of record 17"),  # a key that we know, under another text
-    ("risk", "mean-risk", None, 17.0, None, "mean risk"),  # and with a parameter that it does not have
+    # a key that we know, under another text
+    ("risk", "mean-risk", None, None, None, "mean risk of record 17"),
+    # and with a parameter that it does not have
+    ("risk", "mean-risk", None, 17.0, None, "mean risk"),
     ("utility", "topmost-value", "income", None, None, "topmost value"),
     ("utility", "mean", "record 17", None, None, "mean"),  # not a variable of the data
     ("utility", "quantile", "income", None, None, "0.999 quantile"),
@@ -262,14 +321,27 @@ SECRET = 0.738219
 
 
 def planted(folder, rows):
-    """A copy of the run with more rows in its tables, and in the main table, as a whole run under its own hashes."""
+    """A copy of the run with more rows in its tables, and in the main table, as a whole run under
+    its own hashes.
+    """
     run = copied_run(folder)
     for name in ("risk", "utility"):
         table = pd.read_csv(run / "tables" / f"{name}.csv")
         columns = ["key", "variable", "parameter", "term", "measure"]
         more = [dict(zip(columns, row[1:], strict=True)) for row in rows if row[0] == name]
-        new = [{"label": "pairwise", **row, "value": SECRET, "higher_is": "riskier", "definition": f"{row['measure']}!"} for row in more]
-        pd.DataFrame([*table.to_dict("records"), *new]).to_csv(run / "tables" / f"{name}.csv", index=False)
+        new = [
+            {
+                "label": "pairwise",
+                **row,
+                "value": SECRET,
+                "higher_is": "riskier",
+                "definition": f"{row['measure']}!",
+            }
+            for row in more
+        ]
+        pd.DataFrame([*table.to_dict("records"), *new]).to_csv(
+            run / "tables" / f"{name}.csv", index=False
+        )
     summary = pd.read_csv(run / "tables" / "summary.csv")
     extra = {row[-1]: SECRET for row in rows if row[-1] != "mean risk"}
     summary.assign(**extra).to_csv(run / "tables" / "summary.csv", index=False)
@@ -289,8 +361,12 @@ def test_what_no_rule_allows_is_withheld_and_counted(tmp_path, releasable):
     for hidden in ("second largest", "record 17", "topmost value", "0.999", "0.7382"):
         assert hidden not in text.lower(), hidden
     shown = tables_of(page)
-    assert {key: rows for key, rows in shown.items() if key != "hashes"} == {key: rows for key, rows in before.items() if key != "hashes"}
-    assert re.sub(r"data:image[^\"]*", "", page).count("no rule says how to show them outside.") == 3
+    assert {key: rows for key, rows in shown.items() if key != "hashes"} == {
+        key: rows for key, rows in before.items() if key != "hashes"
+    }
+    assert (
+        re.sub(r"data:image[^\"]*", "", page).count("no rule says how to show them outside.") == 3
+    )
     assert "4 measures are withheld" in text
     assert "3 measures are withheld" in text
     assert "withheld" not in releasable
@@ -305,7 +381,8 @@ def test_what_no_rule_allows_is_withheld_and_counted(tmp_path, releasable):
 @pytest.mark.usefixtures("no_pictures")
 def test_one_withheld_measure_is_one(tmp_path):
     page = render_report(planted(tmp_path, PLANTED[:1]))
-    assert page.count("1 measure is withheld: no rule says how to show it outside.") == 2  # of the main table and of the risk
+    # of the main table and of the risk
+    assert page.count("1 measure is withheld: no rule says how to show it outside.") == 2
 
 
 @pytest.mark.slow
@@ -316,7 +393,13 @@ def test_two_values_of_one_measure_are_refused(tmp_path):
 
 @pytest.mark.quick
 def test_numbers_are_readable():
-    assert [number(value) for value in (0.123456, 12.0, None, "yes", 123456.0)] == ["0.1235", "12", "n/a", "yes", "123500"]
+    assert [number(value) for value in (0.123456, 12.0, None, "yes", 123456.0)] == [
+        "0.1235",
+        "12",
+        "n/a",
+        "yes",
+        "123500",
+    ]
 
 
 @pytest.mark.slow
@@ -327,7 +410,10 @@ def test_a_baseline_that_altered_few_records_is_left_out(run, releasable, monkey
     monkeypatch.setattr(FinishedRun, "baseline", lambda self, name: coded_data)
     study = {**run.manifest["settings"], "top_coding": {"quantile": 0.97, "value": None}}
     tables = {
-        name: pd.concat([t, t[t["label"] == "pairwise"].assign(label="top-coding")], ignore_index=True) for name, t in run.tables.items()
+        name: pd.concat(
+            [t, t[t["label"] == "pairwise"].assign(label="top-coding")], ignore_index=True
+        )
+        for name, t in run.tables.items()
     }
     coded = dataclasses.replace(run, manifest={**run.manifest, "settings": study}, tables=tables)
     coded.__dict__["expected"] = run.expected.assign(**{"top-coding": run.expected["pairwise"]})
@@ -335,7 +421,9 @@ def test_a_baseline_that_altered_few_records_is_left_out(run, releasable, monkey
     assert tables_of(render_report(coded))["main"] == tables_of(releasable)["main"]
 
 
-@pytest.mark.parametrize(("count", "named"), [(0, ">= 1"), (2, "at least 3"), (121, "fewer than minimum_count")])
+@pytest.mark.parametrize(
+    ("count", "named"), [(0, ">= 1"), (2, "at least 3"), (121, "fewer than minimum_count")]
+)
 def test_wrong_minimum_counts_are_refused(run, count, named):
     with pytest.raises(InputError, match=named):
         render_report(run, minimum_count=count)
@@ -357,7 +445,9 @@ def test_the_command_writes_once_and_whole(tmp_path):
     folder = copied_run(tmp_path)
     assert command(folder).exit_code == 0
     page = tmp_path / "results-report.html"
-    assert page.read_text().startswith("\n<!DOCTYPE html>") or page.read_text().startswith("<!DOCTYPE html>")
+    assert page.read_text().startswith("\n<!DOCTYPE html>") or page.read_text().startswith(
+        "<!DOCTYPE html>"
+    )
     again = command(folder)
     assert isinstance(again.exception, InputError)
     assert "--force" in str(again.exception)
@@ -366,10 +456,22 @@ def test_the_command_writes_once_and_whole(tmp_path):
     assert private.stat().st_mode & 0o077 == 0
     assert command(folder, "--force", "--minimum-count", "12").exit_code == 0
     assert "at least 12 records" in page.read_text()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["data.csv", "results", private.name, page.name]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "data.csv",
+        "results",
+        private.name,
+        page.name,
+    ]
 
 
-@pytest.mark.parametrize(("out", "named"), [("results/x.html", "finished result"), ("x.txt", ".html"), ("no/x.html", "folder that exists")])
+@pytest.mark.parametrize(
+    ("out", "named"),
+    [
+        ("results/x.html", "finished result"),
+        ("x.txt", ".html"),
+        ("no/x.html", "folder that exists"),
+    ],
+)
 def test_the_command_refuses_wrong_places(tmp_path, out, named):
     folder = copied_run(tmp_path)
     done = command(folder, "--out", tmp_path / out)
@@ -387,8 +489,14 @@ def test_the_command_names_absent_data(tmp_path):
 
 def test_intervals_of_weighted_schemes_carry_their_caution(run, internal, releasable):
     for page in (internal, releasable):
-        text, note = html.unescape(page), r'-table">.*?</table>\s*</div>\s*<p class="note">(.*?)</p>'
-        found = {key: re.search(f'id="{key}{note}', text, re.S).group(1) for key in ("interval-1", "interval-4")}
+        text, note = (
+            html.unescape(page),
+            r'-table">.*?</table>\s*</div>\s*<p class="note">(.*?)</p>',
+        )
+        found = {
+            key: re.search(f'id="{key}{note}', text, re.S).group(1)
+            for key in ("interval-1", "interval-4")
+        }
         weighted = [scheme for scheme, alpha in run.weights.items() if (alpha < 1).any()]
         assert weighted
         assert "unweighted" not in weighted
@@ -398,17 +506,34 @@ def test_intervals_of_weighted_schemes_carry_their_caution(run, internal, releas
             assert ", ".join(weighted) in found[key]
 
 
-def test_the_checks_of_the_fits_are_shown_once_and_outside_by_their_rules(run, internal, releasable):
+def test_the_checks_of_the_fits_are_shown_once_and_outside_by_their_rules(
+    run, internal, releasable
+):
     table = run.tables["fit_check"]
     rows = table[(table["label"] == "unweighted") & (table["check"] != "check-model")]
     inside, outside = (tables_of(page)["fit-checks"] for page in (internal, releasable))
-    assert inside[0] == ["Statistic", "Confidential", *run.schemes, "Effect", "Threshold", "Verdict"]
+    assert inside[0] == [
+        "Statistic",
+        "Confidential",
+        *run.schemes,
+        "Effect",
+        "Threshold",
+        "Verdict",
+    ]
     assert outside[0] == ["Statistic", "Confidential", *run.schemes, "Verdict"]
     assert len(inside) == len(outside) == len(rows) + 1
-    np.testing.assert_allclose(sorted(read_number(row[4]) for row in inside[1:]), sorted(rows["effect"]), atol=5.1e-4)
-    assert [row[-1] for row in inside[1:]] == [row[-1] for row in outside[1:]] == ["fits"] * len(rows)
+    np.testing.assert_allclose(
+        sorted(read_number(row[4]) for row in inside[1:]), sorted(rows["effect"]), atol=5.1e-4
+    )
+    assert (
+        [row[-1] for row in inside[1:]] == [row[-1] for row in outside[1:]] == ["fits"] * len(rows)
+    )
     shown = {row[0]: row[1] for row in outside[1:]}
-    assert shown["Standard deviation"] == shown["Largest value over the largest confidential one"] == "not shown"
+    assert (
+        shown["Standard deviation"]
+        == shown["Largest value over the largest confidential one"]
+        == "not shown"
+    )
     assert shown["Share of zero values"] == "fewer than 10"
     assert shown["Share of positive values"] == "all but fewer than 10"
     for page in (internal, releasable):
@@ -427,7 +552,13 @@ def test_figures_are_saved_on_request(run, tmp_path):
 
 
 def test_columns_of_numbers_stand_to_the_right_whatever_is_said_about_them():
-    cells = pd.DataFrame({"of": ["a", "b", "c"], "counts": ["about 1,170", "<0.001", "0.184 ± <0.001"], "words": ["yes", "NO", "n/a"]})
+    cells = pd.DataFrame(
+        {
+            "of": ["a", "b", "c"],
+            "counts": ["about 1,170", "<0.001", "0.184 ± <0.001"],
+            "words": ["yes", "NO", "n/a"],
+        }
+    )
     assert make_table("key", "caption", cells).numeric == (False, True, False)
 
 

@@ -13,7 +13,13 @@ from typer.testing import CliRunner
 from riskweighted.commands.summary import summary
 from riskweighted.common.errors import InputError
 from riskweighted.common.text import escape_latex, escape_markdown, plain
-from riskweighted.reports.summary import SummaryTable, summary_table, to_latex, to_markdown, to_terminal
+from riskweighted.reports.summary import (
+    SummaryTable,
+    summary_table,
+    to_latex,
+    to_markdown,
+    to_terminal,
+)
 from riskweighted.runs.finished import load_run
 
 HOSTILE = "$_%&#~^\\{}<b>\"quoted\" 'x' |`"
@@ -36,15 +42,28 @@ def test_the_table_of_a_run_is_the_summary_turned():
     assert table.columns == ("confidential", "unweighted", "pairwise")
     assert len(table.rows) == own.shape[1]
     cells = {title: row for title, row, _ in table.rows}
-    assert cells["Mean risk in these datasets (0 to 1)"] == tuple(f"{value:.3f}" for value in own["mean risk"])
+    assert cells["Mean risk in these datasets (0 to 1)"] == tuple(
+        f"{value:.3f}" for value in own["mean risk"]
+    )
     assert cells["Converged"] == ("-", "yes", "yes")
     assert cells["Records at risk over 0.5 in these datasets (of 120 records)"] == tuple(
         f"{value:.0f}" for value in own["records over 0.5"]
     )
-    assert cells["Mean of income (1,000 $)"] == tuple(f"{value:,.0f}" for value in own["mean of income"])
+    assert cells["Mean of income (1,000 $)"] == tuple(
+        f"{value:,.0f}" for value in own["mean of income"]
+    )
     definitions = {title: definition for title, _, definition in table.rows}
-    assert definitions["Mean risk in these datasets (0 to 1)"].startswith("mean over records of IR; higher is riskier")
-    assert [text.partition(":")[0] for text in table.terms] == ["E[IR]", "IR", "isolated records", "g", "the attacks name the value", "x"]
+    assert definitions["Mean risk in these datasets (0 to 1)"].startswith(
+        "mean over records of IR; higher is riskier"
+    )
+    assert [text.partition(":")[0] for text in table.terms] == [
+        "E[IR]",
+        "IR",
+        "isolated records",
+        "g",
+        "the attacks name the value",
+        "x",
+    ]
     assert "Reiter 2003" in definitions["Coefficient C(size)[T.2] of income"]
     assert "pooled bootstrap, 3 x 50" in definitions["Mean of income (1,000 $)"]
     assert summary_table(str(run.folder), units={"income": "1,000 $"}) == table
@@ -56,8 +75,14 @@ def test_the_table_of_a_run_is_the_summary_turned():
 def test_the_command_prints_each_form(tmp_path):
     app = typer.Typer()
     app.command()(summary)
-    for form, expected in (("terminal", "Thresholds: the study states none"), ("markdown", "|:--|--:|--:|--:|"), ("latex", r"\toprule")):
-        done = CliRunner().invoke(app, [str(finished_run()), "--format", form, "--unit", "income=$"])
+    for form, expected in (
+        ("terminal", "Thresholds: the study states none"),
+        ("markdown", "|:--|--:|--:|--:|"),
+        ("latex", r"\toprule"),
+    ):
+        done = CliRunner().invoke(
+            app, [str(finished_run()), "--format", form, "--unit", "income=$"]
+        )
         assert done.exit_code == 0, done.exception
         assert expected in done.stdout
 
@@ -78,7 +103,8 @@ def test_markdown_keeps_its_shape_and_shows_text():
 @pytest.mark.quick
 def test_latex_by_hand():
     assert escape_latex("a_b & 5 % of $x^2$ ~ #1 {y} \\z") == (
-        r"a\_\allowbreak{}b \& 5 \% of \$x\textasciicircum{}2\$ \textasciitilde{} \#1 \{y\} \textbackslash{}z"
+        r"a\_\allowbreak{}b \& 5 \% of \$x\textasciicircum{}2\$ \textasciitilde{} \#1 \{y\} "
+        r"\textbackslash{}z"
     )
     assert escape_latex("<i>") == r"\textless{}i\textgreater{}"
     assert escape_latex("a--b---c") == "a-{}-b-{}-{}-c"

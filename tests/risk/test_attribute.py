@@ -18,14 +18,18 @@ KINDS = st.sampled_from([(True, False), (False, True), (True, True)])
 
 
 CONFIDENTIAL = pd.DataFrame(
-    {"sex": ["f", "f", "f", "m", "m", None], "ill": ["yes", "no", "no", "yes", "yes", "no"]}, index=[f"id{i}" for i in range(6)]
+    {"sex": ["f", "f", "f", "m", "m", None], "ill": ["yes", "no", "no", "yes", "yes", "no"]},
+    index=[f"id{i}" for i in range(6)],
 )
-SYNTHETIC = pd.DataFrame({"sex": ["f", "f", "f", "f", "m", "m"], "ill": ["no", "no", "no", "yes", "yes", "yes"]})
+SYNTHETIC = pd.DataFrame(
+    {"sex": ["f", "f", "f", "f", "m", "m"], "ill": ["no", "no", "no", "yes", "yes", "yes"]}
+)
 ILL = Scenario(known="sex", synthetic="ill")
 
 
 def test_attribution_by_hand():
-    # Key f: no in 3 of 4. Key m: yes in 2 of 2, so targeted. The missing key is not in the synthetic data.
+    # Key f: no in 3 of 4. Key m: yes in 2 of 2, so targeted. The missing key is not in the
+    # synthetic data.
     found = correct_attribution(CONFIDENTIAL, SYNTHETIC, ILL)
     assert found.cap.tolist() == [0.25, 0.75, 0.75, 1, 1, 0]
     assert found.cap.index.equals(CONFIDENTIAL.index)
@@ -48,11 +52,18 @@ def test_tau_targets_keys_whose_best_guess_is_likely_enough():
 
 def test_attribution_inside_balls_by_hand():
     confidential = pd.DataFrame({"region": [1, 1, 2], "income": [100.0, 200.0, -50.0]})
-    released = pd.DataFrame({"region": [1, 1, 1, 1, 2, 2], "income": [80.0, 120.0, 121.0, 160.0, -55.0, -45.0]})
-    found = correct_attribution(confidential, released, Scenario(known="region", synthetic="income", radius=0.2))
+    released = pd.DataFrame(
+        {"region": [1, 1, 1, 1, 2, 2], "income": [80.0, 120.0, 121.0, 160.0, -55.0, -45.0]}
+    )
+    found = correct_attribution(
+        confidential, released, Scenario(known="region", synthetic="income", radius=0.2)
+    )
     assert found.cap.tolist() == [0.5, 0.25, 1]
-    assert (found.tcap, found.targeted) == (1, 1)  # region 1: no ball around a released value holds all four
-    opened = correct_attribution(confidential, released, Scenario(known="region", synthetic="income", boundary="open"))
+    # region 1: no ball around a released value holds all four
+    assert (found.tcap, found.targeted) == (1, 1)
+    opened = correct_attribution(
+        confidential, released, Scenario(known="region", synthetic="income", boundary="open")
+    )
     assert opened.cap.tolist() == [0, 0, 1]
 
 
@@ -103,7 +114,9 @@ def loops(confidential, released, settings, tau):
         return tuple(brute.level(record[name]) for name in full["known"])
 
     def share(centre, group):
-        return sum(brute.inside(one, centre, full) for one in group) / len(group) if group else np.nan
+        return (
+            sum(brute.inside(one, centre, full) for one in group) / len(group) if group else np.nan
+        )
 
     def same(centre):
         return [one for one in candidates if key(one) == key(centre)]
@@ -130,13 +143,26 @@ def compare(found, expected, frame):
     zero = np.nan_to_num(caps).mean()
     drop = [cap[~np.isnan(cap)].mean() for cap in caps if not np.isnan(cap).all()]
     hit = [cap[which].mean() for cap, which in zip(caps, targeted, strict=True) if which.any()]
-    figures = (found.dcap_zero, found.dcap_drop, found.tcap, found.targeted, found.baseline, found.absent_share)
+    figures = (
+        found.dcap_zero,
+        found.dcap_drop,
+        found.tcap,
+        found.targeted,
+        found.baseline,
+        found.absent_share,
+    )
     means = (zero, np.mean(drop) if drop else np.nan, np.mean(hit) if hit else np.nan)
     wanted = (*means, targeted.sum(axis=1).mean(), baseline.mean(), np.isnan(caps).mean())
     np.testing.assert_allclose(figures, wanted, rtol=0, atol=1e-12)
 
 
-@given(data=st.data(), frame=brute.frames(), kind=KINDS, tau=st.sampled_from([1.0, 0.5, 2 / 3]), known=st.sampled_from(["a", ("a", "b")]))
+@given(
+    data=st.data(),
+    frame=brute.frames(),
+    kind=KINDS,
+    tau=st.sampled_from([1.0, 0.5, 2 / 3]),
+    known=st.sampled_from(["a", ("a", "b")]),
+)
 @quick
 def test_attribution_is_that_of_the_loops(data, frame, kind, tau, known):
     settings = data.draw(brute.settings(*kind)) | {"known": known}
@@ -148,11 +174,20 @@ def test_attribution_is_that_of_the_loops(data, frame, kind, tau, known):
 @given(data=st.data(), frame=brute.frames(), dimensions=st.sampled_from([2, 3]))
 @quick
 def test_attribution_of_several_numbers_is_that_of_the_loops(data, frame, dimensions):
-    settings = data.draw(brute.settings(True, True)) | {"known": ("a",), "radius": 0.5, "synthetic": ("y", "g", "u", "v")[: dimensions + 1]}
+    settings = data.draw(brute.settings(True, True)) | {
+        "known": ("a",),
+        "radius": 0.5,
+        "synthetic": ("y", "g", "u", "v")[: dimensions + 1],
+    }
     values = st.sampled_from([1.0, 1.5, 2.0, 3.0])
     synthetic = data.draw(independent(frame))
     frame, synthetic = (
-        one.assign(**{name: data.draw(st.lists(values, min_size=len(one), max_size=len(one))) for name in "uv"})
+        one.assign(
+            **{
+                name: data.draw(st.lists(values, min_size=len(one), max_size=len(one)))
+                for name in "uv"
+            }
+        )
         for one in (frame, synthetic)
     )
     found = correct_attribution(frame, synthetic, Scenario(**settings))
@@ -162,10 +197,13 @@ def test_attribution_of_several_numbers_is_that_of_the_loops(data, frame, dimens
 def test_a_hundred_thousand_records():
     rng = np.random.default_rng(1)
     n = 100_000
-    frame = pd.DataFrame({"a": rng.integers(0, 500, n), "y": rng.lognormal(size=n), "z": rng.lognormal(size=n)})
+    frame = pd.DataFrame(
+        {"a": rng.integers(0, 500, n), "y": rng.lognormal(size=n), "z": rng.lognormal(size=n)}
+    )
     other = frame.assign(y=rng.lognormal(size=n), z=rng.lognormal(size=n)).iloc[: n // 2]
     found = correct_attribution(frame, other, Scenario(known="a", synthetic=("y", "z"), radius=0.2))
-    assert found.dcap == pytest.approx(found.baseline, rel=0.02)  # y and z are drawn without regard to the key
+    # y and z are drawn without regard to the key
+    assert found.dcap == pytest.approx(found.baseline, rel=0.02)
 
 
 # replicated uniques
@@ -175,13 +213,22 @@ def test_replicated_uniques_by_hand():
     confidential = pd.DataFrame({"age": [1, 2, 3, 3, 4], "ill": ["y", "n", "y", "n", "y"]})
     released = pd.DataFrame({"age": [1, 2, 2, 3, 4, 5], "ill": ["y", "n", "n", "y", "n", "n"]})
     found = replicated_uniques(confidential, released, Scenario(known="age", synthetic="ill"))
-    assert found.known == (3, 2, 2 / 5, 2 / 3)  # 1, 2, 4 are unique; 2 is twice in the released data
+    # 1, 2, 4 are unique; 2 is twice in the released data
+    assert found.known == (3, 2, 2 / 5, 2 / 3)
     assert found.joint == (5, 2, 2 / 5, 2 / 5)  # (1, y) and (3, y); (4, y) is not there
-    twice = replicated_uniques(confidential, [released, confidential], Scenario(known="age", synthetic="ill"))
+    twice = replicated_uniques(
+        confidential, [released, confidential], Scenario(known="age", synthetic="ill")
+    )
     assert twice.known == (3, 2.5, 0.5, 2.5 / 3)
-    numeric = replicated_uniques(confidential.assign(ill=1.0), released.assign(ill=1.0), Scenario(known="age", synthetic="ill"))
+    numeric = replicated_uniques(
+        confidential.assign(ill=1.0),
+        released.assign(ill=1.0),
+        Scenario(known="age", synthetic="ill"),
+    )
     assert numeric.joint is None
-    none = replicated_uniques(confidential.assign(age=1), released, Scenario(known="age", synthetic="ill"))
+    none = replicated_uniques(
+        confidential.assign(age=1), released, Scenario(known="age", synthetic="ill")
+    )
     assert none.known[:3] == (0, 0, 0)
     assert np.isnan(none.known.share_of_uniques)
 
@@ -193,7 +240,10 @@ def test_replicated_uniques_are_those_of_the_loops(data, frame, known):
     scenario = Scenario(known=known, synthetic="g", categorical="g")
     found = replicated_uniques(frame, synthetic, scenario)
     for names, one in ((scenario.known, found.known), ((*scenario.known, "g"), found.joint)):
-        mine, theirs = ([tuple(brute.level(r[name]) for name in names) for r in brute.rows(file)] for file in (frame, synthetic))
+        mine, theirs = (
+            [tuple(brute.level(r[name]) for name in names) for r in brute.rows(file)]
+            for file in (frame, synthetic)
+        )
         unique = [key for key in mine if mine.count(key) == 1]
         count = sum(theirs.count(key) == 1 for key in unique)
         assert one[:3] == (len(unique), count, count / len(frame))
@@ -229,10 +279,15 @@ def test_unusable_files_are_refused(measure):
 def test_numbers_pair_across_dtypes():
     frame = pd.DataFrame({"a": [1, 2], "y": [5.0, 1.0]})
     for dtype in ("category", "Int64", "float64", object):
-        assert correct_attribution(frame, frame.astype({"a": dtype}), Scenario(known="a", synthetic="y")).cap.tolist() == [1, 1]
+        assert correct_attribution(
+            frame, frame.astype({"a": dtype}), Scenario(known="a", synthetic="y")
+        ).cap.tolist() == [1, 1]
 
 
-@pytest.mark.parametrize("settings", [{"absent": "skip"}, {"tau": 0}, {"tau": 1.1}, {"tau": "all"}, {"tau": True}, {"tau": np.nan}])
+@pytest.mark.parametrize(
+    "settings",
+    [{"absent": "skip"}, {"tau": 0}, {"tau": 1.1}, {"tau": "all"}, {"tau": True}, {"tau": np.nan}],
+)
 def test_settings_out_of_range_are_refused(settings):
     with pytest.raises(InputError) as caught:
         correct_attribution(CONFIDENTIAL, SYNTHETIC, ILL, **settings)

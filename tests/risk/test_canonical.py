@@ -29,26 +29,38 @@ def canonical_variates(x, y):
 
 
 def combination_r2(x, y, weights):
-    """R^2 (c,) of linear combinations of the confidential variables on all masked ones (Tendick 1992)."""
+    """R^2 (c,) of linear combinations of the confidential variables on all masked ones (Tendick
+    1992).
+    """
     names, own, masked = _pair(x, y, None)
     own, length = _standardise(own, names, "")
     table = weights if isinstance(weights, pd.DataFrame) else pd.Series(weights).to_frame()
     numbers = table.reindex(names, fill_value=0).to_numpy(dtype=float)
-    return pd.Series(_r2(own @ (length[:, None] * numbers), _standardise(masked, names, "")[0]), table.columns)
+    return pd.Series(
+        _r2(own @ (length[:, None] * numbers), _standardise(masked, names, "")[0]), table.columns
+    )
 
 
 def frame(values, prefix="x", index=None):
-    return pd.DataFrame(values, columns=[f"{prefix}{j}" for j in range(values.shape[1])], index=index)
+    return pd.DataFrame(
+        values, columns=[f"{prefix}{j}" for j in range(values.shape[1])], index=index
+    )
 
 
 def normal(rng, n, k, covariance=None):
-    return rng.multivariate_normal(np.zeros(k), np.eye(k) if covariance is None else covariance, size=n, method="cholesky")
+    return rng.multivariate_normal(
+        np.zeros(k), np.eye(k) if covariance is None else covariance, size=n, method="cholesky"
+    )
 
 
 def masked_pair(seed, n=30, k=3, noise=0.5):
-    """Confidential data with unequal scales and correlated columns, and a masked copy in other units."""
+    """Confidential data with unequal scales and correlated columns, and a masked copy in other
+    units.
+    """
     rng = np.random.default_rng(seed)
-    x = normal(rng, n, k) @ rng.normal(size=(k, k)) * 10.0 ** rng.integers(-3, 4, size=k) + rng.normal(size=k)
+    x = normal(rng, n, k) @ rng.normal(size=(k, k)) * 10.0 ** rng.integers(
+        -3, 4, size=k
+    ) + rng.normal(size=k)
     y = x + noise * x.std(axis=0) * rng.normal(size=(n, k))
     index = [f"id{i}" for i in range(n)]
     return frame(x, index=index), frame(y, index=index)
@@ -87,7 +99,9 @@ def inverse_root(s):
 
 
 def slide_ten(x, y):
-    """U, V and lambda by the eigenvectors that slide 10 of Muralidhar & Sarathy names; signs of V set so that cor(u, v) > 0."""
+    """U, V and lambda by the eigenvectors that slide 10 of Muralidhar & Sarathy names; signs of V
+    set so that cor(u, v) > 0.
+    """
     xx, xy, yx, yy = blocks(x, y)
     x_root, y_root = inverse_root(xx), inverse_root(yy)
     squared, e = np.linalg.eigh(x_root @ xy @ np.linalg.inv(yy) @ yx @ x_root)
@@ -110,8 +124,9 @@ def probabilities(distance):
 
 
 def test_three_records_of_one_variable_worked_by_hand():
-    # x = (1, 2, 3), y = (1, 3, 2): S_xx = S_yy = 1, S_xy = 1/2, H = 1/2, A = 3/4, lambda = 1/4. Centred x = (-1, 0, 1),
-    # predicted yH = (-1/2, 1/2, 0). Squared errors / A: row 1: 1/3, 3, 4/3; row 2: 1/3, 1/3, 0; row 3: 3, 1/3, 4/3.
+    # x = (1, 2, 3), y = (1, 3, 2): S_xx = S_yy = 1, S_xy = 1/2, H = 1/2, A = 3/4, lambda = 1/4.
+    # Centred x = (-1, 0, 1), predicted yH = (-1/2, 1/2, 0). Squared errors / A: row 1: 1/3, 3, 4/3;
+    # row 2: 1/3, 1/3, 0; row 3: 3, 1/3, 4/3.
     distance = [[1 / 3, 3, 4 / 3], [1 / 3, 1 / 3, 0], [3, 1 / 3, 4 / 3]]
     expected = []
     for i, row in enumerate(distance):
@@ -120,7 +135,9 @@ def test_three_records_of_one_variable_worked_by_hand():
             total += math.exp(-0.5 * d)
         expected.append(math.exp(-0.5 * row[i]) / total)
     index = ["a", "b", "c"]
-    found = canonical_disclosure(pd.DataFrame({"v": [1, 2, 3]}, index=index), pd.DataFrame({"v": [1, 3, 2]}, index=index))
+    found = canonical_disclosure(
+        pd.DataFrame({"v": [1, 2, 3]}, index=index), pd.DataFrame({"v": [1, 3, 2]}, index=index)
+    )
     np.testing.assert_allclose(found.squared_correlations, [0.25], atol=1e-14)
     np.testing.assert_allclose(found.probability, expected, atol=1e-14)
     assert found.mean_probability == pytest.approx(sum(expected) / 3, abs=1e-14)
@@ -155,7 +172,9 @@ def test_the_two_forms_of_the_distance_and_all_measures_are_those_of_the_formula
     np.testing.assert_allclose(variates.noise, 1 - squared, atol=1e-9)
     np.testing.assert_allclose(np.abs(variates.scores), np.abs(u), atol=1e-8)
     np.testing.assert_allclose(np.abs(variates.predicted), np.abs(v * np.sqrt(squared)), atol=1e-8)
-    ours = (((variates.scores[:, None] - variates.predicted[None]) ** 2) / variates.noise).sum(axis=2)
+    ours = (((variates.scores[:, None] - variates.predicted[None]) ** 2) / variates.noise).sum(
+        axis=2
+    )
     np.testing.assert_allclose(ours, literal, rtol=1e-9, atol=1e-9)
 
     found = canonical_disclosure(x, y)
@@ -167,7 +186,9 @@ def test_the_two_forms_of_the_distance_and_all_measures_are_those_of_the_formula
         design = np.column_stack([np.ones(n), y.to_numpy()])
         coefficients = np.linalg.lstsq(design, x[name].to_numpy(), rcond=None)[0]
         error = x[name] - design @ coefficients
-        assert found.r2[name] == pytest.approx(1 - (error**2).sum() / ((x[name] - x[name].mean()) ** 2).sum(), abs=1e-10)
+        assert found.r2[name] == pytest.approx(
+            1 - (error**2).sum() / ((x[name] - x[name].mean()) ** 2).sum(), abs=1e-10
+        )
 
 
 def test_the_bounds_are_the_printed_formulas():
@@ -217,9 +238,12 @@ def test_the_bounds_grow_with_lambda_and_fall_with_n(squared, n, more, place, sh
 
 @given(k=st.integers(2, 6), seed=st.integers(0, 10**6), d=st.floats(0.05, 2), n=st.integers(2, 200))
 @quick
-def test_correlated_noise_of_the_same_level_has_the_higher_bound_and_the_lower_value_risk(k, seed, d, n):
-    # Correlated noise (Kim 1986), covariance d S: every lambda is 1/(1+d). Independent noise of variance d on standardised
-    # variables with correlation matrix S, eigenvalues e: lambda = e/(e+d). log(1 + e/(2d)) is concave and mean e = 1.
+def test_correlated_noise_of_the_same_level_has_the_higher_bound_and_the_lower_value_risk(
+    k, seed, d, n
+):
+    # Correlated noise (Kim 1986), covariance d S: every lambda is 1/(1+d). Independent noise of
+    # variance d on standardised variables with correlation matrix S, eigenvalues e: lambda =
+    # e/(e+d). log(1 + e/(2d)) is concave and mean e = 1.
     rng = np.random.default_rng(seed)
     loadings = rng.normal(size=(k, k))
     covariance = loadings @ loadings.T + 0.01 * np.eye(k)
@@ -238,7 +262,12 @@ def test_correlated_noise_of_the_same_level_has_the_higher_bound_and_the_lower_v
 # Properties
 
 
-@given(seed=st.integers(0, 10**6), k=st.integers(1, 4), extra=st.integers(1, 25), noise=st.sampled_from([1e-4, 0.1, 1.0, 10.0]))
+@given(
+    seed=st.integers(0, 10**6),
+    k=st.integers(1, 4),
+    extra=st.integers(1, 25),
+    noise=st.sampled_from([1e-4, 0.1, 1.0, 10.0]),
+)
 @quick
 def test_measures_keep_to_their_ranges(seed, k, extra, noise):
     x, y = masked_pair(seed, n=2 * k + extra, k=k, noise=noise)
@@ -256,7 +285,8 @@ def test_measures_keep_to_their_ranges(seed, k, extra, noise):
     assert found.mean_probability == pytest.approx(found.probability.mean())
     assert found.idp_bounds.between(0, 1).all()
     assert 0 <= found.reidentified <= 1
-    assert found.reidentified == pytest.approx((found.matched == x.index).mean())  # no ties in continuous data
+    # no ties in continuous data
+    assert found.reidentified == pytest.approx((found.matched == x.index).mean())
     for series in (found.probability, found.matched, found.tied, found.idp_bounds):
         assert series.index.equals(x.index)
     certain = found.probability > 0.5 + 1e-9
@@ -285,7 +315,10 @@ def test_rescaling_and_shifting_columns_changes_nothing(seed, factors, powers, s
     x = frame(normal(rng, 25, 3, equicorrelated(3, 0.6)))
     y = frame(x.to_numpy() + 0.4 * rng.normal(size=(25, 3)))
     scale = np.array(factors) * 10.0 ** np.array(powers) * signs
-    found, scaled = canonical_disclosure(x, y), canonical_disclosure((x + shift) * scale[:3], (y - shift) * scale[3:])
+    found, scaled = (
+        canonical_disclosure(x, y),
+        canonical_disclosure((x + shift) * scale[:3], (y - shift) * scale[3:]),
+    )
     same(found, scaled)
     np.testing.assert_allclose(found.r2, scaled.r2, atol=1e-9)
     mixed = frame(y.to_numpy() @ rng.permutation(np.array([[2.0, 1, 0], [0, 1, -1], [1, 0, 1]])))
@@ -330,7 +363,8 @@ def test_blocks_of_any_size_give_the_same_and_never_hold_all_pairs(monkeypatch):
 
 
 def test_probabilities_are_worked_in_logs():
-    # Noise far below the distance between records: every k but the true one underflows, and a far outlier's k all do.
+    # Noise far below the distance between records: every k but the true one underflows, and a far
+    # outlier's k all do.
     rng = np.random.default_rng(4)
     x = frame(np.vstack([normal(rng, 60, 2), [[1e4, -1e4]]]))
     y = frame(x.to_numpy() + 1e-6 * rng.normal(size=x.shape))
@@ -353,7 +387,9 @@ def test_a_release_that_recovers_everything_identifies_everyone(k, release):
     if release == "rescaled":
         y = -3.7 * x + 11
     if release == "mixed":
-        y = frame((x.to_numpy() / 10.0 ** np.arange(k)) @ (np.eye(k) + 0.3 * rng.normal(size=(k, k))))
+        y = frame(
+            (x.to_numpy() / 10.0 ** np.arange(k)) @ (np.eye(k) + 0.3 * rng.normal(size=(k, k)))
+        )
     found = canonical_disclosure(x, y)
     assert (found.squared_correlations == 1).all()
     np.testing.assert_allclose(found.r2, 1, atol=1e-14)
@@ -365,9 +401,13 @@ def test_a_release_that_recovers_everything_identifies_everyone(k, release):
 
 
 def test_equal_records_share_the_probability():
-    x = pd.DataFrame({"a": [1.0, 1.0, 2.0, 3.0, 3.0, 3.0, 5.0], "b": [0.1, 0.1, 0.7, 0.2, 0.2, 0.2, 0.9]})
+    x = pd.DataFrame(
+        {"a": [1.0, 1.0, 2.0, 3.0, 3.0, 3.0, 5.0], "b": [0.1, 0.1, 0.7, 0.2, 0.2, 0.2, 0.9]}
+    )
     found = canonical_disclosure(x, x * 3.3 - 1)
-    np.testing.assert_allclose(found.probability, [1 / 2, 1 / 2, 1, 1 / 3, 1 / 3, 1 / 3, 1], atol=1e-15)
+    np.testing.assert_allclose(
+        found.probability, [1 / 2, 1 / 2, 1, 1 / 3, 1 / 3, 1 / 3, 1], atol=1e-15
+    )
     assert found.tied.tolist() == [2, 2, 1, 3, 3, 3, 1]
     assert found.matched.tolist() == [0, 0, 2, 3, 3, 3, 6]
     assert found.reidentified == pytest.approx(4 / 7)
@@ -384,7 +424,8 @@ def test_microaggregated_records_tie():
 
 
 def test_one_recovered_direction_leaves_the_other_to_decide():
-    # a is released unmasked and holds 3 levels; b is masked: P is Fuller's of b given a, within the level of a.
+    # a is released unmasked and holds 3 levels; b is masked: P is Fuller's of b given a, within the
+    # level of a.
     rng = np.random.default_rng(8)
     a = np.repeat([0.0, 1.0, 2.0], 20)
     b = a + rng.normal(size=60)
@@ -419,7 +460,9 @@ def test_noise_far_below_the_gaps_is_already_like_none():
     for found in (nearly, exactly):
         np.testing.assert_allclose(found.probability, 1, atol=1e-12)
         assert found.reidentified == 1
-    assert nearly.squared_correlations[1] == pytest.approx(exactly.squared_correlations[1], abs=1e-5)
+    assert nearly.squared_correlations[1] == pytest.approx(
+        exactly.squared_correlations[1], abs=1e-5
+    )
 
 
 # Linear combinations
@@ -433,14 +476,20 @@ def test_no_combination_is_predicted_better_than_lambda_one_and_one_reaches_it()
     xx, xy, yx, yy = blocks(x.to_numpy(), y.to_numpy())
     values, vectors = np.linalg.eig(np.linalg.inv(xx) @ xy @ np.linalg.inv(yy) @ yx)
     order = np.argsort(-values.real)
-    best = pd.DataFrame(vectors.real[:, order], index=x.columns, columns=["first", "second", "third"])
+    best = pd.DataFrame(
+        vectors.real[:, order], index=x.columns, columns=["first", "second", "third"]
+    )
     np.testing.assert_allclose(combination_r2(x, y, best), found.squared_correlations, atol=1e-9)
     assert combination_r2(x, y, best).index.tolist() == ["first", "second", "third"]
-    anything = pd.DataFrame(rng.normal(size=(3, 200)) / x.std().to_numpy()[:, None], index=x.columns)
+    anything = pd.DataFrame(
+        rng.normal(size=(3, 200)) / x.std().to_numpy()[:, None], index=x.columns
+    )
     r2 = combination_r2(x, y, anything)
     assert (r2 <= found.largest + 1e-9).all()
     assert r2.max() > found.squared_correlations[1]
-    np.testing.assert_allclose(combination_r2(x, y, pd.DataFrame(np.eye(3), x.columns, x.columns)), found.r2, atol=1e-12)
+    np.testing.assert_allclose(
+        combination_r2(x, y, pd.DataFrame(np.eye(3), x.columns, x.columns)), found.r2, atol=1e-12
+    )
 
 
 def test_a_combination_is_the_regression_of_the_weighted_sum():
@@ -466,7 +515,16 @@ def test_subsets_are_the_measures_of_each_subset():
     x = x.assign(sex=sex, age=age)
     y = y.assign(age=age)  # where the masked file has them, they agree
     table = canonical_disclosure_by(x, y, by=["sex", "age"])
-    assert table.columns.tolist() == ["sex", "age", "n", "lambda_1", "mean_probability", "reidentified", "midp_bound", "reason"]
+    assert table.columns.tolist() == [
+        "sex",
+        "age",
+        "n",
+        "lambda_1",
+        "mean_probability",
+        "reidentified",
+        "midp_bound",
+        "reason",
+    ]
     assert len(table) == 6
     assert table["n"].sum() == 60
     for _, row in table.iterrows():
@@ -513,17 +571,32 @@ def refusals():
         "length": (x, y.iloc[1:], None, ["19 records", "20"]),
         "index": (x, y.iloc[::-1], None, ["same index"]),
         "absent": (x, y, ["x0", "w"], ["no column 'w'", "'x2'"]),
-        "text": (x.assign(x1=x["x1"].astype(str)), y, ["x0", "x1"], ["'x1'", "must be numeric", "str"]),
+        "text": (
+            x.assign(x1=x["x1"].astype(str)),
+            y,
+            ["x0", "x1"],
+            ["'x1'", "must be numeric", "str"],
+        ),
         "boolean": (x, y.assign(x1=y["x1"] > 0), ["x0", "x1"], ["masked data", "'x1'", "bool"]),
         "missing": (missing, y, None, ["confidential data", "'x1'", "1 of 20"]),
         "infinite": (x, infinite, None, ["masked data", "'x1'", "1 of 20"]),
         "constant": (x.assign(x1=SECRET), y, None, ["confidential data", "'x1'", "must vary"]),
-        "nearly constant": (x, y.assign(x2=SECRET + 1e-10 * np.arange(20)), None, ["masked data", "'x2'", "must vary"]),
+        "nearly constant": (
+            x,
+            y.assign(x2=SECRET + 1e-10 * np.arange(20)),
+            None,
+            ["masked data", "'x2'", "must vary"],
+        ),
         "collinear": (line, y, None, ["confidential data", "'x0', 'x1', 'x2'", "collinear"]),
         "repeated variable": (x, y, ["x0", "x0"], ["each once", "'x0'"]),
         "no variable": (x, y, [], ["at least one column"]),
         "none common": (x, y.add_prefix("m"), None, ["at least one column"]),
-        "twice in the file": (x, pd.concat([y, y[["x0"]]], axis=1), None, ["masked data", "'x0'", "more than once"]),
+        "twice in the file": (
+            x,
+            pd.concat([y, y[["x0"]]], axis=1),
+            None,
+            ["masked data", "'x0'", "more than once"],
+        ),
         "few records": (x.iloc[:6], y.iloc[:6], None, ["6 records", "3 variables"]),
         "no records": (x.iloc[:0], y.iloc[:0], None, ["no records"]),
         "no frame": (x.to_numpy(), y, None, ["DataFrame"]),
@@ -539,7 +612,8 @@ def test_what_cannot_be_measured_is_refused(case):
 
 
 def test_seven_records_of_three_variables_are_the_fewest():
-    # With n <= 2k two subspaces of dimension k in n - 1 dimensions meet: lambda_1 would be 1 even for unrelated data.
+    # With n <= 2k two subspaces of dimension k in n - 1 dimensions meet: lambda_1 would be 1 even
+    # for unrelated data.
     rng = np.random.default_rng(0)
     found = canonical_disclosure(frame(normal(rng, 7, 3)), frame(normal(rng, 7, 3)))
     assert found.largest < 1
@@ -607,10 +681,13 @@ def noisy(rng, n, d, noise_covariance, covariance=CORRELATION):
     return frame(x), frame(x + math.sqrt(d) * normal(rng, n, len(covariance), noise_covariance))
 
 
-@pytest.mark.parametrize("noise_covariance", [np.eye(3), CORRELATION], ids=["independent", "correlated"])
+@pytest.mark.parametrize(
+    "noise_covariance", [np.eye(3), CORRELATION], ids=["independent", "correlated"]
+)
 @pytest.mark.parametrize(("n", "d"), [(25, 0.1), (25, 0.45), (100, 0.1)])
 def test_the_bounds_hold_for_normal_data(n, d, noise_covariance):
-    # What the proof says, at the true lambda and true covariances: E[P] >= MIDP bound, E[P | u] >= IDP bound.
+    # What the proof says, at the true lambda and true covariances: E[P] >= MIDP bound, E[P | u] >=
+    # IDP bound.
     covariance = CORRELATION
     total = covariance + d * noise_covariance
     h = np.linalg.inv(total) @ covariance
@@ -629,15 +706,23 @@ def test_the_bounds_hold_for_normal_data(n, d, noise_covariance):
         gap.append(p - idp_bounds(squared, u, n))
         norm.append((u**2).sum(axis=1))
         found = canonical_disclosure(x, y)
-        plug_in.append((found.mean_probability, found.midp_bound, (found.probability - found.idp_bounds).mean()))
+        plug_in.append(
+            (
+                found.mean_probability,
+                found.midp_bound,
+                (found.probability - found.idp_bounds).mean(),
+            )
+        )
     bound = midp_bound(squared, n)
     assert np.mean(mean) >= bound
     assert 0.02 < np.mean(mean) < 1  # not an empty statement: neither side is at its end
     gap, norm = np.concatenate(gap), np.concatenate(norm)
-    for quarter in np.array_split(np.argsort(norm), 4):  # given u, from the middle of the data to its edge
+    # given u, from the middle of the data to its edge
+    for quarter in np.array_split(np.argsort(norm), 4):
         assert gap[quarter].mean() >= -3 * gap[quarter].std() / math.sqrt(len(quarter))
-    # The package estimates lambda and the covariances from the file itself: the bounds still lie below, on average and in
-    # nearly every file. They are bounds on expectations: a single small file may have less.
+    # The package estimates lambda and the covariances from the file itself: the bounds still lie
+    # below, on average and in nearly every file. They are bounds on expectations: a single small
+    # file may have less.
     p, bound, mean_gap = np.array(plug_in).T
     for below in (p - bound, mean_gap):
         assert below.mean() > 0.02
@@ -645,19 +730,32 @@ def test_the_bounds_hold_for_normal_data(n, d, noise_covariance):
 
 
 def simulate(rng, n, d, noise_covariance, repeats):
-    """Means over repeats: mean P, share re-identified, lambda_1, largest R^2 of a variable, mean lambda."""
+    """Means over repeats: mean P, share re-identified, lambda_1, largest R^2 of a variable, mean
+    lambda.
+    """
     rows = []
     for _ in range(repeats):
         found = canonical_disclosure(*noisy(rng, n, d, noise_covariance))
-        rows.append([found.mean_probability, found.reidentified, found.largest, found.r2.max(), found.squared_correlations.mean()])
+        rows.append(
+            [
+                found.mean_probability,
+                found.reidentified,
+                found.largest,
+                found.r2.max(),
+                found.squared_correlations.mean(),
+            ]
+        )
     return np.mean(rows, axis=0)
 
 
 @pytest.mark.parametrize("d", [0.1, 0.3, 1.0])
 def test_correlated_noise_has_more_identity_risk_and_less_value_risk_than_independent_noise(d):
-    # Slide 20 of Muralidhar & Sarathy. Value risk: lambda_1, and R^2 of each variable. The mean lambda goes with identity risk.
+    # Slide 20 of Muralidhar & Sarathy. Value risk: lambda_1, and R^2 of each variable. The mean
+    # lambda goes with identity risk.
     rng = np.random.default_rng(20)
-    correlated, independent = (simulate(rng, 100, d, noise, 40) for noise in (CORRELATION, np.eye(3)))
+    correlated, independent = (
+        simulate(rng, 100, d, noise, 40) for noise in (CORRELATION, np.eye(3))
+    )
     assert correlated[0] > 1.05 * independent[0]
     assert correlated[1] > 1.05 * independent[1]
     assert correlated[2] < independent[2]

@@ -1,4 +1,6 @@
-"""The mass of a ball is the share of released draws in it, however values are rounded, stored, bounded and coded: counted in draws."""
+"""The mass of a ball is the share of released draws in it, however values are rounded, stored,
+bounded and coded: counted in draws.
+"""
 
 from types import SimpleNamespace
 
@@ -19,20 +21,37 @@ N, DRAWS = 300, 60
 def incomes(seed=1, *, size=7.0, spread=0.8):
     rng = np.random.default_rng(seed)
     region = rng.choice(["a", "b", "c"], N)
-    return pd.DataFrame({"region": region, "income": np.exp(size + 0.3 * (region == "a") + spread * rng.normal(size=N))})
+    return pd.DataFrame(
+        {
+            "region": region,
+            "income": np.exp(size + 0.3 * (region == "a") + spread * rng.normal(size=N)),
+        }
+    )
 
 
 def exact():
-    """Amounts of any number of digits: released with 7 significant ones, which a tenth of them have."""
+    """Amounts of any number of digits: released with 7 significant ones, which a tenth of them
+    have.
+    """
     frame = incomes()
     values = 1000 + 0.01 * np.log(frame["income"])
-    return "linear-regression", {}, frame.assign(income=np.where(np.arange(N) % 10 == 0, values.round(3), values)), None
+    return (
+        "linear-regression",
+        {},
+        frame.assign(income=np.where(np.arange(N) % 10 == 0, values.round(3), values)),
+        None,
+    )
 
 
 def single():
     """Cents in single precision: 27.28 is held as 27.2800007."""
     frame = incomes(size=3.0, spread=0.1)
-    return "linear-regression", {"transform": "log"}, frame.assign(income=frame["income"].round(2).astype(np.float32)), None
+    return (
+        "linear-regression",
+        {"transform": "log"},
+        frame.assign(income=frame["income"].round(2).astype(np.float32)),
+        None,
+    )
 
 
 def coarser():
@@ -62,36 +81,62 @@ def off_grid():
     return "two-part", {"codes": (7.5,)}, frame, 1.0
 
 
-CASES = {"exact": exact, "single": single, "coarser": coarser, "counted": counted, "bounded": bounded, "off_grid": off_grid}
+CASES = {
+    "exact": exact,
+    "single": single,
+    "coarser": coarser,
+    "counted": counted,
+    "bounded": bounded,
+    "off_grid": off_grid,
+}
 
 
 @pytest.mark.parametrize("radius", [0.0, 0.04])
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_the_mass_of_balls_is_the_share_of_released_draws_in_them(case, radius):
     name, settings, frame, precision = case()
-    fit = laplace_fit(rw.load_synthesizer(name)("income ~ C(region)", **settings), frame, draws=DRAWS)
+    fit = laplace_fit(
+        rw.load_synthesizer(name)("income ~ C(region)", **settings), frame, draws=DRAWS
+    )
     world = make_world(frame, rw.Scenario(known=["region"], synthetic="income", radius=radius))
-    masses, rng, found, mass, variance = ball_masses(fit, world, precision), np.random.default_rng(2), 0, 0.0, 0.0
+    masses, rng, found, mass, variance = (
+        ball_masses(fit, world, precision),
+        np.random.default_rng(2),
+        0,
+        0.0,
+        0.0,
+    )
     for draw in range(DRAWS):
         theta = fit.thetas(0, draw)
         made = fit.released(fit.draw(0, draw), rng, precision)
         each = masses(theta, rng, made)
-        found, mass, variance = found + world.find(made).own_inside.sum(), mass + each.sum(), variance + (each * (1 - each)).sum()
+        found, mass, variance = (
+            found + world.find(made).own_inside.sum(),
+            mass + each.sum(),
+            variance + (each * (1 - each)).sum(),
+        )
     assert mass > 0.01
     assert abs(found - mass) < 4 * np.sqrt(variance) + 0.5
 
 
 @pytest.mark.parametrize("precision", [1.0, 5.0, 0.1, None])
 def test_cells_are_what_rounding_takes_to_a_number(precision):
-    rounding = Rounding(SimpleNamespace(categories=None, synthesizer=SimpleNamespace(support=(-3.0, 12.4))), precision)
+    rounding = Rounding(
+        SimpleNamespace(categories=None, synthesizer=SimpleNamespace(support=(-3.0, 12.4))),
+        precision,
+    )
     values = np.random.default_rng(1).uniform(-3.0, 12.4, 4_000)
     released = round_within(values, precision, (-3.0, 12.4))
     ends = rounding.ends(released, released)
     assert not ends.empty.any()
     for other in (values, np.roll(values, 1)):
-        apart = np.abs(other[:, None] - np.column_stack([ends.lower, ends.upper])).min(axis=1) > 1e-3 * (precision or 1e-5)
+        apart = np.abs(other[:, None] - np.column_stack([ends.lower, ends.upper])).min(
+            axis=1
+        ) > 1e-3 * (precision or 1e-5)
         inside = (ends.lower <= other) & (other <= ends.upper)
-        np.testing.assert_array_equal((round_within(other, precision, (-3.0, 12.4)) == released)[apart], inside[apart])
+        np.testing.assert_array_equal(
+            (round_within(other, precision, (-3.0, 12.4)) == released)[apart], inside[apart]
+        )
     assert rounding.ends(np.array([13.0, -3.5]), np.array([13.0, -3.4])).empty.all()
 
 

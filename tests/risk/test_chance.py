@@ -1,4 +1,6 @@
-"""Counts that chance makes likely: the closed sums against simulated datasets, and against enumeration."""
+"""Counts that chance makes likely: the closed sums against simulated datasets, and against
+enumeration.
+"""
 
 import itertools
 
@@ -36,7 +38,9 @@ def test_the_sums_are_the_means_of_simulated_counts():
 
 
 def test_ties_count_as_the_definitions_say():
-    """All outside: IR is a multiple of 1/4, so 0.5 itself is often reached and not counted as over, a rise of 0.25 is."""
+    """All outside: IR is a multiple of 1/4, so 0.5 itself is often reached and not counted as over,
+    a rise of 0.25 is.
+    """
     risk = ExpectedRisk(np.ones((1, 1)), np.array([1]), np.array([0.4]), np.array([1.0]))
     other = ExpectedRisk(np.ones((1, 1)), np.array([1]), np.array([0.3]), np.array([1.0]))
     assert expected_over(risk, 4, 0.5) == pytest.approx(binom.sf(2, 4, 0.4))

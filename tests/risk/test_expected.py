@@ -1,4 +1,6 @@
-"""Expected identification risk and influence, of posterior draws given by hand: no sampler is run."""
+"""Expected identification risk and influence, of posterior draws given by hand: no sampler is
+run.
+"""
 
 import numpy as np
 import pandas as pd
@@ -22,7 +24,12 @@ SCENARIO = rw.Scenario(known=[], synthetic="jobs", radius=0.2)
 @pytest.fixture(scope="module")
 def confidential():
     rng = np.random.default_rng(1)
-    frame = pd.DataFrame({"jobs": rng.negative_binomial(5, 5 / 55, N), "area": rng.choice(["a", "b"], N, p=[0.8, 0.2])})
+    frame = pd.DataFrame(
+        {
+            "jobs": rng.negative_binomial(5, 5 / 55, N),
+            "area": rng.choice(["a", "b"], N, p=[0.8, 0.2]),
+        }
+    )
     return frame.set_axis([f"r{place}" for place in range(N)])
 
 
@@ -32,7 +39,9 @@ def terms_at(fit, *place):
 
 
 def exact(fit, draws):
-    """p_i (1 - (1 + (n - 1) p_i) / n) over the draws, for one pattern without predictors (METHODS section 2)."""
+    """p_i (1 - (1 + (n - 1) p_i) / n) over the draws, for one pattern without predictors (METHODS
+    section 2).
+    """
     values = fit.confidential["jobs"].to_numpy()
     low, high = np.ceil(0.8 * values - 1e-9), np.floor(1.2 * values + 1e-9)
     found = []
@@ -60,7 +69,9 @@ def test_it_is_the_average_of_eq_1_over_many_datasets(confidential):
     fit = given_fit(confidential, draws=200)
     scenario = rw.Scenario(known=["area"], synthetic="jobs", radius=0.3)
     table = rw.expected_identification_risk(fit, scenario, draws=400, random_seed=2)
-    risks = identification_risks(make_world(confidential, scenario).pair(fit.synthesize(400, random_seed=5)))
+    risks = identification_risks(
+        make_world(confidential, scenario).pair(fit.synthesize(400, random_seed=5))
+    )
     error = np.sqrt(table["se"] ** 2 + risks.var(axis=0) / 400)
     assert np.abs((table["risk"] - risks.mean(axis=0)) / error).max() < 5
 
@@ -70,7 +81,9 @@ def test_a_record_alone_in_its_pattern_is_found_by_it(confidential):
     found = {}
     for rule in ("protect", "paper"):
         scenario = rw.Scenario(known=["area"], synthetic="jobs", radius=0.2, singletons=rule)
-        found[rule] = rw.expected_identification_risk(given_fit(alone), scenario, draws=40, random_seed=1).iloc[0]
+        found[rule] = rw.expected_identification_risk(
+            given_fit(alone), scenario, draws=40, random_seed=1
+        ).iloc[0]
     assert found["protect"]["risk"] == pytest.approx(found["protect"]["own_mass"])
     assert found["protect"]["risk"] > 0
     assert found["paper"]["risk"] == 0
@@ -104,7 +117,9 @@ def test_a_tail_record_of_weight_zero_has_no_influence_and_others_have_theirs(co
     attributed = rw.influence(fit, SCENARIO)[alpha == 0]
     np.testing.assert_allclose(attributed["attributable"], 0, atol=1e-12)
     assert (attributed["pareto_k"] == 0).all()
-    terms = np.array([0.5 * terms_at(fit, chain, draw) for chain in range(CHAINS) for draw in range(DRAWS)])
+    terms = np.array(
+        [0.5 * terms_at(fit, chain, draw) for chain in range(CHAINS) for draw in range(DRAWS)]
+    )
     half = table[alpha > 0]
     np.testing.assert_allclose(half["lipschitz"], np.abs(terms).max(axis=0)[alpha > 0])
     np.testing.assert_allclose(half["range"], np.ptp(terms, axis=0)[alpha > 0])
@@ -133,14 +148,19 @@ def test_attributable_probability_is_what_leaving_the_record_out_takes_away(conf
     law = stats.nbinom(5, (5 / (5 + means))[:, None])
     p = law.cdf(np.floor(1.2 * values + 1e-9)) - law.cdf(np.ceil(0.8 * values - 1e-9) - 1)
     weights = np.exp(-terms) / np.exp(-terms).sum(axis=0)
-    np.testing.assert_allclose(table["attributable"], p.mean(axis=0) - (weights * p).sum(axis=0), atol=2e-4)
+    np.testing.assert_allclose(
+        table["attributable"], p.mean(axis=0) - (weights * p).sum(axis=0), atol=2e-4
+    )
     assert (table["pareto_k"] < 0.7).all()
 
 
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda fit: rw.expected_identification_risk(fit, SCENARIO, draws=121), "at most the 120 that the fit has, got 121"),
+        (
+            lambda fit: rw.expected_identification_risk(fit, SCENARIO, draws=121),
+            "at most the 120 that the fit has, got 121",
+        ),
         (lambda fit: rw.expected_identification_risk(fit, SCENARIO, draws=0), "draws"),
         (
             lambda fit: rw.expected_identification_risk(fit, OTHER),
@@ -188,16 +208,27 @@ def test_a_mass_that_is_no_probability_is_refused(confidential, monkeypatch, giv
 
 @pytest.mark.parametrize("code", [50, 48])
 def test_a_special_code_is_near_itself_alone(confidential, code, monkeypatch):
-    """A common count that is declared a code: its mass leaves the balls of the amounts around it."""
+    """A common count that is declared a code: its mass leaves the balls of the amounts around
+    it.
+    """
     coded = confidential.assign(jobs=[code, code + 1, code - 2, *confidential["jobs"][3:]])
     fit = given_fit(coded, draws=200)
     scenario = rw.Scenario(known=["area"], synthetic="jobs", radius=0.3, codes={"jobs": code})
     table = rw.expected_identification_risk(fit, scenario, draws=400, random_seed=2)
-    plain = rw.expected_identification_risk(fit, rw.Scenario(known=["area"], synthetic="jobs", radius=0.3), draws=400, random_seed=2)
-    own = np.mean([stats.nbinom(5, 5 / (5 + np.exp(fit.block.draw(*place)["intercept"][0]))).pmf(code) for place in np.ndindex(2, 200)])
+    plain = rw.expected_identification_risk(
+        fit, rw.Scenario(known=["area"], synthetic="jobs", radius=0.3), draws=400, random_seed=2
+    )
+    own = np.mean(
+        [
+            stats.nbinom(5, 5 / (5 + np.exp(fit.block.draw(*place)["intercept"][0]))).pmf(code)
+            for place in np.ndindex(2, 200)
+        ]
+    )
     assert table["own_mass"].iloc[0] == pytest.approx(own)
     np.testing.assert_allclose(plain["own_mass"].iloc[1:3] - table["own_mass"].iloc[1:3], own)
-    risks = identification_risks(make_world(coded, scenario).pair(fit.synthesize(400, random_seed=5)))
+    risks = identification_risks(
+        make_world(coded, scenario).pair(fit.synthesize(400, random_seed=5))
+    )
     error = np.sqrt(table["se"] ** 2 + risks.var(axis=0) / 400)
     assert np.abs((table["risk"] - risks.mean(axis=0)) / np.maximum(error, 1e-4)).max() < 5
     monkeypatch.delattr(kind_of(fit.block), "mass")
@@ -206,6 +237,8 @@ def test_a_special_code_is_near_itself_alone(confidential, code, monkeypatch):
 
 
 def test_missing_values_of_the_one_target_are_refused(confidential):
-    fit = given_fit(confidential).changed(confidential=confidential.assign(jobs=confidential["jobs"].where(np.arange(N) > 1)))
+    fit = given_fit(confidential).changed(
+        confidential=confidential.assign(jobs=confidential["jobs"].where(np.arange(N) > 1))
+    )
     with pytest.raises(InputError, match="'jobs' is missing in 2 of 80 records"):
         rw.expected_identification_risk(fit, SCENARIO)

@@ -1,4 +1,6 @@
-"""The attack on holes: bins worked by hand, a hole that is planted is found, and nothing is found where nobody looks."""
+"""The attack on holes: bins worked by hand, a hole that is planted is found, and nothing is found
+where nobody looks.
+"""
 
 import numpy as np
 import pandas as pd
@@ -8,7 +10,15 @@ from hypothesis import given, settings, strategies as st
 import riskweighted as rw
 from riskweighted.evaluation.tables import Statistic, by_label
 from riskweighted.intruder.world import make_world
-from riskweighted.risk.holes import WIDTHS, Extent, Line, found_on, lowest_bins, pooled_copies, sizes_within
+from riskweighted.risk.holes import (
+    WIDTHS,
+    Extent,
+    Line,
+    found_on,
+    lowest_bins,
+    pooled_copies,
+    sizes_within,
+)
 
 
 def test_the_lowest_bin_by_hand():
@@ -22,7 +32,8 @@ def test_gaps_between_the_few_copies_of_a_tail_are_no_holes():
     bell = np.round(200 * np.exp(-(((np.arange(240) - 60) / 15) ** 2) / 2)).astype(int)
     bell[48:53] = 0
     bell[[150, 190, 239]] = 1
-    assert (np.abs(lowest_bins(bell[None], 0.25)[:2] - 50) <= 1).all()  # the widest density does not see a hole that is narrower
+    # the widest density does not see a hole that is narrower
+    assert (np.abs(lowest_bins(bell[None], 0.25)[:2] - 50) <= 1).all()
 
 
 def test_the_share_by_hand():
@@ -33,12 +44,21 @@ def test_the_share_by_hand():
 
 
 def pack(values, copies, rng, *, hole, known="a"):
-    """Copies log-normal around log 100, but for a hole around a value; the first tenth of the records have just that value."""
+    """Copies log-normal around log 100, but for a hole around a value; the first tenth of the
+    records have just that value.
+    """
     made = []
     for _ in range(copies):
         drawn = np.log(100) + 0.5 * rng.normal(size=(50, len(values)))
         outside = np.abs(drawn - np.log(hole)) > 0.2
-        made.append(pd.DataFrame({"known": known, "income": np.exp(drawn[outside.argmax(axis=0), np.arange(len(values))])}))
+        made.append(
+            pd.DataFrame(
+                {
+                    "known": known,
+                    "income": np.exp(drawn[outside.argmax(axis=0), np.arange(len(values))]),
+                }
+            )
+        )
     return made
 
 
@@ -57,7 +77,11 @@ def found_in_holes(paired, variable):
     while (bins := extent.unsettled()) is not None:
         extent = extent._replace(sizes=extent.sizes.finer(sizes_within(paired, variable, bins)))
     line = Line.of(paired.world.scenario, variable, extent)
-    pooled = lowest_bins(pooled_copies(paired, variable, line)[None], line.step)[:, 0] if line.bins else np.empty(0)
+    pooled = (
+        lowest_bins(pooled_copies(paired, variable, line)[None], line.step)[:, 0]
+        if line.bins
+        else np.empty(0)
+    )
     return found_on(paired, variable, line, pooled)
 
 
@@ -66,15 +90,21 @@ def found_in_holes(paired, variable):
 def test_a_planted_hole_is_found(log_hole, seed):
     hole, rng = float(np.exp(log_hole)), np.random.default_rng(seed)
     data = incomes(hole)
-    found = found_in_holes(make_world(data, SCENARIO).pair(pack(data["income"], 20, rng, hole=hole)), "income")
+    found = found_in_holes(
+        make_world(data, SCENARIO).pair(pack(data["income"], 20, rng, hole=hole)), "income"
+    )
     assert found[:2, :20].all()  # by the widths that are narrower than the hole
     assert not found[:, 20:].any()
 
 
 def test_each_pattern_of_many_copies_has_a_guess_of_its_own():
     rng, holes = np.random.default_rng(1), {"a": 75.0, "b": 130.0}
-    data = pd.concat([incomes(hole, known=known) for known, hole in holes.items()], ignore_index=True)
-    made = [pack(data["income"][:200], 20, rng, hole=hole, known=known) for known, hole in holes.items()]
+    data = pd.concat(
+        [incomes(hole, known=known) for known, hole in holes.items()], ignore_index=True
+    )
+    made = [
+        pack(data["income"][:200], 20, rng, hole=hole, known=known) for known, hole in holes.items()
+    ]
     frames = [pd.concat(both, ignore_index=True) for both in zip(*made, strict=True)]
     found = found_in_holes(make_world(data, SCENARIO).pair(frames), "income")
     assert found[:2, data["income"] < 1e6].all()
@@ -88,7 +118,10 @@ def test_an_absolute_radius_has_holes_on_the_scale_of_the_values(shift):
     rng, n = np.random.default_rng(2), 300
     scenario = rw.Scenario(known=(), synthetic="income", radius=10.0, radius_kind="absolute")
     data = pd.DataFrame({"income": np.append(np.full(30, 50.0), np.full(n - 30, 1e4)) + shift})
-    frames = [pd.DataFrame({"income": rng.choice(np.r_[0:40, 60:100], n) + rng.random(n) + shift}) for _ in range(10)]
+    frames = [
+        pd.DataFrame({"income": rng.choice(np.r_[0:40, 60:100], n) + rng.random(n) + shift})
+        for _ in range(10)
+    ]
     found = found_in_holes(make_world(data, scenario).pair(frames), "income")
     assert found.mean(axis=1).tolist() == [0.1] * len(WIDTHS)
 
@@ -104,17 +137,23 @@ def test_codes_and_missing_values_are_neither_copies_nor_found():
     found = found_in_holes(make_world(data, scenario).pair(frames), "income")
     assert found.sum(axis=1)[:2].tolist() == [10, 10]
     exact = rw.Scenario(known="known", synthetic="income", radius=0, codes={"income": -8})
-    assert not found_in_holes(make_world(data, exact).pair(frames), "income").any()  # who looks for the exact value finds nobody
+    # who looks for the exact value finds nobody
+    assert not found_in_holes(make_world(data, exact).pair(frames), "income").any()
 
 
 def test_an_evaluation_says_whom_it_finds_of_all_and_of_isolated_records():
     rng, data = np.random.default_rng(4), incomes(90.0)
     data.loc[20:, "income"] = np.exp(np.log(100) + 0.5 * rng.normal(size=180))
-    holes, smooth = pack(data["income"], 20, rng, hole=90.0), pack(data["income"], 20, rng, hole=1e5)
+    holes, smooth = (
+        pack(data["income"], 20, rng, hole=90.0),
+        pack(data["income"], 20, rng, hole=1e5),
+    )
     risk = rw.evaluate(data, {"holes": holes, "smooth": smooth}, SCENARIO, random_seed=1).risk
     scores = by_label(risk, Statistic("hole-attack", "income"))
     assert list(scores.index) == ["holes", "smooth"]  # nobody attacks the data themselves
-    assert scores["holes"] == pytest.approx(found_in_holes(make_world(data, SCENARIO).pair(holes), "income").mean(axis=1).max())
+    assert scores["holes"] == pytest.approx(
+        found_in_holes(make_world(data, SCENARIO).pair(holes), "income").mean(axis=1).max()
+    )
     assert scores["holes"] > 0.1
     isolated = by_label(risk, Statistic("hole-attack-isolated", "income"))
     assert isolated.between(0, 1).all()

@@ -13,7 +13,8 @@ from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import make_world
 from riskweighted.risk.identification import identification_risk, identification_risks
 
-pytestmark = [pytest.mark.filterwarnings("ignore::riskweighted.common.errors.UnscoredWarning")]  # toy data are small
+# toy data are small
+pytestmark = [pytest.mark.filterwarnings("ignore::riskweighted.common.errors.UnscoredWarning")]
 
 quick = hypothesis_settings(max_examples=60)
 KINDS = st.sampled_from([(True, False), (False, True), (True, True)])
@@ -22,8 +23,13 @@ SETTINGS = Scenario(known=KNOWN, synthetic="income")
 
 
 def betty_and_others(incomes):
-    """The paper's example: Betty, first, shares her pattern with 12 others; two more records stand in another pattern."""
-    return pd.DataFrame({"sex": ["f"] * 13 + ["m"] * 2, "age": 40, "income": [*incomes, 100.0, 101.0]}, index=[f"id{i}" for i in range(15)])
+    """The paper's example: Betty, first, shares her pattern with 12 others; two more records stand
+    in another pattern.
+    """
+    return pd.DataFrame(
+        {"sex": ["f"] * 13 + ["m"] * 2, "age": 40, "income": [*incomes, 100.0, 101.0]},
+        index=[f"id{i}" for i in range(15)],
+    )
 
 
 CONFIDENTIAL = betty_and_others([100.0, 81.0, 119.0] + [200.0 + j for j in range(10)])
@@ -51,7 +57,8 @@ def test_betty_is_safe_where_her_own_synthetic_value_left_her_ball():
 
 
 def test_the_ball_stays_around_the_confidential_value():
-    # Her synthetic 120 is on the closed boundary of [80, 120]; around 120 the ball would hold 130 as well.
+    # Her synthetic 120 is on the closed boundary of [80, 120]; around 120 the ball would hold 130
+    # as well.
     released = betty_and_others([120.0] + [130.0] * 12)
     assert identification_risk(CONFIDENTIAL, released, SETTINGS)["id0"] == 12 / 13
     opened = Scenario(known=KNOWN, synthetic="income", boundary="open")
@@ -67,12 +74,16 @@ def test_several_datasets_are_averaged():
     mean = identification_risk(CONFIDENTIAL, [near, away, away], SETTINGS)
     np.testing.assert_allclose(mean, each.mean(axis=0), atol=1e-15)
     assert mean["id0"] == pytest.approx(5 / 39, abs=1e-15)
-    pd.testing.assert_series_equal(identification_risk(CONFIDENTIAL, (near,), SETTINGS), identification_risk(CONFIDENTIAL, near, SETTINGS))
+    pd.testing.assert_series_equal(
+        identification_risk(CONFIDENTIAL, (near,), SETTINGS),
+        identification_risk(CONFIDENTIAL, near, SETTINGS),
+    )
 
 
 def test_releasing_the_confidential_data_gives_the_confidential_risk():
     np.testing.assert_array_equal(
-        identification_risk(CONFIDENTIAL, CONFIDENTIAL, SETTINGS), identification_risk(CONFIDENTIAL, scenario=SETTINGS)
+        identification_risk(CONFIDENTIAL, CONFIDENTIAL, SETTINGS),
+        identification_risk(CONFIDENTIAL, scenario=SETTINGS),
     )
 
 
@@ -127,10 +138,18 @@ def test_a_record_alone_in_its_pattern_is_found_by_it():
 
 
 def test_missing_known_values_pair_across_frames_of_other_dtypes():
-    confidential = pd.DataFrame({"a": pd.Series(["x", None, None], dtype="category"), "y": [1.0, 5.0, 50.0]})
-    released = confidential.assign(a=pd.Series(["x", np.nan, pd.NA], dtype=object), y=[1.0, 5.0, 5.0])
-    assert identification_risk(confidential, released, Scenario(known="a", synthetic="y")).tolist() == [1, 0, 0]
-    assert identification_risk(confidential, confidential, Scenario(known="a", synthetic="y")).tolist() == [1, 0.5, 0.5]
+    confidential = pd.DataFrame(
+        {"a": pd.Series(["x", None, None], dtype="category"), "y": [1.0, 5.0, 50.0]}
+    )
+    released = confidential.assign(
+        a=pd.Series(["x", np.nan, pd.NA], dtype=object), y=[1.0, 5.0, 5.0]
+    )
+    assert identification_risk(
+        confidential, released, Scenario(known="a", synthetic="y")
+    ).tolist() == [1, 0, 0]
+    assert identification_risk(
+        confidential, confidential, Scenario(known="a", synthetic="y")
+    ).tolist() == [1, 0.5, 0.5]
 
 
 def test_more_columns_and_their_order_do_not_matter():
@@ -159,7 +178,10 @@ SECRETS = betty_and_others([SECRET] * 13)
         (SECRETS.drop(columns="income"), ["'income'", "'sex'"]),
         (SECRETS.drop(columns="age"), ["'age'", "'income'"]),
         (pd.concat([SECRETS, SECRETS[["income"]]], axis=1), ["'income'", "more than once"]),
-        (SECRETS.assign(income=[SECRET] * 12 + [np.nan] * 3), ["'income'", "missing in 3 of 15", "none of the confidential"]),
+        (
+            SECRETS.assign(income=[SECRET] * 12 + [np.nan] * 3),
+            ["'income'", "missing in 3 of 15", "none of the confidential"],
+        ),
         (SECRETS.assign(income=[SECRET] * 14 + [np.inf]), ["'income'", "infinite in 1 of 15"]),
         (SECRETS.assign(income="987654.321"), ["'income'", "dtype", "float64"]),
         (SECRETS.assign(income=True), ["'income'", "dtype bool", "float64"]),
@@ -184,7 +206,9 @@ def test_two_records_that_swap_their_known_values_are_noticed():
 def test_text_released_as_numbers_is_refused():
     confidential = pd.DataFrame({"job": ["a", "b"]})
     with pytest.raises(InputError) as caught:
-        identification_risk(confidential, pd.DataFrame({"job": [SECRET, 2.0]}), Scenario(synthetic="job"))
+        identification_risk(
+            confidential, pd.DataFrame({"job": [SECRET, 2.0]}), Scenario(synthetic="job")
+        )
     assert_clear(caught, "'job'", "dtype float64")
 
 
@@ -213,14 +237,24 @@ def test_unusable_confidential_data_are_refused(confidential, named, released):
 def test_the_order_is_confidential_synthetic_scenario_and_any_order_by_name():
     released = CONFIDENTIAL.assign(income=CONFIDENTIAL["income"].to_numpy()[::-1])
     expected = identification_risk(CONFIDENTIAL, released, SETTINGS)
-    pd.testing.assert_series_equal(identification_risk(CONFIDENTIAL, scenario=SETTINGS, synthetic=released), expected)
+    pd.testing.assert_series_equal(
+        identification_risk(CONFIDENTIAL, scenario=SETTINGS, synthetic=released), expected
+    )
     of_the_data = identification_risk(CONFIDENTIAL, None, SETTINGS)
-    pd.testing.assert_series_equal(identification_risk(CONFIDENTIAL, scenario=SETTINGS), of_the_data)
+    pd.testing.assert_series_equal(
+        identification_risk(CONFIDENTIAL, scenario=SETTINGS), of_the_data
+    )
     assert not expected.equals(of_the_data)
 
 
 @pytest.mark.parametrize(
-    "arguments", [(CONFIDENTIAL, SETTINGS), (CONFIDENTIAL, SETTINGS, CONFIDENTIAL), (CONFIDENTIAL,), (CONFIDENTIAL, CONFIDENTIAL)]
+    "arguments",
+    [
+        (CONFIDENTIAL, SETTINGS),
+        (CONFIDENTIAL, SETTINGS, CONFIDENTIAL),
+        (CONFIDENTIAL,),
+        (CONFIDENTIAL, CONFIDENTIAL),
+    ],
 )
 def test_the_old_order_by_position_and_no_scenario_are_refused(arguments):
     with pytest.raises(InputError) as caught:
@@ -235,4 +269,9 @@ def test_a_record_alone_in_its_pattern_is_as_risky_as_its_value_is_near():
     assert identification_risk(frame, near, protect).iloc[0] == 1
     assert identification_risk(frame, far, protect).iloc[0] == 0
     assert identification_risk(frame, [near, far, far, near], protect).iloc[0] == 0.5
-    assert identification_risk(frame, near, Scenario(known="group", synthetic="y", singletons="paper")).iloc[0] == 0
+    assert (
+        identification_risk(
+            frame, near, Scenario(known="group", synthetic="y", singletons="paper")
+        ).iloc[0]
+        == 0
+    )

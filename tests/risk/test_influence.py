@@ -1,4 +1,6 @@
-"""Influence from draws that are taken in one after the other, against all of them held at once and ArviZ's Pareto smoothing."""
+"""Influence from draws that are taken in one after the other, against all of them held at once and
+ArviZ's Pareto smoothing.
+"""
 
 import numpy as np
 import pandas as pd
@@ -16,20 +18,27 @@ from riskweighted.sampling.loo import importance_weights
 def held_at_once(terms, masses):
     """`InfluenceSums` from contributions (V, n, S) and masses (n, S)."""
     variance = terms.var(axis=2, ddof=1).sum(axis=0)
-    columns = {"lipschitz": np.abs(terms).max(axis=2).sum(axis=0), "range": np.ptp(terms, axis=2).sum(axis=0), "information": variance / 2}
+    columns = {
+        "lipschitz": np.abs(terms).max(axis=2).sum(axis=0),
+        "range": np.ptp(terms, axis=2).sum(axis=0),
+        "information": variance / 2,
+    }
     weights, columns["pareto_k"] = importance_weights(terms.sum(axis=0))
     columns["attributable"] = masses.mean(axis=1) - (weights * masses).sum(axis=1)
     return pd.DataFrame(columns)
 
 
 def contributions(variables, n, draws):
-    """Records that hardly move the posterior and records that decide it; ties; tails of all weights."""
+    """Records that hardly move the posterior and records that decide it; ties; tails of all
+    weights.
+    """
     rng = np.random.default_rng(draws)
     terms = rng.normal(size=(variables, n, draws)) * np.exp(rng.normal(-1, 1.5, n))[:, None] - 5
     terms[:, 0], terms[:, 1], terms[:, 2] = -0.3, rng.integers(0, 4, draws), 300 * terms[:, 2]
     terms[:, 3], terms[:, 4] = 3 * rng.standard_t(2, draws), 1e-7 * terms[:, 4]
     masses = rng.random((n, draws))
-    masses[1] = 1 / (1 + terms[:, 1].sum(axis=0) ** 2)  # of tied weights any may be the larger one: so are what they weight
+    # of tied weights any may be the larger one: so are what they weight
+    masses[1] = 1 / (1 + terms[:, 1].sum(axis=0) ** 2)
     return terms, masses
 
 
@@ -57,8 +66,16 @@ def test_few_draws_attribute_nothing():
 
 def test_one_walk_over_the_draws_gives_what_influence_gives():
     rng = np.random.default_rng(1)
-    data = pd.DataFrame({"jobs": rng.negative_binomial(5, 5 / 55, 80), "area": rng.choice(["a", "b"], 80)})
+    data = pd.DataFrame(
+        {"jobs": rng.negative_binomial(5, 5 / 55, 80), "area": rng.choice(["a", "b"], 80)}
+    )
     fit, scenario = given_fit(data), rw.Scenario(known=[], synthetic="jobs")
-    found = find_mechanism("one", fit, make_world(data, scenario), EvaluationSettings(risk_draws=120, cluster="area"), 1)
+    found = find_mechanism(
+        "one",
+        fit,
+        make_world(data, scenario),
+        EvaluationSettings(risk_draws=120, cluster="area"),
+        1,
+    )
     pd.testing.assert_frame_equal(found.influence, rw.influence(fit, scenario), rtol=1e-9)
     pd.testing.assert_frame_equal(found.clusters, rw.influence(fit, cluster="area"), rtol=1e-9)

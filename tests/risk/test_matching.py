@@ -26,7 +26,11 @@ def test_published_acs():
     assert (risk.true_match_rate, risk.false_match_rate, risk.unique_matches) == (7e-4, 0.72, 25)
     itself = matching_risk(confidential, confidential, ACS)
     assert itself.expected_match_risk == pytest.approx(173)
-    assert (itself.true_match_rate, itself.false_match_rate, itself.unique_matches) == (0.003, 0, 30)
+    assert (itself.true_match_rate, itself.false_match_rate, itself.unique_matches) == (
+        0.003,
+        0,
+        30,
+    )
 
 
 def test_published_ce():
@@ -42,9 +46,13 @@ def test_published_ce():
     assert (itself.false_match_rate, itself.unique_matches) == (0, 23)
 
 
-@pytest.mark.parametrize("name", ["lab5_ACSdata_syn.csv", "lab5_ACSdata_syn2.csv", "lab5_ACSdata_syn3.csv"])
+@pytest.mark.parametrize(
+    "name", ["lab5_ACSdata_syn.csv", "lab5_ACSdata_syn2.csv", "lab5_ACSdata_syn3.csv"]
+)
 def test_published_lab_5_is_the_number_of_known_patterns(name):
-    scenario = Scenario(known=("SEX", "RACE", "MAR"), synthetic=("WAOB", "DIS", "HICOV", "MIG", "SCH"))
+    scenario = Scenario(
+        known=("SEX", "RACE", "MAR"), synthetic=("WAOB", "DIS", "HICOV", "MIG", "SCH")
+    )
     risk = matching_risk(shared("lab5_ACSdata_org.csv"), shared(name), scenario, match_on="known")
     assert risk.expected_match_risk == pytest.approx(57)
     assert (risk.true_match_rate, risk.false_match_rate) == (4e-4, 0)
@@ -56,13 +64,21 @@ def literal(confidential, released, settings):
     candidates = brute.rows(released)
     table = []
     for i in range(len(records)):
-        found = [h for h in brute.pattern(records, i, full["known"]) if brute.inside(candidates[h], records[i], full)]
+        found = [
+            h
+            for h in brute.pattern(records, i, full["known"])
+            if brute.inside(candidates[h], records[i], full)
+        ]
         table.append((len(found), i in found))
     return table
 
 
 @settings(max_examples=60)
-@given(data=st.data(), frame=brute.frames(), kind=st.sampled_from([(True, False), (False, True), (True, True)]))
+@given(
+    data=st.data(),
+    frame=brute.frames(),
+    kind=st.sampled_from([(True, False), (False, True), (True, True)]),
+)
 def test_equals_brute_force(data, frame, kind):
     keys = data.draw(brute.settings(*kind))
     released = data.draw(brute.released(frame))
@@ -72,7 +88,9 @@ def test_equals_brute_force(data, frame, kind):
     table = literal(frame, released, keys)
     assert list(zip(risk.records["c"], risk.records["T"], strict=True)) == table
     unique = [inside for count, inside in table if count == 1]
-    assert risk.expected_match_risk == pytest.approx(sum(inside / count for count, inside in table if count))
+    assert risk.expected_match_risk == pytest.approx(
+        sum(inside / count for count, inside in table if count)
+    )
     assert risk.true_match_rate == pytest.approx(sum(unique) / len(table))
     assert risk.unique_matches == len(unique)
     if unique:
@@ -82,7 +100,11 @@ def test_equals_brute_force(data, frame, kind):
 
 
 @settings(max_examples=30)
-@given(data=st.data(), frame=brute.frames(), kind=st.sampled_from([(True, False), (False, True), (True, True)]))
+@given(
+    data=st.data(),
+    frame=brute.frames(),
+    kind=st.sampled_from([(True, False), (False, True), (True, True)]),
+)
 def test_one_walk_finds_both_risks(data, frame, kind):
     keys = data.draw(brute.settings(*kind))
     released = [data.draw(brute.released(frame)) for _ in range(3)]
@@ -91,23 +113,33 @@ def test_one_walk_finds_both_risks(data, frame, kind):
         paired = make_world(frame, Scenario(**keys)).pair(released)
         risk, matched = mean_risk_and_matches(paired)
         np.testing.assert_array_equal(risk, mean_identification_risk(paired))
-        np.testing.assert_allclose(risk, identification_risks(paired).mean(axis=0), rtol=0, atol=1e-15)
+        np.testing.assert_allclose(
+            risk, identification_risks(paired).mean(axis=0), rtol=0, atol=1e-15
+        )
         np.testing.assert_allclose(matched, match(paired).expected_by_target, rtol=0, atol=1e-15)
         assert matched.sum() == pytest.approx(match(paired).expected_match_risk, abs=1e-12)
 
 
 @pytest.fixture
 def small():
-    return pd.DataFrame({"g": ["a", "a", "b", "b"], "y": [10.0, 100.0, 10.0, 100.0]}, index=list("wxyz"))
+    return pd.DataFrame(
+        {"g": ["a", "a", "b", "b"], "y": [10.0, 100.0, 10.0, 100.0]}, index=list("wxyz")
+    )
 
 
 def test_hand_worked(small):
-    # w: 11 and 9 near 10, own is 11: c 2, T 1. x: none near 100: c 0. y: 100, 10: own is 100: c 1, T 0. z likewise.
+    # w: 11 and 9 near 10, own is 11: c 2, T 1. x: none near 100: c 0. y: 100, 10: own is 100: c 1,
+    # T 0. z likewise.
     synthetic = small.assign(y=[11.0, 9.0, 100.0, 10.0])
     risk = matching_risk(small, synthetic, Scenario(known="g", synthetic="y"))
     assert risk.records["c"].tolist() == [2, 0, 1, 1]
     assert risk.records["T"].tolist() == [True, False, False, False]
-    assert (risk.expected_match_risk, risk.true_match_rate, risk.false_match_rate, risk.unique_matches) == (0.5, 0, 1, 2)
+    assert (
+        risk.expected_match_risk,
+        risk.true_match_rate,
+        risk.false_match_rate,
+        risk.unique_matches,
+    ) == (0.5, 0, 1, 2)
 
 
 def test_targets_are_a_subset(small):
@@ -133,7 +165,10 @@ def test_no_unique_match_leaves_the_false_match_rate_undefined(small):
 
 def test_open_and_closed_boundary(small):
     synthetic = small.assign(y=[12.0, 50.0, 12.0, 50.0])
-    closed, opened = (matching_risk(small, synthetic, Scenario(synthetic="y", boundary=rule)) for rule in ("closed", "open"))
+    closed, opened = (
+        matching_risk(small, synthetic, Scenario(synthetic="y", boundary=rule))
+        for rule in ("closed", "open")
+    )
     assert closed.records["c"].tolist() == [2, 0, 2, 0]
     assert opened.records["c"].tolist() == [0, 0, 0, 0]
 

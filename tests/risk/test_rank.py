@@ -6,7 +6,8 @@ from hypothesis import given, settings, strategies as st
 from riskweighted import Scenario, rank_measure
 from riskweighted.common.errors import InputError
 
-pytestmark = [pytest.mark.filterwarnings("ignore::riskweighted.common.errors.UnscoredWarning")]  # toy data are small
+# toy data are small
+pytestmark = [pytest.mark.filterwarnings("ignore::riskweighted.common.errors.UnscoredWarning")]
 
 values = st.sampled_from([-3.0, -1.0, 0.0, 1.0, 2.0, 5.0])
 
@@ -15,17 +16,29 @@ def test_hand_worked():
     confidential = pd.DataFrame({"g": ["a"] * 4 + ["b"], "y": [1.0, 2.0, 3.0, 4.0, 1.0]})
     synthetic = confidential.assign(y=[4.0, 3.0, 2.0, 1.0, 9.0])
     # Strictly between 1 and 4: 3, 2. Between 2 and 3: none. Alone in b: none.
-    assert rank_measure(confidential, synthetic, Scenario(known="g", synthetic="y")).tolist() == [0.5, 0, 0, 0.5, 0]
+    assert rank_measure(confidential, synthetic, Scenario(known="g", synthetic="y")).tolist() == [
+        0.5,
+        0,
+        0,
+        0.5,
+        0,
+    ]
 
 
 @settings(max_examples=60)
 @given(st.lists(st.tuples(st.sampled_from(["a", "b"]), values, values), min_size=1, max_size=12))
 def test_equals_loops(rows):
     table = pd.DataFrame(rows, columns=["g", "y", "s"])
-    measure = rank_measure(table[["g", "y"]], table[["g"]].assign(y=table["s"]), Scenario(known="g", synthetic="y", singletons="paper"))
+    measure = rank_measure(
+        table[["g", "y"]],
+        table[["g"]].assign(y=table["s"]),
+        Scenario(known="g", synthetic="y", singletons="paper"),
+    )
     for i, (g, y, s) in enumerate(rows):
         pattern = [row[2] for row in rows if row[0] == g]
-        assert measure[i] == pytest.approx(sum(min(y, s) < other < max(y, s) for other in pattern) / len(pattern))
+        assert measure[i] == pytest.approx(
+            sum(min(y, s) < other < max(y, s) for other in pattern) / len(pattern)
+        )
 
 
 def test_averages_datasets_and_is_zero_for_the_data_itself():

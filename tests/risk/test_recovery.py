@@ -66,15 +66,30 @@ class NormalMean:
 
 FRAME = pd.DataFrame({"y": [1.0, -0.4, 2.5, 0.3, 0.9]}, index=list("abcde"))
 ALPHA = pd.Series([1.0, 0.5, 0.8, 0.0, 1.0], FRAME.index)
-RELEASES = [FRAME.assign(y=values) for values in ([0.2, 1.4, 1.9, 0.8, 0.1], [1.6, 0.9, 2.2, 1.1, 0.4], [-0.5, 0.6, 1.0, 0.7, 1.5])]
+RELEASES = [
+    FRAME.assign(y=values)
+    for values in ([0.2, 1.4, 1.9, 0.8, 0.1], [1.6, 0.9, 2.2, 1.1, 0.4], [-0.5, 0.6, 1.0, 0.7, 1.5])
+]
 GUESSES = np.array([-2.0, 0.0, 2.0, 4.0])
 BALL = Scenario(synthetic="y", radius=1.0, allow_wide=True)
 
 
 def by_hand(synthesizer, frame, alpha, **draws):
     """A Fit of posterior draws given as arrays (chain, draw, ...)."""
-    variables = {name: (("chain", "draw", *(f"{name} {i}" for i in range(v.ndim - 2))), v) for name, v in draws.items()}
-    return Fit.of(BlockFit(synthesizer, alpha, xr.Dataset(variables), pd.DataFrame(), frame, synthesizer.prepare(frame)))
+    variables = {
+        name: (("chain", "draw", *(f"{name} {i}" for i in range(v.ndim - 2))), v)
+        for name, v in draws.items()
+    }
+    return Fit.of(
+        BlockFit(
+            synthesizer,
+            alpha,
+            xr.Dataset(variables),
+            pd.DataFrame(),
+            frame,
+            synthesizer.prepare(frame),
+        )
+    )
 
 
 def posterior_of(values, alpha):
@@ -90,7 +105,9 @@ def normal_fit(theta_quantiles, alpha=ALPHA, chains=2):
 
 
 def exact(label, releases, alpha=ALPHA):
-    """p(y' | Z, y_-i) over the truth and GUESSES: each release is normal with mean m and covariance I + v 11'."""
+    """p(y' | Z, y_-i) over the truth and GUESSES: each release is normal with mean m and covariance
+    I + v 11'.
+    """
     place, log_p = FRAME.index.get_loc(label), []
     for guess in [FRAME.loc[label, "y"], *GUESSES]:
         values = FRAME["y"].to_numpy().copy()
@@ -102,9 +119,12 @@ def exact(label, releases, alpha=ALPHA):
     return p / p.sum()
 
 
-@pytest.mark.parametrize("releases", [RELEASES[:1], RELEASES], ids=["one release", "three releases"])
+@pytest.mark.parametrize(
+    "releases", [RELEASES[:1], RELEASES], ids=["one release", "three releases"]
+)
 def test_recovery_is_the_exact_posterior_of_the_conjugate_model(releases):
-    even = (np.random.default_rng(5).permutation(2000) + 0.5) / 2000  # quantiles: the posterior itself, almost without noise
+    # quantiles: the posterior itself, almost without noise
+    even = (np.random.default_rng(5).permutation(2000) + 0.5) / 2000
     found = recovery_probability(normal_fit(even), releases, BALL, list("abcd"), GUESSES)
     for label, row in found.iterrows():
         p = exact(label, releases)
@@ -116,19 +136,27 @@ def test_recovery_is_the_exact_posterior_of_the_conjugate_model(releases):
         assert row["prior"] == pytest.approx(1 / 5)
         assert row["ball_prior"] == pytest.approx(near.mean())
         assert row["trusted"]
-    assert found.loc["a", "probability"] != pytest.approx(1 / 5, abs=0.01)  # so that the comparison says something
+    # so that the comparison says something
+    assert found.loc["a", "probability"] != pytest.approx(1 / 5, abs=0.01)
 
 
 def test_random_draws_agree_within_their_monte_carlo_error():
     rng = np.random.default_rng(6)
-    found = [recovery_probability(normal_fit(rng.random(300)), RELEASES[:2], BALL, ["c"], GUESSES)["probability"]["c"] for _ in range(30)]
+    found = [
+        recovery_probability(normal_fit(rng.random(300)), RELEASES[:2], BALL, ["c"], GUESSES)[
+            "probability"
+        ]["c"]
+        for _ in range(30)
+    ]
     error = np.std(found, ddof=1) / np.sqrt(len(found))
     assert error < 0.01
     assert abs(np.mean(found) - exact("c", RELEASES[:2])[0]) < 4 * error
 
 
 def test_a_record_of_weight_zero_teaches_the_intruder_nothing():
-    found = recovery_probability(normal_fit(np.linspace(0.01, 0.99, 200)), RELEASES, BALL, ["d"], GUESSES)
+    found = recovery_probability(
+        normal_fit(np.linspace(0.01, 0.99, 200)), RELEASES, BALL, ["d"], GUESSES
+    )
     assert found.loc["d", "probability"] == pytest.approx(1 / 5, abs=1e-12)
     assert found.loc["d", "rank"] == 1
     assert found.loc["d", "ess"] == pytest.approx(200)
@@ -136,7 +164,9 @@ def test_a_record_of_weight_zero_teaches_the_intruder_nothing():
 
 
 def censored_grid(values, alpha, guarantee):
-    """The censored posterior of theta, by its log on a grid: contributions of N(theta, 1) above the reference, clipped at M."""
+    """The censored posterior of theta, by its log on a grid: contributions of N(theta, 1) above the
+    reference, clipped at M.
+    """
     theta = np.linspace(-6, 6, 4001)
     reference = 0.0 if guarantee.reference is None else guarantee.reference(values, FRAME)
     above = alpha * (stats.norm.logpdf(values, theta[:, None], 1.0) - reference)
@@ -145,12 +175,22 @@ def censored_grid(values, alpha, guarantee):
     return theta, p / p.sum()
 
 
-@pytest.mark.parametrize("reference", [None, Reference("norm", {"loc": 0.0, "scale": 2.0})], ids=["r = 0", "centred"])
+@pytest.mark.parametrize(
+    "reference", [None, Reference("norm", {"loc": 0.0, "scale": 2.0})], ids=["r = 0", "centred"]
+)
 def test_under_a_guarantee_the_intruder_knows_the_clipped_likelihood(reference):
-    """Against the censored posterior of every candidate on a grid, which asks nothing of the importance weights."""
-    guarantee, alpha, y = Guarantee(M=0.3, reference=reference), pd.Series(0.8, FRAME.index), FRAME["y"].to_numpy()
+    """Against the censored posterior of every candidate on a grid, which asks nothing of the
+    importance weights.
+    """
+    guarantee, alpha, y = (
+        Guarantee(M=0.3, reference=reference),
+        pd.Series(0.8, FRAME.index),
+        FRAME["y"].to_numpy(),
+    )
     theta, p = censored_grid(y, 0.8, guarantee)
-    draws = np.interp((np.random.default_rng(5).permutation(4000) + 0.5) / 4000, np.cumsum(p) - p / 2, theta).reshape(2, -1)
+    draws = np.interp(
+        (np.random.default_rng(5).permutation(4000) + 0.5) / 4000, np.cumsum(p) - p / 2, theta
+    ).reshape(2, -1)
     plain = by_hand(NormalMean(), FRAME, alpha, theta=draws).block
     at = np.zeros(5) if reference is None else reference(y, FRAME)
     clipped = Fit.of(replace(plain, censoring=Censoring(guarantee.statement(1), at, guarantee)))
@@ -161,10 +201,22 @@ def test_under_a_guarantee_the_intruder_knows_the_clipped_likelihood(reference):
         for guess in [y[place], *GUESSES]:
             values = np.where(np.arange(5) == place, guess, y)
             theta, p = censored_grid(values, 0.8, guarantee)
-            log_p.append(np.log((p * np.exp(stats.norm.logpdf(RELEASES[0]["y"].to_numpy(), theta[:, None], 1.0).sum(axis=1))).sum()))
+            log_p.append(
+                np.log(
+                    (
+                        p
+                        * np.exp(
+                            stats.norm.logpdf(RELEASES[0]["y"].to_numpy(), theta[:, None], 1.0).sum(
+                                axis=1
+                            )
+                        )
+                    ).sum()
+                )
+            )
         exact = np.exp(np.array(log_p) - max(log_p))
         assert found.loc[label, "probability"] == pytest.approx(exact[0] / exact.sum(), abs=1e-3)
-    assert (found["probability"] - unclipped["probability"]).abs().max() > 0.02  # so that the comparison says something
+    # so that the comparison says something
+    assert (found["probability"] - unclipped["probability"]).abs().max() > 0.02
 
 
 def test_effective_draws_by_hand_and_the_flag():
@@ -197,7 +249,14 @@ def test_default_guesses_stand_around_the_truth_and_repeated_ones_count_once():
 
 def test_the_prior_and_the_draws_may_be_chosen():
     fit = normal_fit(np.linspace(0.01, 0.99, 50))
-    found = recovery_probability(fit, RELEASES[:1], BALL, ["d"], [2.0, 3.0], prior=lambda y: np.where(y > 2.5, 0.0, 1 + (y == 2.0)))
+    found = recovery_probability(
+        fit,
+        RELEASES[:1],
+        BALL,
+        ["d"],
+        [2.0, 3.0],
+        prior=lambda y: np.where(y > 2.5, 0.0, 1 + (y == 2.0)),
+    )
     assert found.loc["d", "probability"] == pytest.approx(1 / 3)
     assert found.loc["d", "rank"] == 2
     few = recovery_probability(fit, RELEASES[:1], BALL, ["d"], [2.0, 3.0], draws=20)
@@ -206,8 +265,12 @@ def test_the_prior_and_the_draws_may_be_chosen():
 
 @pytest.mark.filterwarnings("ignore:overflow")
 def test_a_candidate_that_no_draw_allows_gets_nothing():
-    found = recovery_probability(normal_fit(np.linspace(0.01, 0.99, 50)), RELEASES[:1], BALL, ["a"], [1.5, 1e200])
-    once = recovery_probability(normal_fit(np.linspace(0.01, 0.99, 50)), RELEASES[:1], BALL, ["a"], [1.5])
+    found = recovery_probability(
+        normal_fit(np.linspace(0.01, 0.99, 50)), RELEASES[:1], BALL, ["a"], [1.5, 1e200]
+    )
+    once = recovery_probability(
+        normal_fit(np.linspace(0.01, 0.99, 50)), RELEASES[:1], BALL, ["a"], [1.5]
+    )
     columns = ["probability", "ball_probability", "rank", "ess", "release_ess"]
     pd.testing.assert_frame_equal(found[columns], once[columns])
 
@@ -236,15 +299,29 @@ def test_standard_units_stay_those_of_the_confidential_data():
         altered = frame["income"].to_numpy().copy()
         altered[8] *= 1 + step
         w = np.exp(log_p(altered)[:, 8] - log_p(frame["income"])[:, 8])
-        weights.append(np.prod([(w / w.sum() * np.exp(log_p(one["income"]).sum(axis=1))).sum() for one in released]))
+        weights.append(
+            np.prod(
+                [(w / w.sum() * np.exp(log_p(one["income"]).sum(axis=1))).sum() for one in released]
+            )
+        )
     assert one.loc[8, "probability"] == pytest.approx(weights[0] / sum(weights))
 
 
 def test_whole_numbers_get_whole_guesses():
     frame = pd.DataFrame({"count": [1, 4, 9, 20]})
-    draws = {"intercept": np.full((1, 6, 1), 2.0) + 0.1 * np.arange(6)[None, :, None], "inverse_phi": np.full((1, 6, 1), 0.5)}
-    fit = by_hand(load_synthesizer("negative-binomial")("count ~ 1"), frame, pd.Series(1.0, frame.index), **draws)
-    found = recovery_probability(fit, fit.synthesize(1, random_seed=1), Scenario(synthetic="count"), [0, 1])
+    draws = {
+        "intercept": np.full((1, 6, 1), 2.0) + 0.1 * np.arange(6)[None, :, None],
+        "inverse_phi": np.full((1, 6, 1), 0.5),
+    }
+    fit = by_hand(
+        load_synthesizer("negative-binomial")("count ~ 1"),
+        frame,
+        pd.Series(1.0, frame.index),
+        **draws,
+    )
+    found = recovery_probability(
+        fit, fit.synthesize(1, random_seed=1), Scenario(synthetic="count"), [0, 1]
+    )
     assert found["prior"].tolist() == pytest.approx([1 / 3, 1 / 5])  # 0, 1, 2 and 2 .. 6
 
 
@@ -255,7 +332,16 @@ def test_recovery_refuses():
     hidden = by_hand(NormalMean(), secret, ALPHA, theta=np.zeros((1, 2)))
     moving = by_hand(NormalMean(rescale=True), secret, ALPHA, theta=np.zeros((1, 2)))
     top = load_synthesizer("top-coding")("y ~ 1")
-    empty = Fit.of(BlockFit(top, ALPHA, xr.Dataset(coords={"chain": [0], "draw": [0]}), pd.DataFrame(), secret, top.prepare(secret)))
+    empty = Fit.of(
+        BlockFit(
+            top,
+            ALPHA,
+            xr.Dataset(coords={"chain": [0], "draw": [0]}),
+            pd.DataFrame(),
+            secret,
+            top.prepare(secret),
+        )
+    )
     cases = [
         ((fit, RELEASES, Scenario(synthetic="z"), ["a"]), {}, ["'y'", "'z'"]),
         ((fit, RELEASES, Scenario(synthetic="y", categorical="y"), ["a"]), {}, ["numeric"]),
@@ -266,7 +352,11 @@ def test_recovery_refuses():
         ((fit, RELEASES, BALL, "a"), {}, ["records", "str"]),
         ((fit, RELEASES, BALL, 3), {}, ["records", "int"]),
         ((fit, RELEASES, BALL, ["a"], ["987654"]), {}, ["guesses"]),
-        ((fit, [RELEASES[0], FRAME.assign(y=1e200)], BALL, ["a"]), {}, ["1 of 2", "probability zero"]),
+        (
+            (fit, [RELEASES[0], FRAME.assign(y=1e200)], BALL, ["a"]),
+            {},
+            ["1 of 2", "probability zero"],
+        ),
         ((fit, RELEASES, BALL, ["a"], []), {}, ["guesses"]),
         ((fit, RELEASES, BALL, ["a"], [np.nan]), {}, ["guesses"]),
         ((fit, RELEASES, BALL, ["a"], [[1.0]]), {}, ["guesses"]),
@@ -287,10 +377,17 @@ def test_recovery_refuses():
 def test_candidates_near_a_special_code_are_the_code():
     candidates = np.array([[10.0, -8.0, -9.0], [11.0, -9.0, -8.0], [13.0, -8.0, -9.5]])
     scenario = Scenario(synthetic="y", codes={"y": -8})
-    assert _near(candidates, scenario).tolist() == [[True, True, True], [True, False, False], [False, True, True]]
+    assert _near(candidates, scenario).tolist() == [
+        [True, True, True],
+        [True, False, False],
+        [False, True, True],
+    ]
 
 
-PAIRS = pd.DataFrame({"a": [0.4, -1.2, 2.2, 0.9, -0.3, 1.6], "b": [1.0, -0.8, 0.7, 2.4, 0.2, 0.5]}, index=list("uvwxyz"))
+PAIRS = pd.DataFrame(
+    {"a": [0.4, -1.2, 2.2, 0.9, -0.3, 1.6], "b": [1.0, -0.8, 0.7, 2.4, 0.2, 0.5]},
+    index=list("uvwxyz"),
+)
 TWO = Scenario(synthetic=["a", "b"], radius=0.5)
 
 
@@ -300,14 +397,24 @@ def pairs_fit(**rules):
     settings = {"a": {**units, "formula": "a ~ 1"}, "b": {**units, "formula": "b ~ a"}}
     chain = load_synthesizer("sequential")(["a", "b"], settings=settings, **rules)
     fit = given_chain_fit(chain, PAIRS, chains=2, draws=40)
-    return replace(fit, alphas=pd.DataFrame({"a": [1.0, 0.4, 0.7, 0.0, 1.0, 0.2], "b": [0.9, 0.5, 0.6, 1.0, 0.3, 0.8]}, PAIRS.index))
+    return replace(
+        fit,
+        alphas=pd.DataFrame(
+            {"a": [1.0, 0.4, 0.7, 0.0, 1.0, 0.2], "b": [0.9, 0.5, 0.6, 1.0, 0.3, 0.8]}, PAIRS.index
+        ),
+    )
 
 
 def log_p_of_pairs(theta, a, b):
     """log p(a_i) and log p(b_i | a_i), (2, n), as the two regressions write it."""
     (c0,), (d0, d1) = theta["a"]["coefficient"], theta["b"]["coefficient"]
     x = (a - PAIRS["a"].mean()) / PAIRS["a"].std(ddof=0)
-    return np.array([stats.norm.logpdf(a, c0, theta["a"]["sigma"]), stats.norm.logpdf(b, d0 + d1 * x, theta["b"]["sigma"])])
+    return np.array(
+        [
+            stats.norm.logpdf(a, c0, theta["a"]["sigma"]),
+            stats.norm.logpdf(b, d0 + d1 * x, theta["b"]["sigma"]),
+        ]
+    )
 
 
 @pytest.mark.parametrize("attacked", ["a", "b"])
@@ -316,16 +423,23 @@ def test_of_several_variables_a_candidate_moves_its_own_likelihood_and_that_of_l
     releases = [PAIRS + rng.normal(0, 0.6, PAIRS.shape) for _ in range(3)]
     found = recovery_probability(fit, releases, TWO, list("uwx"), GUESSES, variable=attacked)
     thetas = [fit.thetas(chain, draw) for chain in range(2) for draw in range(40)]
-    of_release = np.array([[log_p_of_pairs(theta, one["a"], one["b"]).sum() for theta in thetas] for one in releases])
+    of_release = np.array(
+        [[log_p_of_pairs(theta, one["a"], one["b"]).sum() for theta in thetas] for one in releases]
+    )
     truth = np.array([log_p_of_pairs(theta, PAIRS["a"], PAIRS["b"]) for theta in thetas])
     for label, row in found.iterrows():
         place, log_p = PAIRS.index.get_loc(label), []
         for guess in [PAIRS.loc[label, attacked], *GUESSES]:
             changed = PAIRS.copy()
             changed.loc[label, attacked] = guess
-            moved = np.array([log_p_of_pairs(theta, changed["a"], changed["b"]) for theta in thetas]) - truth
+            moved = (
+                np.array([log_p_of_pairs(theta, changed["a"], changed["b"]) for theta in thetas])
+                - truth
+            )
             weight = np.exp((moved[:, :, place] * fit.alphas.loc[label].to_numpy()).sum(axis=1))
-            log_p.append(sum(np.log((weight / weight.sum() * np.exp(each)).sum()) for each in of_release))
+            log_p.append(
+                sum(np.log((weight / weight.sum() * np.exp(each)).sum()) for each in of_release)
+            )
         p = np.exp(np.array(log_p) - max(log_p))
         assert row["probability"] == pytest.approx(p[0] / p.sum(), rel=1e-9)
         assert row["rank"] == 1 + (p > p[0] * (1 + 1e-12)).sum()
@@ -336,13 +450,17 @@ EDGES = np.array([-np.inf, -0.2, 0.6, 1.4, np.inf])
 
 
 def centred_pairs():
-    """The same fit, weights centred by hand: a_i of four intervals, by record and variable, not constant in any."""
+    """The same fit, weights centred by hand: a_i of four intervals, by record and variable, not
+    constant in any.
+    """
     fit, rng, weights, blocks = pairs_fit(), np.random.default_rng(8), {}, {}
     for name, block in fit.blocks.items():
         weights[name] = rng.uniform(0.1, 1.0, (len(PAIRS), 4))
         intervals = Intervals(EDGES[:-1], EDGES[1:], np.zeros(4, dtype=int))
         inside = partial(lambda table, records: table[records], weights[name])
-        centring = Centring(intervals, inside, np.zeros(len(PAIRS), dtype=int), None, np.ones(len(PAIRS)), name)
+        centring = Centring(
+            intervals, inside, np.zeros(len(PAIRS), dtype=int), None, np.ones(len(PAIRS)), name
+        )
         blocks[name] = replace(block, alpha=fit.alphas[name].rename("alpha"), centring=centring)
     return replace(fit, blocks=blocks), weights
 
@@ -352,24 +470,36 @@ def expected_of_pairs(theta, a, weights):
     (c0,), (d0, d1) = theta["a"]["coefficient"], theta["b"]["coefficient"]
     x = (a - PAIRS["a"].mean()) / PAIRS["a"].std(ddof=0)
     means = {"a": np.full(len(a), c0), "b": d0 + d1 * x.to_numpy()}
-    masses = {name: np.diff(stats.norm.cdf((EDGES - mean[:, None]) / float(theta[name]["sigma"])), axis=1) for name, mean in means.items()}
+    masses = {
+        name: np.diff(stats.norm.cdf((EDGES - mean[:, None]) / float(theta[name]["sigma"])), axis=1)
+        for name, mean in means.items()
+    }
     return np.array([(weights[name] * masses[name]).sum(axis=1) for name in ("a", "b")])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("attacked", ["a", "b"])
 def test_of_a_centred_fit_a_candidate_moves_the_term_of_later_variables_too(attacked):
-    """Brute force: what the record adds with each candidate, terms within, less what it adds with the truth."""
+    """Brute force: what the record adds with each candidate, terms within, less what it adds with
+    the truth.
+    """
     (fit, weights), rng = centred_pairs(), np.random.default_rng(4)
     releases = [PAIRS + rng.normal(0, 0.6, PAIRS.shape) for _ in range(2)]
     found = recovery_probability(fit, releases, TWO, list("uwx"), GUESSES, variable=attacked)
     thetas = [fit.thetas(chain, draw) for chain in range(2) for draw in range(40)]
-    of_release = np.array([[log_p_of_pairs(theta, one["a"], one["b"]).sum() for theta in thetas] for one in releases])
+    of_release = np.array(
+        [[log_p_of_pairs(theta, one["a"], one["b"]).sum() for theta in thetas] for one in releases]
+    )
 
     def adds(frame, label, term):
         place = PAIRS.index.get_loc(label)
-        terms = np.array([log_p_of_pairs(theta, frame["a"], frame["b"])[:, place] for theta in thetas]) @ fit.alphas.loc[label].to_numpy()
-        return terms - term * np.array([expected_of_pairs(theta, frame["a"], weights)[:, place].sum() for theta in thetas])
+        terms = (
+            np.array([log_p_of_pairs(theta, frame["a"], frame["b"])[:, place] for theta in thetas])
+            @ fit.alphas.loc[label].to_numpy()
+        )
+        return terms - term * np.array(
+            [expected_of_pairs(theta, frame["a"], weights)[:, place].sum() for theta in thetas]
+        )
 
     def recovered(label, term):
         log_p = []
@@ -377,24 +507,34 @@ def test_of_a_centred_fit_a_candidate_moves_the_term_of_later_variables_too(atta
             changed = PAIRS.copy()
             changed.loc[label, attacked] = guess
             weight = np.exp(adds(changed, label, term) - adds(PAIRS, label, term))
-            log_p.append(sum(np.log((weight / weight.sum() * np.exp(each)).sum()) for each in of_release))
+            log_p.append(
+                sum(np.log((weight / weight.sum() * np.exp(each)).sum()) for each in of_release)
+            )
         p = np.exp(np.array(log_p) - max(log_p))
         return p[0] / p.sum()
 
     for label, row in found.iterrows():
         assert row["probability"] == pytest.approx(recovered(label, 1), rel=1e-9)
         without = row["probability"] == pytest.approx(recovered(label, 0), rel=1e-6)
-        assert without == (attacked == "b")  # the last variable's own term is the same for every candidate
+        # the last variable's own term is the same for every candidate
+        assert without == (attacked == "b")
 
 
 def test_a_candidate_of_another_kind_has_no_weight_in_a_centred_chain():
     rng = np.random.default_rng(3)
-    data = pd.DataFrame({"y": np.where(rng.random(60) < 0.3, -8.0, np.round(rng.normal(5, 1, 60), 2))})
+    data = pd.DataFrame(
+        {"y": np.where(rng.random(60) < 0.3, -8.0, np.round(rng.normal(5, 1, 60), 2))}
+    )
     scenario = Scenario(synthetic="y", radius=0.5, codes={"y": [-8.0]})
-    chain = load_synthesizer("sequential")(["y"], settings={"y": {"model": "linear-regression", "codes": [-8]}})
+    chain = load_synthesizer("sequential")(
+        ["y"], settings={"y": {"model": "linear-regression", "codes": [-8]}}
+    )
     fit = given_chain_fit(chain, data)
     function = OwnWeights(make_world(data, scenario), "y", 1, lambda risk, size: 1 - risk)
-    blocks = {b.name: replace(fit.blocks[b.name], centring=centring_of(fit.prepared, b, function)) for b in fit.prepared.blocks}
+    blocks = {
+        b.name: replace(fit.blocks[b.name], centring=centring_of(fit.prepared, b, function))
+        for b in fit.prepared.blocks
+    }
     fit = replace(fit, blocks=blocks)
     place = int(np.flatnonzero(data["y"] > 0)[0])
     found = recovery_probability(fit, [data], scenario, [place], [data["y"].max()])
@@ -421,15 +561,22 @@ def test_the_density_of_a_chain_counts_statuses_gaps_and_structural_values():
     smoke = rng.random(n) < 0.5
     income = np.round(np.exp(rng.normal(7, 0.6, n)), -1)
     income[:9], income[9:20] = np.nan, -8.0
-    data = pd.DataFrame({"income": income, "smoke": smoke, "cigs": np.where(smoke, rng.integers(1, 30, n), 0.0)})
+    data = pd.DataFrame(
+        {"income": income, "smoke": smoke, "cigs": np.where(smoke, rng.integers(1, 30, n), 0.0)}
+    )
     settings = {
         "income": {"model": "linear-regression", "transform": "log", "codes": [-8]},
         "cigs": {"model": "linear-regression", "when": "smoke == true", "otherwise": 0},
     }
-    fit = given_chain_fit(load_synthesizer("sequential")(["income", "smoke", "cigs"], settings=settings), data)
+    fit = given_chain_fit(
+        load_synthesizer("sequential")(["income", "smoke", "cigs"], settings=settings), data
+    )
     theta = fit.thetas(1, 3)
     found = fit.drawing.log_densities(data)(theta)
     for name, each in found.items():
-        np.testing.assert_allclose(each, fit.contributions(theta, name), rtol=1e-9)  # alpha is 1: log p of the confidential records
+        # alpha is 1: log p of the confidential records
+        np.testing.assert_allclose(each, fit.contributions(theta, name), rtol=1e-9)
     wrong = data.assign(cigs=np.where(smoke, data["cigs"], 3.0))
-    assert np.isneginf(fit.drawing.log_densities(wrong)(theta)["cigs"]).tolist() == (~smoke).tolist()
+    assert (
+        np.isneginf(fit.drawing.log_densities(wrong)(theta)["cigs"]).tolist() == (~smoke).tolist()
+    )

@@ -1,4 +1,6 @@
-"""Ten planted studies that fail: the right reason is named first, and what is advised passes or lowers the failing figure."""
+"""Ten planted studies that fail: the right reason is named first, and what is advised passes or
+lowers the failing figure.
+"""
 
 import tomllib
 
@@ -24,7 +26,12 @@ def people(seed=1):
     rng = np.random.default_rng(seed)
     region, band, school = rng.integers(0, 4, N), rng.integers(0, 3, N), rng.integers(8, 19, N)
     log = 3.2 + 0.15 * region + 0.1 * band + 0.05 * (school - 12) + 0.5 * rng.normal(size=N)
-    frame = pd.DataFrame({"region": list("ABCD"), "at": range(4)}).set_index("at").loc[region].reset_index(drop=True)
+    frame = (
+        pd.DataFrame({"region": list("ABCD"), "at": range(4)})
+        .set_index("at")
+        .loc[region]
+        .reset_index(drop=True)
+    )
     return frame.assign(band=band, school=school, income=np.exp(log).round(1))
 
 
@@ -73,7 +80,9 @@ def advised(study, data, out):
 
 def figure(run, label, key):
     """What was judged of a scheme."""
-    return next(each.value for each in run.verdicts if each.label == label and each.statistic.key == key)
+    return next(
+        each.value for each in run.verdicts if each.label == label and each.statistic.key == key
+    )
 
 
 @pytest.mark.long
@@ -81,7 +90,14 @@ def figure(run, label, key):
 def test_codes_that_are_not_stated(tmp_path):
     data = people()
     data.loc[np.random.default_rng(2).random(N) < 0.3, "income"] = -9.0
-    study = study_of(data, tmp_path, synthesizer={"name": "linear-regression", "formula": "income ~ C(region) + C(band) + school"})
+    study = study_of(
+        data,
+        tmp_path,
+        synthesizer={
+            "name": "linear-regression",
+            "formula": "income ~ C(region) + C(band) + school",
+        },
+    )
     run, advice = advised(study, data, tmp_path / "run")
     assert overall(run.verdicts, "unweighted") == FAIL
     assert "code" in advice[0].reason
@@ -89,7 +105,9 @@ def test_codes_that_are_not_stated(tmp_path):
     mended, made = applied(study, data, advice)
     assert made == advice[:1]
     after = ran(mended, tmp_path / "after")
-    assert sum(after.tables["fit_check"]["verdict"] == "misfits") < sum(run.tables["fit_check"]["verdict"] == "misfits")
+    assert sum(after.tables["fit_check"]["verdict"] == "misfits") < sum(
+        run.tables["fit_check"]["verdict"] == "misfits"
+    )
 
 
 def test_an_identifier_that_leaves(tmp_path):
@@ -120,8 +138,15 @@ def test_a_derived_column_that_leaves(tmp_path):
 @pytest.mark.slow
 def test_too_few_draws(tmp_path):
     data = people()
-    model = {"name": "normal-mixture", "formula": "income ~ C(region)", "components": 2, "transform": "log"}
-    study = study_of(data, tmp_path, synthesizer=model, sampling={"draws": 20, "tune": 20, "chains": 2})
+    model = {
+        "name": "normal-mixture",
+        "formula": "income ~ C(region)",
+        "components": 2,
+        "transform": "log",
+    }
+    study = study_of(
+        data, tmp_path, synthesizer=model, sampling={"draws": 20, "tune": 20, "chains": 2}
+    )
     run, advice = advised(study, data, tmp_path / "run")
     assert "did not converge" in advice[0].reason
     mended, _ = applied(study, data, advice)
@@ -133,7 +158,12 @@ def test_too_few_draws(tmp_path):
 @pytest.mark.slow
 def test_a_radius_that_looks_wrong_is_not_changed(tmp_path):
     data = people()
-    study = study_of(data, tmp_path, scenario={"radius": 2.0, "allow_wide": True}, thresholds={"expected-mean-risk": 0.001})
+    study = study_of(
+        data,
+        tmp_path,
+        scenario={"radius": 2.0, "allow_wide": True},
+        thresholds={"expected-mean-risk": 0.001},
+    )
     run, advice = advised(study, data, tmp_path / "run")
     assert "radius" in advice[0].reason
     assert "0.2" in advice[0].what
@@ -147,13 +177,24 @@ def test_a_radius_that_looks_wrong_is_not_changed(tmp_path):
 @pytest.mark.slow
 def test_a_tail_that_the_model_misses(tmp_path):
     data = people()
-    data["income"] = np.where(np.random.default_rng(4).random(N) < 0.1, data["income"] * 8, data["income"]).round(1)
-    study = study_of(data, tmp_path, synthesizer={"name": "linear-regression", "formula": "income ~ C(region) + C(band) + school"})
+    data["income"] = np.where(
+        np.random.default_rng(4).random(N) < 0.1, data["income"] * 8, data["income"]
+    ).round(1)
+    study = study_of(
+        data,
+        tmp_path,
+        synthesizer={
+            "name": "linear-regression",
+            "formula": "income ~ C(region) + C(band) + school",
+        },
+    )
     run, advice = advised(study, data, tmp_path / "run")
     assert "misfits" in advice[0].reason
     mended, _ = applied(study, data, advice)
     after = ran(mended, tmp_path / "after")
-    assert sum(after.tables["fit_check"]["verdict"] == "misfits") < sum(run.tables["fit_check"]["verdict"] == "misfits")
+    assert sum(after.tables["fit_check"]["verdict"] == "misfits") < sum(
+        run.tables["fit_check"]["verdict"] == "misfits"
+    )
 
 
 @pytest.mark.long
@@ -171,16 +212,23 @@ def test_a_rare_pattern_whose_level_predicts(tmp_path):
     assert "region" in advice[0].reason
     mended, _ = applied(study, data, advice)
     after = ran(mended, tmp_path / "after")
-    assert figure(after, "unweighted", "expected-isolated-risk") < 0.6 * figure(run, "unweighted", "expected-isolated-risk")
+    assert figure(after, "unweighted", "expected-isolated-risk") < 0.6 * figure(
+        run, "unweighted", "expected-isolated-risk"
+    )
 
 
 @pytest.mark.long
 @pytest.mark.slow
 def test_predictors_that_tell_the_target(tmp_path):
     data = people()
-    grade = pd.qcut(data["income"] * np.exp(0.2 * np.random.default_rng(5).normal(size=N)), 6, labels=False)
+    grade = pd.qcut(
+        data["income"] * np.exp(0.2 * np.random.default_rng(5).normal(size=N)), 6, labels=False
+    )
     data = data.assign(grade=grade)
-    model = {"name": "transformation", "formula": "income ~ C(region) + C(band) + C(grade) + school"}
+    model = {
+        "name": "transformation",
+        "formula": "income ~ C(region) + C(band) + C(grade) + school",
+    }
     study = study_of(data, tmp_path, synthesizer=model, thresholds={"expected-mean-risk": 0.25})
     _, advice = advised(study, data, tmp_path / "run")
     assert "comes from grade" in advice[0].reason
@@ -214,7 +262,9 @@ def test_a_target_out_of_reach(tmp_path):
     if advice[0].change is not None:
         mended, _ = applied(study, data, advice)
         after = ran(mended, tmp_path / "after")
-        assert figure(after, "unweighted", "expected-mean-risk") < figure(run, "unweighted", "expected-mean-risk")
+        assert figure(after, "unweighted", "expected-mean-risk") < figure(
+            run, "unweighted", "expected-mean-risk"
+        )
     assert all(limit.at_most == 0.02 for limit in run.study.thresholds.limits)
 
 
@@ -240,14 +290,26 @@ def test_what_a_check_refuses_is_never_called_nothing_to_mend(tmp_path):
 
 def misfitting():
     """The verdict of a model that misfits, and its checks."""
-    row = {"label": "unweighted", "variable": "", "confidential": 0.2, "synthetic": 0.3, "effect": 0.1, "threshold": 0.01, "where": ""}
+    row = {
+        "label": "unweighted",
+        "variable": "",
+        "confidential": 0.2,
+        "synthetic": 0.3,
+        "effect": 0.1,
+        "threshold": 0.01,
+        "where": "",
+    }
     checks = pd.DataFrame([row | {"check": "check-spike", "parameter": "1", "verdict": "misfits"}])
-    return [Verdict("unweighted", Statistic(FITS.statistic.key), 0, 1, None, FAIL, "misfits")], {"fit_check": checks}
+    return [Verdict("unweighted", Statistic(FITS.statistic.key), 0, 1, None, FAIL, "misfits")], {
+        "fit_check": checks
+    }
 
 
 def test_a_missing_predictor_is_named_before_another_model(tmp_path):
     data = people()
-    study = study_of(data, tmp_path, synthesizer={"name": "linear-regression", "formula": "income ~ C(band)"})
+    study = study_of(
+        data, tmp_path, synthesizer={"name": "linear-regression", "formula": "income ~ C(band)"}
+    )
     advice = advise(study, data, *misfitting())
     assert "region does not predict" in advice[0].reason
     mended, _ = applied(study, data, advice)
@@ -257,7 +319,11 @@ def test_a_missing_predictor_is_named_before_another_model(tmp_path):
 
 
 def test_a_chain_that_misfits_is_told_a_predictor_that_apply_adds(tmp_path):
-    data = people().assign(hours=lambda frame: np.round(frame["income"] ** 0.5 + np.random.default_rng(5).normal(size=N), 1))
+    data = people().assign(
+        hours=lambda frame: np.round(
+            frame["income"] ** 0.5 + np.random.default_rng(5).normal(size=N), 1
+        )
+    )
     chain = {"name": "sequential", "predictors": ["band"], "variables": {}}
     study = study_of(data, tmp_path, scenario={"synthetic": ["income", "hours"]}, synthesizer=chain)
     mended, made = applied(study, data, advise(study, data, *misfitting()))
@@ -268,7 +334,11 @@ def test_a_chain_that_misfits_is_told_a_predictor_that_apply_adds(tmp_path):
 def test_a_chain_that_lacks_nothing_is_not_told_what_a_chain_cannot_have(tmp_path):
     chain = {"name": "sequential", "predictors": ["region", "band", "school"], "variables": {}}
     data = people()
-    advice = advise(study_of(data, tmp_path, synthesizer=chain, release={"columns": ["school"]}), data, *misfitting())
+    advice = advise(
+        study_of(data, tmp_path, synthesizer=chain, release={"columns": ["school"]}),
+        data,
+        *misfitting(),
+    )
     assert advice
     assert not any("auto" in each.what for each in advice)
 
@@ -285,7 +355,9 @@ def test_a_universe_is_the_cure_of_gaps_that_another_column_tells(tmp_path):
 
 
 def test_codes_that_are_taken_for_amounts_are_a_kind(tmp_path):
-    data = people().assign(industry=lambda frame: np.random.default_rng(6).permutation(40)[:12][frame.index % 12])
+    data = people().assign(
+        industry=lambda frame: np.random.default_rng(6).permutation(40)[:12][frame.index % 12]
+    )
     study = study_of(
         data,
         tmp_path,
@@ -319,7 +391,9 @@ def test_a_study_that_leaves_the_model_to_the_run_is_mended_too(tmp_path):
 
 
 @pytest.mark.parametrize("word", [NOT_SHOWN, REFUSE])
-def test_what_does_not_leave_is_mended_by_as_many_datasets_as_pass_or_by_fewer_parameters_and_else_accepted(tmp_path, word):
+def test_what_does_not_leave_is_mended_by_as_many_datasets_as_pass_or_by_fewer_parameters_and_else_accepted(
+    tmp_path, word
+):
     data = people()
     verdict = Verdict("unweighted", Statistic(MEAN.key), 0.01, 0.01, None, word, "mean D")
     study = study_of(data, tmp_path)

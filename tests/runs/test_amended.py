@@ -17,7 +17,10 @@ from riskweighted.runs.amended import terms_of, without_columns
     ],
 )
 def test_a_column_goes_and_what_stands_beside_it_stays(formula, names, left):
-    table = {"synthesizer": {"name": "x", "formula": formula}, "release": {"columns": ["b", "e"], "derived": {"b": "why", "e": "why"}}}
+    table = {
+        "synthesizer": {"name": "x", "formula": formula},
+        "release": {"columns": ["b", "e"], "derived": {"b": "why", "e": "why"}},
+    }
     changed = without_columns(table, ["b", *names])
     assert without_columns(table, names)["synthesizer"]["formula"] == left
     assert changed["release"] == {"columns": ["e"], "derived": {"e": "why"}, "hidden": {}}

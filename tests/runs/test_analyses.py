@@ -1,4 +1,6 @@
-"""Functions that a study names: in the tables, the verdicts, the pages and a sweep of a run, which goes on where one fails."""
+"""Functions that a study names: in the tables, the verdicts, the pages and a sweep of a run, which
+goes on where one fails.
+"""
 
 import json
 import sys
@@ -30,7 +32,9 @@ GOOD, BROKEN = "users_analyses:means", "users_analyses:broken"
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """A run of a study that names one function that works and one that does not, and the warnings of it."""
+    """A run of a study that names one function that works and one that does not, and the warnings
+    of it.
+    """
     folder = tmp_path_factory.mktemp("analyses")
     (folder / "users_analyses.py").write_text(CODE)
     confidential_data().to_csv(folder / "data.csv", index=False)
@@ -49,22 +53,34 @@ def run(tmp_path_factory):
     finally:
         sys.path.remove(str(folder))
         sys.modules.pop("users_analyses", None)
-    return rw.load_run(folder / "run"), swept, [str(each.message) for each in caught if issubclass(each.category, RiskWeightedWarning)]
+    return (
+        rw.load_run(folder / "run"),
+        swept,
+        [str(each.message) for each in caught if issubclass(each.category, RiskWeightedWarning)],
+    )
 
 
 def test_a_run_goes_on_and_names_what_failed(run):
     finished, _, told = run
-    assert any(f"the analysis '{BROKEN}' raised ValueError on the confidential data" in text for text in told)
+    assert any(
+        f"the analysis '{BROKEN}' raised ValueError on the confidential data" in text
+        for text in told
+    )
     assert not [text for text in told if "secret" in text]
     utility = finished.tables["utility"]
     found = by_label(utility, Statistic("analysis-overlap", term=GOOD))
     assert 0 < found["unweighted"] <= 1
     assert by_label(utility, Statistic("analysis-overlap", term=BROKEN)).isna().all()
-    assert set(utility.loc[utility["key"] == "analysis-estimate", "term"]) == {f"a in {GOOD}", f"b in {GOOD}"}
+    assert set(utility.loc[utility["key"] == "analysis-estimate", "term"]) == {
+        f"a in {GOOD}",
+        f"b in {GOOD}",
+    }
     assert f"mean overlap of {GOOD}" in finished.tables["summary"]
     frames = finished.synthetic["unweighted"]
     expected = [np.log(frame["income"][frame["group"] == "b"]).mean() for frame in frames]
-    value = utility[(utility["term"] == f"b in {GOOD}") & (utility["label"] == "unweighted")]["value"].iloc[0]
+    value = utility[(utility["term"] == f"b in {GOOD}") & (utility["label"] == "unweighted")][
+        "value"
+    ].iloc[0]
     assert value == pytest.approx(sum(expected) / len(expected))
 
 

@@ -1,4 +1,6 @@
-"""Baselines of several variables: amounts protected column by column, everything else as it is, all the way to the report."""
+"""Baselines of several variables: amounts protected column by column, everything else as it is, all
+the way to the report.
+"""
 
 import numpy as np
 import pandas as pd
@@ -28,8 +30,16 @@ def study(data=None, **top_coding):
     return make_study(
         {
             "data": {"path": "people.csv"},
-            "scenario": {"known": ["region"], "synthetic": ["smokes", "income", "rooms"], "radius": 0.1},
-            "synthesizer": {"name": "sequential", "predictors": ["region"], "variables": {"income": {"codes": [-8]}}},
+            "scenario": {
+                "known": ["region"],
+                "synthetic": ["smokes", "income", "rooms"],
+                "radius": 0.1,
+            },
+            "synthesizer": {
+                "name": "sequential",
+                "predictors": ["region"],
+                "variables": {"income": {"codes": [-8]}},
+            },
             "weights": {"schemes": ["unweighted"]},
             "sampling": {"chains": 2, "draws": 60, "tune": 60},
             "release": {"L": 2},
@@ -47,23 +57,30 @@ def protected(**top_coding):
 def test_every_variable_is_cut_at_its_own_quantile_and_codes_gaps_and_levels_stay():
     fitted = protected(quantile=0.5)
     frame = fitted.synthesize(1, random_seed=1)[0]
-    expected = EIGHT.assign(income=[10, 20, 25, 25, -8, -8, np.nan, np.nan], rooms=[1, 2, 3, 3, 3, 3, 3, 1])
+    expected = EIGHT.assign(
+        income=[10, 20, 25, 25, -8, -8, np.nan, np.nan], rooms=[1, 2, 3, 3, 3, 3, 3, 1]
+    )
     pd.testing.assert_frame_equal(frame, expected)
     assert fitted.keeps_true_values
     assert not fitted.estimates
 
 
 def test_a_variable_has_settings_of_its_own():
-    frame = protected(quantile=0.5, variables={"rooms": {"value": 4}}).synthesize(1, random_seed=1)[0]
+    frame = protected(quantile=0.5, variables={"rooms": {"value": 4}}).synthesize(1, random_seed=1)[
+        0
+    ]
     assert frame["income"].max() == 25
     assert frame["rooms"].tolist() == [1, 2, 3, 4, 4, 3, 3, 1]
 
 
 def test_its_expected_risk_is_whether_what_is_released_lies_in_the_ball():
     fitted = protected(quantile=0.5)
-    scenario = rw.Scenario(known="region", synthetic=["income", "rooms"], radius=0.1, codes={"income": (-8,)})
+    scenario = rw.Scenario(
+        known="region", synthetic=["income", "rooms"], radius=0.1, codes={"income": (-8,)}
+    )
     risk = rw.expected_identification_risk(fitted, scenario, random_seed=1)
-    # by hand: 30 and 40 become 25 and 4 and 5 rooms become 3, beyond a tenth; the others are as they were
+    # by hand: 30 and 40 become 25 and 4 and 5 rooms become 3, beyond a tenth; the others are as
+    # they were
     assert risk["own_mass"].tolist() == [1, 1, 0, 0, 0, 1, 1, 1]
     np.testing.assert_allclose(risk["risk"], [7 / 8, 7 / 8, 0, 0, 0, 6 / 8, 7 / 8, 7 / 8])
 
@@ -91,7 +108,9 @@ def test_levels_alone_have_nothing_to_be_cut():
 @pytest.mark.long
 def test_a_run_its_report_and_a_sweep_have_it(tmp_path, monkeypatch):
     rng = np.random.default_rng(1)
-    people = pd.DataFrame({"region": rng.choice(["a", "b"], 200), "smokes": rng.choice(["yes", "no"], 200)})
+    people = pd.DataFrame(
+        {"region": rng.choice(["a", "b"], 200), "smokes": rng.choice(["yes", "no"], 200)}
+    )
     people = people.assign(income=rng.integers(1, 200, 200) * 10.0, rooms=rng.poisson(4, 200))
     people.loc[:9, "income"] = -8
     monkeypatch.chdir(tmp_path)
@@ -103,10 +122,19 @@ def test_a_run_its_report_and_a_sweep_have_it(tmp_path, monkeypatch):
     bound = people["income"][people["income"] > 0].quantile(0.8)
     np.testing.assert_array_equal(released["income"], people["income"].clip(upper=bound))
     np.testing.assert_array_equal(released["smokes"], people["smokes"])
-    assert run.summary.loc["top-coding", "expected match risk"] > run.summary.loc["unweighted", "expected match risk"]
+    assert (
+        run.summary.loc["top-coding", "expected match risk"]
+        > run.summary.loc["unweighted", "expected match risk"]
+    )
     assert not (run.folder / "synthetic" / "top-coding").exists()
     assert "top-coding" in render_report(load_run(run.folder), confidential="people.csv")
-    swept = rw.sweep(Sweep(coded, {"top_coding.quantile": [0.8], "weights.schemes": ["unweighted"]}), "swept", workers=1)
+    swept = rw.sweep(
+        Sweep(coded, {"top_coding.quantile": [0.8], "weights.schemes": ["unweighted"]}),
+        "swept",
+        workers=1,
+    )
     assert not len(swept.failures)
-    rows = swept.results[(swept.results["label"] == "top-coding") & (swept.results["key"] == "expected-match")]
+    rows = swept.results[
+        (swept.results["label"] == "top-coding") & (swept.results["key"] == "expected-match")
+    ]
     assert rows["value"].tolist() == [run.summary.loc["top-coding", "expected match risk"]]

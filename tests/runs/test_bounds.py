@@ -1,4 +1,6 @@
-"""A study that says nothing of bounds has those that are found in its data; it may say that there are none, or give public ones."""
+"""A study that says nothing of bounds has those that are found in its data; it may say that there
+are none, or give public ones.
+"""
 
 import numpy as np
 import pandas as pd
@@ -18,12 +20,18 @@ N = 300
 def data() -> pd.DataFrame:
     rng = np.random.default_rng(1)
     earns = np.where(rng.random(N) < 0.2, 0, np.exp(rng.normal(6, 0.7, N))).round(1)
-    columns = {"age": rng.integers(20, 70, N), "earns": np.where(rng.random(N) < 0.1, -8.0, earns), "rooms": rng.integers(1, 6, N)}
+    columns = {
+        "age": rng.integers(20, 70, N),
+        "earns": np.where(rng.random(N) < 0.1, -8.0, earns),
+        "rooms": rng.integers(1, 6, N),
+    }
     return pd.DataFrame(columns | {"econ": rng.choice(["a", "b", "c"], N)})
 
 
 def study(name="sequential", synthetic=("earns", "rooms", "econ"), release=None, **settings):
-    table = {"predictors": ["age"]} if name == "sequential" else {"formula": f"{synthetic[0]} ~ age"}
+    table = (
+        {"predictors": ["age"]} if name == "sequential" else {"formula": f"{synthetic[0]} ~ age"}
+    )
     return make_study(
         {
             "data": {"path": "x.csv"},
@@ -40,7 +48,8 @@ def test_amounts_alone_have_bounds_and_codes_are_none_of_them(data):
     coded = {"variables": {"earns": {"codes": [-8]}}}
     tables = bounded(study(**coded), data).synthesizer.settings["variables"]
     found = default_bounds(data["earns"][data["earns"] >= 0].to_numpy())
-    assert tables == {"earns": {"codes": [-8], "support": list(found.support)}}  # not rooms, a count, nor econ, levels
+    # not rooms, a count, nor econ, levels
+    assert tables == {"earns": {"codes": [-8], "support": list(found.support)}}
     assert Work.of(study(**coded), data).study.synthesizer.settings["variables"] == tables
     assert "earns" in told_of_bounds(study(**coded), bounded(study(**coded), data))[0]
 
@@ -82,11 +91,16 @@ def test_a_single_model_has_them_and_a_guarantee_and_a_model_to_be_chosen_not(da
 
 @pytest.mark.quick
 def test_bounds_are_those_of_units_where_a_study_names_some(data):
-    large = data.assign(firm=np.arange(N) % 60, earns=data["earns"].where(np.arange(N) % 60 != 7, 9e6))
+    large = data.assign(
+        firm=np.arange(N) % 60, earns=data["earns"].where(np.arange(N) % 60 != 7, 9e6)
+    )
     own = {"variables": {"earns": {"codes": [-8]}}}
     written = study(**own)
     of_firms = study(**own, release={"L": 2, "unit": "firm"})
-    high = [bounded(each, large).synthesizer.settings["variables"]["earns"]["support"][1] for each in (written, of_firms)]
+    high = [
+        bounded(each, large).synthesizer.settings["variables"]["earns"]["support"][1]
+        for each in (written, of_firms)
+    ]
     assert high[0] > 9e6
     assert high[1] < 1e5
 
@@ -100,13 +114,20 @@ def test_heaps_marked_found_are_held_by_ten_units_and_others_are_public(data, ch
 
     def written(heaps, **more):
         setting = {"value_settings": [["heaps", heaps]]}
-        return study(variables={"earns": setting}, **more) if chained else study("two-part", ("earns",), **setting, **more)
+        return (
+            study(variables={"earns": setting}, **more)
+            if chained
+            else study("two-part", ("earns",), **setting, **more)
+        )
 
     check_study(written([1234.5, 987.6, "found"]), one)
     unit = {"release": {"L": 2, "unit": "firm"}}
     refuse_heaps_of_few(written([1234.5, 987.6], **unit), one)
     refuse_heaps_of_few(written([987.6, "found"], **unit), one)
-    with pytest.raises(InputError, match="heaps of 'earns': 1 of 2 marked 'found' are held by fewer than 10 units of 'firm'") as refused:
+    with pytest.raises(
+        InputError,
+        match="heaps of 'earns': 1 of 2 marked 'found' are held by fewer than 10 units of 'firm'",
+    ) as refused:
         check_study(written([1234.5, 987.6, "found"], **unit), one)
     assert "1234" not in str(refused.value)
     with pytest.raises(InputError, match="held by fewer than 10 records"):

@@ -30,7 +30,10 @@ def study(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     data.to_csv("households.csv", index=False)
     text = STUDY.replace('"unweighted", "marginal"', SCHEMES)
-    text = text.replace("resamples = 50", 'resamples = 50, regression = "income ~ smokes", coefficient = "smokes[T.yes]"')
+    text = text.replace(
+        "resamples = 50",
+        'resamples = 50, regression = "income ~ smokes", coefficient = "smokes[T.yes]"',
+    )
     (tmp_path / "study.toml").write_text(text)
     return load_study("study.toml")
 
@@ -68,17 +71,27 @@ def test_a_centred_scheme_is_released_and_its_pack_is_what_the_run_makes(study, 
         with contextlib.redirect_stdout(io.StringIO()) as shown:
             runpy.run_path(str(pack / "combine.py"), run_name="__main__")
         printed = [float(number) for number in re.findall(r"-?\d+\.\d+", shown.getvalue())]
-        assert printed == pytest.approx([published["value"], published["lower"], published["upper"]], rel=1e-6)
+        assert printed == pytest.approx(
+            [published["value"], published["lower"], published["upper"]], rel=1e-6
+        )
     rw.release_run(tmp_path / "run", tmp_path / "plain", schemes=["unweighted"])
     assert not any("kappa" in path.read_text() for path in (tmp_path / "plain").glob("*.md"))
 
 
-def test_a_density_that_is_not_its_models_is_refused_before_the_first_fit(study, tmp_path, monkeypatch):
+def test_a_density_that_is_not_its_models_is_refused_before_the_first_fit(
+    study, tmp_path, monkeypatch
+):
     masses = CentredTerm.masses
     monkeypatch.setattr(
-        CentredTerm, "masses", lambda term, theta: masses(term, theta) * np.linspace(1, 1.05, len(term.centring.intervals.lower))
+        CentredTerm,
+        "masses",
+        lambda term, theta: (
+            masses(term, theta) * np.linspace(1, 1.05, len(term.centring.intervals.lower))
+        ),
     )
-    monkeypatch.setattr("riskweighted.runs.work.fit_tasks", lambda *_: pytest.fail("a fit was begun"))
+    monkeypatch.setattr(
+        "riskweighted.runs.work.fit_tasks", lambda *_: pytest.fail("a fit was begun")
+    )
     with pytest.raises(ContractError, match=r"density|centring"):
         rw.run_study(study, tmp_path / "run")
 
@@ -90,7 +103,9 @@ def test_where_the_model_misfits_the_centred_schemes_are_named():
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize(("labels", "told"), [(["unweighted", "mix+(t=0.5)"], True), (["unweighted", "marginal"], False)])
+@pytest.mark.parametrize(
+    ("labels", "told"), [(["unweighted", "mix+(t=0.5)"], True), (["unweighted", "marginal"], False)]
+)
 def test_the_terminal_says_of_a_misfit_that_centring_does_not_mend_it(labels, told):
     row = {
         "check": "check-mean",
@@ -102,7 +117,9 @@ def test_the_terminal_says_of_a_misfit_that_centring_does_not_mend_it(labels, to
         "threshold": 0.1,
         "verdict": "misfits",
     }
-    finished = SimpleNamespace(fits=False, fit_check=pd.DataFrame([row]), summary=pd.DataFrame(index=labels))
+    finished = SimpleNamespace(
+        fits=False, fit_check=pd.DataFrame([row]), summary=pd.DataFrame(index=labels)
+    )
     line = _model(finished)
     assert "misfits" in line
     assert ("mix+(t=0.5)" in line) == told
@@ -110,7 +127,13 @@ def test_the_terminal_says_of_a_misfit_that_centring_does_not_mend_it(labels, to
 
 def said(tmp_path, schemes):
     """Of what check warns for a level of 15 among 915 records, by scheme."""
-    levels = pd.DataFrame({"region": "one", "age": np.tile(np.arange(61), 15), "level": np.repeat(["often", "rare"], [900, 15])})
+    levels = pd.DataFrame(
+        {
+            "region": "one",
+            "age": np.tile(np.arange(61), 15),
+            "level": np.repeat(["often", "rare"], [900, 15]),
+        }
+    )
     text = f'''
 data = {{ path = "levels.csv" }}
 scenario = {{ known = ["region"], synthetic = ["level"] }}

@@ -1,4 +1,6 @@
-"""A study that leaves the model to the run: what is compared, what is chosen, and where that is written."""
+"""A study that leaves the model to the run: what is compared, what is chosen, and where that is
+written.
+"""
 
 import importlib
 import json
@@ -32,12 +34,19 @@ SAMPLING = Sampling(draws=300, tune=200)
 def confidential():
     rng = np.random.default_rng(1)
     group = rng.choice(["a", "b"], N)
-    return pd.DataFrame({"group": group, "income": np.round(np.exp(3 + (group == "b") + 0.7 * rng.normal(size=N)), 2)})
+    return pd.DataFrame(
+        {
+            "group": group,
+            "income": np.round(np.exp(3 + (group == "b") + 0.7 * rng.normal(size=N)), 2),
+        }
+    )
 
 
 @pytest.fixture(scope="module")
 def few():
-    """Names of a few models that compile fast, so that the tests do not wait for every registered one."""
+    """Names of a few models that compile fast, so that the tests do not wait for every registered
+    one.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(choice, "synthesizer_names", lambda: NAMES)
         patch.setattr(candidates, "synthesizer_names", lambda: NAMES)
@@ -79,24 +88,42 @@ def test_every_registered_model_is_compared_or_refused_with_its_reason(confident
         ("negative-binomial", {}, True),
     ]
     assert "groups must name at least one column" in found[0].refusal
-    zeros = confidential.assign(income=confidential["income"].where(confidential.index > 5, 0.0) * 100)
-    scales = [one.settings for one in candidates.find_candidates("income ~ group", zeros, {}) if one.name == "linear-regression"]
+    zeros = confidential.assign(
+        income=confidential["income"].where(confidential.index > 5, 0.0) * 100
+    )
+    scales = [
+        one.settings
+        for one in candidates.find_candidates("income ~ group", zeros, {})
+        if one.name == "linear-regression"
+    ]
     assert scales == [{}, {"transform": "asinh", "transform_constant": 1000.0}]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(candidates, "load_synthesizer", lambda name: importlib.import_module("nobodys_package"))
+        patch.setattr(
+            candidates, "load_synthesizer", lambda name: importlib.import_module("nobodys_package")
+        )
         broken = list(candidates.find_candidates("income ~ group", confidential, {}))
     assert {one.refusal for one in broken} == {"its package cannot be loaded (ModuleNotFoundError)"}
-    given = list(candidates.find_candidates("income ~ group", confidential, {"transform": "log", "groups": ("group",)}))
-    assert {one.name: one.refusal for one in given if one.model is None}["linear-regression"].startswith(
-        "synthesizer 'linear-regression' has no setting 'groups'"
+    given = list(
+        candidates.find_candidates(
+            "income ~ group", confidential, {"transform": "log", "groups": ("group",)}
+        )
     )
+    assert {one.name: one.refusal for one in given if one.model is None}[
+        "linear-regression"
+    ].startswith("synthesizer 'linear-regression' has no setting 'groups'")
 
 
 @pytest.mark.slow
 def test_splines_are_compared_with_straight_lines_by_the_same_score(few):
     rng = np.random.default_rng(3)
     age = rng.uniform(20, 80, 300)
-    bent = pd.DataFrame({"group": "a", "age": age, "income": np.round(60 - ((age - 50) / 6) ** 2 + rng.normal(0, 3, 300), 2)})
+    bent = pd.DataFrame(
+        {
+            "group": "a",
+            "age": age,
+            "income": np.round(60 - ((age - 50) / 6) ** 2 + rng.normal(0, 3, 300), 2),
+        }
+    )
     straight = bent.assign(income=np.round(100 + age + rng.normal(0, 3, 300), 2))
     for data, formula in ((bent, "income ~ spline(age)"), (straight, "income ~ age")):
         chosen = choose_synthesizer("income ~ spline(age)", data, sampling=SAMPLING, random_seed=1)
@@ -109,11 +136,19 @@ def test_splines_are_compared_with_straight_lines_by_the_same_score(few):
 @pytest.mark.slow
 def test_the_right_scale_is_chosen_and_the_table_says_by_how_much(confidential, few):
     scenario = Scenario(known="group", synthetic="income")
-    chosen = choose_synthesizer("income ~ group", confidential, scenario=scenario, sampling=SAMPLING, random_seed=2)
+    chosen = choose_synthesizer(
+        "income ~ group", confidential, scenario=scenario, sampling=SAMPLING, random_seed=2
+    )
     assert (chosen.name, chosen.settings) == ("linear-regression", {"transform": "log"})
     assert "leave-one-out" in chosen.why
     assert tuple(chosen.table) == choice.COLUMNS
-    assert chosen.table["result"].tolist() == ["chosen", "compared", "refused", "refused", "refused"]
+    assert chosen.table["result"].tolist() == [
+        "chosen",
+        "compared",
+        "refused",
+        "refused",
+        "refused",
+    ]
     first, second = chosen.table.iloc[0], chosen.table.iloc[1]
     assert first["difference"] == 0
     assert first["model_fits"] == "yes"
@@ -123,22 +158,32 @@ def test_the_right_scale_is_chosen_and_the_table_says_by_how_much(confidential, 
     assert refused["why"].str.len().min() > 10
     assert refused["elpd"].isna().all()
 
-    # On one scale: the log density of the values in dollars (Jacobian and all) times the width of a recorded value.
+    # On one scale: the log density of the values in dollars (Jacobian and all) times the width of a
+    # recorded value.
     y = confidential["income"].to_numpy()
     columns = np.column_stack([np.ones(N), confidential["group"] == "b"])
     for row, values, jacobian in ((first, np.log(y), -np.log(y).sum()), (second, y, 0.0)):
         off = values - columns @ np.linalg.lstsq(columns, values, rcond=None)[0]
         variance = off.var()
         density = -0.5 * N * np.log(2 * np.pi * variance) - 0.5 * N + jacobian
-        assert row["elpd"] == pytest.approx(density + N * np.log(0.01) - 3, abs=3)  # three parameters cost about one half each, twice
-    with pytest.raises(InputError, match="no registered synthesizer takes the data: hierarchical: "):
+        # three parameters cost about one half each, twice
+        assert row["elpd"] == pytest.approx(density + N * np.log(0.01) - 3, abs=3)
+    with pytest.raises(
+        InputError, match="no registered synthesizer takes the data: hierarchical: "
+    ):
         choose_synthesizer("income ~ group", confidential, settings={"nobody's": 1})
 
 
 def test_a_fit_that_converged_and_suits_the_data_comes_before_a_larger_probability():
     def tried(name, elpd, fits, converged):
         loo = choice.LeaveOneOut(np.full(10, elpd / 10), np.zeros(10))
-        return choice._Tried(candidates.Candidate(name, {}, None), loo, "fits" if fits else "misfits", 0 if fits else 3, converged)
+        return choice._Tried(
+            candidates.Candidate(name, {}, None),
+            loo,
+            "fits" if fits else "misfits",
+            0 if fits else 3,
+            converged,
+        )
 
     every = [
         tried("wild", 9.0, True, False),
@@ -163,7 +208,10 @@ def test_the_probabilities_need_no_jacobian_and_no_precision(confidential):
     differences = []
     for factor in (1.0, np.pi):
         data = confidential.assign(income=confidential["income"] * factor)
-        fits = [fit(model("income ~ group", transform=scale), data, random_seed=1, draws=200, tune=200) for scale in ("log", "identity")]
+        fits = [
+            fit(model("income ~ group", transform=scale), data, random_seed=1, draws=200, tune=200)
+            for scale in ("log", "identity")
+        ]
         terms = [choice._log_probabilities(one) for one in fits]
         assert terms[0].shape == (N, 300)
         differences.append(np.subtract(*(term.mean(axis=1).sum() for term in terms)))
@@ -182,11 +230,16 @@ def test_a_run_says_what_it_chose_and_leaves_a_study_file_that_names_it(folder, 
     assert stat.S_IMODE(text.stat().st_mode) == 0o600
     named = load_study(text)
     found = run.study.synthesizer.settings["support"]
-    assert named.make_synthesizer() == load_synthesizer("linear-regression")("income ~ group", transform="log", support=found)
+    assert named.make_synthesizer() == load_synthesizer("linear-regression")(
+        "income ~ group", transform="log", support=found
+    )
     assert named.data.path == (folder / "households.csv").resolve()
     assert (named.seed, named.scenario, named.weights) == (5, run.study.scenario, run.study.weights)
     run_study(named, folder / "again")
-    ours, theirs = (json.loads((folder / name / "manifest.json").read_text())["files"] for name in ("results", "again"))
+    ours, theirs = (
+        json.loads((folder / name / "manifest.json").read_text())["files"]
+        for name in ("results", "again")
+    )
     assert {name: digest for name, digest in ours.items() if name.startswith("synthetic/")} == {
         name: digest for name, digest in theirs.items() if name.startswith("synthetic/")
     }
@@ -200,8 +253,12 @@ def test_the_command_prints_the_choice_and_a_dry_run_the_candidates(folder, caps
     options = {"force": False, "strict": False, "full": True, "seed": None, "entropy": None}
     doing = partial(command_run._at_once, cores=None)
     command_run._run(study, folder / "dry", doing, dry_run=True, **options)
-    said = " ".join(capsys.readouterr().out.split())  # the width of the terminal decides where lines break
-    assert "compared, each by an unweighted fit: linear-regression; linear-regression (transform = 'log')" in said
+    # the width of the terminal decides where lines break
+    said = " ".join(capsys.readouterr().out.split())
+    assert (
+        "compared, each by an unweighted fit: linear-regression; linear-regression (transform = "
+        "'log')" in said
+    )
     assert "not hierarchical: groups must name" in said
     assert not (folder / "dry").exists()
     command_run._run(study, folder / "said", doing, dry_run=False, **options)
@@ -236,8 +293,18 @@ def test_a_study_that_names_no_model_is_refused_where_one_is_needed():
 
 def test_settings_survive_as_a_study_file():
     table = settings(
-        scenario={"known": ["group"], "synthetic": 'a "b" ü\x7f\n', "radius": {'a "b" ü\x7f\n': 0.25}, "singletons": "paper"},
-        synthesizer={"name": "auto", "formula": "income ~ group", "support": [0, 1e6], "transform_constant": 1e-7},
+        scenario={
+            "known": ["group"],
+            "synthetic": 'a "b" ü\x7f\n',
+            "radius": {'a "b" ü\x7f\n': 0.25},
+            "singletons": "paper",
+        },
+        synthesizer={
+            "name": "auto",
+            "formula": "income ~ group",
+            "support": [0, 1e6],
+            "transform_constant": 1e-7,
+        },
     )
     study = read_study(table)
     text = as_toml(to_table(study))
@@ -247,7 +314,12 @@ def test_settings_survive_as_a_study_file():
 
 @pytest.mark.parametrize(
     ("support", "plain"),
-    [([0, math.inf], [0, None]), ([-math.inf, 5], [None, 5]), ([0, None], [0, None]), ((None, None), [None, None])],
+    [
+        ([0, math.inf], [0, None]),
+        ([-math.inf, 5], [None, 5]),
+        ([0, None], [0, None]),
+        ((None, None), [None, None]),
+    ],
 )
 def test_open_ends_survive_as_a_study_file_and_as_json(support, plain):
     named = {"name": "linear-regression", "formula": "income ~ group", "support": support}
@@ -264,9 +336,17 @@ def test_a_learned_part_is_compared_by_the_same_score_and_chosen_where_it_tells_
     pytest.importorskip("sklearn", reason="scikit-learn is not installed")
     rng = np.random.default_rng(4)
     x, z = rng.uniform(-2, 2, (2, 600)).round(3)
-    data = pd.DataFrame({"x": x, "z": z, "income": np.exp(3 + np.sign(x) * np.sign(z) + 0.3 * rng.normal(size=600)).round(2)})
+    data = pd.DataFrame(
+        {
+            "x": x,
+            "z": z,
+            "income": np.exp(3 + np.sign(x) * np.sign(z) + 0.3 * rng.normal(size=600)).round(2),
+        }
+    )
     asked = {"learned": ["x", "z"]}
-    chosen = choose_synthesizer("income ~ x + z", data, settings=asked, sampling=SAMPLING, random_seed=1)
+    chosen = choose_synthesizer(
+        "income ~ x + z", data, settings=asked, sampling=SAMPLING, random_seed=1
+    )
     first = chosen.table.iloc[0]
     assert (first["result"], chosen.name, chosen.formula) == ("chosen", "sequential", "")
     assert first["settings"].startswith("linear-regression with learned = ")
@@ -276,6 +356,11 @@ def test_a_learned_part_is_compared_by_the_same_score_and_chosen_where_it_tells_
     named, _ = choice.resolve_study(study, data, tmp_path, Quiet())
     assert named.make_synthesizer().learned == ("x", "z")
     noise = data.assign(income=np.exp(3 + 0.1 * x + 0.3 * rng.normal(size=600)).round(2))
-    assert choose_synthesizer("income ~ x + z", noise, settings=asked, sampling=SAMPLING, random_seed=1).name == "linear-regression"
+    assert (
+        choose_synthesizer(
+            "income ~ x + z", noise, settings=asked, sampling=SAMPLING, random_seed=1
+        ).name
+        == "linear-regression"
+    )
     best = candidates.Candidate("linear-regression", {}, None)
     assert "learned names 'w'" in candidates.with_learned(best, "income ~ x", noise, ["w"]).refusal

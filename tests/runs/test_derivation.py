@@ -1,4 +1,6 @@
-"""Columns that give a synthesized variable away, in a study: refused before any fit, declared with a reason, or warned of."""
+"""Columns that give a synthesized variable away, in a study: refused before any fit, declared with
+a reason, or warned of.
+"""
 
 import warnings
 
@@ -14,7 +16,8 @@ from riskweighted.runs.study import make_study
 from riskweighted.suggest.columns import look_at
 from riskweighted.suggest.suggestion import suggest
 
-ALONE = "ignore::riskweighted.common.errors.SingletonWarning"  # values of their own for every record are what is asked about here
+# values of their own for every record are what is asked about here
+ALONE = "ignore::riskweighted.common.errors.SingletonWarning"
 pytestmark = [pytest.mark.quick, pytest.mark.filterwarnings(ALONE)]
 
 N = 400
@@ -25,8 +28,12 @@ def people():
     rng = np.random.default_rng(8)
     income = np.round(rng.lognormal(9, 0.7, N), 2)
     wages = np.round(income * rng.uniform(0.1, 0.9, N), 2)
-    data = pd.DataFrame({"income": income, "sex": rng.choice(["f", "m"], N), "age": rng.integers(18, 90, N)})
-    return data.assign(wages=wages, other=np.round(income - wages, 2), near=income * np.exp(rng.normal(0, 0.25, N)))
+    data = pd.DataFrame(
+        {"income": income, "sex": rng.choice(["f", "m"], N), "age": rng.integers(18, 90, N)}
+    )
+    return data.assign(
+        wages=wages, other=np.round(income - wages, 2), near=income * np.exp(rng.normal(0, 0.25, N))
+    )
 
 
 def study(**changes):
@@ -63,7 +70,14 @@ def test_two_columns_that_add_up_are_refused_with_the_share_and_the_advice(setti
             check(changed, people())
         said = str(caught.value)
         assert "\n" not in said
-        for words in ("wages", "other", "'income'", "a sum", "100 % of the records", "[release] derived"):
+        for words in (
+            "wages",
+            "other",
+            "'income'",
+            "a sum",
+            "100 % of the records",
+            "[release] derived",
+        ):
             assert words in said
         assert not any(f"{value:.2f}" in said for value in people()["income"])
 
@@ -71,8 +85,13 @@ def test_two_columns_that_add_up_are_refused_with_the_share_and_the_advice(setti
 def test_every_column_of_a_relation_is_declared_with_a_reason():
     columns = ["wages", "other"]
     with pytest.raises(InputError, match="give away"):
-        check_study(study(release={"L": 2, "columns": columns, "derived": {"wages": "they are public"}}), people())
-    declared = study(release={"L": 2, "columns": columns, "derived": dict.fromkeys(columns, "they are public")})
+        check_study(
+            study(release={"L": 2, "columns": columns, "derived": {"wages": "they are public"}}),
+            people(),
+        )
+    declared = study(
+        release={"L": 2, "columns": columns, "derived": dict.fromkeys(columns, "they are public")}
+    )
     with pytest.warns(DerivedWarning, match="declared in release.derived: they are public"):
         check_study(declared, people())
     with warnings.catch_warnings():
@@ -81,13 +100,21 @@ def test_every_column_of_a_relation_is_declared_with_a_reason():
 
 
 def test_a_strong_predictor_is_warned_of_with_the_number():
-    with pytest.warns(DerivedWarning, match=r"'near' predicts the synthesized 'income': .*predicted; \d+ % of the records"):
+    with pytest.warns(
+        DerivedWarning,
+        match=r"'near' predicts the synthesized 'income': .*predicted; \d+ % of the records",
+    ):
         check_study(study(release={"L": 2, "columns": ["near"]}), people())
 
 
 @pytest.mark.parametrize(
     ("derived", "words"),
-    [(["wages"], "table of reasons"), ({"wages": ""}, "must give a reason"), ({"wages": 3}, "derived.wages"), ({"nope": "x"}, "nope")],
+    [
+        (["wages"], "table of reasons"),
+        ({"wages": ""}, "must give a reason"),
+        ({"wages": 3}, "derived.wages"),
+        ({"nope": "x"}, "nope"),
+    ],
 )
 def test_bad_declarations(derived, words):
     with pytest.raises(InputError, match=words):
@@ -103,13 +130,36 @@ def twin(data):
     ("synthesizer", "columns", "relation"),
     [
         ({**LINEAR, "formula": "income ~ log(wage)"}, ["wage"], "recovered"),
-        ({**LINEAR, "formula": "income ~ C(sex) + wages + log(other)"}, ["wages", "other"], "a sum"),
+        (
+            {**LINEAR, "formula": "income ~ C(sex) + wages + log(other)"},
+            ["wages", "other"],
+            "a sum",
+        ),
         ({"name": "sequential", "predictors": ["sex", "wage"]}, ["wage"], "recovered"),
-        ({"name": "hierarchical", "formula": "income ~ age", "groups": ["band"], "transform": "log"}, ["band"], "intervals of it"),
-        ({"name": "sequential", "predictors": ["sex"], "variables": {"income": {"formula": "income ~ wage"}}}, ["wage"], "recovered"),
+        (
+            {
+                "name": "hierarchical",
+                "formula": "income ~ age",
+                "groups": ["band"],
+                "transform": "log",
+            },
+            ["band"],
+            "intervals of it",
+        ),
+        (
+            {
+                "name": "sequential",
+                "predictors": ["sex"],
+                "variables": {"income": {"formula": "income ~ wage"}},
+            },
+            ["wage"],
+            "recovered",
+        ),
     ],
 )
-@pytest.mark.filterwarnings("ignore:in the model, .* predicts:riskweighted.common.errors.DerivedWarning")
+@pytest.mark.filterwarnings(
+    "ignore:in the model, .* predicts:riskweighted.common.errors.DerivedWarning"
+)
 def test_predictors_that_do_not_leave_are_refused_too(synthesizer, columns, relation):
     data, changed = twin(people()), {"synthesizer": synthesizer}
     for check in (check_study, refuse_derived):
@@ -117,28 +167,49 @@ def test_predictors_that_do_not_leave_are_refused_too(synthesizer, columns, rela
             check(study(**changed), data)
         said = str(caught.value)
         assert "\n" not in said
-        for words in (*columns, relation, "[release] derived", "the model's formula or predictors", "may predict"):
+        for words in (
+            *columns,
+            relation,
+            "[release] derived",
+            "the model's formula or predictors",
+            "may predict",
+        ):
             assert words in said
-    declared = study(**changed, release={"L": 2, "derived": dict.fromkeys(columns, "a study of twins")})
-    with pytest.warns(DerivedWarning, match="in the model, .*declared in release.derived: a study of twins"):
+    declared = study(
+        **changed, release={"L": 2, "derived": dict.fromkeys(columns, "a study of twins")}
+    )
+    with pytest.warns(
+        DerivedWarning, match="in the model, .*declared in release.derived: a study of twins"
+    ):
         check_study(declared, data)
     refuse_derived(declared, data)
 
 
 def test_a_column_that_leaves_and_one_that_predicts_are_found_together():
     with pytest.raises(InputError, match="to be released unaltered or read by the model"):
-        check_study(study(synthesizer={**LINEAR, "formula": "income ~ other"}, release={"L": 2, "columns": ["wages"]}), people())
+        check_study(
+            study(
+                synthesizer={**LINEAR, "formula": "income ~ other"},
+                release={"L": 2, "columns": ["wages"]},
+            ),
+            people(),
+        )
 
 
 def test_under_a_guarantee_predictors_are_looked_at_too():
     data = people().assign(twice=lambda frame: 2 * frame["income"])
     predicted = {**LINEAR, "formula": "income ~ twice"}
     with pytest.raises(InputError, match="'twice'"):
-        refuse_derived(study(synthesizer=predicted, guarantee={"epsilon": 2, "public": ["twice"]}), data)
+        refuse_derived(
+            study(synthesizer=predicted, guarantee={"epsilon": 2, "public": ["twice"]}), data
+        )
 
 
 def test_under_a_guarantee_no_reason_makes_a_column_public():
-    data, reasons = people().assign(twice=lambda frame: 2 * frame["income"]), {"twice": "we need it"}
+    data, reasons = (
+        people().assign(twice=lambda frame: 2 * frame["income"]),
+        {"twice": "we need it"},
+    )
     leaving = {"L": 2, "columns": ["twice"], "derived": reasons}
     refuse_derived(study(release=leaving), data)
     for given in ({"public": ["sex"]}, {"public": ["sex", "twice"]}):
@@ -172,19 +243,32 @@ def asked(rules, **release):
     ],
     ids=["when", "implied", "forbidden"],
 )
-def test_a_rule_that_gives_away_a_column_which_stays_is_refused_until_it_leaves_or_is_declared(rules):
+def test_a_rule_that_gives_away_a_column_which_stays_is_refused_until_it_leaves_or_is_declared(
+    rules,
+):
     data = people().assign(works=np.where(np.arange(N) % 4 > 0, "yes", "no"))
     data["income"] = data["income"].where(data["works"] == "yes")
     for check in (check_study, refuse_derived):
-        with pytest.raises(InputError, match=r"'works'.*release that, or leave the rule out.*\[release\] hidden") as caught:
+        with pytest.raises(
+            InputError, match=r"'works'.*release that, or leave the rule out.*\[release\] hidden"
+        ) as caught:
             check(asked(rules), data)
         assert "\n" not in str(caught.value)
     assert any("'works'" in advice.reason for advice in advise(asked(rules), data))
     reason = {"works": "everybody knows it"}
     refuse_derived(asked(rules, hidden=reason), data)
-    with pytest.raises(InputError, match=r"release.hidden names 'age', 'nope', which nothing reads; valid are 'works'$"):
+    with pytest.raises(
+        InputError,
+        match=r"release.hidden names 'age', 'nope', which nothing reads; valid are 'works'$",
+    ):
         check_study(asked(rules, hidden={"age": "why", "nope": "why"} | reason), data)
-    silent(asked({"variables": {"income": {"when": "works == 'yes'", "otherwise": "missing"}}}, columns=["works"]), data)
+    silent(
+        asked(
+            {"variables": {"income": {"when": "works == 'yes'", "otherwise": "missing"}}},
+            columns=["works"],
+        ),
+        data,
+    )
 
 
 def test_a_universe_is_proposed_and_a_study_that_states_it_is_silent():
@@ -192,23 +276,44 @@ def test_a_universe_is_proposed_and_a_study_that_states_it_is_silent():
     data["income"] = data["income"].where(data["works"] == "yes")
     chain = {"name": "sequential", "predictors": ["sex"]}
     leaving = {"L": 2, "columns": ["works"]}
-    with pytest.warns(DerivedWarning, match=r"works': its levels tell its missing values .*\[synthesizer.variables.income\] when"):
+    with pytest.warns(
+        DerivedWarning,
+        match=r"works': its levels tell its missing values .*\[synthesizer.variables.income\] when",
+    ):
         check_study(study(synthesizer=chain, release=leaving), data)
-    silent(study(synthesizer=chain | {"variables": {"income": {"when": "works == 'yes'", "otherwise": "missing"}}}, release=leaving), data)
+    silent(
+        study(
+            synthesizer=chain
+            | {"variables": {"income": {"when": "works == 'yes'", "otherwise": "missing"}}},
+            release=leaving,
+        ),
+        data,
+    )
 
 
 def test_what_cannot_be_judged_is_said():
     with pytest.warns(DerivedWarning, match="income: 30 amounts, of which no column can be judged"):
         check_study(study(), people().head(30))
     near = 1_000 + np.random.default_rng(1).normal(0, 50, N).round(2)
-    with pytest.warns(DerivedWarning, match="income: the best guess is within the radius of 99 % .* radius or min_radius is too wide"):
-        check_study(study(scenario={"known": ["sex"], "synthetic": "income", "radius": 0.5}), people().assign(income=near))
+    with pytest.warns(
+        DerivedWarning,
+        match="income: the best guess is within the radius of 99 % .* radius or min_radius is too "
+        "wide",
+    ):
+        check_study(
+            study(scenario={"known": ["sex"], "synthetic": "income", "radius": 0.5}),
+            people().assign(income=near),
+        )
 
 
 def test_bands_within_the_known_pattern_are_refused_with_what_they_are_told_with():
     data = people()
-    data["band"] = data.groupby("sex")["income"].transform(lambda income: pd.qcut(income.rank(), 4, labels=False))
-    with pytest.raises(InputError, match=r"the column 'band' .*its levels are intervals of it.*leave it out of"):
+    data["band"] = data.groupby("sex")["income"].transform(
+        lambda income: pd.qcut(income.rank(), 4, labels=False)
+    )
+    with pytest.raises(
+        InputError, match=r"the column 'band' .*its levels are intervals of it.*leave it out of"
+    ):
         check_study(study(release={"L": 2, "columns": ["band"]}), data)
 
 

@@ -1,4 +1,6 @@
-"""What a run takes, said beforehand: every step has its time, counts enter as they should, and what does not fit is said."""
+"""What a run takes, said beforehand: every step has its time, counts enter as they should, and what
+does not fit is said.
+"""
 
 import warnings
 from dataclasses import replace
@@ -17,7 +19,16 @@ from riskweighted.runs.run import run_study
 from riskweighted.runs.study import load_study
 
 DISCLOSING = {"disclosure"}
-STEPS = {"compiling", "fitting", "drawing", "expected risk", "comparing with the data", "measuring", "writing", *DISCLOSING}
+STEPS = {
+    "compiling",
+    "fitting",
+    "drawing",
+    "expected risk",
+    "comparing with the data",
+    "measuring",
+    "writing",
+    *DISCLOSING,
+}
 STUDY = """
 [data]
 path = "data.csv"
@@ -52,12 +63,19 @@ def make(tmp_path):
     income = np.exp(8 + (group == "b") + 0.5 * rng.normal(size=n)).round()
     working = rng.choice(["yes", "no"], n)
     children = rng.poisson(2, n)
-    pd.DataFrame({"group": group, "income": income, "working": working, "children": children}).to_csv(tmp_path / "data.csv", index=False)
+    pd.DataFrame(
+        {"group": group, "income": income, "working": working, "children": children}
+    ).to_csv(tmp_path / "data.csv", index=False)
 
     def made(model, datasets=3):
-        synthetic = {"sequential": '["working", "children"]', "negative-binomial": '"children"'}.get(model, '"income"')
+        synthetic = {
+            "sequential": '["working", "children"]',
+            "negative-binomial": '"children"',
+        }.get(model, '"income"')
         path = tmp_path / "study.toml"
-        path.write_text(STUDY.format(synthetic=synthetic, synthesizer=MODELS[model], datasets=datasets))
+        path.write_text(
+            STUDY.format(synthetic=synthetic, synthesizer=MODELS[model], datasets=datasets)
+        )
         study = load_study(path)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -69,7 +87,11 @@ def make(tmp_path):
 @pytest.mark.parametrize("model", list(MODELS))
 def test_every_step_of_a_run_has_its_time(make, model):
     found = estimate_run(make(model))
-    missing = {"drawing", "expected risk", "comparing with the data", *DISCLOSING} if model == "hierarchical" else set()
+    missing = (
+        {"drawing", "expected risk", "comparing with the data", *DISCLOSING}
+        if model == "hierarchical"
+        else set()
+    )
     assert set(found.seconds) == STEPS - missing
     assert all(seconds >= 0 for seconds in found.seconds.values())
     assert found.seconds["fitting"] > 0
@@ -79,14 +101,23 @@ def test_every_step_of_a_run_has_its_time(make, model):
 
 def test_more_copies_take_longer(make):
     work = make("two-part")
-    few, many = (replace(work.study, sampling=replace(work.study.sampling, draws=draws)) for draws in (20, 200))  # 40 datasets, and 400
-    taken = [min(estimate_run(work.at(study)).seconds["disclosure"] for _ in range(2)) for study in (few, many)]
+    # 40 datasets, and 400
+    few, many = (
+        replace(work.study, sampling=replace(work.study.sampling, draws=draws))
+        for draws in (20, 200)
+    )
+    taken = [
+        min(estimate_run(work.at(study)).seconds["disclosure"] for _ in range(2))
+        for study in (few, many)
+    ]
     assert taken[1] > 1.1 * taken[0]
 
 
 def test_of_learned_scores_folds_are_fitted(make):
     work = make("sequential")
-    learned = replace(work.study.synthesizer, settings={**work.study.synthesizer.settings, "learned": ["group"]})
+    learned = replace(
+        work.study.synthesizer, settings={**work.study.synthesizer.settings, "learned": ["group"]}
+    )
     optional = pytest.importorskip("sklearn", reason="needs riskweighted[learned]")
     assert optional is not None
     found = estimate_run(work.at(replace(work.study, synthesizer=learned))).seconds
@@ -111,12 +142,15 @@ def test_bytes_written_are_those_that_a_run_writes(make, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("share", "refused", "said"), [(100, False, ""), (0.7, False, "warning: the run may not fit"), (0.1, True, "will not fit")]
+    ("share", "refused", "said"),
+    [(100, False, ""), (0.7, False, "warning: the run may not fit"), (0.1, True, "will not fit")],
 )
 def test_a_dry_run_says_what_does_not_fit(make, tmp_path, monkeypatch, share, refused, said):
     needs = estimate_run(make("linear-regression")).disk
     monkeypatch.setattr(room, "disk_free", lambda path: share * needs)
-    done = CliRunner().invoke(app, ["run", str(tmp_path / "study.toml"), "--out", str(tmp_path / "out"), "--dry-run"])
+    done = CliRunner().invoke(
+        app, ["run", str(tmp_path / "study.toml"), "--out", str(tmp_path / "out"), "--dry-run"]
+    )
     text = " ".join((done.output + str(done.exception or "")).split())
     assert said in text
     assert ("disk: needs about" in text) == (share < 1)

@@ -1,4 +1,6 @@
-"""`init` finds what holds together: rules stand in the study file, and a recode never empties a formula."""
+"""`init` finds what holds together: rules stand in the study file, and a recode never empties a
+formula.
+"""
 
 import tomllib
 
@@ -16,9 +18,22 @@ N = 1200
 
 def file(seed: int = 1) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
-    age, region, sex = 5 * rng.integers(4, 18, N), rng.choice(list("NESW"), N), rng.choice(["m", "f"], N)
-    income = np.round(np.exp(8 + 0.01 * age + 0.3 * (sex == "m") + 0.3 * (region == "N") + rng.normal(0, 0.4, N)))
-    frame = {"sex": sex, "region": region, "age": age, "children": rng.poisson(1, N), "cars": rng.poisson(1, N), "Income": income}
+    age, region, sex = (
+        5 * rng.integers(4, 18, N),
+        rng.choice(list("NESW"), N),
+        rng.choice(["m", "f"], N),
+    )
+    income = np.round(
+        np.exp(8 + 0.01 * age + 0.3 * (sex == "m") + 0.3 * (region == "N") + rng.normal(0, 0.4, N))
+    )
+    frame = {
+        "sex": sex,
+        "region": region,
+        "age": age,
+        "children": rng.poisson(1, N),
+        "cars": rng.poisson(1, N),
+        "Income": income,
+    }
     return pd.DataFrame(frame)
 
 
@@ -37,7 +52,8 @@ def test_a_recode_of_a_predictor_is_left_out_and_named(recode):
     assert {"sex", "region", "age"} <= set(plain.predictors)
     if recode != "both":  # which of the three leaves is open: one does at most
         assert set(told.predictors) == set(plain.predictors)
-        assert recode in told.told_by or set(told.predictors) - set(told.known)  # unless another column leaves already
+        # unless another column leaves already
+        assert recode in told.told_by or set(told.predictors) - set(told.known)
     assert len(set(told.predictors) - set(told.known)) <= 1
     assert "~ 1" not in told.formula
 
@@ -57,8 +73,14 @@ def test_rules_stand_in_the_study_and_each_can_be_struck_out(tmp_path):
     assert ("Income", "tax", "rest") in [rule.names for rule in chain.rules.rules]
     assert chain.rules.broken(data) == ()
     lines = text.splitlines()
-    struck = next(number for number, line in enumerate(lines) if line.startswith('  ["Income", "tax", "rest"]'))
-    fewer = make_study(tomllib.loads("\n".join(lines[:struck] + lines[struck + 1 :])), tmp_path).make_synthesizer()
+    struck = next(
+        number
+        for number, line in enumerate(lines)
+        if line.startswith('  ["Income", "tax", "rest"]')
+    )
+    fewer = make_study(
+        tomllib.loads("\n".join(lines[:struck] + lines[struck + 1 :])), tmp_path
+    ).make_synthesizer()
     assert len(fewer.rules.rules) == len(chain.rules.rules) - 1
     assert 0.0 in chain.codes["paid"]
     assert 0.0 in chain.codes["tax"]
@@ -68,6 +90,8 @@ def test_a_rule_that_one_record_breaks_is_said_and_not_kept(tmp_path):
     data = file()
     data["paid"] = (data["Income"] * np.random.default_rng(5).random(N)).round()
     data.loc[3, "paid"] = 1e6
-    text = starting_text(suggest(data, look_at(data), ["Income", "paid"]), tmp_path / "data.csv", tmp_path)
+    text = starting_text(
+        suggest(data, look_at(data), ["Income", "paid"]), tmp_path / "data.csv", tmp_path
+    )
     assert "1 record breaks it: paid <= Income" in text
     assert "order" not in tomllib.loads(text)["synthesizer"]

@@ -1,4 +1,6 @@
-"""A study under a guarantee: what it refuses, what it tells before and after the run, and what the accountant makes of it."""
+"""A study under a guarantee: what it refuses, what it tells before and after the run, and what the
+accountant makes of it.
+"""
 
 import json
 import warnings
@@ -53,7 +55,13 @@ RENT = {
 def firms():
     rng = np.random.default_rng(4)
     region = rng.choice(["north", "south"], N)
-    frame = pd.DataFrame({"region": region, "jobs": 10 * rng.negative_binomial(2, 0.3, N), "rent": rng.normal(700, 200, N).round(1)})
+    frame = pd.DataFrame(
+        {
+            "region": region,
+            "jobs": 10 * rng.negative_binomial(2, 0.3, N),
+            "rent": rng.normal(700, 200, N).round(1),
+        }
+    )
     frame.loc[np.arange(3), "jobs"] += 1  # 98.5 % are multiples of ten
     return frame
 
@@ -70,9 +78,22 @@ def whole(tmp_path_factory):
     (folder / "study.toml").write_text(as_toml(SETTINGS))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RiskWeightedWarning)
-        dry = CliRunner().invoke(app, ["run", str(folder / "study.toml"), "--out", str(folder / "out"), "--dry-run"])
+        dry = CliRunner().invoke(
+            app, ["run", str(folder / "study.toml"), "--out", str(folder / "out"), "--dry-run"]
+        )
         assert not (folder / "out").exists()
-        done = CliRunner().invoke(app, ["run", str(folder / "study.toml"), "--out", str(folder / "out"), "--cores", "1", "--full"])
+        done = CliRunner().invoke(
+            app,
+            [
+                "run",
+                str(folder / "study.toml"),
+                "--out",
+                str(folder / "out"),
+                "--cores",
+                "1",
+                "--full",
+            ],
+        )
     return folder / "out", " ".join(dry.output.split()), " ".join(done.output.split()), done
 
 
@@ -84,17 +105,31 @@ def whole(tmp_path_factory):
     [
         (
             RENT,
-            ["location of LinearRegression", "scale of LinearRegression", "release.precision", "4 such things", "'marginal', 'pairwise'"],
+            [
+                "location of LinearRegression",
+                "scale of LinearRegression",
+                "release.precision",
+                "4 such things",
+                "'marginal', 'pairwise'",
+            ],
         ),
         (
             RENT | {"weights": {"schemes": ["unweighted"]}, "release": {"precision": 1.0}},
             ["2 such things", "location of LinearRegression"],
         ),
-        ({"weights": {"schemes": ["unweighted", "delete(q=0.05)", "mix(t=0.5)"]}}, ["1 such thing", "'delete(q=0.05)', 'mix(t=0.5)'"]),
+        (
+            {"weights": {"schemes": ["unweighted", "delete(q=0.05)", "mix(t=0.5)"]}},
+            ["1 such thing", "'delete(q=0.05)', 'mix(t=0.5)'"],
+        ),
         ({"weights": {"schemes": ["3-way"]}}, ["'3-way'", "may hold 'unweighted', 'uniform'"]),
         (
             RENT | {"synthesizer": {"name": "transformation", "formula": "rent ~ region"}},
-            ["support of Transformation", "knots of Transformation", "release.precision", "'marginal'"],
+            [
+                "support of Transformation",
+                "knots of Transformation",
+                "release.precision",
+                "'marginal'",
+            ],
         ),
     ],
 )
@@ -105,11 +140,22 @@ def test_everything_that_depends_on_the_data_is_named_at_once(changes, named):
     assert_clear(caught, *named)
 
 
-@pytest.mark.parametrize(("kind", "public"), [("", False), ("numeric", False), ("number", False), ("whole number", True)])
-def test_whole_numbers_of_a_described_file_are_public_by_their_stated_type_alone(tmp_path, kind, public):
-    firms().assign(rent=lambda data: data["rent"].round()).to_stata(tmp_path / "firms.dta", write_index=False)
+@pytest.mark.parametrize(
+    ("kind", "public"), [("", False), ("numeric", False), ("number", False), ("whole number", True)]
+)
+def test_whole_numbers_of_a_described_file_are_public_by_their_stated_type_alone(
+    tmp_path, kind, public
+):
+    firms().assign(rent=lambda data: data["rent"].round()).to_stata(
+        tmp_path / "firms.dta", write_index=False
+    )
     Variables({"rent": Variable("Rent", type=kind)}).write(tmp_path / "firms.toml")
-    given = {**SETTINGS, **RENT, "weights": {"schemes": ["unweighted"]}, "data": {"path": "firms.dta", "variables": "firms.toml"}}
+    given = {
+        **SETTINGS,
+        **RENT,
+        "weights": {"schemes": ["unweighted"]},
+        "data": {"path": "firms.dta", "variables": "firms.toml"},
+    }
     described = make_study(given, tmp_path)
     with pytest.raises(InputError, match="location of LinearRegression") as caught:
         check_study(described, described.read_data())
@@ -141,7 +187,10 @@ def test_what_the_model_reads_is_declared_public(public, named):
 
 def test_an_automatic_choice_is_refused_before_it_looks_at_the_data():
     with pytest.raises(InputError) as caught:
-        study(synthesizer={"name": "auto", "formula": "jobs ~ region"}, weights={"schemes": ["marginal"]})
+        study(
+            synthesizer={"name": "auto", "formula": "jobs ~ region"},
+            weights={"schemes": ["marginal"]},
+        )
     assert_clear(caught, "'auto'", "'marginal'", "2 such things")
 
 
@@ -167,7 +216,9 @@ def test_a_section_that_states_no_guarantee_is_refused(guarantee, named):
 
 def test_a_reference_that_no_file_can_hold_is_refused():
     with pytest.raises(InputError, match=r"guarantee\.reference must be a distribution"):
-        replace(study(), guarantee=rw.Guarantee(epsilon=1, reference=lambda values, frame: 0 * values))
+        replace(
+            study(), guarantee=rw.Guarantee(epsilon=1, reference=lambda values, frame: 0 * values)
+        )
 
 
 # What is told
@@ -176,7 +227,10 @@ def test_a_reference_that_no_file_can_hold_is_refused():
 def test_the_section_is_read_and_written():
     stated = study().guarantee
     assert stated == rw.Guarantee(
-        epsilon=40, neighbours="add-drop", public=["region"], reference=rw.Reference("nbinom", {"n": 1, "p": 0.05})
+        epsilon=40,
+        neighbours="add-drop",
+        public=["region"],
+        reference=rw.Reference("nbinom", {"n": 1, "p": 0.05}),
     )
     assert make_study(to_table(study())) == study()
     assert study(guarantee=None).statement() is None
@@ -191,7 +245,10 @@ def test_the_guarantee_and_its_number_of_datasets_decide_the_fit(monkeypatch):
         replace(checked.study, guarantee=rw.Guarantee(epsilon=41, public=["region"])),
         replace(checked.study, release=replace(checked.study.release, L=5)),
     ]
-    prints = {fit_key(other, checked.prepared().blocks[0].model, alpha) for other in [checked.study, *others]}
+    prints = {
+        fit_key(other, checked.prepared().blocks[0].model, alpha)
+        for other in [checked.study, *others]
+    }
     assert len(prints) == 4
 
 
@@ -216,7 +273,8 @@ def test_a_study_under_a_guarantee_from_end_to_end(whole):
     manifest = json.loads((folder / "manifest.json").read_text())
     assert manifest["settings"]["guarantee"]["epsilon"] == 40
     assert manifest["guarantee"] == list(stated.sentences("'jobs'"))
-    assert manifest["precision"] == {"jobs": "multiples of 1"}  # of the dtype; nearly all values are multiples of ten
+    # of the dtype; nearly all values are multiples of ten
+    assert manifest["precision"] == {"jobs": "multiples of 1"}
     assert load_run(folder).study == study(data={"path": "firms.csv"})
     synthetic = load_run(folder).synthetic["unweighted"][0]
     assert (synthetic["jobs"] % 10 != 0).mean() > 0.5
@@ -229,7 +287,9 @@ def test_a_finished_run_is_read_back_under_its_guarantee(whole):
     run = load_run(folder)
     model = rw.load_synthesizer("negative-binomial")("jobs ~ region")
     alpha = run.weights["unweighted"]
-    fitted = rw.load_fit(run.posterior_path("unweighted"), model, firms(), alpha, guarantee=run.study.guarantee, L=4)
+    fitted = rw.load_fit(
+        run.posterior_path("unweighted"), model, firms(), alpha, guarantee=run.study.guarantee, L=4
+    )
     assert fitted.statement == run.study.statement()
     with pytest.raises(InputError, match="another guarantee"):
         rw.load_fit(run.posterior_path("unweighted"), model, firms(), alpha)
@@ -243,7 +303,11 @@ def test_the_accountant_adds_up_finished_runs(whole, tmp_path):
     table = rw.accountant(releases_of([folder])).set_index(["neighbours", "release"])
     assert table.loc[("add-drop", "all together"), ["datasets", "epsilon"]].tolist() == [8, 80]
     assert table.loc[("replace", "all together"), "epsilon"] == 160
-    printed = CliRunner().invoke(app, ["accountant", str(folder), "--scheme", "unweighted", "--delta", "1e-5"], env={"COLUMNS": "200"})
+    printed = CliRunner().invoke(
+        app,
+        ["accountant", str(folder), "--scheme", "unweighted", "--delta", "1e-5"],
+        env={"COLUMNS": "200"},
+    )
     assert printed.exit_code == 0, printed.output
     assert "all together" in printed.output
     with pytest.raises(InputError) as caught:
@@ -253,10 +317,18 @@ def test_the_accountant_adds_up_finished_runs(whole, tmp_path):
 
 @pytest.mark.long
 @pytest.mark.slow
-def test_the_entropy_of_a_run_repeats_its_datasets_and_gives_no_others(whole, tmp_path, monkeypatch):
-    """Interrupted and resumed, too; what the study says otherwise is refused, and a repetition counts as what leaves twice."""
+def test_the_entropy_of_a_run_repeats_its_datasets_and_gives_no_others(
+    whole, tmp_path, monkeypatch
+):
+    """Interrupted and resumed, too; what the study says otherwise is refused, and a repetition
+    counts as what leaves twice.
+    """
     folder, *_ = whole
-    asked, sample, calls = load_study(folder.parent / "study.toml"), fitting.CompiledModel.sample, []
+    asked, sample, calls = (
+        load_study(folder.parent / "study.toml"),
+        fitting.CompiledModel.sample,
+        [],
+    )
 
     def interrupted(self, *arguments, **settings):
         calls.append(1)
@@ -277,7 +349,8 @@ def test_the_entropy_of_a_run_repeats_its_datasets_and_gives_no_others(whole, tm
     for path in sorted(folder.glob("synthetic/*/*.csv")):
         assert path.read_bytes() == (again.folder / path.relative_to(folder)).read_bytes()
     runs = [load_run(folder), load_run(again.folder)]
-    assert len({run.streams.order_seed("unweighted", 0) for run in runs}) == 1  # and so what `release` makes of both
+    # and so what `release` makes of both
+    assert len({run.streams.order_seed("unweighted", 0) for run in runs}) == 1
     changes = [
         {"release": replace(asked.release, L=5)},
         {"release": replace(asked.release, L=3)},
@@ -300,26 +373,45 @@ def test_runs_that_prove_nothing_are_never_added_to_what_is_proved(whole, tmp_pa
     settings = {"weights": {"schemes": ["unweighted"]}}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RiskWeightedWarning)
-        known = run_study(study(**settings, reproducible=True), tmp_path / "known", confidential=firms())
-        plain = run_study(study(**settings, guarantee=None), tmp_path / "plain", confidential=firms())
+        known = run_study(
+            study(**settings, reproducible=True), tmp_path / "known", confidential=firms()
+        )
+        plain = run_study(
+            study(**settings, guarantee=None), tmp_path / "plain", confidential=firms()
+        )
     with pytest.raises(InputError, match="is reproducible"):
         releases_of([known.folder])
-    table = rw.accountant(releases_of([whole[0], plain.folder])).set_index(["kind", "neighbours", "release"])
+    table = rw.accountant(releases_of([whole[0], plain.folder])).set_index(
+        ["kind", "neighbours", "release"]
+    )
     delta = by_label(plain.evaluation.risk, Statistic("influence-lipschitz"))["unweighted"]
     name = f"{plain.folder}: unweighted"
-    assert table.loc[("empirical, no guarantee", "fixed alpha", name), "epsilon"] == pytest.approx(2 * 4 * delta)
+    assert table.loc[("empirical, no guarantee", "fixed alpha", name), "epsilon"] == pytest.approx(
+        2 * 4 * delta
+    )
     assert table.loc[("proved", "add-drop", "all together"), "epsilon"] == 80
 
 
 @pytest.mark.long
 @pytest.mark.slow
 def test_no_chain_is_left_where_every_contribution_is_clipped(whole):
-    """Far from the data the clipped likelihood is flat: chains that began there stayed, 2 fits of 12. The model is that of the run."""
+    """Far from the data the clipped likelihood is flat: chains that began there stayed, 2 fits of
+    12. The model is that of the run.
+    """
     synthesizer = rw.load_synthesizer("negative-binomial")("jobs ~ region")
     for seed in range(12):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", rw.ConvergenceWarning)  # too short to, and not stuck
-            fitted = rw.fit(synthesizer, firms(), random_seed=seed, chains=2, draws=150, tune=200, guarantee=study().guarantee, L=4)
+            fitted = rw.fit(
+                synthesizer,
+                firms(),
+                random_seed=seed,
+                chains=2,
+                draws=150,
+                tune=200,
+                guarantee=study().guarantee,
+                L=4,
+            )
         assert fitted.diagnostics["ess_bulk"].min() > 30
         assert fitted.diagnostics["r_hat"].max() < 1.1
 
@@ -330,7 +422,11 @@ def test_no_chain_is_left_where_every_contribution_is_clipped(whole):
 @pytest.mark.quick
 def test_a_study_says_whether_its_clip_is_centred_and_keeps_its_keys_where_it_does_not_ask():
     asked = {**SETTINGS["guarantee"], "centred": True}
-    plain, silent, centred = study(), study(guarantee={**asked, "centred": False}), study(guarantee=asked)
+    plain, silent, centred = (
+        study(),
+        study(guarantee={**asked, "centred": False}),
+        study(guarantee=asked),
+    )
     assert "the clip is not centred" in " ".join(proved(plain))
     assert "the clip is centred" in " ".join(proved(centred))
     assert "centred" not in settings_of(plain, "fit")["guarantee"]

@@ -1,4 +1,6 @@
-"""What is said first of a study: what leaves, what is a function of what, what the columns of a survey's design cost."""
+"""What is said first of a study: what leaves, what is a function of what, what the columns of a
+survey's design cost.
+"""
 
 import numpy as np
 import pandas as pd
@@ -29,7 +31,15 @@ def panel() -> pd.DataFrame:
 def told(data: pd.DataFrame, synthetic: list[str], known=("region",), **release) -> str:
     chain = {"name": "sequential", "predictors": list(known), "variables": {}}
     scenario = {"known": list(known), "synthetic": synthetic}
-    study = make_study({"data": {"path": "x.csv"}, "scenario": scenario, "synthesizer": chain, "release": release, "seed": 1})
+    study = make_study(
+        {
+            "data": {"path": "x.csv"},
+            "scenario": scenario,
+            "synthesizer": chain,
+            "release": release,
+            "seed": 1,
+        }
+    )
     return "\n".join(of_release(study, data, kinds_of(data)))
 
 
@@ -41,7 +51,9 @@ def test_a_target_that_is_a_function_of_another_is_to_be_computed():
 
 @pytest.mark.parametrize(("square", "named"), [("inc", True), ("other", False)])
 def test_a_square_is_one_too(square, named):
-    data = panel().assign(inc=lambda frame: frame["wage"], other=np.random.default_rng(2).lognormal(7, 0.5, N))
+    data = panel().assign(
+        inc=lambda frame: frame["wage"], other=np.random.default_rng(2).lognormal(7, 0.5, N)
+    )
     data["incsq"] = data[square] ** 2
     assert ("incsq is a function of 'inc'" in told(data, ["inc", "incsq"])) == named
 
@@ -56,7 +68,9 @@ def test_a_weight_on_offer_is_said_to_single_out_and_none_that_leaves_is_offered
 
 
 def test_one_record_that_is_alone_is_one():
-    assert "1 record is alone in what leaves now" in told(panel().assign(one=np.arange(N) == 0), ["wage"], columns=["one"])
+    assert "1 record is alone in what leaves now" in told(
+        panel().assign(one=np.arange(N) == 0), ["wage"], columns=["one"]
+    )
 
 
 def test_units_that_are_not_named_are_told():

@@ -1,4 +1,6 @@
-"""A study whose target holds levels: dry run, run, what it leaves, report and pack; and what it refuses."""
+"""A study whose target holds levels: dry run, run, what it leaves, report and pack; and what it
+refuses.
+"""
 
 import warnings
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
@@ -37,11 +39,23 @@ SETTINGS = {
 @pytest.fixture(scope="module", autouse=True)
 def registered():
     """The models under their names, whether or not the installed metadata have them."""
-    own = [EntryPoint(name, f"riskweighted_models.{name}:{name.capitalize()}", GROUP) for name in ("logistic", "multinomial", "ordinal")]
+    own = [
+        EntryPoint(name, f"riskweighted_models.{name}:{name.capitalize()}", GROUP)
+        for name in ("logistic", "multinomial", "ordinal")
+    ]
 
     def found(group):
         points = list(entry_points(group=group))
-        return EntryPoints([*points, *(one for one in own if group == GROUP and one.name not in {point.name for point in points})])
+        return EntryPoints(
+            [
+                *points,
+                *(
+                    one
+                    for one in own
+                    if group == GROUP and one.name not in {point.name for point in points}
+                ),
+            ]
+        )
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(contract, "entry_points", found)
@@ -51,10 +65,16 @@ def registered():
 def jobs():
     rng = np.random.default_rng(3)
     age = rng.normal(45, 10, N).round()
-    scores = np.outer((age - 45) / 10, [0, 0.6, -0.8]) + np.log([0.6, 0.28, 0.12]) + rng.gumbel(size=(N, 3))
+    scores = (
+        np.outer((age - 45) / 10, [0, 0.6, -0.8])
+        + np.log([0.6, 0.28, 0.12])
+        + rng.gumbel(size=(N, 3))
+    )
     code = scores.argmax(axis=1)
     job = np.array(["clerk", "nurse", "smith"])[code]
-    return pd.DataFrame({"region": rng.choice(["north", "south"], N), "age": age, "job": job, "code": code})
+    return pd.DataFrame(
+        {"region": rng.choice(["north", "south"], N), "age": age, "job": job, "code": code}
+    )
 
 
 def study(**changes):
@@ -84,8 +104,13 @@ def test_a_run_goes_from_levels_to_tables(folder):
     assert shares["confidential"] == pytest.approx((data["job"] == "smith").mean(), abs=0.05)
     assert shares["marginal"] < shares["unweighted"]
     distances = by_label(utility, Statistic("total-variation", "job"))
-    shares = [frame["job"].value_counts(normalize=True) for frame in (data, *run.synthetic["marginal"])]
-    each = [sum(abs(one.get(level, 0) - shares[0][level]) for level in shares[0].index) / 2 for one in shares[1:]]
+    shares = [
+        frame["job"].value_counts(normalize=True) for frame in (data, *run.synthetic["marginal"])
+    ]
+    each = [
+        sum(abs(one.get(level, 0) - shares[0][level]) for level in shares[0].index) / 2
+        for one in shares[1:]
+    ]
     assert distances["marginal"] == pytest.approx(np.mean(each), rel=1e-9)
     assert utility["key"].isin(["level-share", "total-variation"]).all()
     assert "total variation of job" in run.tables["summary"].columns
@@ -128,7 +153,10 @@ def test_the_report_and_the_pack_hold_levels(folder, tmp_path):
         accept_uniques=True,
     )
     codebook = pd.read_csv(pack.folder / "codebook.csv").set_index("variable")
-    assert codebook.loc["job", ["values", "precision"]].tolist() == ["clerk; nurse; smith", "levels"]
+    assert codebook.loc["job", ["values", "precision"]].tolist() == [
+        "clerk; nurse; smith",
+        "levels",
+    ]
     assert rw.check_release(pack.folder, run) is not None
     released = next(pack.folder.rglob("*.csv*"))
     assert released.exists()
@@ -138,7 +166,9 @@ def test_a_dry_run_plans_it_and_settings_of_numbers_are_refused():
     data = jobs()
     plan = plan_study(study(), data)
     assert plan.records == N
-    shift = rw.margin_shift(data, study().scenario, rw.marginal_weights(data, study().scenario)).iloc[0]
+    shift = rw.margin_shift(
+        data, study().scenario, rw.marginal_weights(data, study().scenario)
+    ).iloc[0]
     assert plan.shift["marginal"].iloc[0].equals(shift)
     assert plan.shift["unweighted"].iloc[0]["total_variation"] == 0
     assert shift["total_variation"] > 0.05
@@ -149,13 +179,24 @@ def test_a_dry_run_plans_it_and_settings_of_numbers_are_refused():
         ({"release": {"precision": 0.1}}, ("release.precision", "levels")),
         ({"scenario": coded, "synthesizer": ordinal}, ("'code'", "scenario.categorical")),
         ({"release": {"columns": ["code"]}}, ("'code'", "'job'", "tell the level")),
-        ({"weights": {"target": "top-1-percent-risk", "at_most": 0.1}}, ("top-1-percent-risk", "U_m", "'job'")),
-        ({"synthesizer": {"name": "linear-regression", "formula": "job ~ age"}}, ("'job'", "numeric")),
+        (
+            {"weights": {"target": "top-1-percent-risk", "at_most": 0.1}},
+            ("top-1-percent-risk", "U_m", "'job'"),
+        ),
+        (
+            {"synthesizer": {"name": "linear-regression", "formula": "job ~ age"}},
+            ("'job'", "numeric"),
+        ),
         ({"synthesizer": {"name": "logistic", "formula": "job ~ age"}}, ("'job'", "3 levels")),
         ({"top_coding": {"quantile": 0.9}}, ("'job'", "numeric")),
         (
             {"guarantee": {"epsilon": 2}, "weights": {"schemes": ["unweighted"]}},
-            ("levels of Multinomial", "the columns 'region', 'age'", "levels of 'job'", 'public = ["region", "age", "job"]'),
+            (
+                "levels of Multinomial",
+                "the columns 'region', 'age'",
+                "levels of 'job'",
+                'public = ["region", "age", "job"]',
+            ),
         ),
     ):
         with pytest.raises(InputError) as caught:
@@ -163,7 +204,14 @@ def test_a_dry_run_plans_it_and_settings_of_numbers_are_refused():
         assert_clear(caught, *named)
     plan_study(study(scenario={**coded, "categorical": ["code"]}, synthesizer=ordinal), data)
     fine = {"name": "multinomial", "formula": "job ~ age", "levels": ["clerk", "nurse", "smith"]}
-    check_study(study(synthesizer=fine, guarantee={"epsilon": 2, "public": ["age", "job"]}, weights={"schemes": ["unweighted"]}), data)
+    check_study(
+        study(
+            synthesizer=fine,
+            guarantee={"epsilon": 2, "public": ["age", "job"]},
+            weights={"schemes": ["unweighted"]},
+        ),
+        data,
+    )
 
 
 def test_a_column_that_tells_the_level_is_found_and_a_number_of_ones_own_is_not():
@@ -184,5 +232,9 @@ def test_auto_compares_the_models_of_levels_with_each_other_only():
     assert [name for name, one in found.items() if one.model is not None] == ["multinomial"]
     assert "order" in found["ordinal"].refusal
     assert "numeric" in found["linear-regression"].refusal
-    numbers = {one.name for one in candidates.find_candidates("age ~ region", jobs(), {}) if one.model is not None}
+    numbers = {
+        one.name
+        for one in candidates.find_candidates("age ~ region", jobs(), {})
+        if one.model is not None
+    }
     assert numbers.isdisjoint({"logistic", "multinomial", "ordinal"})

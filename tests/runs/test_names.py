@@ -1,4 +1,6 @@
-"""A run, its report and its pack of a file whose columns have names that mean something else to Python, pandas or us."""
+"""A run, its report and its pack of a file whose columns have names that mean something else to
+Python, pandas or us.
+"""
 
 import warnings
 
@@ -23,7 +25,10 @@ def _file(names):
     return pd.DataFrame(dict(zip(names, columns, strict=True)))
 
 
-NAMES = [("class", "Intercept", "in", "None", "self"), ("a[b]", "a~b", "riskweighted weight", "it's", "e\u0301t\u0301")]
+NAMES = [
+    ("class", "Intercept", "in", "None", "self"),
+    ("a[b]", "a~b", "riskweighted weight", "it's", "e\u0301t\u0301"),
+]
 
 
 @pytest.mark.parametrize("names", NAMES, ids=["words", "signs"])
@@ -38,15 +43,29 @@ def test_columns_of_any_name_go_from_the_file_to_the_pack(names, tmp_path):
         "weights": {"schemes": ["pairwise"]},
         "sampling": {"draws": 200, "tune": 100, "chains": 2},
         "release": {"L": 2, "columns": [stays], "disclosure": ACCEPTED},
-        "evaluation": {"regression": f"`{amount}` ~ `{known}` + C(`{stays}`)", "coefficient": f"C(`{stays}`)[T.2]", "resamples": 20},
+        "evaluation": {
+            "regression": f"`{amount}` ~ `{known}` + C(`{stays}`)",
+            "coefficient": f"C(`{stays}`)[T.2]",
+            "resamples": 20,
+        },
         "seed": 3,
     }
     model = {"model": "linear-regression", "transform": "log"}
-    settings["synthesizer"] = {"name": "sequential", "predictors": [known, predictor], "variables": {amount: model}}
+    settings["synthesizer"] = {
+        "name": "sequential",
+        "predictors": [known, predictor],
+        "variables": {amount: model},
+    }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         run_study(make_study(settings, tmp_path), tmp_path / "results", entropy=ENTROPY)
     assert "<html" in render_report(load_run(tmp_path / "results"))
-    release_run(tmp_path / "results", tmp_path / "pack", formats=("parquet",), accept_uniques=True, accept_fail="a test")
+    release_run(
+        tmp_path / "results",
+        tmp_path / "pack",
+        formats=("parquet",),
+        accept_uniques=True,
+        accept_fail="a test",
+    )
     (made, *_) = sorted(tmp_path.glob("pack/**/*.parquet"))
     assert set(pd.read_parquet(made).columns) == {known, stays, *synthetic}

@@ -1,4 +1,6 @@
-"""The noise of a run can be made again by the agency and by nobody else; what leaves is what was declared."""
+"""The noise of a run can be made again by the agency and by nobody else; what leaves is what was
+declared.
+"""
 
 import dataclasses
 import json
@@ -33,7 +35,11 @@ def test_the_same_seed_gives_other_noise_and_the_entropy_gives_it_again(tmp_path
     assert datasets(first) == datasets(again)
     assert not set(datasets(first)) & set(datasets(other))
     assert stat.S_IMODE((first / FILE).stat().st_mode) == 0o600
-    assert [load_run(run).study.release.disclosure.earlier for run in (first, again, other)] == [0, 0, 1]
+    assert [load_run(run).study.release.disclosure.earlier for run in (first, again, other)] == [
+        0,
+        0,
+        1,
+    ]
     streams = load_streams(first)
     for path in first.rglob("*"):
         if path.is_file() and path != first / FILE:
@@ -43,7 +49,12 @@ def test_the_same_seed_gives_other_noise_and_the_entropy_gives_it_again(tmp_path
 
 
 @pytest.mark.parametrize(
-    "change", [{"seed": 4}, {"release": {"L": 4, "columns": ["size"], "disclosure": ACCEPTED}}, {"sampling": {"draws": 401, "tune": 200}}]
+    "change",
+    [
+        {"seed": 4},
+        {"release": {"L": 4, "columns": ["size"], "disclosure": ACCEPTED}},
+        {"sampling": {"draws": 401, "tune": 200}},
+    ],
 )
 def test_an_edited_study_never_meets_the_same_noise(tmp_path, change):
     data, entropy = confidential_data(), b"0123456789abcdef" * 2 * 2
@@ -67,7 +78,15 @@ def test_a_reproducible_study_takes_no_entropy(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("text", ["", "{}", '{"seed": 1, "entropy": "zz", "key": null}', '{"seed": 1, "entropy": "00", "key": null}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{}",
+        '{"seed": 1, "entropy": "zz", "key": null}',
+        '{"seed": 1, "entropy": "00", "key": null}',
+    ],
+)
 def test_damaged_randomness_is_named(tmp_path, text):
     (tmp_path / "confidential").mkdir()
     (tmp_path / FILE).write_text(text)
@@ -79,39 +98,62 @@ def as_if(run, **changes):
     """The run as one of another study."""
     manifest = json.loads(json.dumps(run.manifest))
     for section, change in changes.items():
-        manifest["settings"][section] = manifest["settings"].get(section, {}) | change if isinstance(change, dict) else change
+        manifest["settings"][section] = (
+            manifest["settings"].get(section, {}) | change if isinstance(change, dict) else change
+        )
     return dataclasses.replace(run, manifest=manifest)
 
 
 @pytest.mark.slow
-def test_a_reproducible_run_is_not_released_but_as_a_demonstration_of_public_data(tmp_path, monkeypatch):
-    monkeypatch.setattr("riskweighted.release.pack.refuse_what_is_not_made", lambda *_: None)  # the run is not what it is said to be
+def test_a_reproducible_run_is_not_released_but_as_a_demonstration_of_public_data(
+    tmp_path, monkeypatch
+):
+    # the run is not what it is said to be
+    monkeypatch.setattr("riskweighted.release.pack.refuse_what_is_not_made", lambda *_: None)
     run = load_run(finished_run())
     assert demo_study().reproducible
     for demonstration in (False, True):
         with pytest.raises(InputError, match="the run is reproducible") as caught:
-            release_run(as_if(run, reproducible=True), tmp_path / "pack", schemes=["pairwise"], demonstration=demonstration)
+            release_run(
+                as_if(run, reproducible=True),
+                tmp_path / "pack",
+                schemes=["pairwise"],
+                demonstration=demonstration,
+            )
         assert "--demonstration" not in str(caught.value)
     public = as_if(run, reproducible=True, data={"path": None, "embedded": "401ksubs"})
     with pytest.raises(InputError, match="--demonstration"):
-        release_run(public, tmp_path / "pack", schemes=["pairwise"], confidential=confidential_data())
+        release_run(
+            public, tmp_path / "pack", schemes=["pairwise"], confidential=confidential_data()
+        )
     assert not list(tmp_path.iterdir())
-    page = release_run(public, tmp_path / "pack", schemes=["pairwise"], confidential=confidential_data(), demonstration=True).folder
+    page = release_run(
+        public,
+        tmp_path / "pack",
+        schemes=["pairwise"],
+        confidential=confidential_data(),
+        demonstration=True,
+    ).folder
     assert "its seed is known" in (page / "README.md").read_text()
 
 
 @pytest.mark.slow
 def test_many_unique_records_need_an_explicit_acceptance(tmp_path, monkeypatch):
-    monkeypatch.setattr("riskweighted.release.pack.refuse_what_is_not_made", lambda *_: None)  # the run is not what it is said to be
+    # the run is not what it is said to be
+    monkeypatch.setattr("riskweighted.release.pack.refuse_what_is_not_made", lambda *_: None)
     run = load_run(finished_run())
     risk = run.tables["risk"].copy()
     risk.loc[risk["key"] == "released-uniques", "value"] = 0.25
     exposed = dataclasses.replace(run, tables=run.tables | {"risk": risk})
-    with pytest.raises(InputError, match=r"25\.0 % of the records are alone .* \(5 %\).*--accept-uniques"):
+    with pytest.raises(
+        InputError, match=r"25\.0 % of the records are alone .* \(5 %\).*--accept-uniques"
+    ):
         release_run(exposed, tmp_path / "pack", schemes=["pairwise"])
     pack = release_run(exposed, tmp_path / "pack", schemes=["pairwise"], accept_uniques=True).folder
     assert "accepted explicitly" in (pack / "sign_off.md").read_text()
-    release_run(as_if(exposed, release={"unique_share": 0.3}), tmp_path / "more", schemes=["pairwise"])
+    release_run(
+        as_if(exposed, release={"unique_share": 0.3}), tmp_path / "more", schemes=["pairwise"]
+    )
 
 
 @pytest.mark.slow
@@ -130,7 +172,10 @@ def test_only_declared_columns_leave_and_risk_is_that_of_all_of_them():
 def test_a_copy_is_refused_before_any_fit(known):
     data = confidential_data()
     data["copy"] = data["income"].map("{:.2f} USD".format).where(data.index != 3)
-    settings = SHORT | {"scenario": {"known": known, "synthetic": "income"}, "release": {"L": 3, "columns": ["copy"]}}
+    settings = SHORT | {
+        "scenario": {"known": known, "synthetic": "income"},
+        "release": {"L": 3, "columns": ["copy"]},
+    }
     with pytest.raises(InputError, match="'copy' is to be released unaltered, but it gives away"):
         check_study(make_study(settings), data)
     with pytest.raises(InputError, match="'nope'"):

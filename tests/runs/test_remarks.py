@@ -15,7 +15,12 @@ def data():
     rng = np.random.default_rng(1)
     age = rng.integers(20, 80, N)
     income = np.where(rng.random(N) < 0.2, -8, np.exp(rng.normal(10, 0.5, N)).round(-1))
-    columns = {"id": np.arange(N) + 1000, "hhwt": rng.uniform(0.5, 2, N).round(3), "age": age, "age_band": age // 20}
+    columns = {
+        "id": np.arange(N) + 1000,
+        "hhwt": rng.uniform(0.5, 2, N).round(3),
+        "age": age,
+        "age_band": age // 20,
+    }
     return pd.DataFrame(columns | {"sex": rng.choice(["m", "f"], N), "income": income})
 
 
@@ -23,7 +28,11 @@ def told(data, folder, **changed):
     study = {
         "data": {"path": "x.csv"},
         "scenario": {"known": ["sex"], "synthetic": "income", "min_radius": 1.0},
-        "synthesizer": {"name": "linear-regression", "formula": "income ~ age + age_band", "transform": "asinh"},
+        "synthesizer": {
+            "name": "linear-regression",
+            "formula": "income ~ age + age_band",
+            "transform": "asinh",
+        },
         "release": {"L": 2, "columns": ["id"]},
     }
     return remarks(make_study(study | changed, folder), data)
@@ -43,7 +52,12 @@ def test_a_study_that_says_it_all_is_told_nothing(data, tmp_path):
     assert not told(
         data,
         tmp_path,
-        scenario={"known": ["sex"], "synthetic": "income", "min_radius": 1.0, "codes": {"income": [-8]}},
+        scenario={
+            "known": ["sex"],
+            "synthetic": "income",
+            "min_radius": 1.0,
+            "codes": {"income": [-8]},
+        },
         synthesizer={"name": "linear-regression", "formula": "income ~ age", "transform": "asinh"},
         release={"L": 2, "columns": ["hhwt"]},
         weights={"survey": "hhwt", "schemes": ["unweighted"]},

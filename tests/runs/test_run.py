@@ -28,7 +28,12 @@ from riskweighted.sampling import fitting
 SETTINGS = {
     "data": {"path": "households.csv"},
     "scenario": {"known": "group", "synthetic": "income"},
-    "synthesizer": {"name": "linear-regression", "formula": "income ~ group", "transform": "log", "support": [0, math.inf]},
+    "synthesizer": {
+        "name": "linear-regression",
+        "formula": "income ~ group",
+        "transform": "log",
+        "support": [0, math.inf],
+    },
     "sampling": {"draws": 400, "tune": 200},
     "release": {"L": 3, "format": "parquet"},
     "evaluation": {"resamples": 20},
@@ -40,25 +45,41 @@ SETTINGS = {
 def confidential():
     rng = np.random.default_rng(1)
     group = pd.Categorical(rng.choice(["a", "b"], 100))
-    return pd.DataFrame({"group": group, "income": np.exp(3 + (group == "b") + rng.normal(size=100))}, index=[f"r{i}" for i in range(100)])
+    return pd.DataFrame(
+        {"group": group, "income": np.exp(3 + (group == "b") + rng.normal(size=100))},
+        index=[f"r{i}" for i in range(100)],
+    )
 
 
 def content_of(folder):
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory, confidential):
-    """The run, gone through at once under a umask that lets all read; and the mode of every file when it was synced."""
+    """The run, gone through at once under a umask that lets all read; and the mode of every file
+    when it was synced.
+    """
     modes, sync, before = {}, atomic.sync, os.umask(0o022)
 
     def seen(path):
-        modes[path.name] = stat.S_IMODE(path.stat().st_mode), "confidential" in path.parts or path.suffix in (".nc", ".seal")
+        modes[path.name] = (
+            stat.S_IMODE(path.stat().st_mode),
+            "confidential" in path.parts or path.suffix in (".nc", ".seal"),
+        )
         sync(path)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(atomic, "sync", seen)
-        finished = run_study(make_study(SETTINGS), tmp_path_factory.mktemp("whole") / "whole", confidential=confidential)
+        finished = run_study(
+            make_study(SETTINGS),
+            tmp_path_factory.mktemp("whole") / "whole",
+            confidential=confidential,
+        )
     os.umask(before)
     return finished, modes
 
@@ -104,15 +125,25 @@ def test_what_never_leaves_is_its_owners_only_from_the_first_byte(whole):
     assert set(written) == {0o600}
     for path in [finished.folder, *finished.folder.rglob("*")]:
         parts = path.relative_to(finished.folder).parts
-        secret, paired = "confidential" in parts, "synthetic" in parts  # whose rows pair with the data
-        expected = (0o700 if secret or paired else 0o755) if path.is_dir() else (0o600 if secret else 0o644)
+        # whose rows pair with the data
+        secret, paired = "confidential" in parts, "synthetic" in parts
+        expected = (
+            (0o700 if secret or paired else 0o755)
+            if path.is_dir()
+            else (0o600 if secret else 0o644)
+        )
         assert stat.S_IMODE(path.stat().st_mode) == expected, path
     assert not finished.folder.with_name("whole.partial").exists()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("damage", ["bit", *(pytest.param(how, marks=pytest.mark.long) for how in ("short", "foreign", "old"))])
-def test_a_damaged_fit_is_named_and_made_again(tmp_path, confidential, whole, begun, samplings, damage):
+@pytest.mark.parametrize(
+    "damage",
+    ["bit", *(pytest.param(how, marks=pytest.mark.long) for how in ("short", "foreign", "old"))],
+)
+def test_a_damaged_fit_is_named_and_made_again(
+    tmp_path, confidential, whole, begun, samplings, damage
+):
     one, other = sorted(shutil.copytree(begun, tmp_path / "out.partial").glob("*.nc"))
     content = one.read_bytes()
     if damage == "bit":
@@ -121,10 +152,14 @@ def test_a_damaged_fit_is_named_and_made_again(tmp_path, confidential, whole, be
         one.write_bytes(content[: len(content) // 2])
     elif damage == "foreign":  # the fit of another scheme, whole with its seal
         for end in ("", ".seal"):
-            one.with_name(one.name + end).write_bytes(other.with_name(other.name + end).read_bytes())
+            one.with_name(one.name + end).write_bytes(
+                other.with_name(other.name + end).read_bytes()
+            )
     else:
         one.with_name(one.name + ".seal").unlink()
-    with pytest.warns(RiskWeightedWarning, match=f"'{one.name}' is damaged or was made for something else"):
+    with pytest.warns(
+        RiskWeightedWarning, match=f"'{one.name}' is damaged or was made for something else"
+    ):
         run_study(make_study(SETTINGS), tmp_path / "out", confidential=confidential)
     assert samplings["calls"] == 2  # the damaged and the interrupted one
     assert content_of(tmp_path / "out") == content_of(whole[0].folder)
@@ -148,7 +183,11 @@ def test_a_full_disk_leaves_nothing(tmp_path, confidential, monkeypatch):
 
     monkeypatch.setattr(atomic.os, "fsync", full_disk)
     with pytest.raises(OSError, match="No space left"):
-        run_study(make_study(SETTINGS | {"weights": {"schemes": ["unweighted"]}}), tmp_path / "out", confidential=confidential)
+        run_study(
+            make_study(SETTINGS | {"weights": {"schemes": ["unweighted"]}}),
+            tmp_path / "out",
+            confidential=confidential,
+        )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -200,7 +239,8 @@ def test_an_interrupted_run_resumes_with_the_same_bytes(tmp_path, confidential, 
     assert not (tmp_path / "ran").exists()
     restore(held)
     run_study(study, tmp_path / "parts", confidential=confidential)
-    assert len(calls) == 4  # one before the interruption, the interrupted one, and the two that were left
+    # one before the interruption, the interrupted one, and the two that were left
+    assert len(calls) == 4
     assert content_of(tmp_path / "parts") == content_of(whole.folder)
     assert not (tmp_path / "parts.partial").exists()
 
@@ -214,7 +254,9 @@ def test_an_interrupted_run_resumes_with_the_same_bytes(tmp_path, confidential, 
 
 @pytest.mark.slow
 def test_an_open_end_is_null_in_the_manifest_and_decides_the_same_fit(confidential, whole):
-    """The run above, which is interrupted and goes on, has support = [0, inf]; JSON knows no infinite numbers."""
+    """The run above, which is interrupted and goes on, has support = [0, inf]; JSON knows no
+    infinite numbers.
+    """
 
     def refuse(text):
         raise AssertionError(text)
@@ -222,18 +264,35 @@ def test_an_open_end_is_null_in_the_manifest_and_decides_the_same_fit(confidenti
     manifest = json.loads((whole[0].folder / "manifest.json").read_text(), parse_constant=refuse)
     assert manifest["settings"]["synthesizer"]["support"] == [0, None]
     given, stored = make_study(SETTINGS), make_study(manifest["settings"])
-    assert load_run(whole[0].folder).study.make_synthesizer() == given.make_synthesizer() == stored.make_synthesizer()
+    assert (
+        load_run(whole[0].folder).study.make_synthesizer()
+        == given.make_synthesizer()
+        == stored.make_synthesizer()
+    )
     assert stored.make_synthesizer().support == (0, math.inf)
     first, again = (check_study(study, confidential).work for study in (given, stored))
     alpha = first.weights("marginal")["income"]
-    assert fit_key(given, first.prepared().blocks[0].model, alpha) == fit_key(stored, again.prepared().blocks[0].model, alpha)
-    narrow = check_study(make_study(SETTINGS | {"synthesizer": SETTINGS["synthesizer"] | {"support": [0, 1e9]}}), confidential).work
-    assert fit_key(narrow.study, narrow.prepared().blocks[0].model, alpha) != fit_key(given, first.prepared().blocks[0].model, alpha)
+    assert fit_key(given, first.prepared().blocks[0].model, alpha) == fit_key(
+        stored, again.prepared().blocks[0].model, alpha
+    )
+    narrow = check_study(
+        make_study(SETTINGS | {"synthesizer": SETTINGS["synthesizer"] | {"support": [0, 1e9]}}),
+        confidential,
+    ).work
+    assert fit_key(narrow.study, narrow.prepared().blocks[0].model, alpha) != fit_key(
+        given, first.prepared().blocks[0].model, alpha
+    )
 
 
 def test_the_plan_counts_what_the_data_hold(confidential):
     plan = plan_study(make_study(SETTINGS), confidential)
-    assert (plan.records, plan.patterns, plan.singletons, plan.predictors, plan.datasets) == (100, 2, 0, 1, 3)
+    assert (plan.records, plan.patterns, plan.singletons, plan.predictors, plan.datasets) == (
+        100,
+        2,
+        0,
+        1,
+        3,
+    )
     assert plan.mean_weight["unweighted"] == 1
     assert plan.mean_weight["marginal"] < plan.mean_weight["pairwise"] < 1
     assert 0 < plan.estimate.seconds["fitting"] < plan.estimate.total
@@ -250,7 +309,10 @@ def test_a_folder_that_is_no_result_is_never_replaced(tmp_path, confidential):
 
 def test_weights_that_are_all_zero_are_refused_before_any_fit(tmp_path, confidential):
     study = make_study(SETTINGS | {"weights": {"schemes": ["marginal"], "shift": -1.0}})
-    with pytest.warns(FlatWeightsWarning), pytest.raises(InputError, match="'marginal' gives every record weight zero"):
+    with (
+        pytest.warns(FlatWeightsWarning),
+        pytest.raises(InputError, match="'marginal' gives every record weight zero"),
+    ):
         run_study(study, tmp_path / "out", confidential=confidential)
     assert list(tmp_path.iterdir()) == []
 
@@ -285,7 +347,8 @@ def test_the_models_verdict_leads_the_summary_and_its_table_names_every_check(wh
     assert next(iter(finished.summary)) == "model fits"
     assert finished.fits is True
     assert finished.converged is True
-    assert finished.summary["model fits"].dropna().to_dict() == {"unweighted": "yes"}  # a weighted fit is not judged
+    # a weighted fit is not judged
+    assert finished.summary["model fits"].dropna().to_dict() == {"unweighted": "yes"}
     table = load_run(finished.folder).tables["fit_check"]
     assert list(table) == ["label", *COLUMNS]
     assert {label: set(rows["verdict"]) for label, rows in table.groupby("label")} == {
@@ -307,7 +370,9 @@ def test_a_run_without_the_unweighted_scheme_is_not_judged(tmp_path, confidentia
 
 
 @pytest.mark.slow
-def test_a_model_that_misfits_is_said_and_fails_only_where_that_is_asked(tmp_path, confidential, capsys):
+def test_a_model_that_misfits_is_said_and_fails_only_where_that_is_asked(
+    tmp_path, confidential, capsys
+):
     data = confidential.assign(income=np.where(np.arange(100) % 2, confidential["income"], 7.0))
     data.to_csv(tmp_path / "households.csv", index=False)
     study = make_study(SETTINGS, tmp_path)
@@ -318,7 +383,13 @@ def test_a_model_that_misfits_is_said_and_fails_only_where_that_is_asked(tmp_pat
     assert "spike: 0.500 in the data" in said.out
     assert "spike 7" not in said.out  # a value of the data
     assert said.out.index("Model:") < said.out.index("Risk and utility")
-    assert load_run(tmp_path / "lenient").tables["summary"].set_index("label").loc["unweighted", "model fits"] == "NO"
+    assert (
+        load_run(tmp_path / "lenient")
+        .tables["summary"]
+        .set_index("label")
+        .loc["unweighted", "model fits"]
+        == "NO"
+    )
     with pytest.raises(typer.Exit) as stopped:
         command_run._run(study, tmp_path / "strict", run_study, strict=True, **options)
     assert stopped.value.exit_code == 3

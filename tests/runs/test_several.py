@@ -1,4 +1,6 @@
-"""Runs of several variables: the folder, what a resumed run samples again, what a study file says."""
+"""Runs of several variables: the folder, what a resumed run samples again, what a study file
+says.
+"""
 
 import dataclasses
 
@@ -27,7 +29,15 @@ def people() -> pd.DataFrame:
     cigarettes = np.where(smoke == "YES", rng.choice([5, 10, 20], N), -8)
     health = pd.Series(rng.choice(["bad", "fair", "good"], N))
     health[rng.random(N) < 0.1] = None
-    return pd.DataFrame({"region": region, "age": rng.integers(18, 80, N), "smoke": smoke, "cigarettes": cigarettes, "health": health})
+    return pd.DataFrame(
+        {
+            "region": region,
+            "age": rng.integers(18, 80, N),
+            "smoke": smoke,
+            "cigarettes": cigarettes,
+            "health": health,
+        }
+    )
 
 
 def study(health=None, **more) -> Study:
@@ -37,7 +47,10 @@ def study(health=None, **more) -> Study:
         "synthesizer": {
             "name": "sequential",
             "predictors": ["region", "age"],
-            "variables": {"cigarettes": {"when": "smoke == 'YES'", "otherwise": -8}, "health": health or {}},
+            "variables": {
+                "cigarettes": {"when": "smoke == 'YES'", "otherwise": -8},
+                "health": health or {},
+            },
         },
         "weights": {"schemes": ["unweighted", "pairwise"]},
         "sampling": {"chains": 2, "draws": 100, "tune": 100},
@@ -57,23 +70,43 @@ def test_the_folder_is_read_back_with_weights_and_fits_of_each_variable(run):
     assert finished.study.variables == ("smoke", "cigarettes", "health")
     alpha = finished.alpha("pairwise")
     pd.testing.assert_frame_equal(
-        alpha.reset_index(drop=True), rw.match_weights(data, finished.study.weighting_scenario(), "pairwise"), check_names=False
+        alpha.reset_index(drop=True),
+        rw.match_weights(data, finished.study.weighting_scenario(), "pairwise"),
+        check_names=False,
     )
     chain = prepare_sequence(finished.study.make_synthesizer(), data)
     fit = read_fit(finished.posterior_path("pairwise"), chain, alpha)
     assert list(fit.blocks) == ["smoke", "cigarettes", "health is missing", "health"]
-    assert {name.split(": ")[0] for name in finished.posteriors["pairwise"].data_vars} == set(fit.blocks)
+    assert {name.split(": ")[0] for name in finished.posteriors["pairwise"].data_vars} == set(
+        fit.blocks
+    )
     frame = finished.synthetic["pairwise"][0]
     assert (frame.loc[frame["smoke"] == "NO", "cigarettes"] == -8).all()
     assert frame["health"].isna().any()
-    assert finished.manifest["precision"] == {"smoke": "levels", "cigarettes": "multiples of 1", "health": "levels"}
+    assert finished.manifest["precision"] == {
+        "smoke": "levels",
+        "cigarettes": "multiples of 1",
+        "health": "levels",
+    }
 
 
 def test_every_variable_has_its_rows(run):
     risk, utility = run.evaluation.risk, run.evaluation.utility
-    assert set(risk.loc[risk["key"] == "own-mean-risk", "variable"]) == {"smoke", "cigarettes", "health"}
-    assert set(utility.loc[utility["key"] == "one-way-table", "variable"]) == {"smoke", "cigarettes", "health"}
-    assert ((utility["key"] == "missing-share") & (utility["variable"] == "cigarettes") & (utility["term"] == "-8")).any()
+    assert set(risk.loc[risk["key"] == "own-mean-risk", "variable"]) == {
+        "smoke",
+        "cigarettes",
+        "health",
+    }
+    assert set(utility.loc[utility["key"] == "one-way-table", "variable"]) == {
+        "smoke",
+        "cigarettes",
+        "health",
+    }
+    assert (
+        (utility["key"] == "missing-share")
+        & (utility["variable"] == "cigarettes")
+        & (utility["term"] == "-8")
+    ).any()
     assert run.fits is True
     assert set(run.fit_check["variable"]) == {"", "smoke", "cigarettes", "health"}
 
@@ -111,15 +144,30 @@ def test_codes_of_the_synthesizer_are_those_of_the_scenario():
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"synthesizer": {"name": "sequential", "formula": "smoke ~ age"}}, "leave out synthesizer.formula"),
+        (
+            {"synthesizer": {"name": "sequential", "formula": "smoke ~ age"}},
+            "leave out synthesizer.formula",
+        ),
         ({"synthesizer": {"name": "logistic"}}, "synthesizer.formula' is missing"),
-        ({"synthesizer": {"name": "sequential", "nonsense": 1}}, "has no setting 'nonsense'; valid are"),
-        ({"synthesizer": {"name": "sequential", "variables": {"smoke": 3}}}, "synthesizer.variables.smoke"),
+        (
+            {"synthesizer": {"name": "sequential", "nonsense": 1}},
+            "has no setting 'nonsense'; valid are",
+        ),
+        (
+            {"synthesizer": {"name": "sequential", "variables": {"smoke": 3}}},
+            "synthesizer.variables.smoke",
+        ),
         ({"weights": {"match": "near"}}, "match must be 'own', 'joint' or"),
         ({"weights": {"match": [["smoke"]]}}, "in no subset"),
         ({"release": {"precision": {"cigarettes": 0}}}, "precision must be a number > 0"),
-        ({"synthesizer": {"name": "sequential", "predictors": ["smoke"]}}, "cannot be both a predictor and synthesized"),
-        ({"scenario": {"known": ["smoke"], "synthetic": ["smoke", "health"]}}, "both known and synthetic"),
+        (
+            {"synthesizer": {"name": "sequential", "predictors": ["smoke"]}},
+            "cannot be both a predictor and synthesized",
+        ),
+        (
+            {"scenario": {"known": ["smoke"], "synthetic": ["smoke", "health"]}},
+            "both known and synthetic",
+        ),
     ],
 )
 def test_a_study_file_that_is_wrong_is_refused(more, message):
@@ -139,14 +187,25 @@ def test_a_guarantee_names_at_once_what_the_chain_and_the_study_take_from_the_da
 
 
 def test_codes_that_are_wrong_are_not_said_to_be_a_radius():
-    scenario = {"known": ["region"], "synthetic": ["smoke", "cigarettes", "health"], "categorical": ["cigarettes"]}
-    with pytest.raises(InputError, match=r"^codes names 'cigarettes', which categorical matches by equality"):
+    scenario = {
+        "known": ["region"],
+        "synthetic": ["smoke", "cigarettes", "health"],
+        "categorical": ["cigarettes"],
+    }
+    with pytest.raises(
+        InputError, match=r"^codes names 'cigarettes', which categorical matches by equality"
+    ):
         study(scenario=scenario)
 
 
 def test_one_variable_is_a_sequence_of_one():
-    """What several variables take it takes too: its own box is the joint one, and a table may give its precision."""
-    one = {"scenario": {"synthetic": "smoke"}, "synthesizer": {"name": "logistic", "formula": "smoke ~ age"}}
+    """What several variables take it takes too: its own box is the joint one, and a table may give
+    its precision.
+    """
+    one = {
+        "scenario": {"synthetic": "smoke"},
+        "synthesizer": {"name": "logistic", "formula": "smoke ~ age"},
+    }
     assert study(**one, weights={"match": "joint"}).weights.match == "joint"
     assert study(**one, release={"precision": {"smoke": 1}}).release.precision_of("smoke") == 1
     with pytest.raises(InputError, match="which is not synthetic"):
@@ -163,12 +222,22 @@ def test_a_dry_run_counts_values_that_one_or_two_records_hold():
     data = people()
     data.loc[data.index[:2], "health"] = "a condition of two"
     assert plan_study(study(), data).rare == {"health": 1}
-    assert plan_study(study(health={"model": "ordinal", "levels": ["a condition of two", "bad", "fair", "good"]}), data).rare == {}
+    assert (
+        plan_study(
+            study(
+                health={"model": "ordinal", "levels": ["a condition of two", "bad", "fair", "good"]}
+            ),
+            data,
+        ).rare
+        == {}
+    )
 
 
 def test_a_single_value_of_one_record_beside_gaps_is_refused():
     data = people()
     data["health"] = np.where(np.arange(N) == 5, "alone", None)
-    with pytest.raises(InputError, match="'health' has one value beside its statuses, in 1 records") as error:
+    with pytest.raises(
+        InputError, match="'health' has one value beside its statuses, in 1 records"
+    ) as error:
         plan_study(study(), data)
     assert "alone" not in str(error.value)

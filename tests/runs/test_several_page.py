@@ -24,7 +24,9 @@ FEW = {"draws": 40, "tune": 40, "chains": 2}
 
 def test_the_page_has_the_files_it_speaks_of_and_names_public_things_alone():
     assert list(BLOCKS) == ["households.toml", "households.py", "rules.toml"]
-    assert not re.findall(r"riskweighted\.|from riskweighted|riskweighted_models", BLOCKS["households.py"])
+    assert not re.findall(
+        r"riskweighted\.|from riskweighted|riskweighted_models", BLOCKS["households.py"]
+    )
     assert set(re.findall(r"\brw\.(\w+)", BLOCKS["households.py"])) <= set(rw.__all__)
 
 
@@ -39,10 +41,16 @@ def test_the_households_with_their_savings_are_the_demo_s_and_more():
 @pytest.fixture
 def folder(tmp_path):
     """The page's files, for 400 records and short chains."""
-    load_embedded("401ksubs-assets").sample(400, random_state=1).to_csv(tmp_path / "some.csv", index=False)
+    load_embedded("401ksubs-assets").sample(400, random_state=1).to_csv(
+        tmp_path / "some.csv", index=False
+    )
     study = BLOCKS["households.toml"].replace('embedded = "401ksubs-assets"', 'path = "some.csv"')
     study = study.replace('"pairwise", "marginal"', '"pairwise"').replace("L = 20", "L = 2")
-    program = BLOCKS["households.py"].replace("synthesize(20", "synthesize(2").replace("risk_draws=100", "risk_draws=20")
+    program = (
+        BLOCKS["households.py"]
+        .replace("synthesize(20", "synthesize(2")
+        .replace("risk_draws=100", "risk_draws=20")
+    )
     for name, value in FEW.items():
         study = re.sub(rf"^{name} = \d+", f"{name} = {value}", study, flags=re.MULTILINE)
         program = re.sub(rf'"{name}": \d+', f'"{name}": {value}', program)
@@ -119,8 +127,12 @@ def test_the_rules_hold_in_what_is_drawn():
     )
     frame.loc[5, ["smoker", "cigarettes"]] = ["no", 10]  # breaks the rule
     names = ["marital", "smoker", "cigarettes", "first_job", "retired"]
-    chain = rw.load_synthesizer("sequential")(names, predictors=["age"], settings=settings.pop("variables"), **settings)
-    for drawn in rw.fit(chain, frame, random_seed=1, draws=60, chains=2, engine="direct").synthesize(3, random_seed=2):
+    chain = rw.load_synthesizer("sequential")(
+        names, predictors=["age"], settings=settings.pop("variables"), **settings
+    )
+    for drawn in rw.fit(
+        chain, frame, random_seed=1, draws=60, chains=2, engine="direct"
+    ).synthesize(3, random_seed=2):
         assert ((drawn["cigarettes"] == -8) == (drawn["smoker"] != "yes")).all()
         assert (drawn["first_job"] <= drawn["retired"]).all()
         assert not ((drawn["marital"] == "married") & (drawn["age"] < 16)).any()

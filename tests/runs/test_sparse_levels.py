@@ -1,4 +1,6 @@
-"""Levels of the predictors on which the weights leave little: said by the dry run and by the run, from one place."""
+"""Levels of the predictors on which the weights leave little: said by the dry run and by the run,
+from one place.
+"""
 
 import numpy as np
 import pandas as pd
@@ -12,7 +14,12 @@ from riskweighted.runs.study import make_study
 SETTINGS = {
     "data": {"path": "households.csv"},
     "scenario": {"known": "group", "synthetic": "income"},
-    "synthesizer": {"name": "linear-regression", "formula": "income ~ C(region)", "transform": "log", "support": [0, 1e6]},
+    "synthesizer": {
+        "name": "linear-regression",
+        "formula": "income ~ C(region)",
+        "transform": "log",
+        "support": [0, 1e6],
+    },
     "weights": {"schemes": ["unweighted", "marginal"]},
 }
 
@@ -20,7 +27,13 @@ SETTINGS = {
 def households():
     rng = np.random.default_rng(2)
     region = np.array(["north"] * 110 + ["south"] * 86 + ["west"] * 4)
-    return pd.DataFrame({"group": rng.choice(["a", "b"], 200), "region": region, "income": np.exp(rng.normal(3, 0.3, 200)).round(2)})
+    return pd.DataFrame(
+        {
+            "group": rng.choice(["a", "b"], 200),
+            "region": region,
+            "income": np.exp(rng.normal(3, 0.3, 200)).round(2),
+        }
+    )
 
 
 MODELS = {
@@ -35,20 +48,37 @@ MODELS = {
 @pytest.mark.parametrize("begin", [check_study, plan_study])
 @pytest.mark.parametrize("model", MODELS)
 def test_rare_levels_are_warned_of_by_name(begin, model):
-    named = {"name": model.split(" ")[0], "formula": "income ~ C(region)", "support": [0, 1e6]} | MODELS[model]
+    named = {
+        "name": model.split(" ")[0],
+        "formula": "income ~ C(region)",
+        "support": [0, 1e6],
+    } | MODELS[model]
     with pytest.warns(rw.SparseLevelWarning) as caught:
         found = begin(make_study(SETTINGS | {"synthesizer": named}), households())
-    assert found.sparse_levels == {"unweighted": ("C(region)[T.west]",), "marginal": ("C(region)[T.west]",)}
+    assert found.sparse_levels == {
+        "unweighted": ("C(region)[T.west]",),
+        "marginal": ("C(region)[T.west]",),
+    }
     texts = [str(warning.message) for warning in caught]
     assert [text.split(":")[0] for text in texts] == ["scheme 'unweighted'", "scheme 'marginal'"]
-    assert all("1 of 3 levels" in text and "of 'C(region)'," in text and "west" not in text and "\n" not in text for text in texts)
+    assert all(
+        "1 of 3 levels" in text
+        and "of 'C(region)'," in text
+        and "west" not in text
+        and "\n" not in text
+        for text in texts
+    )
     sums = study_sums(found) if begin is check_study else ()
     assert not any(f"{total:.2f}" in text for text in texts for total in sums)
 
 
 def study_sums(checked):
     west = households()["region"].to_numpy() == "west"
-    return [alpha.to_numpy()[west].sum() for scheme, alpha in checked.work.data_weights().items() if scheme != "unweighted"]
+    return [
+        alpha.to_numpy()[west].sum()
+        for scheme, alpha in checked.work.data_weights().items()
+        if scheme != "unweighted"
+    ]
 
 
 def test_levels_with_enough_weight_are_not():
@@ -57,7 +87,9 @@ def test_levels_with_enough_weight_are_not():
     assert plan.sparse_levels == {"unweighted": (), "marginal": ()}
 
 
-@pytest.mark.parametrize("model", ["linear-regression", "normal-mixture", "transformation", "two-part"])
+@pytest.mark.parametrize(
+    "model", ["linear-regression", "normal-mixture", "transformation", "two-part"]
+)
 def test_bounds_of_a_study_file_that_exclude_values_are_refused(model):
     named = {"name": model, "formula": "income ~ C(region)", "support": [0, 20]}
     narrow = SETTINGS | {"synthesizer": named}

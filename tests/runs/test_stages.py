@@ -1,4 +1,6 @@
-"""Every stage of a study is keyed by what it reads: each field of each settings class is changed, and keys change where it is read."""
+"""Every stage of a study is keyed by what it reads: each field of each settings class is changed,
+and keys change where it is read.
+"""
 
 import dataclasses
 import typing
@@ -86,7 +88,12 @@ def study(guarantee=False):
     made = make_study(SETTINGS)
     if guarantee:
         weights = replace(made.weights, schemes=("unweighted", "uniform(c=0.5)"))
-        return replace(made, weights=weights, guarantee=Guarantee(epsilon=2.0, reference=Reference("t", {"df": 3.0})), baselines={})
+        return replace(
+            made,
+            weights=weights,
+            guarantee=Guarantee(epsilon=2.0, reference=Reference("t", {"df": 3.0})),
+            baselines={},
+        )
     return made
 
 
@@ -96,7 +103,9 @@ def labels_of(given):
 
 def keys(given, labels):
     stages = Stages(given, "data", {"numpy": "1"}, True)
-    return {(stage, label): stages.key(stage, label) for label in labels for stage in stages_of(label)}
+    return {
+        (stage, label): stages.key(stage, label) for label in labels for stage in stages_of(label)
+    }
 
 
 def stages_of(label):
@@ -112,7 +121,9 @@ def changed(value, kind, name):
         return not value
     if value is None or isinstance(value, str):
         return "another text"
-    assert isinstance(value, (int, float)), f"say in OTHERS how another value of {kind}.{name} looks"
+    assert isinstance(value, (int, float)), (
+        f"say in OTHERS how another value of {kind}.{name} looks"
+    )
     return value + 1 if isinstance(value, int) else value + 0.01
 
 
@@ -123,7 +134,11 @@ def sections():
         if section.metadata.get("read_by") is None:
             yield (
                 section.name,
-                next(one for one in (hints[section.name], *typing.get_args(hints[section.name])) if dataclasses.is_dataclass(one)),
+                next(
+                    one
+                    for one in (hints[section.name], *typing.get_args(hints[section.name]))
+                    if dataclasses.is_dataclass(one)
+                ),
             )
 
 
@@ -134,7 +149,9 @@ def every_field():
 
 
 def with_changed(given, section, name):
-    """The study with another value of one field; what only a whole study refuses plays no part in keys, so nothing is checked again."""
+    """The study with another value of one field; what only a whole study refuses plays no part in
+    keys, so nothing is checked again.
+    """
     settings = getattr(given, section)
     other = object.__new__(type(settings))
     other.__dict__.update(settings.__dict__)
@@ -146,7 +163,9 @@ def with_changed(given, section, name):
 
 
 def expected(given, section, one, label):
-    """The stages of a label that have another key, from what each is declared to read and to come after."""
+    """The stages of a label that have another key, from what each is declared to read and to come
+    after.
+    """
     kind = type(getattr(given, section))
     scenarios = {"weights": ("weighing",), "evaluation": ("world", "scores", "expected")}
     direct = {stage for stage in STAGES if is_read(stage, kind, one)}
@@ -158,7 +177,14 @@ def expected(given, section, one, label):
         direct |= {"disclosed"}  # records that belong together are judged together
 
     def reads(stage, of):
-        if of == CONFIDENTIAL and stage in ("prepared", "fit", "drawn", "expected", "disclosed", "weights"):
+        if of == CONFIDENTIAL and stage in (
+            "prepared",
+            "fit",
+            "drawn",
+            "expected",
+            "disclosed",
+            "weights",
+        ):
             return False
         if of in given.baselines and stage in ("fit", "weights"):
             return False
@@ -173,23 +199,46 @@ def expected(given, section, one, label):
             return [(name, of) for name in uses] + ([("fit", source)] if source else [])
         if of == CONFIDENTIAL and stage in ("prepared", "fit", "drawn", "expected", "disclosed"):
             return []
-        after = [(name, of) for name in STAGES[stage].after if not (name == "weights" and of in given.baselines)]
+        after = [
+            (name, of)
+            for name in STAGES[stage].after
+            if not (name == "weights" and of in given.baselines)
+        ]
         if stage == "evaluated" and of not in ("unweighted", CONFIDENTIAL):
             after += [("scores", "unweighted"), ("expected", "unweighted")]
         return after
 
     def hit(stage, of):
-        if stage == "prepared" and of in given.baselines and section == "scenario" and one.name in ("codes", "categorical"):
+        if (
+            stage == "prepared"
+            and of in given.baselines
+            and section == "scenario"
+            and one.name in ("codes", "categorical")
+        ):
             return True  # which a baseline leaves as they are
-        return (stage in direct and reads(stage, of)) or any(hit(*other) for other in before(stage, of))
+        return (stage in direct and reads(stage, of)) or any(
+            hit(*other) for other in before(stage, of)
+        )
 
-    whole = ("" if label in given.baselines else "prepared", "checked", "patterns", "weighing", "world", "chosen", "tuned")
-    return {stage for stage in stages_of(label) if hit(stage, "unweighted" if stage in whole else label)}
+    whole = (
+        "" if label in given.baselines else "prepared",
+        "checked",
+        "patterns",
+        "weighing",
+        "world",
+        "chosen",
+        "tuned",
+    )
+    return {
+        stage for stage in stages_of(label) if hit(stage, "unweighted" if stage in whole else label)
+    }
 
 
 @pytest.mark.parametrize(("section", "one"), list(every_field()))
 @pytest.mark.parametrize("guarantee", [False, True])
-def test_each_field_changes_the_keys_of_the_stages_that_read_it_and_no_others(section, one, guarantee):
+def test_each_field_changes_the_keys_of_the_stages_that_read_it_and_no_others(
+    section, one, guarantee
+):
     given = study(guarantee)
     if getattr(given, section) is None:
         pytest.skip("the study has none")
@@ -204,7 +253,10 @@ def test_each_field_changes_the_keys_of_the_stages_that_read_it_and_no_others(se
 def test_fields_of_classes_in_a_section_are_read_with_it(name):
     given = study(guarantee=True)
     others = {"parameters": {}} if name == "distribution" else {}
-    reference = replace(given.guarantee.reference, **others | {name: {"df": 4.0} if name == "parameters" else "norm"})
+    reference = replace(
+        given.guarantee.reference,
+        **others | {name: {"df": 4.0} if name == "parameters" else "norm"},
+    )
     other = replace(given, guarantee=replace(given.guarantee, reference=reference))
     assert Stages(given, "d").key("fit") != Stages(other, "d").key("fit")
 
@@ -221,7 +273,11 @@ def classes():
         kind = waiting.pop()
         found.append(kind)
         for hint in typing.get_type_hints(kind).values():
-            inner = [one for one in (hint, *typing.get_args(hint)) if isinstance(one, type) and dataclasses.is_dataclass(one)]
+            inner = [
+                one
+                for one in (hint, *typing.get_args(hint))
+                if isinstance(one, type) and dataclasses.is_dataclass(one)
+            ]
             waiting += [one for one in inner if one not in (*found, *waiting)]
     return found
 
@@ -231,15 +287,27 @@ def unread(kind):
     inner = {Reference}  # read with the section that holds it
     for one in dataclasses.fields(kind):
         section = kind is Study and one.metadata.get("read_by") is None
-        read = any(is_read(stage, kind, one) for stage in STAGES) or section or kind in inner or kind.__name__ in ("Thresholds", "Limit")
+        read = (
+            any(is_read(stage, kind, one) for stage in STAGES)
+            or section
+            or kind in inner
+            or kind.__name__ in ("Thresholds", "Limit")
+        )
         if not read and not one.metadata.get("why"):
             yield f"{kind.__name__}.{one.name}"
 
 
 def test_classes_reaches_what_a_study_is_made_of():
-    assert {"Study", "Scenario", "WeightSettings", "Sampling", "Guarantee", "Reference", "ReleaseSettings", "EvaluatingSettings"} <= {
-        kind.__name__ for kind in classes()
-    }
+    assert {
+        "Study",
+        "Scenario",
+        "WeightSettings",
+        "Sampling",
+        "Guarantee",
+        "Reference",
+        "ReleaseSettings",
+        "EvaluatingSettings",
+    } <= {kind.__name__ for kind in classes()}
 
 
 def test_a_settings_class_that_no_stage_reads_is_found():
@@ -261,13 +329,21 @@ class Floored(WeightSettings):
 @pytest.mark.parametrize(
     ("section", "kind", "readers"),
     [
-        ("weights", WeightSettings, ("weights", "fit", "drawn", "expected", "evaluated", "checked")),
+        (
+            "weights",
+            WeightSettings,
+            ("weights", "fit", "drawn", "expected", "evaluated", "checked"),
+        ),
         ("scenario", Scenario, ("patterns", "world", "weighing", "weights", "evaluated")),
         ("sampling", Sampling, ("fit", "drawn", "evaluated")),
     ],
 )
-def test_a_new_setting_changes_every_key_that_it_may_change_without_being_named(section, kind, readers):
-    grown = dataclasses.make_dataclass("Grown", [("added", float, 0.0)], bases=(kind,), frozen=True, kw_only=True)
+def test_a_new_setting_changes_every_key_that_it_may_change_without_being_named(
+    section, kind, readers
+):
+    grown = dataclasses.make_dataclass(
+        "Grown", [("added", float, 0.0)], bases=(kind,), frozen=True, kw_only=True
+    )
     given, old = study(), getattr(study(), section)
     both = [replace(given, **{section: grown(**vars(old), added=value)}) for value in (0.0, 0.99)]
     found = [{stage: Stages(one, "d").key(stage, "marginal") for stage in STAGES} for one in both]
@@ -275,23 +351,43 @@ def test_a_new_setting_changes_every_key_that_it_may_change_without_being_named(
 
 
 def test_two_cells_of_a_sweep_with_different_floors_are_two():
-    """The fault that was seen: a setting of the weights that no list named gave two identical cells."""
+    """The fault that was seen: a setting of the weights that no list named gave two identical
+    cells.
+    """
     given = study()
     cells = {}
     for floor in (0.0, 0.99):
         for label in ("unweighted", "marginal"):
             weights = Floored(**{**vars(given.weights), "schemes": (label,)}, floor=floor)
-            cells[label, floor] = identify(Point({}, 1, label, replace(given, weights=weights)), "data", {}, whack_a_mole=True)
+            cells[label, floor] = identify(
+                Point({}, 1, label, replace(given, weights=weights)), "data", {}, whack_a_mole=True
+            )
     assert cells["marginal", 0.0].key != cells["marginal", 0.99].key
     assert cells["marginal", 0.0].fit != cells["marginal", 0.99].fit
-    assert cells["unweighted", 0.0].fit == cells["unweighted", 0.99].fit  # whose weights are 1 whatever the settings
+    # whose weights are 1 whatever the settings
+    assert cells["unweighted", 0.0].fit == cells["unweighted", 0.99].fit
 
 
 def test_the_seed_data_and_versions_are_in_every_key_that_they_decide():
     given = study()
     first = Stages(given, "d", {"numpy": "1"})
-    again = [Stages(replace(given, seed=9), "d", {"numpy": "1"}), Stages(given, "e", {"numpy": "1"}), Stages(given, "d", {"numpy": "2"})]
-    seeded = {"fit", "drawn", "expected", "disclosed", "utility", "evaluated", "chosen", "paired", "scores", "tuned"}
+    again = [
+        Stages(replace(given, seed=9), "d", {"numpy": "1"}),
+        Stages(given, "e", {"numpy": "1"}),
+        Stages(given, "d", {"numpy": "2"}),
+    ]
+    seeded = {
+        "fit",
+        "drawn",
+        "expected",
+        "disclosed",
+        "utility",
+        "evaluated",
+        "chosen",
+        "paired",
+        "scores",
+        "tuned",
+    }
     assert {stage for stage in STAGES if first.key(stage) != again[0].key(stage)} == seeded
     for other in again[1:]:
         assert all(first.key(stage) != other.key(stage) for stage in STAGES)
@@ -299,13 +395,32 @@ def test_the_seed_data_and_versions_are_in_every_key_that_they_decide():
 
 def test_equal_scenarios_make_one_world_for_weights_and_for_risk():
     given = study()
-    stages, apart = Stages(given, "d"), Stages(replace(given, weights=replace(given.weights, radius=0.1)), "d")
-    assert stages.key("weighing") == stages.key("world") == apart.key("world") != apart.key("weighing")
+    stages, apart = (
+        Stages(given, "d"),
+        Stages(replace(given, weights=replace(given.weights, radius=0.1)), "d"),
+    )
+    assert (
+        stages.key("weighing") == stages.key("world") == apart.key("world") != apart.key("weighing")
+    )
 
 
 def test_a_fit_that_is_kept_reads_what_its_stage_reads(monkeypatch):
     """Cores change no draw; another engine may."""
     given = study()
-    assert settings_of(given, "fit") == {"sampling": {"draws": 250, "tune": 500, "chains": 4, "target_accept": None, "engine": "auto"}}
-    assert settings_of(replace(given, sampling=replace(given.sampling, cores=2)), "fit") == settings_of(given, "fit")
-    assert module.settings_of(study(guarantee=True), "fit").keys() == {"sampling", "release", "guarantee"}
+    assert settings_of(given, "fit") == {
+        "sampling": {
+            "draws": 250,
+            "tune": 500,
+            "chains": 4,
+            "target_accept": None,
+            "engine": "auto",
+        }
+    }
+    assert settings_of(
+        replace(given, sampling=replace(given.sampling, cores=2)), "fit"
+    ) == settings_of(given, "fit")
+    assert module.settings_of(study(guarantee=True), "fit").keys() == {
+        "sampling",
+        "release",
+        "guarantee",
+    }

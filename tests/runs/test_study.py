@@ -41,7 +41,9 @@ def test_reads_every_table(tmp_path):
 
 
 def test_lists_in_settings_reach_the_synthesizer_as_tuples(tmp_path):
-    text = GOOD.replace('"normal-mixture"', '"hierarchical"').replace("components = 2", 'groups = ["group"]')
+    text = GOOD.replace('"normal-mixture"', '"hierarchical"').replace(
+        "components = 2", 'groups = ["group"]'
+    )
     assert load(tmp_path, text).make_synthesizer().groups == ("group",)
 
 
@@ -52,9 +54,21 @@ def test_lists_in_settings_reach_the_synthesizer_as_tuples(tmp_path):
         ("L = 5", "L = 2.5", "release.L"),
         ("L = 5", "L = 1_000_000_000", "'release.L': L must be at most 100,000"),
         ("L = 5", "L = 5\n[sampling]\nchains = 1_000_000_000", "chains must be at most 1000, got"),
-        ("L = 5", "L = 5\n[evaluation]\nresamples = 1_000_000_000", "resamples must be at most 1000000, got"),
-        ('path = "data.csv"', 'path = "a\\u0000b.csv"', "'data.path': path must be the name of a file or folder, and no name holds a NUL"),
-        ("L = 5", "L = 100000", f"at most the {Sampling().chains * Sampling().draws} posterior draws"),
+        (
+            "L = 5",
+            "L = 5\n[evaluation]\nresamples = 1_000_000_000",
+            "resamples must be at most 1000000, got",
+        ),
+        (
+            'path = "data.csv"',
+            'path = "a\\u0000b.csv"',
+            "'data.path': path must be the name of a file or folder, and no name holds a NUL",
+        ),
+        (
+            "L = 5",
+            "L = 100000",
+            f"at most the {Sampling().chains * Sampling().draws} posterior draws",
+        ),
         ("L = 5", "Lots = 5", "unknown setting 'release.Lots'; valid here are 'L', 'format'"),
         ("radius = 0.3", "radius = -1", "radius must be a finite number >= 0, got -1"),
         ("radius = 0.3", "radius = true", "scenario.radius"),
@@ -63,7 +77,11 @@ def test_lists_in_settings_reach_the_synthesizer_as_tuples(tmp_path):
         ("radius = 0.3", "radius = nan", "radius must be a finite number"),
         ('synthetic = "income"', "", "'scenario.synthetic' is missing"),
         ("[scenario]", "[scenery]", "'scenario' is missing|unknown setting 'scenery'"),
-        ('"normal-mixture"', '"nope"', "unknown synthesizer 'nope'; installed are ('.*', )?'counts', 'hierarchical'"),
+        (
+            '"normal-mixture"',
+            '"nope"',
+            "unknown synthesizer 'nope'; installed are ('.*', )?'counts', 'hierarchical'",
+        ),
         ("components = 2", "component = 2", "no setting 'component'; valid are"),
         ("components = 2", "components = 0", "components must be"),
         ("income ~ group", "income", "must read 'response ~ predictors'"),
@@ -82,15 +100,26 @@ def test_wrong_settings_are_one_line(tmp_path, old, new, message):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("beside", ["[scenario.codes]\nincome = -8", "[scenario.radius]\nincome = 0.2", 'categorical = ["income"]'])
+@pytest.mark.parametrize(
+    "beside",
+    [
+        "[scenario.codes]\nincome = -8",
+        "[scenario.radius]\nincome = 0.2",
+        'categorical = ["income"]',
+    ],
+)
 def test_a_misspelt_variable_is_named_rather_than_what_stands_beside_it(tmp_path, beside):
     columns = [*(f"q{place}" for place in range(20)), "income", "group"]
     (tmp_path / "data.csv").write_text(f"{','.join(columns)}\n{','.join(['1'] * len(columns))}\n")
     text = GOOD.replace('synthetic = "income"\nradius = 0.3', f'synthetic = "incom"\n{beside}')
-    with pytest.raises(InputError, match=r"^confidential data has no column 'incom'; it has 'income', 'q0'"):
+    with pytest.raises(
+        InputError, match=r"^confidential data has no column 'incom'; it has 'income', 'q0'"
+    ):
         load(tmp_path, text)
     (tmp_path / "data.csv").unlink()
-    with pytest.raises(InputError, match="names 'income'; valid are the synthetic variables 'incom'"):
+    with pytest.raises(
+        InputError, match="names 'income'; valid are the synthetic variables 'incom'"
+    ):
         load(tmp_path, text)
 
 
@@ -105,10 +134,19 @@ def test_the_demo_is_the_embedded_real_data():
     assert len(data) == 9275
     study.scenario.check(data)
     assert study.release.L == 20
-    assert study.weights.schemes == ("unweighted", "mix+(t=0.5)", "pairwise+", "marginal", "uniform(c=0.1)")
+    assert study.weights.schemes == (
+        "unweighted",
+        "mix+(t=0.5)",
+        "pairwise+",
+        "marginal",
+        "uniform(c=0.1)",
+    )
 
 
-EUROPE = 'delimiter = ";"\ndecimal = ","\nthousands = "."\nencoding = "cp1252"\nmissing = ["k.A."]\nvariables = "meta/names.toml"'
+EUROPE = (
+    'delimiter = ";"\ndecimal = ","\nthousands = "."\nencoding = "cp1252"\nmissing = '
+    '["k.A."]\nvariables = "meta/names.toml"'
+)
 
 
 def test_settings_of_files_are_absent_where_they_are_not_stated(tmp_path):
@@ -120,13 +158,17 @@ def test_settings_of_files_are_absent_where_they_are_not_stated(tmp_path):
 
 def test_a_study_takes_the_records_that_meet_a_condition(tmp_path):
     (tmp_path / "data.csv").write_text("group,age,income\n1,15,2\n1,16,3\n2,,4\n2,40,5\n")
-    adults = load(tmp_path, GOOD.replace('path = "data.csv"', 'path = "data.csv"\nwhere = "age >= 16"'))
+    adults = load(
+        tmp_path, GOOD.replace('path = "data.csv"', 'path = "data.csv"\nwhere = "age >= 16"')
+    )
     data = adults.read_data()
     assert (data["income"].tolist(), data.index.tolist()) == ([3, 5], [0, 1])
     assert load(tmp_path, study_text(adults, tmp_path, "again")) == adults
     for wrong in ("age >= 99", "wage > 0", "age >=", "group == 'B'"):
         with pytest.raises(InputError, match=r"data\.where"):
-            load(tmp_path, GOOD.replace('path = "data.csv"', f'path = "data.csv"\nwhere = "{wrong}"')).read_data()
+            load(
+                tmp_path, GOOD.replace('path = "data.csv"', f'path = "data.csv"\nwhere = "{wrong}"')
+            ).read_data()
     with pytest.raises(InputError, match="in parts"):
         load(tmp_path, GOOD.replace('path = "data.csv"', 'path = "*.parquet"\nwhere = "age >= 16"'))
 
@@ -134,7 +176,13 @@ def test_a_study_takes_the_records_that_meet_a_condition(tmp_path):
 def test_settings_of_files_go_into_a_study_file_and_back(tmp_path):
     study = load(tmp_path, GOOD.replace('path = "data.csv"', f'path = "data.csv"\n{EUROPE}'))
     assert study.data.variables == tmp_path / "meta" / "names.toml"
-    assert study.data.layout.stated == {"delimiter": ";", "decimal": ",", "thousands": ".", "encoding": "cp1252", "missing": ["k.A."]}
+    assert study.data.layout.stated == {
+        "delimiter": ";",
+        "decimal": ",",
+        "thousands": ".",
+        "encoding": "cp1252",
+        "missing": ["k.A."],
+    }
     text = study_text(study, tmp_path, "again")
     assert 'variables = "meta/names.toml"' in text
     assert load(tmp_path, text) == study
@@ -163,7 +211,9 @@ def test_settings_of_files_go_into_a_study_file_and_back(tmp_path):
         ("treshold", {"foo": 1}, "treshold"),
     ],
 )
-def test_what_no_data_could_suit_is_refused_before_data_are_read(tmp_path, section, settings, named):
+def test_what_no_data_could_suit_is_refused_before_data_are_read(
+    tmp_path, section, settings, named
+):
     table = {
         "seed": 1,
         "data": {"path": "gone.csv"},

@@ -1,4 +1,6 @@
-"""A study with survey weights and a list of regressions: dry run, run, report, pack, sweep; and what it refuses."""
+"""A study with survey weights and a list of regressions: dry run, run, report, pack, sweep; and
+what it refuses.
+"""
 
 import warnings
 from functools import partial
@@ -28,7 +30,11 @@ FORMULA = "log(income) ~ age + region"
 SETTINGS = {
     "data": {"path": "people.csv"},
     "scenario": {"known": ["region"], "synthetic": "income"},
-    "synthesizer": {"name": "linear-regression", "formula": "income ~ age + region", "transform": "log"},
+    "synthesizer": {
+        "name": "linear-regression",
+        "formula": "income ~ age + region",
+        "transform": "log",
+    },
     "weights": {"schemes": ["unweighted", "marginal", "lipschitz-target(D=1)"], "survey": "w"},
     "sampling": {"draws": 400, "tune": 300},
     "release": {"L": 3, "columns": ["age"], "disclosure": ACCEPTED},
@@ -40,11 +46,21 @@ def people():
     rng = np.random.default_rng(3)
     age, region = rng.integers(20, 70, N).astype(float), rng.choice(["north", "south"], N)
     income = np.exp(8 + 0.01 * age + 0.6 * rng.normal(size=N)).round(1)
-    return pd.DataFrame({"region": region, "age": age, "income": income, "w": np.where(income > np.median(income), 1.0, 4.0)})
+    return pd.DataFrame(
+        {
+            "region": region,
+            "age": age,
+            "income": income,
+            "w": np.where(income > np.median(income), 1.0, 4.0),
+        }
+    )
 
 
 def study(**changes):
-    sections = {name: {**SETTINGS.get(name, {}), **values} if isinstance(values, dict) else values for name, values in changes.items()}
+    sections = {
+        name: {**SETTINGS.get(name, {}), **values} if isinstance(values, dict) else values
+        for name, values in changes.items()
+    }
     return make_study({**SETTINGS, **sections})
 
 
@@ -65,21 +81,33 @@ def test_the_run_fits_the_products(folder):
     fits = {}
     for scheme in run.schemes:
         alpha = pd.Series(run.weights[scheme].to_numpy(), data.index)
-        fits[scheme] = rw.load_fit(run.posterior_path(scheme), run.study.make_synthesizer(), data, alpha, survey="w")
+        fits[scheme] = rw.load_fit(
+            run.posterior_path(scheme), run.study.make_synthesizer(), data, alpha, survey="w"
+        )
         with pytest.raises(InputError, match="other weights"):
             rw.load_fit(run.posterior_path(scheme), run.study.make_synthesizer(), data, alpha)
     assert fits["unweighted"].weights.max() == pytest.approx(survey.max())
-    assert run.tables["summary"].set_index("label").loc["unweighted", "mean weight"] == 1  # of the risk weights alone
+    # of the risk weights alone
+    assert run.tables["summary"].set_index("label").loc["unweighted", "mean weight"] == 1
     limited = fits["lipschitz-target(D=1)"].alpha * fits["unweighted"].largest_terms
     assert limited.max() == pytest.approx(1)  # of contributions with their survey weights
-    drawn = [np.mean([frame["income"].mean() for frame in fits["unweighted"].synthesize(3, random_seed=1)])]
+    drawn = [
+        np.mean(
+            [frame["income"].mean() for frame in fits["unweighted"].synthesize(3, random_seed=1)]
+        )
+    ]
     assert drawn[0] < data["income"].mean()  # records of small incomes have four times the weight
 
 
 def test_tables_hold_weighted_estimates_and_coefficients(folder):
-    utility, design = load_run(folder / "results").tables["utility"], rw.survey_design(people(), "w", "region")
+    utility, design = (
+        load_run(folder / "results").tables["utility"],
+        rw.survey_design(people(), "w", "region"),
+    )
     own = rw.survey_mean(people()["income"].to_numpy(), design)
-    assert by_label(utility, Statistic("survey-mean", "income"))["confidential"] == pytest.approx(own.value)
+    assert by_label(utility, Statistic("survey-mean", "income"))["confidential"] == pytest.approx(
+        own.value
+    )
     overlaps = by_label(utility, Statistic("survey-regression-overlap", "income", term=FORMULA))
     assert list(overlaps.index) == ["unweighted", "marginal", "lipschitz-target(D=1)"]
     assert load_run(folder / "results").tables["fit_check"]["verdict"].eq("cost").all()
@@ -89,7 +117,10 @@ def test_tables_hold_weighted_estimates_and_coefficients(folder):
 def test_report(folder):
     run = load_run(folder / "results")
     inside, outside = rw.render_report(run, internal=True), rw.render_report(run)
-    sentence = "The survey weights w, normalised to sum n, multiply the weights of every scheme in the likelihood"
+    sentence = (
+        "The survey weights w, normalised to sum n, multiply the weights of every scheme in the "
+        "likelihood"
+    )
     assert sentence in inside
     assert "Their products run from the least to the largest: unweighted 0.400 to 1.600;" in inside
     assert "regression coefficient age in" in inside
@@ -104,7 +135,11 @@ def test_report(folder):
 def test_pack(folder, tmp_path):
     run = load_run(folder / "results")
     report = partial(rw.render_report, internal=False)
-    given = {"report": report, "accept_uniques": True, "accept_fail": "under survey weights no fit is unweighted"}
+    given = {
+        "report": report,
+        "accept_uniques": True,
+        "accept_fail": "under survey weights no fit is unweighted",
+    }
     pack = rw.release_run(run, tmp_path / "pack", schemes=["marginal"], **given)
     assert rw.check_release(pack.folder, run) is not None
 
@@ -116,10 +151,14 @@ def test_a_dry_run_says_which_column_and_the_range(folder):
     told = riskweighted("run", "study.toml", "--out", "other", "--dry-run", cwd=folder)
     assert told.returncode == 0, told.stderr
     assert "survey weights" in told.stdout
-    assert "w, sum n, times alpha in the likelihood: unweighted 0.400 to 1.600" in " ".join(told.stdout.split())
+    assert "w, sum n, times alpha in the likelihood: unweighted 0.400 to 1.600" in " ".join(
+        told.stdout.split()
+    )
     strict = riskweighted("run", "study.toml", "--out", "other", "--strict", cwd=folder)
     assert strict.returncode != 0
-    assert "--strict judges a fit by its data as they were sampled" in " ".join(strict.stderr.split())
+    assert "--strict judges a fit by its data as they were sampled" in " ".join(
+        strict.stderr.split()
+    )
 
 
 def test_a_fit_is_kept_for_its_survey_weights():
@@ -131,7 +170,10 @@ def test_a_fit_is_kept_for_its_survey_weights():
     assert fit_key(checked.study, checked.prepared().blocks[0].model, alpha) != fit_key(
         plain.study, plain.prepared().blocks[0].model, alpha
     )
-    cells = [identify(Point({}, 1, "unweighted", one.study), "data", {}, whack_a_mole=False) for one in (checked, plain)]
+    cells = [
+        identify(Point({}, 1, "unweighted", one.study), "data", {}, whack_a_mole=False)
+        for one in (checked, plain)
+    ]
     assert cells[0].fit != cells[1].fit
 
 
@@ -164,7 +206,11 @@ def test_a_guarantee_is_refused():
 
 def test_a_chain_takes_them_too():
     """Every variable's weights are multiplied; the range is over all of them."""
-    data = people().assign(job=lambda frame: np.where(frame["age"] + 10 * np.random.default_rng(1).normal(size=N) > 45, "paid", "none"))
+    data = people().assign(
+        job=lambda frame: np.where(
+            frame["age"] + 10 * np.random.default_rng(1).normal(size=N) > 45, "paid", "none"
+        )
+    )
     several = {
         "scenario": {"known": ["region"], "synthetic": ["income", "job"]},
         "synthesizer": {"name": "sequential", "predictors": ["age"]},
@@ -176,7 +222,9 @@ def test_a_chain_takes_them_too():
         checked = check_study(make_study({**SETTINGS, **several}), data).work
     assert plan.survey["unweighted"] == pytest.approx((0.4, 1.6))
     assert plan.survey["pairwise"][1] < 1.6
-    pd.testing.assert_series_equal(checked.prepared().blocks[0].model.survey, rw.survey_weights(data, "w"))
+    pd.testing.assert_series_equal(
+        checked.prepared().blocks[0].model.survey, rw.survey_weights(data, "w")
+    )
     with pytest.raises(InputError) as caught:
         check_study(make_study({**SETTINGS, **several, "weights": {"survey": "income"}}), data)
     assert_clear(caught, "weights.survey", "'income'", "synthesized")

@@ -1,4 +1,6 @@
-"""A run that is given a target: it finds the scheme, keeps its fits, names it, and goes on where it was stopped."""
+"""A run that is given a target: it finds the scheme, keeps its fits, names it, and goes on where it
+was stopped.
+"""
 
 import json
 import tomllib
@@ -24,7 +26,13 @@ SETTINGS = {
     "data": {"path": "data.csv"},
     "scenario": {"known": "group", "synthetic": "income", "radius": 0.3},
     "synthesizer": {"name": "linear-regression", "formula": "income ~ group", "transform": "log"},
-    "weights": {"schemes": ["unweighted"], "target": "isolated-risk", "at_most": 0.015, "family": "mix", "keep": {"information": 50.0}},
+    "weights": {
+        "schemes": ["unweighted"],
+        "target": "isolated-risk",
+        "at_most": 0.015,
+        "family": "mix",
+        "keep": {"information": 50.0},
+    },
     "sampling": {"draws": 150, "tune": 150, "chains": 2},
     "release": {"L": 3},
     "evaluation": {"resamples": 20},
@@ -36,7 +44,9 @@ SETTINGS = {
 def confidential():
     rng = np.random.default_rng(1)
     group = rng.choice(["a", "b"], 300)
-    return pd.DataFrame({"group": group, "income": np.round(np.exp(3 + (group == "b") + rng.normal(size=300)), 2)})
+    return pd.DataFrame(
+        {"group": group, "income": np.round(np.exp(3 + (group == "b") + rng.normal(size=300)), 2)}
+    )
 
 
 @pytest.mark.slow
@@ -64,13 +74,23 @@ def test_a_run_meets_its_target_and_goes_on_where_it_stopped(tmp_path, confident
     assert reached[scheme] == pytest.approx(0.015, abs=0.002)
     finished = load_run(tmp_path / "run")
     assert finished.schemes == ("unweighted", scheme)
-    asked = {name: SETTINGS["weights"][name] for name in ("target", "at_most", "family", "keep", "schemes")}
+    asked = {
+        name: SETTINGS["weights"][name]
+        for name in ("target", "at_most", "family", "keep", "schemes")
+    }
     assert finished.manifest["tuning"] == asked | {"scheme": scheme}
     asking = asking_study(replace(finished.study, seed=study.seed), finished.manifest["tuning"])
     data = prepare_sequence(study.make_synthesizer(), confidential).fingerprint
     refuse_other_settings(asking, data, finished.streams)
-    freer, bare = replace(asking, release=replace(study.release, unique_share=1.0)), replace(finished.streams, entropy=None, key=None)
-    for other, streams in ((finished.study, finished.streams), (freer, finished.streams), (asking, bare)):
+    freer, bare = (
+        replace(asking, release=replace(study.release, unique_share=1.0)),
+        replace(finished.streams, entropy=None, key=None),
+    )
+    for other, streams in (
+        (finished.study, finished.streams),
+        (freer, finished.streams),
+        (asking, bare),
+    ):
         with pytest.raises(InputError, match="settings in the run's"):
             refuse_other_settings(other, data, streams)
     assert "Constraint 'information' is kept" in run.tuned.why
@@ -97,15 +117,27 @@ def test_a_run_meets_its_target_and_goes_on_where_it_stopped(tmp_path, confident
         ({"loss": "overlap", "family": "mix"}, "overlap"),
         ({"loss": "beauty"}, "loss"),
         ({"keep": {"beauty": 1.0}}, "constraint must be one of"),
-        ({"keep": {"isolated-information(group)": 1.0}}, "constraint .* is of 'group', which is not synthesized"),
-        ({"target": None, "at_most": None, "family": None, "keep": {"information": 1.0}}, "keep holds constraints beside a target"),
+        (
+            {"keep": {"isolated-information(group)": 1.0}},
+            "constraint .* is of 'group', which is not synthesized",
+        ),
+        (
+            {"target": None, "at_most": None, "family": None, "keep": {"information": 1.0}},
+            "keep holds constraints beside a target",
+        ),
     ],
 )
-def test_wrong_targets_are_refused_before_a_fit(tmp_path, confidential, monkeypatch, change, message):
+def test_wrong_targets_are_refused_before_a_fit(
+    tmp_path, confidential, monkeypatch, change, message
+):
     monkeypatch.setattr(fitting.CompiledModel, "sample", None)
-    weights = {name: value for name, value in (SETTINGS["weights"] | change).items() if value is not None}
+    weights = {
+        name: value for name, value in (SETTINGS["weights"] | change).items() if value is not None
+    }
     with pytest.raises(InputError, match=message):
-        run_study(make_study(SETTINGS | {"weights": weights}), tmp_path / "run", confidential=confidential)
+        run_study(
+            make_study(SETTINGS | {"weights": weights}), tmp_path / "run", confidential=confidential
+        )
     assert not (tmp_path / "run").exists()
 
 

@@ -1,4 +1,6 @@
-"""A target of a sequence: a run chooses a weighted scheme for several variables, samples it once and names it."""
+"""A target of a sequence: a run chooses a weighted scheme for several variables, samples it once
+and names it.
+"""
 
 import numpy as np
 import pandas as pd
@@ -14,7 +16,9 @@ from riskweighted.sampling.compiled import CompiledModel
 def people(n=300):
     rng = np.random.default_rng(4)
     region, smokes = rng.choice(["north", "south"], n), rng.choice(["yes", "no"], n, p=[0.3, 0.7])
-    income = np.exp(9 + 0.4 * (region == "north") - 0.3 * (smokes == "yes") + 0.35 * rng.normal(size=n)).round(-1)
+    income = np.exp(
+        9 + 0.4 * (region == "north") - 0.3 * (smokes == "yes") + 0.35 * rng.normal(size=n)
+    ).round(-1)
     return pd.DataFrame({"region": region, "smokes": smokes, "income": income})
 
 
@@ -62,4 +66,5 @@ def test_a_run_chooses_a_weighted_scheme_for_one_variable_of_a_chain(tmp_path, m
     named = read_toml(run.folder / "confidential" / "study.toml", "study")
     assert named["weights"]["schemes"] == ["unweighted", run.tuned.scheme]
     assert named["weights"].get("target") is None
-    assert len(sampled) == len(set(sampled)) + 1  # the unweighted blocks have equal sums, and no block is sampled twice
+    # the unweighted blocks have equal sums, and no block is sampled twice
+    assert len(sampled) == len(set(sampled)) + 1

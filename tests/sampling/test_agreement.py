@@ -15,7 +15,9 @@ SHARES = {"b": 0.2, "g": 0.5, "r": 0.3}
 
 
 class Colours(NamedTuple):
-    """Its levels stand in the order in which the data first show them, and no other rows are read by them."""
+    """Its levels stand in the order in which the data first show them, and no other rows are read
+    by them.
+    """
 
     levels: tuple
     n: int
@@ -45,7 +47,8 @@ class Draws(NamedTuple):
     def draw(self, rng):
         drawn = rng.choice(list(SHARES), self.prepared.n, p=list(SHARES.values()))
         codes = np.array([self.prepared.levels.index(colour) for colour in drawn], dtype=float)
-        return codes * (rng.random(self.prepared.n) < 0.5) if self.model.peeks else codes  # the code 0 is the first record's colour
+        # the code 0 is the first record's colour
+        return codes * (rng.random(self.prepared.n) < 0.5) if self.model.peeks else codes
 
 
 def test_levels_in_the_order_of_the_data_are_compared_by_value():

@@ -12,7 +12,10 @@ from riskweighted.sampling.graphs import PLAIN
 
 pytestmark = pytest.mark.quick
 
-CENTRE, TURN = np.array([1.0, -2.0, 0.5]), np.array([[2.0, 0.3, 0.0], [0.0, 0.5, -1.0], [0.1, 0.0, 3.0]])
+CENTRE, TURN = (
+    np.array([1.0, -2.0, 0.5]),
+    np.array([[2.0, 0.3, 0.0], [0.0, 0.5, -1.0], [0.1, 0.0, 3.0]]),
+)
 
 
 def laplace_prior(value):
@@ -37,9 +40,14 @@ def test_a_vector_is_centre_plus_turn_of_what_is_sampled(shape):
     model["v_turn"].set_value(TURN)
     moved, density = function(w)
     np.testing.assert_allclose(moved, CENTRE + w @ TURN.T)
-    assert density == pytest.approx(stats.laplace.logpdf(moved).sum())  # the same function of the vector, whatever the coordinates
+    # the same function of the vector, whatever the coordinates
+    assert density == pytest.approx(stats.laplace.logpdf(moved).sum())
     with pytensor.config.change_flags(cxx=""):
-        np.testing.assert_allclose(model.initial_point()["v_coordinates__"] @ TURN.T, np.broadcast_to(-CENTRE, w.shape), atol=1e-12)
+        np.testing.assert_allclose(
+            model.initial_point()["v_coordinates__"] @ TURN.T,
+            np.broadcast_to(-CENTRE, w.shape),
+            atol=1e-12,
+        )
 
 
 def test_the_prior_can_be_drawn_from_where_it_says_how():

@@ -1,4 +1,6 @@
-"""A fit as the installed ArviZ reads it: groups, named coordinates, functions that run on them, a file that ArviZ opens."""
+"""A fit as the installed ArviZ reads it: groups, named coordinates, functions that run on them, a
+file that ArviZ opens.
+"""
 
 import warnings
 
@@ -13,7 +15,14 @@ from riskweighted.common.errors import InputError
 
 OLD = az.__version__.startswith("0.")
 N = 120
-ALL = ["posterior", "sample_stats", "diagnostics", "log_likelihood", "posterior_predictive", "observed_data"]
+ALL = [
+    "posterior",
+    "sample_stats",
+    "diagnostics",
+    "log_likelihood",
+    "posterior_predictive",
+    "observed_data",
+]
 MODELS = {
     "transformation": ("income ~ C(group) + age", {}),
     "linear-regression": ("income ~ C(group) + age", {"transform": "log"}),
@@ -33,8 +42,18 @@ def data() -> pd.DataFrame:
     rng = np.random.default_rng(1)
     group, age = rng.choice(["a", "b", "c"], N), rng.integers(20, 60, N)
     income = np.exp(3 + (group == "b") + 0.5 * rng.normal(size=N)).round(1)
-    frame = pd.DataFrame({"group": group, "age": age, "income": income, "count": rng.poisson(3, N), "level": rng.choice(["n", "y"], N)})
-    frame["band"] = pd.Categorical(rng.choice(["low", "middle", "high"], N), ["low", "middle", "high"], ordered=True)
+    frame = pd.DataFrame(
+        {
+            "group": group,
+            "age": age,
+            "income": income,
+            "count": rng.poisson(3, N),
+            "level": rng.choice(["n", "y"], N),
+        }
+    )
+    frame["band"] = pd.Categorical(
+        rng.choice(["low", "middle", "high"], N), ["low", "middle", "high"], ordered=True
+    )
     return frame.assign(amount=np.where(rng.random(N) < 0.3, 0.0, income))
 
 
@@ -44,7 +63,13 @@ def fitted(data: pd.DataFrame, name: str, **sampling: object) -> rw.Fit:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         alpha = rw.marginal_weights(data, rw.Scenario(known="level", synthetic="income"))
-        return rw.fit(model, data, alpha, random_seed=1, **{"draws": 40, "tune": 60, "chains": 2, "engine": "nuts"} | sampling)
+        return rw.fit(
+            model,
+            data,
+            alpha,
+            random_seed=1,
+            **{"draws": 40, "tune": 60, "chains": 2, "engine": "nuts"} | sampling,
+        )
 
 
 @pytest.fixture(scope="module")
@@ -55,10 +80,14 @@ def fit(data) -> rw.Fit:
 @pytest.mark.quick
 def test_the_groups_hold_the_posterior_its_density_and_the_diagnostics(fit):
     tree = fit.to_datatree(ALL, random_seed=1)
-    np.testing.assert_array_equal(tree["posterior"]["coefficient"].values, fit.posterior["coefficient"].values)
+    np.testing.assert_array_equal(
+        tree["posterior"]["coefficient"].values, fit.posterior["coefficient"].values
+    )
     terms = fit.block.terms(fit.block.draw(1, 7))
     at = {"chain": 1, "draw": 7}
-    assert float(tree["sample_stats"]["lp"].sel(at)) == pytest.approx((fit.alpha.to_numpy() * terms).sum())
+    assert float(tree["sample_stats"]["lp"].sel(at)) == pytest.approx(
+        (fit.alpha.to_numpy() * terms).sum()
+    )
     np.testing.assert_allclose(tree["log_likelihood"]["income"].sel(at), terms)
     assert tree["diagnostics"]["r_hat"].values.tolist() == fit.diagnostics["r_hat"].tolist()
     np.testing.assert_array_equal(tree["observed_data"]["income"], fit.confidential["income"])
@@ -75,18 +104,28 @@ def test_the_groups_hold_the_posterior_its_density_and_the_diagnostics(fit):
 def test_coefficients_are_called_as_the_columns_of_the_model(fit):
     posterior = fit.to_datatree()["posterior"]
     assert posterior["coefficient"].dims == ("chain", "draw", "term")
-    assert posterior["coefficient"]["term"].values.tolist() == ["Intercept", "C(group)[b]", "C(group)[c]", "age"]
+    assert posterior["coefficient"]["term"].values.tolist() == [
+        "Intercept",
+        "C(group)[b]",
+        "C(group)[c]",
+        "age",
+    ]
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", MODELS)
 def test_arviz_works_on_every_synthesizer(data, name):
-    """Whatever the version: summaries, diagnostics, trace and rank, energy, forest, predictive check, and leave-one-out."""
+    """Whatever the version: summaries, diagnostics, trace and rank, energy, forest, predictive
+    check, and leave-one-out.
+    """
     mpl.use("Agg")
     tree = fitted(data, name).to_datatree(ALL, random_seed=2)
     posterior = tree["posterior"]
     held = [str(variable) for variable in posterior.data_vars if "predictive" not in str(variable)]
-    first = next((variable for variable in held if variable.rsplit(".", 1)[-1] in ("slope", "coefficient")), held[0])
+    first = next(
+        (variable for variable in held if variable.rsplit(".", 1)[-1] in ("slope", "coefficient")),
+        held[0],
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert len(az.summary(tree, var_names=[first]))
@@ -101,17 +140,26 @@ def test_arviz_works_on_every_synthesizer(data, name):
         assert len(az.compare({"one": loo, "other": az.loo(tree)})) == 2
     mpl.pyplot.close("all")
     if name in ("transformation", "normal-mixture", "negative-binomial"):
-        assert posterior["slope"]["predictor"].values.tolist() == ["C(group)[b]", "C(group)[c]", "age"]
+        assert posterior["slope"]["predictor"].values.tolist() == [
+            "C(group)[b]",
+            "C(group)[c]",
+            "age",
+        ]
     labels = {"counts": "drift age", "ordinal": "above middle", "multinomial": "contrast 2: age"}
     if name in labels:
         assert labels[name] in posterior["coefficient"]["term"].values.tolist()
     if name == "two-part":
-        assert posterior["positive.slope"]["predictor"].values.tolist() == ["C(group)[b]", "C(group)[c]", "age"]
+        assert posterior["positive.slope"]["predictor"].values.tolist() == [
+            "C(group)[b]",
+            "C(group)[c]",
+            "age",
+        ]
 
 
 def test_direct_draws_have_no_energy(data):
     tree = fitted(data, "transformation", engine="importance").to_datatree()
-    assert set(tree["sample_stats"].data_vars) in ({"lp"}, {"lp", "diverging", "energy"})  # chains, where importance does not do
+    # chains, where importance does not do
+    assert set(tree["sample_stats"].data_vars) in ({"lp"}, {"lp", "diverging", "energy"})
 
 
 def test_of_several_variables_each_name_has_its_model_before_it(data):
@@ -121,7 +169,10 @@ def test_of_several_variables_each_name_has_its_model_before_it(data):
         fit = rw.fit(chain, data, draws=20, tune=30, chains=2, random_seed=1)
     tree = fit.to_datatree(ALL, random_seed=1)
     assert {str(name).split(":")[0] for name in tree["posterior"].data_vars} == {"level", "income"}
-    assert {str(name).split(": ")[-1] for name in tree["log_likelihood"].data_vars} == {"level", "income"}
+    assert {str(name).split(": ")[-1] for name in tree["log_likelihood"].data_vars} == {
+        "level",
+        "income",
+    }
 
 
 def test_arviz_opens_what_is_saved(fit, tmp_path):
@@ -154,6 +205,9 @@ def test_what_cannot_be_given_is_refused(fit, monkeypatch):
     with pytest.raises(InputError, match="groups names 'prior'; valid are 'posterior'"):
         fit.to_datatree(["prior"])
     monkeypatch.setattr("riskweighted.sequence.as_arviz._MOST", 1_000)
-    with pytest.raises(InputError, match="would hold 9,600 numbers, one for each record and draw; at most are 1,000"):
+    with pytest.raises(
+        InputError,
+        match="would hold 9,600 numbers, one for each record and draw; at most are 1,000",
+    ):
         fit.to_datatree(["log_likelihood"])
     assert "posterior" in fit.to_datatree(["posterior"])

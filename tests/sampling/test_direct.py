@@ -1,4 +1,6 @@
-"""The direct engine: against known densities, its failures, and a fit's way through it to chains."""
+"""The direct engine: against known densities, its failures, and a fit's way through it to
+chains.
+"""
 
 from dataclasses import dataclass
 
@@ -39,7 +41,9 @@ def log_gamma(shape):
 
 
 def spike(vector):
-    """Half of it twenty times narrower than the other half: the Hessian at the mode knows the narrow one."""
+    """Half of it twenty times narrower than the other half: the Hessian at the mode knows the
+    narrow one.
+    """
     square, d = vector @ vector, len(vector)
     parts = np.array([-0.5 * square / 0.3**2 - d * np.log(0.3), -0.5 * square])
     height = np.logaddexp.reduce(parts)
@@ -57,23 +61,35 @@ def test_draws_of_a_normal_density_have_its_moments():
     assert found.proposals == 4000
     scale = np.sqrt(np.diag(covariance))
     assert (np.abs(found.vectors.mean(axis=0) - mean) < 4 * scale / np.sqrt(found.effective)).all()
-    np.testing.assert_allclose(np.cov(found.vectors.T), covariance, atol=6 * scale.max() ** 2 / np.sqrt(found.effective))
-    np.testing.assert_allclose(found.heights, [normal(mean, covariance)(vector)[0] for vector in found.vectors], atol=1e-9)
+    np.testing.assert_allclose(
+        np.cov(found.vectors.T), covariance, atol=6 * scale.max() ** 2 / np.sqrt(found.effective)
+    )
+    np.testing.assert_allclose(
+        found.heights, [normal(mean, covariance)(vector)[0] for vector in found.vectors], atol=1e-9
+    )
 
 
 def test_draws_of_a_skewed_density_have_its_moments_not_those_of_the_mode():
     shape = 3.0
     found = draw_directly(log_gamma(shape), 6, 4000, np.random.default_rng(2))
-    table = diagnose_direct({str(place): found.vectors[None, :, place] for place in range(6)}, found.which, found.pareto_k)
+    table = diagnose_direct(
+        {str(place): found.vectors[None, :, place] for place in range(6)},
+        found.which,
+        found.pareto_k,
+    )
     error = np.sqrt(special.polygamma(1, shape) / table["ess_bulk"].to_numpy())
     assert found.accepted
     assert (np.abs(found.vectors.mean(axis=0) - special.digamma(shape)) < 4 * error).all()
     assert abs(special.digamma(shape) - np.log(shape)) > 4 * error.max()  # the mode is log(shape)
-    np.testing.assert_allclose(found.vectors.std(axis=0), np.sqrt(special.polygamma(1, shape)), rtol=0.1)
+    np.testing.assert_allclose(
+        found.vectors.std(axis=0), np.sqrt(special.polygamma(1, shape)), rtol=0.1
+    )
 
 
 def test_the_same_seed_gives_the_same_draws_and_every_proposal_is_drawn_as_its_weight_says():
-    first, second, other = (draw_directly(log_gamma(2.0), 3, 1000, np.random.default_rng(seed)) for seed in (1, 1, 2))
+    first, second, other = (
+        draw_directly(log_gamma(2.0), 3, 1000, np.random.default_rng(seed)) for seed in (1, 1, 2)
+    )
     np.testing.assert_array_equal(first.vectors, second.vectors)
     assert not np.array_equal(first.vectors, other.vectors)
     weights = np.random.default_rng(3).dirichlet(np.full(50, 0.3))
@@ -94,8 +110,17 @@ def test_a_density_that_the_mode_misjudges_is_reached_by_more_and_by_fitted_prop
     assert [len(one.vectors) for one in rounds] == [2000, 8000, 8000]
     assert rounds[0].pareto_k > 0.7
     assert found.accepted
-    assert np.abs(np.log(np.diag(rounds[2].root @ rounds[2].root.T) / np.diag(rounds[0].root @ rounds[0].root.T))).min() > 1
-    share = np.mean((found.vectors**2).sum(axis=1) > 2)  # of the wide half: nearly all of it, and of the narrow half nothing
+    assert (
+        np.abs(
+            np.log(
+                np.diag(rounds[2].root @ rounds[2].root.T)
+                / np.diag(rounds[0].root @ rounds[0].root.T)
+            )
+        ).min()
+        > 1
+    )
+    # of the wide half: nearly all of it, and of the narrow half nothing
+    share = np.mean((found.vectors**2).sum(axis=1) > 2)
     assert share == pytest.approx(0.5 * stats.chi2.sf(2, 5), abs=0.06)
 
 
@@ -120,11 +145,15 @@ def test_heights_are_asked_for_all_at_once_where_they_are_offered():
 
     vectors = np.array([[1.0], [-1.0], [2.0]])
     np.testing.assert_array_equal(heights_of(Offering(), vectors), [-1.0, -np.inf, -2.0])
-    np.testing.assert_array_equal(heights_of(lambda vector: (vector[0], vector), vectors), [1.0, -1.0, 2.0])
+    np.testing.assert_array_equal(
+        heights_of(lambda vector: (vector[0], vector), vectors), [1.0, -1.0, 2.0]
+    )
 
 
 def test_effective_sizes_count_what_was_drawn_twice():
-    """Of 4 draws two are the same: the mean has weights 1/2, 1/4, 1/4, worth 1 / (1/4 + 1/16 + 1/16) of equal squares."""
+    """Of 4 draws two are the same: the mean has weights 1/2, 1/4, 1/4, worth 1 / (1/4 + 1/16 +
+    1/16) of equal squares.
+    """
     values = np.array([[1.0, 1.0, -1.0, -1.0]])
     table = diagnose_direct({"a": values, "still": np.zeros((1, 4))}, np.array([7, 7, 2, 3]), 0.3)
     assert table.loc["a", "ess_bulk"] == pytest.approx(1 / (1 / 4 + 2 / 16))
@@ -143,7 +172,9 @@ def test_effective_sizes_count_what_was_drawn_twice():
 
 @dataclass(frozen=True)
 class Skewed:
-    """One mean, and nineteen more parameters of which the data say nothing: logarithms of gamma numbers of a small shape."""
+    """One mean, and nineteen more parameters of which the data say nothing: logarithms of gamma
+    numbers of a small shape.
+    """
 
     target: str = "y"
     shape: float = 0.3
@@ -163,12 +194,18 @@ class Skewed:
             def density(x):
                 slope = shape - np.exp(x)
                 slope[0] += alpha @ (y - x[0])
-                height = (shape * x - np.exp(x)).sum() - 0.5 * alpha @ (y - x[0]) ** 2 + self.off * x[1] ** 2
+                height = (
+                    (shape * x - np.exp(x)).sum()
+                    - 0.5 * alpha @ (y - x[0]) ** 2
+                    + self.off * x[1] ** 2
+                )
                 return float(height), slope
 
             return density
 
-        return Blueprint(model, total, lambda alpha: {"alpha": alpha}, ("vector",), len(y), direct=densities)
+        return Blueprint(
+            model, total, lambda alpha: {"alpha": alpha}, ("vector",), len(y), direct=densities
+        )
 
     def distribution(self, theta, prepared):
         return Asked(self, theta, prepared)
@@ -192,7 +229,8 @@ def test_a_density_that_cannot_be_drawn_from_directly_is_sampled_by_chains():
     with pytest.raises(InputError) as caught:
         rw.fit(Skewed(), FRAME, random_seed=1, engine="direct")
     assert_clear(caught, "engine = 'direct'", "k-hat", "at most 0.7", "Skewed")
-    with pytest.warns(ConvergenceWarning, match="R-hat up to"):  # neither engine: as any fit that fails
+    # neither engine: as any fit that fails
+    with pytest.warns(ConvergenceWarning, match="R-hat up to"):
         short = rw.fit(Skewed(), FRAME, random_seed=1, draws=20, tune=20, chains=2)
     assert not short.converged
 
@@ -215,7 +253,9 @@ def test_a_direct_density_that_is_not_that_of_the_model_is_refused():
 def binary():
     rng = np.random.default_rng(8)
     x = rng.normal(size=300)
-    frame = pd.DataFrame({"x": x, "g": rng.choice(["a", "b"], 300), "yes": rng.random(300) < special.expit(x - 0.5)})
+    frame = pd.DataFrame(
+        {"x": x, "g": rng.choice(["a", "b"], 300), "yes": rng.random(300) < special.expit(x - 0.5)}
+    )
     return frame, Logistic("yes ~ x + g", levels=(False, True)), rng.random(300)
 
 
@@ -224,9 +264,13 @@ def test_means_and_spreads_are_those_of_chains(binary):
     frame, model, alpha = binary
     directly = rw.fit(model, frame, alpha, random_seed=1, chains=4, draws=1000)
     chains = rw.fit(model, frame, alpha, random_seed=1, draws=1000, engine="nuts")
-    tables = [fitted.diagnostics.filter(like="coefficient[", axis=0) for fitted in (directly, chains)]
+    tables = [
+        fitted.diagnostics.filter(like="coefficient[", axis=0) for fitted in (directly, chains)
+    ]
     assert [set(table["engine"]) for table in tables] == [{"direct"}, {"nuts"}]
-    drawn = [fitted.posterior["coefficient"].values.reshape(4000, -1) for fitted in (directly, chains)]
+    drawn = [
+        fitted.posterior["coefficient"].values.reshape(4000, -1) for fitted in (directly, chains)
+    ]
     worth = 1 / sum(1 / table["ess_bulk"].to_numpy() for table in tables)
     mean, sd = ([part(one, axis=0) for one in drawn] for part in (np.mean, np.std))
     assert (np.abs(mean[0] - mean[1]) < 4 * sd[1] / np.sqrt(worth)).all()
@@ -235,7 +279,10 @@ def test_means_and_spreads_are_those_of_chains(binary):
 
 def test_a_direct_fit_repeats_on_any_cores_is_saved_and_draws_the_same(binary, tmp_path):
     frame, model, alpha = binary
-    first, second, other = (rw.fit(model, frame, alpha, random_seed=seed, cores=cores) for seed, cores in ((3, 1), (3, 2), (4, 1)))
+    first, second, other = (
+        rw.fit(model, frame, alpha, random_seed=seed, cores=cores)
+        for seed, cores in ((3, 1), (3, 2), (4, 1))
+    )
     assert first.posterior.identical(second.posterior)
     pd.testing.assert_frame_equal(first.diagnostics, second.diagnostics, check_exact=True)
     assert not first.posterior.identical(other.posterior)
@@ -243,7 +290,9 @@ def test_a_direct_fit_repeats_on_any_cores_is_saved_and_draws_the_same(binary, t
     again = rw.load_fit(tmp_path / "fit.nc", model, frame, first.alpha, random_seed=3)
     pd.testing.assert_frame_equal(again.diagnostics, first.diagnostics)
     assert again.posterior.equals(first.posterior)
-    for one, same in zip(first.synthesize(3, random_seed=1), again.synthesize(3, random_seed=1), strict=True):
+    for one, same in zip(
+        first.synthesize(3, random_seed=1), again.synthesize(3, random_seed=1), strict=True
+    ):
         pd.testing.assert_frame_equal(one, same)
     effective = int(deciding(first.diagnostics)["ess_bulk"].min())
     with pytest.warns(ConvergenceWarning, match="effective draws"):
@@ -252,7 +301,10 @@ def test_a_direct_fit_repeats_on_any_cores_is_saved_and_draws_the_same(binary, t
 
 def test_few_draws_do_not_pass_as_many(binary):
     frame, model, _ = binary
-    with pytest.warns(ConvergenceWarning, match=r"Pareto k-hat -?\d\.\d\d .limit 0\.7., bulk ESS down to \d\d .limit 100"):
+    with pytest.warns(
+        ConvergenceWarning,
+        match=r"Pareto k-hat -?\d\.\d\d .limit 0\.7., bulk ESS down to \d\d .limit 100",
+    ):
         fitted = rw.fit(model, frame, random_seed=1, draws=20, chains=2)
     assert not fitted.converged
     assert (fitted.diagnostics["engine"] == "direct").all()
@@ -266,7 +318,12 @@ def test_the_engine_is_checked_and_refused_where_it_is_not_possible(binary, monk
             rw.fit(model, frame, engine=wrong)
         assert_clear(caught, "engine", "auto", "nuts", "direct")
     with pytest.raises(InputError) as caught:
-        rw.fit(model, frame, engine="direct", guarantee=rw.Guarantee(epsilon=2, public=["x", "g", "yes"]))
+        rw.fit(
+            model,
+            frame,
+            engine="direct",
+            guarantee=rw.Guarantee(epsilon=2, public=["x", "g", "yes"]),
+        )
     assert_clear(caught, "engine = 'direct'", "guarantee")
     counts = pd.DataFrame({"y": [0, 1, 2, 3, 1] * 10})
     with pytest.raises(InputError) as caught:

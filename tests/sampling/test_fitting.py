@@ -55,11 +55,14 @@ def confidential():
     frame = pd.DataFrame(
         {
             "text": rng.choice(["p", "q", None], N),
-            "grade": pd.Categorical(rng.choice(["low", "high"], N), categories=["low", "unused", "high"], ordered=True),
+            "grade": pd.Categorical(
+                rng.choice(["low", "high"], N), categories=["low", "unused", "high"], ordered=True
+            ),
             "employees": rng.negative_binomial(3, 0.1, N).astype("int32"),
             "turnover": rng.lognormal(10, 1, N).astype("float32"),
             "branches": pd.array(rng.integers(0, 9, N), dtype="Int64"),
-            "since": pd.Timestamp("2001-01-01") + pd.to_timedelta(rng.integers(0, 9999, N), unit="D"),
+            "since": pd.Timestamp("2001-01-01")
+            + pd.to_timedelta(rng.integers(0, 9999, N), unit="D"),
         },
         index=pd.Index([f"firm {i}" for i in rng.permutation(N)], name="firm"),
     )
@@ -110,7 +113,10 @@ def no_compiler(monkeypatch):
 
 
 def bytes_of(posterior):
-    return {str(name): np.ascontiguousarray(values.values).tobytes() for name, values in posterior.items()}
+    return {
+        str(name): np.ascontiguousarray(values.values).tobytes()
+        for name, values in posterior.items()
+    }
 
 
 def assert_same_frames(first, second):
@@ -138,20 +144,31 @@ def test_one_compilation_serves_every_weight_vector(compiled, compilations, unwe
 
 
 def test_nothing_that_another_process_compiled_is_called(monkeypatch):
-    """PyTensor's functions on disk share their names; one of another process was called for its namesake, and sampling failed."""
+    """PyTensor's functions on disk share their names; one of another process was called for its
+    namesake, and sampling failed.
+    """
     seen = []
-    monkeypatch.setattr(fitting.nutpie, "compile_pymc_model", lambda model, backend: seen.append(fitting.pytensor.config.numba__cache))
+    monkeypatch.setattr(
+        fitting.nutpie,
+        "compile_pymc_model",
+        lambda model, backend: seen.append(fitting.pytensor.config.numba__cache),
+    )
     fitting._compile(None)
     assert seen == [False]
 
 
 def test_weights_move_and_widen_the_posterior(compiled, unweighted):
-    """Large counts weigh less, so the mean falls; a fifth of the information has sqrt(5) times the spread."""
+    """Large counts weigh less, so the mean falls; a fifth of the information has sqrt(5) times the
+    spread.
+    """
     log_mean, low, vague = (
         fitted.posterior["intercept"].values
         for fitted in (
             unweighted,
-            *(fit(COUNTS, confidential(), alpha, random_seed=1, **SHORT) for alpha in (risky_weights(), np.full(N, 0.2))),
+            *(
+                fit(COUNTS, confidential(), alpha, random_seed=1, **SHORT)
+                for alpha in (risky_weights(), np.full(N, 0.2))
+            ),
         )
     )
     assert low.mean() < log_mean.mean() - 3 * log_mean.std()
@@ -167,9 +184,21 @@ def test_weights_move_and_widen_the_posterior(compiled, unweighted):
         lambda frame: frame.assign(employees=frame["employees"].to_numpy()[::-1]),
         lambda frame: frame.assign(turnover=frame["turnover"] + 1),
         lambda frame: frame.iloc[:-1],
-        lambda frame: frame[["turnover", "employees"]].set_axis(["employees", "turnover"], axis=1).astype({"employees": "int64"}),
+        lambda frame: (
+            frame[["turnover", "employees"]]
+            .set_axis(["employees", "turnover"], axis=1)
+            .astype({"employees": "int64"})
+        ),
     ],
-    ids=["renamed target", "renamed column", "one value", "order of values", "predictor", "fewer rows", "swapped names"],
+    ids=[
+        "renamed target",
+        "renamed column",
+        "one value",
+        "order of values",
+        "predictor",
+        "fewer rows",
+        "swapped names",
+    ],
 )
 def test_the_cache_tells_other_data_apart(no_compiler, change):
     frame, other = confidential(), change(confidential())
@@ -195,15 +224,21 @@ def test_the_cache_tells_columns_of_swapped_names_apart(no_compiler):
 
 
 def test_the_cache_tells_orders_of_categories_apart(no_compiler):
-    """The order decides the reference level, so it decides the whitened predictors and, with a seed, the draws."""
-    grades = pd.Categorical(np.random.default_rng(1).choice(["low", "middle", "high"], N), categories=["low", "middle", "high"])
+    """The order decides the reference level, so it decides the whitened predictors and, with a
+    seed, the draws.
+    """
+    grades = pd.Categorical(
+        np.random.default_rng(1).choice(["low", "middle", "high"], N),
+        categories=["low", "middle", "high"],
+    )
     frame = confidential().assign(grade=grades)
     other = frame.assign(grade=grades.reorder_categories(["middle", "high", "low"]))
     synthesizer = load_synthesizer("normal-mixture")("turnover ~ C(grade)")
     before = compiled_of(synthesizer, frame).model.prepared.design.whitened
     assert not np.array_equal(before, synthesizer.prepare(other).design.whitened)
     np.testing.assert_array_equal(
-        compiled_of(synthesizer, other).model.prepared.design.whitened, synthesizer.prepare(other).design.whitened
+        compiled_of(synthesizer, other).model.prepared.design.whitened,
+        synthesizer.prepare(other).design.whitened,
     )
 
 
@@ -213,7 +248,10 @@ def test_the_cache_tells_settings_apart_and_keeps_the_last_few(no_compiler, monk
     kinds = [NegativeBinomialGraph("employees ~ 1", components=k) for k in (1, 2, 3, 4, 5)]
     first = [compiled_of(kind, frame) for kind in kinds]
     assert len(no_compiler) == 5
-    assert all(compiled_of(kind, frame).compiled is model.compiled for kind, model in list(zip(kinds, first, strict=True))[1:])
+    assert all(
+        compiled_of(kind, frame).compiled is model.compiled
+        for kind, model in list(zip(kinds, first, strict=True))[1:]
+    )
     assert len(no_compiler) == 5
     compiled_of(kinds[0], frame)
     assert len(no_compiler) == 6
@@ -237,7 +275,10 @@ def test_the_model_has_one_potential_and_no_observed_variable(no_compiler):
 
 
 def test_the_same_seed_gives_the_same_bytes_on_one_core_and_on_two(compiled):
-    first, second, third = (fit(COUNTS, confidential(), risky_weights(), random_seed=9, cores=c, **SHORT) for c in (1, 2, None))
+    first, second, third = (
+        fit(COUNTS, confidential(), risky_weights(), random_seed=9, cores=c, **SHORT)
+        for c in (1, 2, None)
+    )
     assert bytes_of(first.posterior) == bytes_of(second.posterior) == bytes_of(third.posterior)
     pd.testing.assert_frame_equal(first.diagnostics, second.diagnostics, check_exact=True)
     assert_same_frames(first.synthesize(5, random_seed=2), second.synthesize(5, random_seed=2))
@@ -279,7 +320,9 @@ def test_frames_keep_rows_index_columns_dtypes_categories_and_predictors(unweigh
         pd.testing.assert_series_equal(synthetic.dtypes, frame.dtypes)
         assert list(synthetic["grade"].cat.categories) == ["low", "unused", "high"]
         assert synthetic["grade"].cat.ordered
-        pd.testing.assert_frame_equal(synthetic.drop(columns="employees"), frame.drop(columns="employees"))
+        pd.testing.assert_frame_equal(
+            synthetic.drop(columns="employees"), frame.drop(columns="employees")
+        )
         assert not synthetic["employees"].equals(frame["employees"])
         assert (synthetic["employees"] >= 0).all()
     assert len({synthetic["employees"].to_numpy().tobytes() for synthetic in frames}) == 6
@@ -308,7 +351,10 @@ class Recorder:
         return Asked(self, theta, prepared)
 
     def draw(self, theta, prepared, rng):
-        self.seen.append({name: np.asarray(theta[name]) for name in ("which", "intercept")} | {"which": float(theta["which"])})
+        self.seen.append(
+            {name: np.asarray(theta[name]) for name in ("which", "intercept")}
+            | {"which": float(theta["which"])}
+        )
         return rng.poisson(5, N).astype(float)
 
 
@@ -320,23 +366,39 @@ def test_each_frame_comes_from_a_posterior_draw_of_its_own(unweighted, count):
     fitted = unweighted.changed(synthesizer=recorder, posterior=posterior)
     too_many = count > unweighted.diagnostics["ess_bulk"].min()
     assert too_many == (count == 1200)
-    with pytest.warns(ConvergenceWarning, match="^L = 1200 datasets exceed the ") if too_many else contextlib.nullcontext():
+    with (
+        pytest.warns(ConvergenceWarning, match="^L = 1200 datasets exceed the ")
+        if too_many
+        else contextlib.nullcontext()
+    ):
         frames = fitted.synthesize(count, random_seed=1)
-    assert len(frames) == len(recorder.seen) == len({theta["which"] for theta in recorder.seen}) == count
+    assert (
+        len(frames)
+        == len(recorder.seen)
+        == len({theta["which"] for theta in recorder.seen})
+        == count
+    )
     from_second = sum(theta["which"] >= 600 for theta in recorder.seen)
     assert abs(count - 2 * from_second) <= 1
     for theta in recorder.seen:
         chain, draw = divmod(int(theta["which"]), 600)
-        assert theta["intercept"].tolist() == unweighted.posterior["intercept"].values[chain, draw].tolist()
+        assert (
+            theta["intercept"].tolist()
+            == unweighted.posterior["intercept"].values[chain, draw].tolist()
+        )
     assert len({frame["employees"].to_numpy().tobytes() for frame in frames}) == count
 
 
 def test_another_seed_takes_other_posterior_draws(unweighted):
-    posterior = unweighted.posterior.assign(which=(("chain", "draw"), np.arange(1200.0).reshape(2, 600)))
+    posterior = unweighted.posterior.assign(
+        which=(("chain", "draw"), np.arange(1200.0).reshape(2, 600))
+    )
 
     def taken(seed):
         recorder = Recorder([])
-        unweighted.changed(synthesizer=recorder, posterior=posterior).synthesize(10, random_seed=seed)
+        unweighted.changed(synthesizer=recorder, posterior=posterior).synthesize(
+            10, random_seed=seed
+        )
         return [theta["which"] for theta in recorder.seen]
 
     assert taken(1) == taken(1)
@@ -418,7 +480,11 @@ def test_unsuitable_data_are_refused_before_compiling(no_compiler):
 @pytest.mark.parametrize(
     "settings",
     [
-        *({name: value} for name in ("draws", "tune", "chains", "cores") for value in (0, -1, 1.5, "4", True)),
+        *(
+            {name: value}
+            for name in ("draws", "tune", "chains", "cores")
+            for value in (0, -1, 1.5, "4", True)
+        ),
         *({name: None} for name in ("draws", "tune", "chains")),
         *({"target_accept": value} for value in (0, 1, -0.5, 1.5, np.nan, "high")),
     ],
@@ -445,12 +511,39 @@ def test_sampling_is_a_frozen_value():
 
 def test_diagnostics_have_a_row_for_each_monitored_quantity(unweighted):
     diagnostics = unweighted.diagnostics
-    numbers = ["r_hat", "ess_bulk", "ess_tail", "divergences", "converged", "engine", "pareto_k", "approximation", "limit", "ess_spread"]
+    numbers = [
+        "r_hat",
+        "ess_bulk",
+        "ess_tail",
+        "divergences",
+        "converged",
+        "engine",
+        "pareto_k",
+        "approximation",
+        "limit",
+        "ess_spread",
+    ]
     assert list(diagnostics.columns) == [*numbers, "judged"]
-    assert list(diagnostics.index) == ["log_pseudo_likelihood", "log_pseudo_posterior", "predictive_mean", "predictive_sd"]
+    assert list(diagnostics.index) == [
+        "log_pseudo_likelihood",
+        "log_pseudo_posterior",
+        "predictive_mean",
+        "predictive_sd",
+    ]
     assert diagnostics["judged"].all()  # a model without masses is judged by its parameters
     assert diagnostics.index.name == "quantity"
-    assert [dtype.kind for dtype in diagnostics.drop(columns="engine").dtypes] == ["f", "f", "f", "i", "b", "f", "f", "f", "f", "b"]
+    assert [dtype.kind for dtype in diagnostics.drop(columns="engine").dtypes] == [
+        "f",
+        "f",
+        "f",
+        "i",
+        "b",
+        "f",
+        "f",
+        "f",
+        "f",
+        "b",
+    ]
     assert diagnostics.drop(columns=["pareto_k", "approximation"]).notna().all(axis=None)
     assert (diagnostics["engine"] == "nuts").all()
     assert diagnostics["pareto_k"].isna().all()
@@ -459,7 +552,9 @@ def test_diagnostics_have_a_row_for_each_monitored_quantity(unweighted):
 
 
 def reference_r_hat(values):
-    """Rank-normalised split R-hat, the larger of bulk and folded (Vehtari et al. 2021), for chains (m, n), n even."""
+    """Rank-normalised split R-hat, the larger of bulk and folded (Vehtari et al. 2021), for chains
+    (m, n), n even.
+    """
     m, n = values.shape
     halves = values.reshape(2 * m, n // 2)
 
@@ -484,9 +579,29 @@ def diagnose(chains=4, draws=500, change=lambda values: values, divergences=0):
     rng = np.random.default_rng(2)
     a = change(rng.normal(size=(chains, draws)))
     vector, matrix = rng.normal(size=(chains, draws, 2)), rng.normal(size=(chains, draws, 2, 1))
-    posterior = xr.Dataset({"a": (("chain", "draw"), a), "v": (("chain", "draw", "i"), vector), "m": (("chain", "draw", "i", "j"), matrix)})
-    fitted = BlockFit(COUNTS, pd.Series([1.0, 1.0, 1.0]), posterior, pd.DataFrame(), pd.DataFrame({"y": [1, 2, 3]}), None)
-    stats = xr.Dataset({"diverging": (("chain", "draw"), np.arange(chains * draws).reshape(chains, draws) < divergences)})
+    posterior = xr.Dataset(
+        {
+            "a": (("chain", "draw"), a),
+            "v": (("chain", "draw", "i"), vector),
+            "m": (("chain", "draw", "i", "j"), matrix),
+        }
+    )
+    fitted = BlockFit(
+        COUNTS,
+        pd.Series([1.0, 1.0, 1.0]),
+        posterior,
+        pd.DataFrame(),
+        pd.DataFrame({"y": [1, 2, 3]}),
+        None,
+    )
+    stats = xr.Dataset(
+        {
+            "diverging": (
+                ("chain", "draw"),
+                np.arange(chains * draws).reshape(chains, draws) < divergences,
+            )
+        }
+    )
     return fitted, judge(Drawn(posterior, 3 * a, stats), ("a", "v", "m"))
 
 
@@ -502,7 +617,8 @@ def test_chains_that_agree_pass_and_every_scalar_is_judged():
     assert (table["ess_bulk"] > 1000).all()
 
 
-@pytest.mark.filterwarnings("ignore::riskweighted.common.errors.ConvergenceWarning")  # of short chains
+# of short chains
+@pytest.mark.filterwarnings("ignore::riskweighted.common.errors.ConvergenceWarning")
 def few():
     rng = np.random.default_rng(3)
     return pd.DataFrame({"x": rng.normal(size=60), "y": rng.normal(size=60)})
@@ -512,17 +628,38 @@ def few():
     ("synthesizer", "frame"),
     [
         (rw.load_synthesizer("linear-regression")("y ~ x"), few()),
-        pytest.param(rw.load_synthesizer("normal-mixture")("y ~ x", transform="identity", components=2), few(), marks=pytest.mark.long),
+        pytest.param(
+            rw.load_synthesizer("normal-mixture")("y ~ x", transform="identity", components=2),
+            few(),
+            marks=pytest.mark.long,
+        ),
         (COUNTS, confidential()),
     ],
     ids=["a density", "a density with bounds", "a graph"],
 )
-@pytest.mark.filterwarnings("ignore::riskweighted.common.errors.ConvergenceWarning")  # so short chains need not agree
-def test_the_log_pseudo_likelihood_is_the_weighted_sum_over_the_records(compiled, synthesizer, frame):
-    fitted = fit(synthesizer, frame, np.random.default_rng(4).random(len(frame)), random_seed=1, draws=100, tune=200, chains=2)
-    own = np.array([[fitted.contributions(fitted.draw(chain, draw)).sum() for draw in range(100)] for chain in range(2)])
+# so short chains need not agree
+@pytest.mark.filterwarnings("ignore::riskweighted.common.errors.ConvergenceWarning")
+def test_the_log_pseudo_likelihood_is_the_weighted_sum_over_the_records(
+    compiled, synthesizer, frame
+):
+    fitted = fit(
+        synthesizer,
+        frame,
+        np.random.default_rng(4).random(len(frame)),
+        random_seed=1,
+        draws=100,
+        tune=200,
+        chains=2,
+    )
+    own = np.array(
+        [
+            [fitted.contributions(fitted.draw(chain, draw)).sum() for draw in range(100)]
+            for chain in range(2)
+        ]
+    )
     row = fitted.diagnostics.loc["log_pseudo_likelihood"]
-    assert row["r_hat"] == pytest.approx(reference_r_hat(own), rel=1e-3)  # folded, the two middle draws tie or do not
+    # folded, the two middle draws tie or do not
+    assert row["r_hat"] == pytest.approx(reference_r_hat(own), rel=1e-3)
     assert "log_pseudo_likelihood" not in fitted.posterior
 
 
@@ -554,13 +691,19 @@ def test_a_drifting_chain_fails():
 def test_too_few_effective_draws_fail():
     _, table = diagnose(chains=2, draws=40)
     assert (table["ess_bulk"] < 100).any()
-    within = (table["r_hat"] <= table["limit"]) & (table["ess_bulk"] >= 100) & (table["ess_spread"] >= 50)
+    within = (
+        (table["r_hat"] <= table["limit"])
+        & (table["ess_bulk"] >= 100)
+        & (table["ess_spread"] >= 50)
+    )
     np.testing.assert_array_equal(table["converged"], within)
     _, table = diagnose(change=lambda values: np.cumsum(values, axis=1) * 0.01 + 0 * values)
     assert not table.loc["a", "converged"]
 
 
-@pytest.mark.parametrize(("divergences", "word"), [(0, "pass"), (1, "warn"), (10, "warn"), (11, "fail")])
+@pytest.mark.parametrize(
+    ("divergences", "word"), [(0, "pass"), (1, "warn"), (10, "warn"), (11, "fail")]
+)
 def test_divergences_of_up_to_half_a_percent_of_the_draws_warn_and_more_fail(divergences, word):
     _, table = diagnose(divergences=divergences)  # of 2,000 draws
     assert table["converged"].all() == (word != "fail")
@@ -571,13 +714,19 @@ def test_divergences_of_up_to_half_a_percent_of_the_draws_warn_and_more_fail(div
 
 
 @pytest.mark.parametrize(("given", "asked"), [(None, [0.8, 0.95]), (0.9, [0.8])])
-def test_chains_of_a_graph_that_diverged_are_run_once_again_with_shorter_steps(compiled, monkeypatch, given, asked):
+def test_chains_of_a_graph_that_diverged_are_run_once_again_with_shorter_steps(
+    compiled, monkeypatch, given, asked
+):
     run, targets = compiled_model.run_chains, []
 
     def diverging(model, sampling, seed, progress, target_accept=0.8):
         targets.append(target_accept)
         drawn = run(model, sampling, seed, progress, target_accept)
-        return drawn._replace(stats=drawn.stats.assign(diverging=drawn.stats["energy"] == drawn.stats["energy"].values[0, 0]))
+        return drawn._replace(
+            stats=drawn.stats.assign(
+                diverging=drawn.stats["energy"] == drawn.stats["energy"].values[0, 0]
+            )
+        )
 
     monkeypatch.setattr(compiled_model, "run_chains", diverging)
     with pytest.warns(ConvergenceWarning, match="converged with 1 divergence"):
@@ -600,7 +749,11 @@ def test_a_hopeless_fit_warns_and_says_so(compiled):
     assert fitted.posterior.sizes["draw"] == 4
 
 
-@pytest.mark.parametrize("settings", [{"draws": 1, "chains": 2}, {"draws": 3, "chains": 2}, {"draws": 20, "chains": 1}], ids=str)
+@pytest.mark.parametrize(
+    "settings",
+    [{"draws": 1, "chains": 2}, {"draws": 3, "chains": 2}, {"draws": 20, "chains": 1}],
+    ids=str,
+)
 def test_a_fit_too_short_to_judge_does_not_pass(compiled, settings):
     with pytest.warns(ConvergenceWarning) as caught:
         fitted = fit(COUNTS, confidential(), random_seed=1, tune=20, **settings)
@@ -623,7 +776,13 @@ def test_the_warning_points_to_the_line_of_the_user(compiled):
 
 def test_progress_is_reported_and_ends_with_all_draws_done(compiled):
     calls = []
-    with_progress = fit(COUNTS, confidential(), random_seed=4, progress=lambda done, total: calls.append((done, total)), **SHORT)
+    with_progress = fit(
+        COUNTS,
+        confidential(),
+        random_seed=4,
+        progress=lambda done, total: calls.append((done, total)),
+        **SHORT,
+    )
     assert calls[-1] == (2000, 2000)
     assert {total for _, total in calls} == {2000}
     done = [count for count, _ in calls]
@@ -643,7 +802,9 @@ def test_what_the_progress_report_raises_stops_the_chains(compiled, error, capfd
 
     begin = time.process_time()  # of all threads, and of nothing that works beside
     with pytest.raises(error):
-        compiled.sample(random_seed=4, sampling=Sampling(draws=1_000_000, chains=2, cores=2), progress=report)
+        compiled.sample(
+            random_seed=4, sampling=Sampling(draws=1_000_000, chains=2, cores=2), progress=report
+        )
     assert time.process_time() - begin < 20
     assert "Error in progress callback" not in capfd.readouterr().err
 
@@ -678,7 +839,9 @@ def test_a_saved_fit_comes_back_the_same(unweighted, tmp_path):
     loaded = load_fit(tmp_path / "fit.nc", COUNTS, confidential(), weights)
     assert bytes_of(loaded.posterior) == bytes_of(fitted.posterior)
     assert loaded.posterior.sizes == fitted.posterior.sizes
-    pd.testing.assert_frame_equal(loaded.diagnostics, fitted.diagnostics, check_exact=True, check_dtype=False)
+    pd.testing.assert_frame_equal(
+        loaded.diagnostics, fitted.diagnostics, check_exact=True, check_dtype=False
+    )
     assert loaded.diagnostics["converged"].dtype == bool
     assert loaded.converged
     assert loaded.synthesizer == COUNTS
@@ -704,7 +867,10 @@ def test_loading_checks_the_weights_and_the_data(unweighted, tmp_path):
     with pytest.raises(InputError) as caught:
         load_fit(tmp_path / "fit.nc", COUNTS, confidential().drop(columns="employees"), np.ones(N))
     assert_clear(caught, "'employees'")
-    for synthesizer, data in ((COUNTS, confidential().iloc[:20]), (dataclasses.replace(COUNTS, components=2), confidential())):
+    for synthesizer, data in (
+        (COUNTS, confidential().iloc[:20]),
+        (dataclasses.replace(COUNTS, components=2), confidential()),
+    ):
         with pytest.raises(InputError, match="another synthesizer or of other data"):
             load_fit(tmp_path / "fit.nc", synthesizer, data, np.ones(len(data)))
     (tmp_path / "broken.nc").write_bytes(b"no netCDF")
@@ -717,15 +883,26 @@ def test_a_fit_of_other_weights_or_another_seed_is_refused(unweighted, tmp_path)
     weights = risky_weights()
     unweighted.changed(alpha=weights, random_seed=2**63 + 5).save(tmp_path / "fit.nc")
     assert (tmp_path / "fit.nc").stat().st_mode & 0o077 == 0
-    for other in (np.ones(N), weights.where(weights.index != "firm 3", weights + 1e-5).clip(upper=1.0)):
+    for other in (
+        np.ones(N),
+        weights.where(weights.index != "firm 3", weights + 1e-5).clip(upper=1.0),
+    ):
         with pytest.raises(InputError, match="fit of other weights"):
             load_fit(tmp_path / "fit.nc", COUNTS, confidential(), other)
     in_a_csv = (weights * (1 + 2e-16)).clip(upper=1.0)
-    assert load_fit(tmp_path / "fit.nc", COUNTS, confidential(), in_a_csv, random_seed=2**63 + 5).random_seed == 2**63 + 5
+    assert (
+        load_fit(
+            tmp_path / "fit.nc", COUNTS, confidential(), in_a_csv, random_seed=2**63 + 5
+        ).random_seed
+        == 2**63 + 5
+    )
     with pytest.raises(InputError, match="another random_seed than 3"):
         load_fit(tmp_path / "fit.nc", COUNTS, confidential(), weights, random_seed=3)
     unweighted.changed(random_seed=None).save(tmp_path / "unknown.nc")
-    assert load_fit(tmp_path / "unknown.nc", COUNTS, confidential(), unweighted.alpha).random_seed is None
+    assert (
+        load_fit(tmp_path / "unknown.nc", COUNTS, confidential(), unweighted.alpha).random_seed
+        is None
+    )
 
 
 def test_every_damaged_byte_of_a_saved_fit_is_found(unweighted, tmp_path):
@@ -734,7 +911,9 @@ def test_every_damaged_byte_of_a_saved_fit_is_found(unweighted, tmp_path):
     whole, prepared = path.read_bytes(), unweighted.prepared
     places = np.random.default_rng(1).choice(len(whole), 300, replace=False)
     for place in {*range(500), *places.tolist(), len(whole) - 1}:
-        path.write_bytes(whole[:place] + bytes([whole[place] ^ (1 << place % 8)]) + whole[place + 1 :])
+        path.write_bytes(
+            whole[:place] + bytes([whole[place] ^ (1 << place % 8)]) + whole[place + 1 :]
+        )
         with pytest.raises(InputError, match="is damaged: its checksum differs"):
             read_fit(path, prepared, unweighted.alpha)
     for damaged in (whole[:-1], whole + b"x", b""):
@@ -761,11 +940,23 @@ def test_a_saved_fit_holds_neither_data_nor_weights(compiled, tmp_path):
     alpha = pd.Series(np.random.default_rng(8).uniform(0.5, 1, N), frame.index)
     fitted = fit(COUNTS, frame, alpha, random_seed=2, **SHORT)
     fitted.save(tmp_path / "fit.nc")
-    with zipfile.ZipFile(tmp_path / "fit.nc") as archive, xr.open_dataset(io.BytesIO(archive.read("000.nc")), engine="scipy") as stored:
+    with (
+        zipfile.ZipFile(tmp_path / "fit.nc") as archive,
+        xr.open_dataset(io.BytesIO(archive.read("000.nc")), engine="scipy") as stored,
+    ):
         names, sizes, attributes = set(stored.variables), dict(stored.sizes), stored.attrs
     parameters = {"intercept", "predictive_mean", "predictive_sd"}
     coordinates = {"chain", "draw", "quantity"}
-    judged = {"_r_hat", "_ess_bulk", "_ess_tail", "_divergences", "_converged", "_engine", "_pareto_k", "_approximation"}
+    judged = {
+        "_r_hat",
+        "_ess_bulk",
+        "_ess_tail",
+        "_divergences",
+        "_converged",
+        "_engine",
+        "_pareto_k",
+        "_approximation",
+    }
     judged |= {"_limit", "_ess_spread", "_judged", "_stat_diverging", "_stat_energy"}
     assert names == parameters | coordinates | judged
     assert sizes == {"chain": 2, "draw": 600, "quantity": 4}

@@ -1,4 +1,6 @@
-"""A saved fit is judged again from its draws, whichever engine made them; what its file says of them is not believed."""
+"""A saved fit is judged again from its draws, whichever engine made them; what its file says of
+them is not believed.
+"""
 
 from dataclasses import replace
 
@@ -18,7 +20,8 @@ from riskweighted.sampling.settings import Sampling
 N = 60
 LINEAR = LinearRegression("y ~ group")
 COUNTS = NegativeBinomial("count ~ 1")
-AMOUNTS = Transformation("amount ~ 1", support=(0, 2000))  # what they are heaped on is drawn by importance
+# what they are heaped on is drawn by importance
+AMOUNTS = Transformation("amount ~ 1", support=(0, 2000))
 FITS = {  # model, engine, scheme
     "direct": (LINEAR, "auto", None),
     "chains of a density": (LINEAR, "nuts", None),
@@ -33,7 +36,14 @@ FITS = {  # model, engine, scheme
 def data():
     rng = np.random.default_rng(1)
     amount = rng.lognormal(4, 0.8, N).round()
-    return pd.DataFrame({"group": rng.choice(["a", "b"], N), "y": rng.normal(5, 1, N), "count": rng.poisson(6, N), "amount": amount})
+    return pd.DataFrame(
+        {
+            "group": rng.choice(["a", "b"], N),
+            "y": rng.normal(5, 1, N),
+            "count": rng.poisson(6, N),
+            "amount": amount,
+        }
+    )
 
 
 @pytest.mark.slow
@@ -43,15 +53,23 @@ def test_draws_are_judged_again_as_they_were(data, name, tmp_path):
     sampling = Sampling(draws=300, chains=2, tune=150, engine=engine, cores=1)
     scenario = rw.Scenario(synthetic=model.target, known=["group"], radius=0.2)
     alpha = np.full(N, 0.5) if scheme is None else rw.centred_weights(scheme, data, scenario)
-    rw.fit(model, data, alpha, random_seed=3, draws=300, chains=2, tune=150, engine=engine).save(tmp_path / "fit")
+    rw.fit(model, data, alpha, random_seed=3, draws=300, chains=2, tune=150, engine=engine).save(
+        tmp_path / "fit"
+    )
     block = rw.load_fit(tmp_path / "fit", model, data, alpha).block
     refuse_other_diagnostics(block, sampling)
     again = judged_again(block, sampling)
     assert again["pareto_k"].notna().all() == (block.stats is None or name == "chains of one part")
     assert (again["engine"] == ("nuts" if block.stats is not None else "direct")).all()
     better = block.diagnostics.assign(r_hat=1.0, ess_bulk=900.0, converged=True)
-    stuck = block.posterior.map(lambda values: values.where(values["chain"] == 0, values + 50 * float(values.std()) + 1))
-    for changed in (replace(block, diagnostics=better), replace(block, posterior=stuck), replace(block, stats=None, posterior=stuck)):
+    stuck = block.posterior.map(
+        lambda values: values.where(values["chain"] == 0, values + 50 * float(values.std()) + 1)
+    )
+    for changed in (
+        replace(block, diagnostics=better),
+        replace(block, posterior=stuck),
+        replace(block, stats=None, posterior=stuck),
+    ):
         with pytest.raises(InputError) as caught:
             refuse_other_diagnostics(changed, sampling)
         assert "\n" not in str(caught.value)

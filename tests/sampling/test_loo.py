@@ -8,13 +8,19 @@ from riskweighted.sampling import loo
 
 
 def problem(n=60, draws=2000):
-    """y ~ N(mean, 1), flat prior: the posterior of the mean is N(ybar, 1/n), and without record i N(mean of the others, 1/(n-1))."""
+    """y ~ N(mean, 1), flat prior: the posterior of the mean is N(ybar, 1/n), and without record i
+    N(mean of the others, 1/(n-1)).
+    """
     rng = np.random.default_rng(1)
     y = rng.normal(size=n)
     y[0] = 4.0
     mean = y.mean() + rng.normal(size=draws) / np.sqrt(n)
     others = (y.sum() - y) / (n - 1)
-    return norm.logpdf(y[:, None], mean), norm.logpdf(y, others, np.sqrt(1 + 1 / (n - 1))), norm.logpdf(y[:, None], mean).mean(axis=1)
+    return (
+        norm.logpdf(y[:, None], mean),
+        norm.logpdf(y, others, np.sqrt(1 + 1 / (n - 1))),
+        norm.logpdf(y[:, None], mean).mean(axis=1),
+    )
 
 
 def test_the_probabilities_are_those_without_the_record():
@@ -27,7 +33,9 @@ def test_the_probabilities_are_those_without_the_record():
 
 def test_a_record_that_decides_the_posterior_is_said_to_be_unreliable():
     rng = np.random.default_rng(2)
-    found = loo.leave_one_out(np.vstack([rng.normal(size=(3, 2000)), 8 * rng.normal(size=(1, 2000))]))
+    found = loo.leave_one_out(
+        np.vstack([rng.normal(size=(3, 2000)), 8 * rng.normal(size=(1, 2000))])
+    )
     assert found.pareto_k[3] > loo.K_LIMIT > found.pareto_k[:3].max()
 
 

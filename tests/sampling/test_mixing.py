@@ -32,12 +32,20 @@ def test_numbers_are_those_of_arviz(shape):
         for place, each in enumerate(values):
             if np.isfinite(az.rhat(each)):
                 assert found.r_hat[:, place].max() == pytest.approx(float(az.rhat(each)), rel=1e-9)
-            assert found.worth[0, place] == pytest.approx(float(az.ess(each, method="bulk")), rel=1e-9)
-            assert found.tail[place] == pytest.approx(float(az.ess(each, method="tail", prob=(0.05, 0.95))), rel=1e-9)
+            assert found.worth[0, place] == pytest.approx(
+                float(az.ess(each, method="bulk")), rel=1e-9
+            )
+            assert found.tail[place] == pytest.approx(
+                float(az.ess(each, method="tail", prob=(0.05, 0.95))), rel=1e-9
+            )
 
 
 def test_what_never_moves_or_is_no_number_has_none():
-    found = mixing_of(np.stack([np.zeros((2, 20)), np.where(np.eye(2, 20) > 0, np.nan, 1.0), walks(1, 2, 20, 0)[0]]))
+    found = mixing_of(
+        np.stack(
+            [np.zeros((2, 20)), np.where(np.eye(2, 20) > 0, np.nan, 1.0), walks(1, 2, 20, 0)[0]]
+        )
+    )
     assert np.isnan(found.r_hat).all(axis=0).tolist() == [True, True, False]
     assert np.isnan(mixing_of(np.ones((1, 2, 3))).worth).all()
     assert mixing_of(np.empty((0, 2, 10))).r_hat.shape == (2, 0)
@@ -58,8 +66,12 @@ def test_a_limit_grows_with_the_number_of_quantities_and_falls_with_what_draws_a
 
 
 def test_many_quantities_of_slow_chains_that_agree_pass():
-    """At an effective size of about 150 the largest R-hat of hundreds is beyond 1.02 by chance alone."""
-    table = diagnose({str(place): values for place, values in enumerate(walks(300, 4, 500, 0.85))}, 0)
+    """At an effective size of about 150 the largest R-hat of hundreds is beyond 1.02 by chance
+    alone.
+    """
+    table = diagnose(
+        {str(place): values for place, values in enumerate(walks(300, 4, 500, 0.85))}, 0
+    )
     assert table["r_hat"].max() > 1.02
     assert (table["r_hat"] <= table["limit"]).all()
 

@@ -1,4 +1,6 @@
-"""Draws by importance of compiled densities: against known densities and chains, what is left to chains, and what the draws are worth."""
+"""Draws by importance of compiled densities: against known densities and chains, what is left to
+chains, and what the draws are worth.
+"""
 
 from dataclasses import replace
 
@@ -32,17 +34,25 @@ def scaled_density(data, sd):
     def density(vector):
         log_tau, s = vector[0], vector[1:]
         weaker, off = np.exp(-2 * log_tau), (data - s) / sd**2
-        height = -0.5 * log_tau**2 - len(s) * log_tau - 0.5 * weaker * (s @ s) - 0.5 * ((data - s) @ off)
-        return float(height), np.concatenate([[-log_tau - len(s) + weaker * (s @ s)], off - weaker * s])
+        height = (
+            -0.5 * log_tau**2 - len(s) * log_tau - 0.5 * weaker * (s @ s) - 0.5 * ((data - s) @ off)
+        )
+        return float(height), np.concatenate(
+            [[-log_tau - len(s) + weaker * (s @ s)], off - weaker * s]
+        )
 
     return Scaled(density, log_scale=0, scaled=slice(1, None), unit=np.ones(len(data)))
 
 
 def exact_log_tau(data, sd):
-    """Mean and standard deviation of log tau, by a sum over a grid: given tau the data are N(0, tau^2 + sd^2)."""
+    """Mean and standard deviation of log tau, by a sum over a grid: given tau the data are N(0,
+    tau^2 + sd^2).
+    """
     grid = np.linspace(-6, 6, 20_001)
     variance = np.exp(2 * grid) + sd**2
-    log_density = -0.5 * grid**2 - 0.5 * len(data) * np.log(variance) - 0.5 * (data @ data) / variance
+    log_density = (
+        -0.5 * grid**2 - 0.5 * len(data) * np.log(variance) - 0.5 * (data @ data) / variance
+    )
     share = np.exp(log_density - log_density.max())
     mean = (share @ grid) / share.sum()
     return mean, np.sqrt(share @ (grid - mean) ** 2 / share.sum())
@@ -56,7 +66,9 @@ def test_a_scale_and_what_follows_it_have_the_posterior_of_a_sum_over_a_grid():
     mean, sd = exact_log_tau(data, 1.0)
     assert near.accepted
     vectors, heights, which = near.resampled(4000, np.random.default_rng(3))
-    worth = diagnose_direct({"log tau": vectors[None, :, 0]}, which, near.pareto_k)["ess_bulk"].iloc[0]
+    worth = diagnose_direct({"log tau": vectors[None, :, 0]}, which, near.pareto_k)[
+        "ess_bulk"
+    ].iloc[0]
     assert worth > 250
     assert abs(vectors[:, 0].mean() - mean) < 4 * sd / np.sqrt(worth)
     assert abs(np.log(vectors[:, 0].std() / sd)) < 4 / np.sqrt(2 * worth)
@@ -91,14 +103,22 @@ def test_independent_parts_are_proposed_apart_and_drawn_together():
     assert found.stats is None
     flat = found.vectors.reshape(-1, 3)
     assert np.abs(np.corrcoef(flat.T)[2, :2]).max() < 4 / np.sqrt(1000)
-    np.testing.assert_allclose(found.heights[0, :5] - found.heights[0, 0], relative(density, flat[:5]), atol=1e-8)
+    np.testing.assert_allclose(
+        found.heights[0, :5] - found.heights[0, 0], relative(density, flat[:5]), atol=1e-8
+    )
     again = find_parts(density, 3, asked, 1, tried=True).draw(asked, asked, False, None)
     np.testing.assert_array_equal(found.vectors, again.vectors)
 
 
 @pytest.mark.quick
 def test_several_modes_and_what_cannot_be_reached_are_left_to_chains():
-    parts = Independent(((1, Offering(bowl, starts=lambda: np.zeros((2, 1)))), (20, heavy), (3, lambda x: (np.nan, np.full(3, np.nan)))))
+    parts = Independent(
+        (
+            (1, Offering(bowl, starts=lambda: np.zeros((2, 1)))),
+            (20, heavy),
+            (3, lambda x: (np.nan, np.full(3, np.nan))),
+        )
+    )
     near = find_parts(parts, 24, NEAR, 1, tried=True)
     assert near.of_chains == 3
     assert [each is None for each in near.near] == [True, False, True]
@@ -109,7 +129,8 @@ def test_several_modes_and_what_cannot_be_reached_are_left_to_chains():
 def test_who_asks_for_importance_is_drawn_so_unless_chains_are_asked_for():
     parts = Independent(((1, bowl), (1, Offering(bowl, by_importance=True))))
     drawn = {
-        engine: find_parts(parts, 2, replace(NEAR, engine=engine), 1, tried=True).of_chains for engine in ("importance", "auto", "nuts")
+        engine: find_parts(parts, 2, replace(NEAR, engine=engine), 1, tried=True).of_chains
+        for engine in ("importance", "auto", "nuts")
     }
     assert drawn == {"importance": 0, "auto": 1, "nuts": 2}
     assert find_parts(parts, 2, NEAR, 1, tried=False).of_chains == 2
@@ -117,24 +138,40 @@ def test_who_asks_for_importance_is_drawn_so_unless_chains_are_asked_for():
 
 @pytest.mark.quick
 def test_a_refused_part_alone_has_chains_short_ones_first_and_all_parts_end_with_as_many_draws():
-    """exp(x) is Gamma(.3) there, whose log has the mean digamma(.3) and the variance trigamma(.3)."""
+    """exp(x) is Gamma(.3) there, whose log has the mean digamma(.3) and the variance
+    trigamma(.3).
+    """
     asked = Sampling(draws=400, chains=2, tune=400, engine="importance", cores=1)
     parts = find_parts(Independent(((2, bowl), (20, heavy))), 22, asked, 1, tried=True)
     assert parts.of_chains == 1
     lengths = parts.lengths(asked)
-    assert [(each.tune, each.draws, short) for each, short in lengths] == [(60, 200, True), (120, 400, True), (400, 800, False)]
+    assert [(each.tune, each.draws, short) for each, short in lengths] == [
+        (60, 200, True),
+        (120, 400, True),
+        (400, 800, False),
+    ]
     told = []
     found = parts.draw(asked, *lengths[0], lambda done, total: told.append((done, total)))
     assert found.vectors.shape == (2, 400, 22)
-    np.testing.assert_array_equal(found.vectors[:, ::2, 2:], found.vectors[:, 1::2, 2:])  # of 200 draws each stands twice
+    # of 200 draws each stands twice
+    np.testing.assert_array_equal(found.vectors[:, ::2, 2:], found.vectors[:, 1::2, 2:])
     assert found.stats["diverging"].shape == (2, 400)
-    assert {total for _, total in told} <= {2 * (60 + 200)}  # nothing is told of the part that has no chains
-    table = judge(Drawn(None, found.heights, found.stats, which=found.which, pareto_k=found.pareto_k), (), by_place(found.vectors))
+    # nothing is told of the part that has no chains
+    assert {total for _, total in told} <= {2 * (60 + 200)}
+    table = judge(
+        Drawn(None, found.heights, found.stats, which=found.which, pareto_k=found.pareto_k),
+        (),
+        by_place(found.vectors),
+    )
     assert (table["engine"] == "nuts").all()
     assert (table["pareto_k"] < 0.7).all()
     longest = parts.draw(asked, *lengths[2], None).vectors
-    worth = judge(Drawn(None, found.heights, found.stats), (), by_place(longest))["ess_bulk"].to_numpy()[1:]
-    off = (longest.reshape(-1, 22).mean(axis=0) - [0, 0, *[digamma(0.3)] * 20]) / np.sqrt([1, 1, *[polygamma(1, 0.3)] * 20] / worth)
+    worth = judge(Drawn(None, found.heights, found.stats), (), by_place(longest))[
+        "ess_bulk"
+    ].to_numpy()[1:]
+    off = (longest.reshape(-1, 22).mean(axis=0) - [0, 0, *[digamma(0.3)] * 20]) / np.sqrt(
+        [1, 1, *[polygamma(1, 0.3)] * 20] / worth
+    )
     assert np.abs(off).max() < 4.5
 
 
@@ -144,27 +181,39 @@ def by_place(vectors):
 
 @pytest.mark.quick
 def test_the_errors_of_chains_and_of_importance_add():
-    """Means of sets in which one part is a slow chain and the other resampled proposals vary as one over the effective size stated."""
+    """Means of sets in which one part is a slow chain and the other resampled proposals vary as one
+    over the effective size stated.
+    """
     rng, means, worth = np.random.default_rng(1), [], []
     stats = xr.Dataset({"diverging": (("chain", "draw"), np.zeros((4, 250), dtype=bool))})
     for _ in range(200):
         steps = rng.normal(size=(4, 350))
         chains = signal.lfilter([np.sqrt(1 - 0.6**2)], [1, -0.6], steps, axis=1)[:, 100:]
-        which = np.array([np.arange(1000), rng.choice(200, 1000, p=rng.dirichlet(np.full(200, 2.0)))])
+        which = np.array(
+            [np.arange(1000), rng.choice(200, 1000, p=rng.dirichlet(np.full(200, 2.0)))]
+        )
         values = chains + rng.normal(size=200)[which[1]].reshape(4, 250)
         means.append(values.mean())
-        table = judge(Drawn(None, values, stats, which=which, pareto_k=0.1), (), {"released sum": values})
+        table = judge(
+            Drawn(None, values, stats, which=which, pareto_k=0.1), (), {"released sum": values}
+        )
         worth.append(table["ess_bulk"].iloc[0])
     assert np.mean(worth) == pytest.approx(2 / np.var(means), rel=0.25)
 
 
 @pytest.mark.quick
 def test_draws_of_parts_are_worth_what_the_spread_of_their_means_says():
-    """Means of 400 sets of resampled proposals vary as one over the effective size that a set states."""
+    """Means of 400 sets of resampled proposals vary as one over the effective size that a set
+    states.
+    """
     rng, means, worth = np.random.default_rng(1), [], []
     for _ in range(400):
-        which = np.array([rng.choice(size, 1000, p=rng.dirichlet(np.full(size, 2.0))) for size in (60, 300)])
-        values = sum(rng.normal(size=size)[of_part] for size, of_part in zip((60, 300), which, strict=True))
+        which = np.array(
+            [rng.choice(size, 1000, p=rng.dirichlet(np.full(size, 2.0))) for size in (60, 300)]
+        )
+        values = sum(
+            rng.normal(size=size)[of_part] for size, of_part in zip((60, 300), which, strict=True)
+        )
         means.append(values.mean())
         worth.append(diagnose_direct({"sum": values[None]}, which, 0.1)["ess_bulk"].iloc[0])
     assert np.mean(worth) == pytest.approx(2 / np.var(means), rel=0.2)
@@ -174,7 +223,9 @@ def households(n=600):
     rng = np.random.default_rng(1)
     group, x = rng.integers(0, 4, n), rng.normal(size=n)
     amount = np.round(np.exp(7 + 0.3 * group + 0.4 * x + rng.gamma(2, 0.3, n)))
-    return pd.DataFrame({"group": group.astype(str), "x": x, "income": np.where(rng.random(n) < 0.2, 0, amount)})
+    return pd.DataFrame(
+        {"group": group.astype(str), "x": x, "income": np.where(rng.random(n) < 0.2, 0, amount)}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -183,15 +234,24 @@ def scenario():
 
 
 def worst(first, second):
-    """The largest z of the differences of means and of log standard deviations of all parameters, and how many there are."""
+    """The largest z of the differences of means and of log standard deviations of all parameters,
+    and how many there are.
+    """
     differences = []
     for name in first.posterior.data_vars:
         for place in np.ndindex(first.posterior[name].shape[2:]):
-            label = str(name).replace("::::", ".") + (f"[{', '.join(map(str, place))}]" if place else "")
-            values = [fit.posterior[name].values[(slice(None), slice(None), *place)] for fit in (first, second)]
+            label = str(name).replace("::::", ".") + (
+                f"[{', '.join(map(str, place))}]" if place else ""
+            )
+            values = [
+                fit.posterior[name].values[(slice(None), slice(None), *place)]
+                for fit in (first, second)
+            ]
             worth = [fit.diagnostics.loc[label, "ess_bulk"] for fit in (first, second)]
             sds = [each.std() for each in values]
-            of_mean = (values[0].mean() - values[1].mean()) / np.sqrt(sum(sd**2 / own for sd, own in zip(sds, worth, strict=True)))
+            of_mean = (values[0].mean() - values[1].mean()) / np.sqrt(
+                sum(sd**2 / own for sd, own in zip(sds, worth, strict=True))
+            )
             of_spread = np.log(sds[0] / sds[1]) / np.sqrt(sum(0.5 / own for own in worth))
             differences += [abs(of_mean), abs(of_spread)]
     return max(differences), len(differences)
@@ -200,9 +260,18 @@ def worst(first, second):
 @pytest.mark.long
 @pytest.mark.parametrize("scheme", ["unweighted", "marginal", "mix+(t=0.5)"])
 def test_two_part_has_the_posterior_of_its_chains(scheme, scenario):
-    data, model = households(), compile_model(TwoPart("income ~ group + x", support=(0, 100_000)), households())
-    alpha = rw.centred_weights(scheme, data, scenario) if "+" in scheme else rw.match_weights(data, scenario, scheme)["income"]
-    near, chains = (model.sample(alpha, random_seed=1, sampling=sampling) for sampling in (NEAR, CHAINS))
+    data, model = (
+        households(),
+        compile_model(TwoPart("income ~ group + x", support=(0, 100_000)), households()),
+    )
+    alpha = (
+        rw.centred_weights(scheme, data, scenario)
+        if "+" in scheme
+        else rw.match_weights(data, scenario, scheme)["income"]
+    )
+    near, chains = (
+        model.sample(alpha, random_seed=1, sampling=sampling) for sampling in (NEAR, CHAINS)
+    )
     assert set(near.diagnostics["engine"]) == {"direct"}
     assert set(chains.diagnostics["engine"]) == {"nuts"}
     assert near.converged
@@ -215,11 +284,22 @@ def test_who_is_drawn_by_importance_and_only_where_it_is_asked_for():
     data = households()
     data = data[data["income"] > 0].reset_index(drop=True)
     asked = {"importance": NEAR, "auto": Sampling(draws=300, chains=2, tune=200, cores=1)}
-    models = (LinearRegression("income ~ group + x", transform="log"), Transformation("income ~ group", support=(0, 100_000)))
+    models = (
+        LinearRegression("income ~ group + x", transform="log"),
+        Transformation("income ~ group", support=(0, 100_000)),
+    )
     for synthesizer in models:
-        engines = {name: compile_model(synthesizer, data).sample(random_seed=1, sampling=each) for name, each in asked.items()}
-        assert {name: set(fit.diagnostics["engine"]) for name, fit in engines.items()} == {"importance": {"direct"}, "auto": {"nuts"}}
-    mixture = compile_model(NormalMixture("income ~ 1", components=2), data).sample(random_seed=1, sampling=NEAR)
+        engines = {
+            name: compile_model(synthesizer, data).sample(random_seed=1, sampling=each)
+            for name, each in asked.items()
+        }
+        assert {name: set(fit.diagnostics["engine"]) for name, fit in engines.items()} == {
+            "importance": {"direct"},
+            "auto": {"nuts"},
+        }
+    mixture = compile_model(NormalMixture("income ~ 1", components=2), data).sample(
+        random_seed=1, sampling=NEAR
+    )
     assert set(mixture.diagnostics["engine"]) == {"nuts"}
     with pytest.raises(InputError, match="'importance'"):
         Sampling(engine="laplace")

@@ -39,8 +39,19 @@ def run(tmp_path_factory):
     hidden = {"CC", "CXX", "CPP", "LD", "PYTHONWARNINGS"}
     environment = {name: value for name, value in os.environ.items() if name not in hidden}
     environment |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}  # of small_graph
-    environment |= {"PATH": str(programs), "PYTENSOR_FLAGS": f"base_compiledir={compiled}", "NUMBA_CACHE_DIR": str(folder / "numba")}
-    result = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, timeout=300, cwd=folder)
+    environment |= {
+        "PATH": str(programs),
+        "PYTENSOR_FLAGS": f"base_compiledir={compiled}",
+        "NUMBA_CACHE_DIR": str(folder / "numba"),
+    }
+    result = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        cwd=folder,
+    )
     return result, compiled
 
 

@@ -1,4 +1,6 @@
-"""How a compiled density is sampled: its steps, and what happens where chains diverge or move slowly."""
+"""How a compiled density is sampled: its steps, and what happens where chains diverge or move
+slowly.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,27 +28,44 @@ LONG, FAR = 10, 3
 def drawn(how, divergences):
     """What a run gives: two chains of 400 draws of two parameters."""
     steps = np.random.default_rng(1).normal(size=(2, 400, 2))
-    vectors = steps if how == FREE else np.concatenate([steps[:, :, :1], steps[:, :, 1:].cumsum(axis=1)], axis=2)
-    stats = xr.Dataset({"diverging": (("chain", "draw"), np.arange(800).reshape(2, 400) < divergences)})
-    return chains.Chains(xr.Dataset({"vector": (("chain", "draw", "place"), vectors)}), np.zeros((2, 400)), stats)
+    vectors = (
+        steps
+        if how == FREE
+        else np.concatenate([steps[:, :, :1], steps[:, :, 1:].cumsum(axis=1)], axis=2)
+    )
+    stats = xr.Dataset(
+        {"diverging": (("chain", "draw"), np.arange(800).reshape(2, 400) < divergences)}
+    )
+    return chains.Chains(
+        xr.Dataset({"vector": (("chain", "draw", "place"), vectors)}), np.zeros((2, 400)), stats
+    )
 
 
 @pytest.mark.parametrize(
     ("modes", "prior_share", "given", "runs", "asked"),
     [
         (1, 0.0, None, [(FREE, 0)], [(0.7, FAR)]),
-        (1, 0.0, None, [(STUCK, 0), (STUCK, 0)], [(0.7, FAR), (0.7, LONG)]),  # once: a long trajectory is all there is
+        # once: a long trajectory is all there is
+        (1, 0.0, None, [(STUCK, 0), (STUCK, 0)], [(0.7, FAR), (0.7, LONG)]),
         (1, 0.0, None, [(FREE, 4), (FREE, 0)], [(0.7, FAR), (0.91, LONG)]),
         (1, 0.0, None, [(STUCK, 0), (FREE, 4), (FREE, 0)], [(0.7, FAR), (0.7, LONG), (0.91, LONG)]),
         (1, 1.0, None, [(FREE, 0)], [(0.9, LONG)]),  # steps so short that few of them lead nowhere
         (1, 1.0, None, [(FREE, 4), (FREE, 0)], [(0.9, LONG), (0.97, LONG)]),
-        (1, 1.0, None, [(FREE, 4), (FREE, 2), (FREE, 1)], [(0.9, LONG), (0.97, LONG), (0.991, LONG)]),
+        (
+            1,
+            1.0,
+            None,
+            [(FREE, 4), (FREE, 2), (FREE, 1)],
+            [(0.9, LONG), (0.97, LONG), (0.991, LONG)],
+        ),
         (1, 1.0, 0.8, [(FREE, 4)], [(0.9, FAR)]),  # which a target of one's own replaces
         (1, 0.0, 0.95, [(FREE, 0)], [(0.7, LONG)]),
         (2, 0.0, None, [(FREE, 0)], [(0.7, LONG)]),
     ],
 )
-def test_a_part_is_run_again_with_longer_ways_or_shorter_steps(monkeypatch, modes, prior_share, given, runs, asked):
+def test_a_part_is_run_again_with_longer_ways_or_shorter_steps(
+    monkeypatch, modes, prior_share, given, runs, asked
+):
     results, calls = [drawn(*run) for run in runs], []
 
     def run(model, sampling, seed, progress, target, doublings):
@@ -54,7 +73,10 @@ def test_a_part_is_run_again_with_longer_ways_or_shorter_steps(monkeypatch, mode
         return results[len(calls) - 1]
 
     monkeypatch.setattr(chains, "run_chains", run)
-    assert chains._run_part("model", modes, prior_share, Sampling(target_accept=given), 7, None) is results[-1]
+    assert (
+        chains._run_part("model", modes, prior_share, Sampling(target_accept=given), 7, None)
+        is results[-1]
+    )
     assert [target for _, target, _ in calls] == pytest.approx([target for target, _ in asked])
     assert [doublings for _, _, doublings in calls] == [doublings for _, doublings in asked]
     assert len({seed for seed, _, _ in calls}) == len(calls)
@@ -66,12 +88,17 @@ def test_chains_at_different_modes_are_not_slow():
     assert chains._slow(drawn(STUCK, 0).posterior["vector"].values)
 
 
-@pytest.mark.parametrize(("seconds", "cores", "expected"), [(0.0, None, 1), (8e-4, None, 2), (0.02, None, 4), (0.0, 3, 3), (0.02, 1, 1)])
+@pytest.mark.parametrize(
+    ("seconds", "cores", "expected"),
+    [(0.0, None, 1), (8e-4, None, 2), (0.02, None, 4), (0.0, 3, 3), (0.02, 1, 1)],
+)
 def test_chains_run_side_by_side_where_a_gradient_is_long(monkeypatch, seconds, cores, expected):
     clock = iter(np.arange(100) * seconds)
     monkeypatch.setattr(chains, "worker_threads", lambda: 8)
     monkeypatch.setattr(chains.time, "perf_counter", lambda: next(clock))
-    assert chains._side_by_side(normal, np.zeros(2), Sampling(chains=4, cores=cores)).cores == expected
+    assert (
+        chains._side_by_side(normal, np.zeros(2), Sampling(chains=4, cores=cores)).cores == expected
+    )
 
 
 def test_a_model_that_reports_is_another_one():
@@ -96,11 +123,15 @@ def scale_mixture(vector):
     log_tau, effects = vector[0], vector[1:]
     standard, off = effects * np.exp(-log_tau), np.array([1.0, 3.0]) - effects
     height = -0.5 * float(standard @ standard + off @ off) - 2 * log_tau - 0.5 * log_tau**2
-    return height, np.concatenate([[standard @ standard - 2 - log_tau], -standard * np.exp(-log_tau) + off])
+    return height, np.concatenate(
+        [[standard @ standard - 2 - log_tau], -standard * np.exp(-log_tau) + off]
+    )
 
 
 @pytest.mark.parametrize(
-    "density", [normal, Scaled(scale_mixture, log_scale=0, scaled=slice(1, 3), unit=np.ones(2))], ids=["round", "scaled"]
+    "density",
+    [normal, Scaled(scale_mixture, log_scale=0, scaled=slice(1, 3), unit=np.ones(2))],
+    ids=["round", "scaled"],
 )
 def test_heights_are_the_density_of_the_vectors_up_to_one_constant(density):
     found = chains.run_density(density, 3, Sampling(draws=60, tune=60, chains=2, cores=1), 1, None)
@@ -123,21 +154,37 @@ class WeighedPrior(PoissonGraph):
             }
 
         with pm.Model() as model:
-            alpha, sd = (pm.Data(name, value) for name, value in weigh(np.ones(len(prepared.which))).items())
+            alpha, sd = (
+                pm.Data(name, value) for name, value in weigh(np.ones(len(prepared.which))).items()
+            )
             intercept = pm.Normal("intercept", 0.0, sd)
-            total = (alpha * (prepared.counts * intercept - pm.math.exp(intercept) - special.gammaln(prepared.counts + 1))).sum()
+            total = (
+                alpha
+                * (
+                    prepared.counts * intercept
+                    - pm.math.exp(intercept)
+                    - special.gammaln(prepared.counts + 1)
+                )
+            ).sum()
 
         def density(given):
-            weight, precision = weigh(given)["alpha"], (0.1 + given.mean()) ** 2 if self.follows else 1.0
+            weight, precision = (
+                weigh(given)["alpha"],
+                (0.1 + given.mean()) ** 2 if self.follows else 1.0,
+            )
 
             def height(vector):
                 mean = np.exp(vector[0])
                 slope = weight @ (prepared.counts - mean) - precision * vector[0]
-                return float(weight @ (prepared.counts * vector[0] - mean) - 0.5 * precision * vector[0] ** 2), np.array([slope])
+                return float(
+                    weight @ (prepared.counts * vector[0] - mean) - 0.5 * precision * vector[0] ** 2
+                ), np.array([slope])
 
             return height
 
-        return rw.Blueprint(model, total, weigh, ("intercept",), len(prepared.counts), density=density)
+        return rw.Blueprint(
+            model, total, weigh, ("intercept",), len(prepared.counts), density=density
+        )
 
 
 def test_a_prior_that_follows_alpha_is_held_to_it():

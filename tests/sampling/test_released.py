@@ -1,4 +1,6 @@
-"""What a fit is judged by is what would leave: what no record informs decides nothing, and a chain that is stuck is caught."""
+"""What a fit is judged by is what would leave: what no record informs decides nothing, and a chain
+that is stuck is caught.
+"""
 
 from dataclasses import replace
 
@@ -21,7 +23,12 @@ def fit():
 
 def test_what_leaves_is_quantiles_groups_coefficients_and_balls(fit):
     found = released_quantities(fit)
-    assert {"released 0.5 quantile", "released mean where region=b", "released coefficient of age", "released balls"} <= set(found)
+    assert {
+        "released 0.5 quantile",
+        "released mean where region=b",
+        "released coefficient of age",
+        "released balls",
+    } <= set(found)
     assert not any("rare" in name for name in found)  # four of 400 records are no group
     shares = found["released 0.5 quantile"]
     assert shares.shape == tuple(fit.sizes.values())
@@ -51,7 +58,8 @@ def test_a_chain_that_is_stuck_on_purpose_is_caught(fit, kind, seed):
 
 
 def test_chains_that_are_not_changed_pass_the_same_way(fit):
-    pd.testing.assert_frame_equal(judged(fit, fit.posterior), fit.diagnostics, rtol=1e-2)  # folded, the two middle draws tie or do not
+    # folded, the two middle draws tie or do not
+    pd.testing.assert_frame_equal(judged(fit, fit.posterior), fit.diagnostics, rtol=1e-2)
 
 
 def test_a_parameter_that_no_record_informs_decides_nothing(fit):
@@ -63,4 +71,5 @@ def test_a_parameter_that_no_record_informs_decides_nothing(fit):
     table = judge(drawn, ("idle",), released_quantities(fit))
     assert not table.loc["idle", "converged"]
     assert deciding(table)["converged"].all()
-    assert not deciding(judge(drawn, ("idle",)))["converged"].all()  # where nothing is known of what leaves, it decides
+    # where nothing is known of what leaves, it decides
+    assert not deciding(judge(drawn, ("idle",)))["converged"].all()

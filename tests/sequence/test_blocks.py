@@ -1,4 +1,6 @@
-"""A chain of several variables: blocks, statuses, rules, draws on synthetic predecessors, fits kept by block."""
+"""A chain of several variables: blocks, statuses, rules, draws on synthetic predecessors, fits kept
+by block.
+"""
 
 import dataclasses
 
@@ -29,10 +31,18 @@ SHORT = Sampling(draws=400, tune=400, chains=4)
 
 
 def people(n: int = N) -> pd.DataFrame:
-    """Levels with gaps, a structural value, an amount with a code and gaps, an ordered level; what comes first moves what follows."""
+    """Levels with gaps, a structural value, an amount with a code and gaps, an ordered level; what
+    comes first moves what follows.
+    """
     rng = np.random.default_rng(4)
     age = rng.integers(18, 80, n)
-    marital = pd.Series(np.where(rng.random(n) < (age - 10) / 80, "married", rng.choice(["single", "widowed"], n, p=[0.8, 0.2])))
+    marital = pd.Series(
+        np.where(
+            rng.random(n) < (age - 10) / 80,
+            "married",
+            rng.choice(["single", "widowed"], n, p=[0.8, 0.2]),
+        )
+    )
     marital[rng.random(n) < 0.04] = None
     smoke = np.where(rng.random(n) < np.where(marital == "married", 0.3, 0.6), "YES", "NO")
     cigarettes = np.where(smoke == "YES", rng.choice([5, 10, 20], n, p=[0.3, 0.3, 0.4]), -8)
@@ -41,8 +51,17 @@ def people(n: int = N) -> pd.DataFrame:
     income[rng.random(n) < 0.08] = np.nan
     health = pd.Series(rng.choice(["bad", "fair", "good"], n, p=[0.2, 0.3, 0.5])).astype("category")
     index = pd.Index([f"p{i}" for i in range(n)])
-    frame = {"age": age, "marital": marital, "smoke": smoke, "cigarettes": cigarettes, "income": income, "health": health}
-    return pd.DataFrame({name: np.asarray(column) if name != "health" else column for name, column in frame.items()}).set_axis(index)
+    frame = {
+        "age": age,
+        "marital": marital,
+        "smoke": smoke,
+        "cigarettes": cigarettes,
+        "income": income,
+        "health": health,
+    }
+    return pd.DataFrame(
+        {name: np.asarray(column) if name != "health" else column for name, column in frame.items()}
+    ).set_axis(index)
 
 
 def chain(variables=VARIABLES, settings=SETTINGS, **more):
@@ -85,7 +104,10 @@ def test_blocks_are_statuses_then_values_on_the_records_that_reach_them(data):
     assert members["income is missing"] == (income != -9).sum()
     assert members["income"] == (income.notna() & (income != -9)).sum()
     models = {block.name: type(block.model.synthesizer).__name__ for block in prepared.blocks}
-    assert [models[name] for name in ("marital", "smoke", "cigarettes", "income", "health", "income is -9")] == [
+    assert [
+        models[name]
+        for name in ("marital", "smoke", "cigarettes", "income", "health", "income is -9")
+    ] == [
         "Multinomial",
         "Logistic",
         "CountRatio",
@@ -96,21 +118,35 @@ def test_blocks_are_statuses_then_values_on_the_records_that_reach_them(data):
 
 
 def test_blocks_have_names_of_their_own(data):
-    """Codes that differ in their last digit, a column that is called like a status, a level called "missing"."""
+    """Codes that differ in their last digit, a column that is called like a status, a level called
+    "missing".
+    """
     rng = np.random.default_rng(2)
     income = pd.Series(rng.choice([5.0, 6.0, 99999998.0, 99999999.0, np.nan], N), data.index)
     ls = pd.Series(rng.choice(["missing", "a", "b", None], N, p=[0.2, 0.3, 0.4, 0.1]), data.index)
     told = data.assign(income=income, ls=ls).rename(columns={"smoke": "income is missing"})
     settings = {"income": {"codes": [99999998, 99999999]}, "ls": {"model": "continuation-ratio"}}
-    blocks = [block.name for block in prepare_sequence(chain(["income", "income is missing", "ls"], settings), told).blocks]
-    assert blocks[:4] == ["income is 99999998", "income is 99999999", "income is missing'", "income"]
+    blocks = [
+        block.name
+        for block in prepare_sequence(
+            chain(["income", "income is missing", "ls"], settings), told
+        ).blocks
+    ]
+    assert blocks[:4] == [
+        "income is 99999998",
+        "income is 99999999",
+        "income is missing'",
+        "income",
+    ]
     assert blocks[4:] == ["income is missing", "ls is missing", "ls is missing'", "ls is a"]
 
 
 def test_a_status_follows_all_predictors_from_five_records_on(data):
     def kept(missing):
         married = data["marital"].dropna().reindex(data.index).fillna("SINGLE")
-        blocks = prepare_sequence(chain(), data.assign(marital=married.where(np.arange(len(data)) >= missing))).blocks
+        blocks = prepare_sequence(
+            chain(), data.assign(marital=married.where(np.arange(len(data)) >= missing))
+        ).blocks
         return {block.name: (block.scale > 0).sum() for block in blocks}
 
     few, enough = kept(4), kept(5)
@@ -155,14 +191,25 @@ def test_shares_gaps_and_codes_are_those_of_the_data(data, frames):
 
 
 def test_a_variable_follows_the_synthetic_value_of_an_earlier_one(data, frames):
-    """Smoking follows the synthetic marital status: the association is there, and with the confidential one it is not."""
+    """Smoking follows the synthetic marital status: the association is there, and with the
+    confidential one it is not.
+    """
     pooled = pd.concat(frames)
     true = pd.concat([data["marital"]] * len(frames)).to_numpy()
     own = (pooled["smoke"] == "YES").groupby(pooled["marital"] == "married").mean().diff().iloc[-1]
-    given = data.assign(yes=data["smoke"] == "YES", married=data["marital"] == "married").groupby("married")["yes"].mean().diff().iloc[-1]
+    given = (
+        data.assign(yes=data["smoke"] == "YES", married=data["marital"] == "married")
+        .groupby("married")["yes"]
+        .mean()
+        .diff()
+        .iloc[-1]
+    )
     assert own == pytest.approx(given, abs=0.1)
     held = pooled["marital"].to_numpy() == "married"
-    within = [(pooled["smoke"].to_numpy() == "YES")[(true == "married") & (held == side)].mean() for side in (False, True)]
+    within = [
+        (pooled["smoke"].to_numpy() == "YES")[(true == "married") & (held == side)].mean()
+        for side in (False, True)
+    ]
     assert within[0] - within[1] > 0.1  # given the truth, the synthetic status still decides
 
 
@@ -180,7 +227,9 @@ def test_changing_one_variable_refits_that_one_only(data, fitted):
     weights = np.ones((N, 5))
     weights[:, 1] = 0.5
     again = fit_sequence(prepare_sequence(chain(), data), weights, SHORT, 3, before=fitted)
-    assert [name for name in again.blocks if again.blocks[name] is not fitted.blocks[name]] == ["smoke"]
+    assert [name for name in again.blocks if again.blocks[name] is not fitted.blocks[name]] == [
+        "smoke"
+    ]
 
 
 def test_weights_of_one_variable_move_that_variable(data):
@@ -203,14 +252,17 @@ def test_contributions_are_the_sums_over_blocks(fitted, data):
     np.testing.assert_allclose(total, np.sum(parts, axis=0))
     smoke = fitted.blocks["smoke"]
     np.testing.assert_allclose(parts[1], smoke.terms(thetas["smoke"]))
-    assert (parts[2][(data["smoke"] == "NO").to_numpy()] == 0).all()  # a structural value has no probability
+    # a structural value has no probability
+    assert (parts[2][(data["smoke"] == "NO").to_numpy()] == 0).all()
 
 
 def test_saving_and_reading(tmp_path, fitted, data):
     fitted.save(tmp_path / "fit.zip")
     prepared = prepare_sequence(chain(), data)
     again = read_fit(tmp_path / "fit.zip", prepared, None)
-    pd.testing.assert_frame_equal(again.synthesize(2, random_seed=9)[1], fitted.synthesize(2, random_seed=9)[1])
+    pd.testing.assert_frame_equal(
+        again.synthesize(2, random_seed=9)[1], fitted.synthesize(2, random_seed=9)[1]
+    )
     with pytest.raises(InputError, match="other weights"):
         read_fit(tmp_path / "fit.zip", prepared, np.full(N, 0.5))
     with pytest.raises(InputError, match="another model: it has 8 blocks, not 1"):
@@ -221,17 +273,27 @@ def test_saving_and_reading(tmp_path, fitted, data):
 
 
 def test_rules_are_obeyed_by_drawing_again_not_by_moving():
-    """Start <= end and a forbidden combination: uniform counts restricted to what is allowed keep their relative shares."""
+    """Start <= end and a forbidden combination: uniform counts restricted to what is allowed keep
+    their relative shares.
+    """
     rng = np.random.default_rng(8)
     start, end = np.sort(rng.integers(1, 7, (2, 900)), axis=0)
     data = pd.DataFrame({"start": start, "end": end, "x": rng.normal(size=900)})
     make = rw.load_synthesizer("sequential")
-    made = make(("start", "end"), predictors=["x"], order=[["start", "end"]], forbidden=["start == 3 and end == 4"], on_broken="leave-out")
+    made = make(
+        ("start", "end"),
+        predictors=["x"],
+        order=[["start", "end"]],
+        forbidden=["start == 3 and end == 4"],
+        on_broken="leave-out",
+    )
     fit = rw.fit(made, data, random_seed=1, draws=100, chains=2)
     pooled = pd.concat(fit.synthesize(20, random_seed=2))
     assert (pooled["start"] <= pooled["end"]).all()
     assert not ((pooled["start"] == 3) & (pooled["end"] == 4)).any()
-    free = rw.fit(make(("start", "end"), predictors=["x"]), data, random_seed=1, draws=100, chains=2)
+    free = rw.fit(
+        make(("start", "end"), predictors=["x"]), data, random_seed=1, draws=100, chains=2
+    )
     assert (pd.concat(free.synthesize(20, random_seed=2)).eval("start > end")).any()
     ends = pooled[pooled["start"] == 3]["end"].value_counts(normalize=True)
     assert set(ends.index) == {3, 5, 6}
@@ -245,7 +307,9 @@ def test_an_order_that_hardly_any_draw_keeps_ends_nothing(order):
     firms["cost"] = (firms["output"] * rng.uniform(0.3, 0.9, 200) ** sign).round(2)
     firms.loc[7, ["output", "cost"]] = np.exp(5 - 3 * sign).round(2)
     settings = {"cost": {"model": "transformation", "support": [0, 1e5]}}
-    made = rw.load_synthesizer("sequential")(["cost"], predictors=[], settings=settings, order=[order])
+    made = rw.load_synthesizer("sequential")(
+        ["cost"], predictors=[], settings=settings, order=[order]
+    )
     fit = rw.fit(made, firms, random_seed=1, draws=100, tune=100, chains=2, engine="importance")
     for frame in fit.synthesize(2, random_seed=2):
         assert (frame[order[0]] <= frame[order[1]]).all()
@@ -268,7 +332,10 @@ def test_records_that_break_a_rule_are_counted_or_left_out(data):
         (np.ones((N, 2)), r"alpha has shape \(600, 2\); valid are"),
         (np.full((N, 5), 1.5), "must lie in"),
         (pd.DataFrame({"smoke": np.ones(N)}), "they must be the synthesized variables"),
-        (np.zeros(N), "all 600 weights are zero of the records that 'marital is missing' is fitted to"),
+        (
+            np.zeros(N),
+            "all 600 weights are zero of the records that 'marital is missing' is fitted to",
+        ),
     ],
 )
 def test_alpha_of_another_shape_is_refused(data, alpha, message):
@@ -288,8 +355,14 @@ def test_alpha_of_one_vector_holds_for_all_variables(data):
     [
         (lambda d: d.assign(smoke="YES"), "'cigarettes'|'smoke' has one value in all 600 records"),
         (lambda d: d.assign(marital=None), "missing in all 600 records"),
-        (lambda d: d.assign(income=np.where(np.arange(N) < 2, np.inf, d["income"])), "infinite in 2 of 600 records"),
-        (lambda d: d.assign(marital=[f"level {i}" for i in range(N)]), "600 levels for 600 records"),
+        (
+            lambda d: d.assign(income=np.where(np.arange(N) < 2, np.inf, d["income"])),
+            "infinite in 2 of 600 records",
+        ),
+        (
+            lambda d: d.assign(marital=[f"level {i}" for i in range(N)]),
+            "600 levels for 600 records",
+        ),
         (lambda d: d.drop(columns="smoke"), "no column 'smoke'"),
         (lambda d: d.assign(health="good"), "'health'"),
     ],
@@ -320,11 +393,20 @@ def test_bounds_that_exclude_confidential_values_are_refused_with_the_variable(d
         ({"settings": {"smoke": 3}}, "must be a mapping"),
         ({"settings": {"smoke": {"model": "nope"}}}, "unknown synthesizer 'nope'"),
         ({"settings": {"smoke": {"model": "sequential"}}}, "is of several variables"),
-        ({"settings": {"smoke": {"formula": "income ~ age"}}}, "its formula must have it on the left"),
+        (
+            {"settings": {"smoke": {"formula": "income ~ age"}}},
+            "its formula must have it on the left",
+        ),
         ({"settings": {"smoke": {"when": "age > 3"}}}, "without 'otherwise'"),
         ({"settings": {"smoke": {"codes": ["a"]}}}, "codes must be different finite numbers"),
-        ({"settings": {"smoke": {"model": "logistic", "nonsense": 1}}}, "has no setting 'nonsense'; valid are"),
-        ({"settings": {"smoke": {"when": "cigarettes > 3", "otherwise": "NO"}}}, "drawn after 'smoke'"),
+        (
+            {"settings": {"smoke": {"model": "logistic", "nonsense": 1}}},
+            "has no setting 'nonsense'; valid are",
+        ),
+        (
+            {"settings": {"smoke": {"when": "cigarettes > 3", "otherwise": "NO"}}},
+            "drawn after 'smoke'",
+        ),
         ({"order": [["smoke"]]}, "pairs of two different columns"),
         ({"forbidden": ["age >"]}, "forbidden"),
         ({"on_broken": "ignore"}, "on_broken"),
@@ -338,7 +420,8 @@ def test_settings_that_are_wrong_are_refused_when_the_chain_is_made(arguments, m
 def test_a_formula_of_ones_own_sees_gaps_as_a_level_and_nothing_later(data):
     own = chain(settings={**SETTINGS, "smoke": {"formula": "smoke ~ C(marital) + age"}})
     block = {block.name: block for block in prepare_sequence(own, data).blocks}["smoke"]
-    assert block.model.prepared.design.centred.shape == (N, 4)  # married, single, widowed, missing less one; age
+    # married, single, widowed, missing less one; age
+    assert block.model.prepared.design.centred.shape == (N, 4)
     with pytest.raises(InputError, match="names 'income', which is not synthesized before it"):
         prepare_sequence(chain(settings={**SETTINGS, "smoke": {"formula": "smoke ~ income"}}), data)
 
@@ -348,12 +431,14 @@ def test_many_unordered_levels_are_modelled_one_by_one():
     age = rng.integers(18, 80, 900)
     job = np.array(list("abcdefgh"))[np.minimum(rng.geometric(0.3, 900) - 1, 7)]
     data = pd.DataFrame({"age": age, "job": job, "y": rng.normal(size=900)})
-    asked = rw.load_synthesizer("sequential")(["job"], predictors=["age"], settings={"job": {"model": "continuation-ratio"}})
+    asked = rw.load_synthesizer("sequential")(
+        ["job"], predictors=["age"], settings={"job": {"model": "continuation-ratio"}}
+    )
     prepared = prepare_sequence(asked, data)
     counts = data["job"].value_counts()
-    assert [block.status.outcome for block in prepared.blocks] == list(counts.sort_values(kind="stable").index[:-1]) or len(
-        prepared.blocks
-    ) == 7
+    assert [block.status.outcome for block in prepared.blocks] == list(
+        counts.sort_values(kind="stable").index[:-1]
+    ) or len(prepared.blocks) == 7
     fit = rw.fit(asked, data, random_seed=1, draws=100, chains=2)
     shares = pd.concat(fit.synthesize(20, random_seed=1))["job"].value_counts(normalize=True)
     assert np.abs(shares - counts / 900).max() < 0.03
@@ -367,7 +452,10 @@ def test_precision_is_that_of_the_amounts_or_given(fitted, data):
     assert (amounts == amounts.round()).all()
     coarse = fitted.synthesize(1, random_seed=1, precision={"income": 100})[0]["income"].dropna()
     assert (coarse[coarse != -9] % 100 == 0).all()
-    for precision, message in (({"marital": 1}, "precision names 'marital'"), ({"income": 0}, "must be a number > 0")):
+    for precision, message in (
+        ({"marital": 1}, "precision names 'marital'"),
+        ({"income": 0}, "must be a number > 0"),
+    ):
         with pytest.raises(InputError, match=message):
             fitted.synthesize(1, precision=precision)
 
@@ -390,45 +478,68 @@ def test_a_drawn_value_without_room_in_its_dtype_is_refused_not_wrapped_round():
 
 @pytest.mark.parametrize("dtype", ["object", "string", "category"])
 def test_levels_are_numbers_while_they_are_drawn_and_come_back_in_their_dtype(dtype):
-    """Categories of the model first, then further outcomes, then what else the column holds; -1 is a missing one."""
+    """Categories of the model first, then further outcomes, then what else the column holds; -1 is
+    a missing one.
+    """
     column = pd.Series(["b", np.nan, "a", "code"], dtype=dtype, name="x", index=[7, 5, 3, 1])
     outcomes = Outcomes(column, ("b", "c"), ("code", None))
     values = outcomes.numbers(column)
     assert [outcomes.number(level) for level in ("b", "c", "code", "a", None)] == [0, 1, 2, 3, -1]
     assert values.tolist() == [0, -1, 3, 2]
     pd.testing.assert_series_equal(outcomes.column(values), column)
-    pd.testing.assert_series_equal(outcomes.column(values[[2, 0]], np.array([2, 0])), column.iloc[[2, 0]])
+    pd.testing.assert_series_equal(
+        outcomes.column(values[[2, 0]], np.array([2, 0])), column.iloc[[2, 0]]
+    )
     assert outcomes.column(outcomes.empty(4)).isna().all()
 
 
 def test_the_table_of_drawn_levels_is_that_of_their_column():
     column = pd.Series(["b", None, "a", "code", "a"], dtype="string", name="x")
-    recipe, outcomes = make_recipes(pd.DataFrame({"x": column}), ["x"], {})["x"], Outcomes(column, ("b", "a"), ("code",))
+    recipe, outcomes = (
+        make_recipes(pd.DataFrame({"x": column}), ["x"], {})["x"],
+        Outcomes(column, ("b", "a"), ("code",)),
+    )
     for values in ([0, -1, 1, 2, 1], [1, 1, 1, 0, 0]):
         found = outcomes.table(np.array(values), outcomes.column(np.array(values)), recipe)
-        np.testing.assert_array_equal(found.rows[found.which], recipe.columns(outcomes.column(np.array(values))))
+        np.testing.assert_array_equal(
+            found.rows[found.which], recipe.columns(outcomes.column(np.array(values)))
+        )
 
 
 def test_a_level_that_the_data_lack_is_told_with_the_number_of_records():
     column = pd.Series(["b", "a", "a", "b", "a"], name="x")
-    recipe, outcomes = make_recipes(pd.DataFrame({"x": column}), ["x"], {})["x"], Outcomes(column, ("b", "a"), ("new",))
+    recipe, outcomes = (
+        make_recipes(pd.DataFrame({"x": column}), ["x"], {})["x"],
+        Outcomes(column, ("b", "a"), ("new",)),
+    )
     values = np.array([2, 2, 2, 0, 1])
-    with pytest.raises(InputError, match="'x' has a level that the confidential data lack in 3 of 5 records"):
+    with pytest.raises(
+        InputError, match="'x' has a level that the confidential data lack in 3 of 5 records"
+    ):
         outcomes.table(values, outcomes.column(values), recipe)
 
 
 def test_text_with_gaps_may_be_modelled_level_by_level():
     """Of the nullable dtype a comparison with a gap is neither true nor false."""
     rng = np.random.default_rng(0)
-    data = pd.DataFrame({"age": rng.integers(18, 80, 300), "job": pd.Series(rng.choice(["a", "b", "c", None], 300), dtype="string")})
-    asked = rw.load_synthesizer("sequential")(["job"], predictors=["age"], settings={"job": {"model": "continuation-ratio"}})
+    data = pd.DataFrame(
+        {
+            "age": rng.integers(18, 80, 300),
+            "job": pd.Series(rng.choice(["a", "b", "c", None], 300), dtype="string"),
+        }
+    )
+    asked = rw.load_synthesizer("sequential")(
+        ["job"], predictors=["age"], settings={"job": {"model": "continuation-ratio"}}
+    )
     names = [block.name for block in prepare_sequence(asked, data).blocks]
     assert "job is missing" in names
     assert len(names) == 3
 
 
 def test_a_guarantee_is_refused(data):
-    with pytest.raises(InputError, match="a guarantee holds for nothing that is taken from the data"):
+    with pytest.raises(
+        InputError, match="a guarantee holds for nothing that is taken from the data"
+    ):
         rw.fit(chain(), data, guarantee=rw.Guarantee(epsilon=1.0))
 
 
@@ -442,11 +553,18 @@ def test_an_error_names_its_variable_once(data):
 def test_with_statuses_bends_are_left_out_before_lines_are():
     rng = np.random.default_rng(6)
     n = 400
-    frame = pd.DataFrame({"age": rng.integers(18, 80, n), "hours": np.where(rng.random(n) < 0.4, 0.0, rng.integers(5, 60, n))})
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(18, 80, n),
+            "hours": np.where(rng.random(n) < 0.4, 0.0, rng.integers(5, 60, n)),
+        }
+    )
     frame["benefit"] = pd.Series(rng.lognormal(5, 0.5, n).round(2)).where(np.arange(n) < 45)
 
     def kept(recoding):
-        made = rw.load_synthesizer("sequential")(["hours", "benefit"], predictors=["age"], recoding=recoding)
+        made = rw.load_synthesizer("sequential")(
+            ["hours", "benefit"], predictors=["age"], recoding=recoding
+        )
         prepared = prepare_sequence(made, frame)
         amounts = next(block for block in prepared.blocks if block.name == "benefit")
         names = [name for source in amounts.sources for name in prepared.recipes[source].names]

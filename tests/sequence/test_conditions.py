@@ -20,7 +20,9 @@ FRAME = pd.DataFrame(
         "marital": ["MARRIED", None, "SINGLE", "MARRIED"],
         "own": [True, False, True, False],
         "edu": pd.Categorical(["low", "mid", None, "high"], ["low", "mid", "high"], ordered=True),
-        "school": pd.Categorical(["mid", "mid", "low", "low"], ["low", "mid", "high"], ordered=True),
+        "school": pd.Categorical(
+            ["mid", "mid", "low", "low"], ["low", "mid", "high"], ordered=True
+        ),
         "size": pd.Categorical([3, 1, 2, None], [3, 2, 1]),
         "net worth": [1.0, 2.0, 3.0, 4.0],
         "class": pd.array([1, None, 3, 15], dtype="Int64"),
@@ -94,14 +96,19 @@ def test_hand_worked(text: str, records: str) -> None:
 
 
 def test_names_in_their_order_and_once() -> None:
-    condition = Condition.parse("`net worth` > 2 and (age < 3 or `net worth` in [1]) and missing(inc) and age < own")
+    condition = Condition.parse(
+        "`net worth` > 2 and (age < 3 or `net worth` in [1]) and missing(inc) and age < own"
+    )
     assert condition.names == ("net worth", "age", "inc", "own")
 
 
 def test_missing_is_a_name_too() -> None:
     frame = pd.DataFrame({"missing": [1, 2], "true": [3.0, np.nan]})
     assert Condition.parse("missing == 1 and `true` == 3").holds(frame).tolist() == [True, False]
-    assert Condition.parse("missing(`true`) and not missing(missing)").holds(frame).tolist() == [False, True]
+    assert Condition.parse("missing(`true`) and not missing(missing)").holds(frame).tolist() == [
+        False,
+        True,
+    ]
 
 
 def test_a_value_that_is_equal_hashes_and_pickles() -> None:
@@ -112,7 +119,9 @@ def test_a_value_that_is_equal_hashes_and_pickles() -> None:
 
 
 def test_no_records() -> None:
-    assert Condition.parse("age < 3 and marital == 'x' or edu in ['low']").holds(FRAME.iloc[:0]).shape == (0,)
+    assert Condition.parse("age < 3 and marital == 'x' or edu in ['low']").holds(
+        FRAME.iloc[:0]
+    ).shape == (0,)
 
 
 def test_the_frame_is_left_alone() -> None:
@@ -314,9 +323,12 @@ def test_no_text(text: object) -> None:
 
 
 def test_texts_that_no_record_has() -> None:
-    condition = Condition.parse("marital in ['MARRIED', 'MARIED'] and not (edu == 'high' or edu != 'higher') and age < 3")
+    condition = Condition.parse(
+        "marital in ['MARRIED', 'MARIED'] and not (edu == 'high' or edu != 'higher') and age < 3"
+    )
     assert condition.unknown_texts(FRAME) == (("marital", "MARIED"), ("edu", "higher"))
-    assert Condition.parse("edu == 'high'").unknown_texts(FRAME.iloc[:2]) == ()  # a declared category
+    # a declared category
+    assert Condition.parse("edu == 'high'").unknown_texts(FRAME.iloc[:2]) == ()
 
 
 NUMBERS = st.one_of(st.none(), st.integers(-3, 3).map(float))
@@ -324,16 +336,28 @@ WORDS = st.one_of(st.none(), st.sampled_from("abc"))
 ROWS = st.lists(st.tuples(NUMBERS, NUMBERS, WORDS, WORDS), min_size=1, max_size=8)
 SIGNS = st.sampled_from(["==", "!=", "<", "<=", ">", ">="])
 LEAVES = st.one_of(
-    st.tuples(st.sampled_from("xy"), SIGNS, st.one_of(st.sampled_from("xy"), st.integers(-3, 3).map(str))).map(" ".join),
+    st.tuples(
+        st.sampled_from("xy"), SIGNS, st.one_of(st.sampled_from("xy"), st.integers(-3, 3).map(str))
+    ).map(" ".join),
     st.tuples(st.integers(-3, 3).map(str), SIGNS, st.sampled_from("xy")).map(" ".join),
-    st.tuples(st.sampled_from("uv"), st.sampled_from(["==", "!="]), st.sampled_from(["u", "v", "'a'", "'b'"])).map(" ".join),
-    st.tuples(st.sampled_from("uv"), st.sampled_from(["in", "not in"]), st.just("['a', 'c']")).map(" ".join),
-    st.tuples(st.sampled_from("xy"), st.sampled_from(["in", "not in"]), st.just("[-1, 2]")).map(" ".join),
+    st.tuples(
+        st.sampled_from("uv"),
+        st.sampled_from(["==", "!="]),
+        st.sampled_from(["u", "v", "'a'", "'b'"]),
+    ).map(" ".join),
+    st.tuples(st.sampled_from("uv"), st.sampled_from(["in", "not in"]), st.just("['a', 'c']")).map(
+        " ".join
+    ),
+    st.tuples(st.sampled_from("xy"), st.sampled_from(["in", "not in"]), st.just("[-1, 2]")).map(
+        " ".join
+    ),
 )
 TEXTS = st.recursive(
     LEAVES,
     lambda inner: st.one_of(
-        st.tuples(inner, st.sampled_from(["and", "or"]), inner).map(lambda parts: f"({' '.join(parts)})"),
+        st.tuples(inner, st.sampled_from(["and", "or"]), inner).map(
+            lambda parts: f"({' '.join(parts)})"
+        ),
         inner.map(lambda part: f"not ({part})"),
     ),
     max_leaves=6,
@@ -350,13 +374,18 @@ def complete(rows: list[tuple]) -> pd.DataFrame:
 def test_agrees_with_pandas_where_nothing_is_missing(rows: list[tuple], text: str) -> None:
     frame = complete(rows)
     expected = frame.eval(text, engine="python")
-    assert Condition.parse(text).holds(frame).tolist() == np.broadcast_to(expected, len(frame)).tolist()
+    assert (
+        Condition.parse(text).holds(frame).tolist()
+        == np.broadcast_to(expected, len(frame)).tolist()
+    )
 
 
 @settings(max_examples=60)
 @given(rows=ROWS, text=TEXTS)
 def test_dtypes_do_not_matter(rows: list[tuple], text: str) -> None:
-    frame = pd.DataFrame(rows, columns=list("xyuv")).astype({"x": float, "y": float, "u": object, "v": object})
+    frame = pd.DataFrame(rows, columns=list("xyuv")).astype(
+        {"x": float, "y": float, "u": object, "v": object}
+    )
     other = frame.astype({"x": "Int64", "u": "category", "v": "string"})
     condition = Condition.parse(text)
     assert condition.holds(frame).tolist() == condition.holds(other).tolist()
@@ -367,7 +396,9 @@ def test_dtypes_do_not_matter(rows: list[tuple], text: str) -> None:
 @settings(max_examples=50)
 @given(rows=ROWS, leaf=LEAVES, name=st.sampled_from("xyuv"))
 def test_a_missing_value_meets_no_comparison(rows: list[tuple], leaf: str, name: str) -> None:
-    frame = pd.DataFrame(rows, columns=list("xyuv")).astype({"x": float, "y": float, "u": object, "v": object})
+    frame = pd.DataFrame(rows, columns=list("xyuv")).astype(
+        {"x": float, "y": float, "u": object, "v": object}
+    )
     condition = Condition.parse(leaf)
     met = condition.holds(frame)
     missing = frame[list(condition.names)].isna().any(axis=1).to_numpy()

@@ -1,4 +1,6 @@
-"""Centred weights of counted rows, as sums over the records of each, are those of the file; and so they are of its parts."""
+"""Centred weights of counted rows, as sums over the records of each, are those of the file; and so
+they are of its parts.
+"""
 
 import numpy as np
 import pandas as pd
@@ -19,12 +21,25 @@ from riskweighted.sequence.tasks import block_tasks
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 FILE = counted_file(150, largest=12)
-CENTRED = ["linear-regression", "normal-mixture", "negative-binomial", "transformation", "two-part", "logistic", "ordinal", "counts"]
+CENTRED = [
+    "linear-regression",
+    "normal-mixture",
+    "negative-binomial",
+    "transformation",
+    "two-part",
+    "logistic",
+    "ordinal",
+    "counts",
+]
 SCHEME = "mix+(t=0.5)"
 
 
 def scenario_of(target):
-    return rw.Scenario(known="group", synthetic=target, **({} if target in ("owner", "health") else {"radius": 0.3}))
+    return rw.Scenario(
+        known="group",
+        synthetic=target,
+        **({} if target in ("owner", "health") else {"radius": 0.3}),
+    )
 
 
 def centred_of(model, records):
@@ -33,7 +48,11 @@ def centred_of(model, records):
 
 def task_of(model, records, weights):
     prepared = prepare_sequence(model, records)
-    return block_tasks(prepared, alphas_of(prepared.variables, weights, records.index), functions=functions_of(weights))[0]
+    return block_tasks(
+        prepared,
+        alphas_of(prepared.variables, weights, records.index),
+        functions=functions_of(weights),
+    )[0]
 
 
 def sums_of(model, task):
@@ -41,7 +60,9 @@ def sums_of(model, task):
     m, intervals = len(FILE.rows), task.centring.intervals
     first = np.unique(FILE.row, return_index=True)[1]
     inside, kinds = task.centring.by_row(FILE.row, m)
-    centring = summed(intervals, inside, task.centring.own[first], kinds, FILE.counts, task.centring.label)
+    centring = summed(
+        intervals, inside, task.centring.own[first], kinds, FILE.counts, task.centring.label
+    )
     alpha = np.bincount(FILE.row, weights=task.alpha) / FILE.counts
     return CentredSums(pd.DataFrame({model.target: alpha}), {model.target: centring})
 
@@ -54,13 +75,18 @@ def test_the_centred_posterior_is_that_of_the_file(name):
     prepared = prepare_sequence(model, FILE.rows, counts=FILE.counts)
     (counted,) = block_tasks(prepared, sums.alpha, centrings=sums.centrings)
     one, other = (
-        task.block.model.build().weighted(task.block.model.weights(task.alpha).to_numpy(), task.centring) for task in (counted, whole)
+        task.block.model.build().weighted(
+            task.block.model.weights(task.alpha).to_numpy(), task.centring
+        )
+        for task in (counted, whole)
     )
     size = layout_of(counted.block.model.build()).size
     for vector in np.random.default_rng(4).normal(0, 0.3, (3, size)):
         (height, slope), (stated, stated_slope) = one(vector), other(vector)
         np.testing.assert_allclose(height, stated, rtol=1e-9)
-        np.testing.assert_allclose(slope, stated_slope, rtol=1e-8, atol=1e-9 * np.abs(stated_slope).max())
+        np.testing.assert_allclose(
+            slope, stated_slope, rtol=1e-8, atol=1e-9 * np.abs(stated_slope).max()
+        )
 
 
 @pytest.mark.parametrize("name", ["normal-mixture", "two-part", "logistic"])
@@ -81,15 +107,24 @@ def test_parts_of_a_centred_file_give_what_the_whole_gives(name):
 def test_a_centred_fit_of_counted_rows_is_sampled_and_held_to_its_distribution():
     model = COUNTED["logistic"]
     sums = sums_of(model, task_of(model, FILE.records, centred_of(model, FILE.records)))
-    fit = fit_sequence(prepare_sequence(model, FILE.rows, counts=FILE.counts), sums, Sampling(draws=200, chains=2), 1)
+    fit = fit_sequence(
+        prepare_sequence(model, FILE.rows, counts=FILE.counts),
+        sums,
+        Sampling(draws=200, chains=2),
+        1,
+    )
     whole = laplace_fit(model, FILE.records, centred_of(model, FILE.records), draws=400)
     one, other = (held.posterior["coefficient"].values.reshape(-1, 9) for held in (fit, whole))
     assert fit.converged
     assert (np.abs(one.mean(axis=0) - other.mean(axis=0)) < 0.4 * other.std(axis=0)).all()
     theta = fit.draw(0, 1)
-    np.testing.assert_allclose(fit.contributions(theta).sum(), whole.contributions(theta).sum(), rtol=1e-9)
+    np.testing.assert_allclose(
+        fit.contributions(theta).sum(), whole.contributions(theta).sum(), rtol=1e-9
+    )
     held = fit.on(FILE.records, centred_of(model, FILE.records))
-    np.testing.assert_allclose(held.contributions(theta), whole.contributions(theta), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        held.contributions(theta), whole.contributions(theta), rtol=1e-9, atol=1e-9
+    )
 
 
 def test_sums_are_of_counted_rows_alone():

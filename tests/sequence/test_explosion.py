@@ -25,9 +25,21 @@ def fit_with(sigma, **settings):
     """A fit that drew one parameter vector: no predictor matters."""
     synthesizer = rw.load_synthesizer("linear-regression")("y ~ x", transform="log", **settings)
     data = frame()
-    values = {"coefficient": (("chain", "draw", "k"), np.zeros((1, 4, 2))), "sigma": (("chain", "draw"), np.full((1, 4), sigma))}
+    values = {
+        "coefficient": (("chain", "draw", "k"), np.zeros((1, 4, 2))),
+        "sigma": (("chain", "draw"), np.full((1, 4), sigma)),
+    }
     posterior = xr.Dataset(values, coords={"chain": [0], "draw": np.arange(4)})
-    return Fit.of(BlockFit(synthesizer, pd.Series(1.0, data.index), posterior, pd.DataFrame(), data, synthesizer.prepare(data)))
+    return Fit.of(
+        BlockFit(
+            synthesizer,
+            pd.Series(1.0, data.index),
+            posterior,
+            pd.DataFrame(),
+            data,
+            synthesizer.prepare(data),
+        )
+    )
 
 
 def test_draws_beyond_ten_times_the_largest_value_are_counted():
@@ -40,7 +52,10 @@ def test_draws_beyond_ten_times_the_largest_value_are_counted():
     (text,) = [str(warning.message) for warning in caught]
     assert text.startswith(f"{far} of 1,200 drawn values of 'y'")
     assert "\n" not in text
-    assert not any(number in text for number in (str(fitted.confidential["y"].max()), str(SECRET), str(values.max())))
+    assert not any(
+        number in text
+        for number in (str(fitted.confidential["y"].max()), str(SECRET), str(values.max()))
+    )
 
 
 def test_draws_like_the_data_are_not_warned_of():
@@ -65,7 +80,13 @@ def test_released_values_keep_to_the_bounds_after_rounding(precision):
 
 def test_rounding_steps_back_within_the_bounds_and_no_further():
     values = np.array([0.26, 0.3, 0.24, 99.96, 99.9, 50.04])
-    np.testing.assert_allclose(round_within(values, 0.1, (0.24, 99.97)), [0.3, 0.3, 0.3, 99.9, 99.9, 50.0])
-    np.testing.assert_array_equal(round_within(values, 0.1, None), round_within(values, 0.1, (-np.inf, np.inf)))
+    np.testing.assert_allclose(
+        round_within(values, 0.1, (0.24, 99.97)), [0.3, 0.3, 0.3, 99.9, 99.9, 50.0]
+    )
+    np.testing.assert_array_equal(
+        round_within(values, 0.1, None), round_within(values, 0.1, (-np.inf, np.inf))
+    )
     fine = np.array([1234567.84, 1234567.2])
-    np.testing.assert_array_equal(round_within(fine, None, (0.0, 1234567.9)), [1234567.0, 1234567.0])
+    np.testing.assert_array_equal(
+        round_within(fine, None, (0.0, 1234567.9)), [1234567.0, 1234567.0]
+    )

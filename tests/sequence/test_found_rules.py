@@ -1,4 +1,6 @@
-"""A chain keeps implications and sums: what follows is set or computed, what is ruled out is not drawn, and none of it is modelled."""
+"""A chain keeps implications and sums: what follows is set or computed, what is ruled out is not
+drawn, and none of it is modelled.
+"""
 
 import numpy as np
 import pandas as pd
@@ -16,13 +18,19 @@ N, L = 900, 5
 VARIABLES = ("work", "smoke", "cigarettes", "wage", "help", "income", "pay")
 CODES = {"cigarettes": [-8], "wage": [0], "help": [0]}
 LINEAR = {"model": "linear-regression"}
-SETTINGS = {name: LINEAR | ({"codes": CODES[name]} if name in CODES else {}) for name in VARIABLES[2:6]}
+SETTINGS = {
+    name: LINEAR | ({"codes": CODES[name]} if name in CODES else {}) for name in VARIABLES[2:6]
+}
 
 
 def people() -> pd.DataFrame:
     rng = np.random.default_rng(0)
     age = rng.integers(16, 90, N)
-    work = np.where(age < 25, "pupil", np.where(age > 65, "retired", rng.choice(["job", "none"], N, p=[0.7, 0.3])))
+    work = np.where(
+        age < 25,
+        "pupil",
+        np.where(age > 65, "retired", rng.choice(["job", "none"], N, p=[0.7, 0.3])),
+    )
     smoke = np.where(age < 25, "no", rng.choice(["yes", "no"], N))
     wage = np.where(work == "job", rng.lognormal(8, 0.7, N).round(), 0)
     gap = rng.random(N) < 0.08
@@ -33,12 +41,15 @@ def people() -> pd.DataFrame:
         "smoke": smoke,
         "cigarettes": np.where(smoke == "no", -8.0, rng.integers(1, 60, N)),
         "wage": np.where(gap, np.nan, wage),
-        "help": np.where(gap, np.nan, np.where(work == "job", more, rng.lognormal(7, 0.5, N).round())),
+        "help": np.where(
+            gap, np.nan, np.where(work == "job", more, rng.lognormal(7, 0.5, N).round())
+        ),
     }
     data = pd.DataFrame(frame)
     data["income"] = data["wage"] + data["help"]
     data["pay"] = np.where(work == "job", np.where(wage < 3000, "low", "high"), "not paid")
-    return data.set_index(pd.Index([f"p{i % 890}" for i in range(N)]))  # an index that is not unique
+    # an index that is not unique
+    return data.set_index(pd.Index([f"p{i % 890}" for i in range(N)]))
 
 
 @pytest.fixture(scope="module")
@@ -48,11 +59,15 @@ def data():
 
 @pytest.fixture(scope="module")
 def rules(data):
-    return rw.find_structure(data, ["age", *VARIABLES], codes={"cigarettes": [-8]}).settings(VARIABLES)
+    return rw.find_structure(data, ["age", *VARIABLES], codes={"cigarettes": [-8]}).settings(
+        VARIABLES
+    )
 
 
 def chain(**rules):
-    return rw.load_synthesizer("sequential")(VARIABLES, predictors=["age"], settings=SETTINGS, **rules)
+    return rw.load_synthesizer("sequential")(
+        VARIABLES, predictors=["age"], settings=SETTINGS, **rules
+    )
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +80,8 @@ def test_what_is_decided_has_no_record_in_a_fit(data, rules):
     prepared = prepare_sequence(chain(**rules), data)
     members = {block.name: block.member for block in prepared.blocks}
     assert "cigarettes is -8" not in members  # follows from smoke
-    assert not {"help is missing", "income", "income is missing"} & set(members)  # missing together, and computed
+    # missing together, and computed
+    assert not {"help is missing", "income", "income is missing"} & set(members)
     assert not members["smoke"][data["work"] == "pupil"].any()
     assert not members["wage is 0"][data["wage"] > 0].any()  # whoever has a job earns something
 
@@ -84,7 +100,11 @@ def test_no_dataset_breaks_a_rule_and_without_the_rules_all_do(data, rules, fitt
 
 
 def _shares(frame):
-    return [(frame["smoke"] == "yes").mean(), frame["wage"].isna().mean(), (frame["wage"] == 0).mean()]
+    return [
+        (frame["smoke"] == "yes").mean(),
+        frame["wage"].isna().mean(),
+        (frame["wage"] == 0).mean(),
+    ]
 
 
 def test_the_density_knows_what_is_decided(data, fitted):
@@ -94,13 +114,16 @@ def test_the_density_knows_what_is_decided(data, fitted):
     no = np.flatnonzero(data["smoke"] == "no")[:3]
     changed = data.copy()
     changed.iloc[no, changed.columns.get_loc("cigarettes")] = 10.0
-    assert np.isneginf(fitted.drawing.log_densities(changed)(fitted.thetas(0, 0))["cigarettes"][no]).all()
+    assert np.isneginf(
+        fitted.drawing.log_densities(changed)(fitted.thetas(0, 0))["cigarettes"][no]
+    ).all()
 
 
 def test_what_a_rule_rules_out_is_asked_of_no_model(data, fitted):
     gaps = np.flatnonzero(data["wage"].isna() & (data["work"] == "job"))
     changed = data.copy()
-    changed.iloc[gaps, changed.columns.get_loc("wage")] = 100.0  # then help is not missing, and no model of amounts knows a missing one
+    # then help is not missing, and no model of amounts knows a missing one
+    changed.iloc[gaps, changed.columns.get_loc("wage")] = 100.0
     found = fitted.drawing.log_densities(changed, elsewhere=True)(fitted.thetas(0, 0))["help"]
     assert np.isneginf(found[gaps]).all()
     assert np.isfinite(np.delete(found, gaps)).all()
@@ -110,26 +133,43 @@ def test_what_a_rule_rules_out_is_asked_of_no_model(data, fitted):
 def test_a_gap_that_a_rule_alone_leaves_is_impossible_where_it_does_not():
     """As of who is asked by a column that predicts, too, and is given another level in turn."""
     rng = np.random.default_rng(1)
-    data = pd.DataFrame({"works": np.repeat(["yes", "no"], [90, 60]), "pay": np.exp(rng.normal(3, 0.5, 150)).round(1)})
+    data = pd.DataFrame(
+        {
+            "works": np.repeat(["yes", "no"], [90, 60]),
+            "pay": np.exp(rng.normal(3, 0.5, 150)).round(1),
+        }
+    )
     data.loc[90:, "pay"] = np.nan
     settings = {"pay": {"when": "works == 'yes'", "otherwise": "missing"}}
     made = rw.load_synthesizer("sequential")(["pay"], predictors=["works"], settings=settings)
     fitted = rw.fit(made, data, random_seed=1, engine="importance")
-    found = fitted.drawing.log_densities(data.assign(works="yes"), elsewhere=True)(fitted.thetas(0, 0))["pay"]
+    found = fitted.drawing.log_densities(data.assign(works="yes"), elsewhere=True)(
+        fitted.thetas(0, 0)
+    )["pay"]
     assert np.isfinite(found[:90]).all()
     assert np.isneginf(found[90:]).all()
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize(("none", "rule"), [(np.nan, ["missing(pay)", "works == 'no'"]), (0.0, ["pay == 0", "works == 'no'"])])
+@pytest.mark.parametrize(
+    ("none", "rule"),
+    [(np.nan, ["missing(pay)", "works == 'no'"]), (0.0, ["pay == 0", "works == 'no'"])],
+)
 def test_who_can_have_nothing_but_an_amount_is_in_the_fit_of_amounts(none, rule):
-    """The amounts of those whose status a rule settles are not those of the others, and nobody else tells of them."""
+    """The amounts of those whose status a rule settles are not those of the others, and nobody else
+    tells of them.
+    """
     rng = np.random.default_rng(1)
     data = pd.DataFrame(
-        {"works": np.repeat(["yes", "no"], [90, 110]), "pay": np.exp(rng.normal(np.repeat([5, 3], [90, 110]), 0.3)).round(1)}
+        {
+            "works": np.repeat(["yes", "no"], [90, 110]),
+            "pay": np.exp(rng.normal(np.repeat([5, 3], [90, 110]), 0.3)).round(1),
+        }
     )
     data.loc[90:139, "pay"] = none
-    prepared = prepare_sequence(rw.load_synthesizer("sequential")(["pay"], predictors=["works"], implied=[rule]), data)
+    prepared = prepare_sequence(
+        rw.load_synthesizer("sequential")(["pay"], predictors=["works"], implied=[rule]), data
+    )
     *statuses, amounts = prepared.blocks
     assert (amounts.member == data["pay"].notna()).all()
     assert not any(block.member[:90].any() for block in statuses)
@@ -143,7 +183,12 @@ def test_outcomes_that_are_left_by_hand():
     decider = make_decider(rules, "b", column, (0.0, -9.0))
     left = decider.left(pd.DataFrame({"a": [1.0, 2.0, np.nan, 3.0]}))
     assert decider.outcomes == (0.0, -9.0, None)
-    assert left.allowed.tolist() == [[True, False, False, False], [False, False, True, True], [False, False, True, False], [True] * 4]
+    assert left.allowed.tolist() == [
+        [True, False, False, False],
+        [False, False, True, True],
+        [False, False, True, False],
+        [True] * 4,
+    ]
     assert left.only.tolist() == [0, -1, 2, -1]
     assert rules.redrawn("b", True) == ()
     turned = make_decider(rules, "a", pd.Series([1.0, 2.0, np.nan]), ())
@@ -157,7 +202,10 @@ def test_outcomes_that_are_left_by_hand():
         ({"implied": [["smoke == 'no'"]]}, "two conditions"),
         ({"implied": [["smoke = 'no'", "wage == 0"]]}, "valid are comparisons"),
         ({"sums": [["income"]]}, "total and its parts"),
-        ({"sums": [["income", "wage", "help"], ["income", "wage", "cigarettes"]]}, "computed by two sums"),
+        (
+            {"sums": [["income", "wage", "help"], ["income", "wage", "cigarettes"]]},
+            "computed by two sums",
+        ),
         ({"implied": [["age < 20", "age == 3"]]}, "names no synthesized variable"),
     ],
 )
@@ -176,13 +224,20 @@ def test_data_that_break_a_declared_rule_are_refused(data):
 def test_masses_are_those_that_draws_have(data, fitted):
     rng, theta = np.random.default_rng(4), fitted.thetas(0, 0)
     names = ("work", "smoke", "cigarettes", "wage", "help", "income")
-    scenario = rw.Scenario(known=["age"], synthetic=names, radius=0.5, min_radius=1000, codes={"cigarettes": [-8]})
+    scenario = rw.Scenario(
+        known=["age"], synthetic=names, radius=0.5, min_radius=1000, codes={"cigarettes": [-8]}
+    )
     world = make_world(data, scenario)
     masses = ball_masses(fitted, world)
     told = np.mean([masses(theta, rng, fitted.drawing.made(theta, rng)) for _ in range(10)], axis=0)
-    counted = np.mean([world.find(fitted.drawing.made(theta, rng)).own_inside for _ in range(60)], axis=0)
+    counted = np.mean(
+        [world.find(fitted.drawing.made(theta, rng)).own_inside for _ in range(60)], axis=0
+    )
     error = np.sqrt((counted * (1 - counted)).sum() / 60) / N
     assert 0.01 < counted.mean() < 0.9
     assert told.mean() == pytest.approx(counted.mean(), abs=5 * error + 0.002)
-    by_work = [[each[(data["work"] == work).to_numpy()].mean() for each in (told, counted)] for work in data["work"].unique()]
+    by_work = [
+        [each[(data["work"] == work).to_numpy()].mean() for each in (told, counted)]
+        for work in data["work"].unique()
+    ]
     assert np.corrcoef(np.transpose(by_work))[0, 1] > 0.9

@@ -1,4 +1,6 @@
-"""The learned part of a chain: no record teaches its own score, scores follow the weights, and nothing of them is released."""
+"""The learned part of a chain: no record teaches its own score, scores follow the weights, and
+nothing of them is released.
+"""
 
 import sys
 
@@ -23,21 +25,34 @@ SHORT = {"draws": 300, "tune": 200, "chains": 2, "random_seed": 1}
 
 
 def people(n: int = N) -> pd.DataFrame:
-    """Income of an interaction that no sum of predictors tells of, and what else a chain may hold; the index is not unique."""
+    """Income of an interaction that no sum of predictors tells of, and what else a chain may hold;
+    the index is not unique.
+    """
     rng = np.random.default_rng(7)
     age, hours = rng.integers(20, 70, n), rng.integers(0, 60, n)
     both = np.where((age < 45) == (hours < 30), 1.0, -1.0)
     income = np.round(np.exp(7 + 0.8 * both + rng.normal(0, 0.4, n)))
-    health = pd.Series(np.where(rng.random(n) < 0.5 + 0.35 * both, "good", rng.choice(["fair", "bad"], n)))
+    health = pd.Series(
+        np.where(rng.random(n) < 0.5 + 0.35 * both, "good", rng.choice(["fair", "bad"], n))
+    )
     region = pd.Series(rng.choice(["north", "south", "west"], n))
     frame = pd.DataFrame(
-        {"age": age, "hours": hours, "region": region, "income": income, "health": health, "weight": rng.uniform(0.5, 2, n)}
+        {
+            "age": age,
+            "hours": hours,
+            "region": region,
+            "income": income,
+            "health": health,
+            "weight": rng.uniform(0.5, 2, n),
+        }
     )
     return frame.set_index(pd.Index(np.arange(n) // 2))
 
 
 def chain(variables=("income",), learned=PREDICTORS, settings=OWN, **more):
-    return rw.load_synthesizer("sequential")(variables, PREDICTORS, settings, recoding="statuses", learned=learned, **more)
+    return rw.load_synthesizer("sequential")(
+        variables, PREDICTORS, settings, recoding="statuses", learned=learned, **more
+    )
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +79,9 @@ def test_the_values_of_a_fold_move_the_scores_of_others_and_none_of_its_own(data
     for number in range(FOLDS):
         rows = np.flatnonzero(fold == number)
         changed = data.assign(income=data["income"].to_numpy())
-        changed.iloc[rows, changed.columns.get_loc("income")] = data["income"].iloc[rows[::-1]].to_numpy()
+        changed.iloc[rows, changed.columns.get_loc("income")] = (
+            data["income"].iloc[rows[::-1]].to_numpy()
+        )
         after = scores(prepare_sequence(chain(), changed))
         assert np.array_equal(after[rows], before[rows])
         assert not np.array_equal(after[fold != number], before[fold != number])
@@ -77,13 +94,18 @@ def test_scores_follow_the_weights(data):
     weighted = taught(prepared, ones * rng.uniform(0.1, 1, (N, 1)))
     assert not np.array_equal(scores(weighted), scores(prepared))
     assert np.array_equal(scores(taught(weighted, ones)), scores(prepared))
-    silent = ones.assign(income=(np.arange(N) >= 100).astype(float))  # what has no weight has no part in anything
+    # what has no weight has no part in anything
+    silent = ones.assign(income=(np.arange(N) >= 100).astype(float))
     changed = data.assign(income=np.where(np.arange(N) < 100, 1e6, data["income"]))
-    assert np.array_equal(scores(taught(prepared, silent)), scores(taught(prepare_sequence(chain(), changed), silent)))
+    assert np.array_equal(
+        scores(taught(prepared, silent)), scores(taught(prepare_sequence(chain(), changed), silent))
+    )
 
 
 def test_survey_weights_weigh_the_scores_too(data):
-    assert not np.array_equal(scores(prepare_sequence(chain(), data, "weight")), scores(prepare_sequence(chain(), data)))
+    assert not np.array_equal(
+        scores(prepare_sequence(chain(), data, "weight")), scores(prepare_sequence(chain(), data))
+    )
 
 
 def test_scores_lie_on_a_grid(data):
@@ -103,7 +125,12 @@ def test_an_interaction_that_no_sum_tells_of_is_in_the_draws(data, fitted):
     both = np.where((data["age"] < 45) == (data["hours"] < 30), 1.0, -1.0)
 
     def told(fit):
-        return np.mean([np.corrcoef(both, np.log(frame["income"]))[0, 1] for frame in fit.synthesize(5, random_seed=2)])
+        return np.mean(
+            [
+                np.corrcoef(both, np.log(frame["income"]))[0, 1]
+                for frame in fit.synthesize(5, random_seed=2)
+            ]
+        )
 
     true = np.corrcoef(both, np.log(data["income"]))[0, 1]
     assert told(rw.fit(chain(learned=()), data, **SHORT)) < 0.3 * true
@@ -111,7 +138,10 @@ def test_an_interaction_that_no_sum_tells_of_is_in_the_draws(data, fitted):
 
 
 def test_datasets_hold_the_columns_of_the_data_and_follow_from_the_seed(data, fitted):
-    first, again = fitted.synthesize(2, random_seed=3), rw.fit(chain(), data, **SHORT).synthesize(2, random_seed=3)
+    first, again = (
+        fitted.synthesize(2, random_seed=3),
+        rw.fit(chain(), data, **SHORT).synthesize(2, random_seed=3),
+    )
     for one, other in zip(first, again, strict=True):
         assert list(one.columns) == list(data.columns)
         pd.testing.assert_frame_equal(one, other)
@@ -125,7 +155,9 @@ def test_a_saved_fit_is_read_back_with_the_scores_of_its_weights(data, tmp_path)
     fit.save(tmp_path / "one.fit")
     loaded = rw.load_fit(tmp_path / "one.fit", chain(), data, alpha)
     assert np.array_equal(scores(loaded.prepared), scores(fit.prepared))
-    for one, other in zip(loaded.synthesize(2, random_seed=3), fit.synthesize(2, random_seed=3), strict=True):
+    for one, other in zip(
+        loaded.synthesize(2, random_seed=3), fit.synthesize(2, random_seed=3), strict=True
+    ):
         pd.testing.assert_frame_equal(one, other)
     with pytest.raises(InputError):
         rw.load_fit(tmp_path / "one.fit", chain(learned=()), data, alpha)
@@ -141,10 +173,14 @@ def test_later_variables_have_scores_of_unaltered_predictors_beside_earlier_vari
 def test_what_is_measured_at_other_predictors_has_the_mean_score_of_the_folds(data, fitted):
     held = fitted.prepared.scores["scores of income"]
     moved = data.assign(age=data["age"].to_numpy()[::-1])
-    there, here = (table.rows[table.which][:, 0] for table in (held.elsewhere(moved), held.elsewhere(data)))
+    there, here = (
+        table.rows[table.which][:, 0] for table in (held.elsewhere(moved), held.elsewhere(data))
+    )
     assert not np.array_equal(there, here)
     assert np.corrcoef(here, scores(fitted.prepared)[:, 0])[0, 1] > 0.9
-    told = hidden_predictors(fitted, list(fitted.synthesize(3, random_seed=4)), ["hours"], ["region"], 1)
+    told = hidden_predictors(
+        fitted, list(fitted.synthesize(3, random_seed=4)), ["hours"], ["region"], 1
+    )
     assert told.loc[0, "J"] > 0.01
 
 

@@ -1,4 +1,6 @@
-"""Predictors of many levels: random intercepts, and groups of the code for levels of few records."""
+"""Predictors of many levels: random intercepts, and groups of the code for levels of few
+records.
+"""
 
 import numpy as np
 import pandas as pd
@@ -30,7 +32,14 @@ def test_a_level_of_few_records_has_the_column_of_its_group_or_none():
     names, indicators = indicators_of_many(levels, records)
     assert names == ["A..", "A01", "C10", "C11"]
     assert indicators[:, 0].tolist() == [1, 1, 1, 0, 0, 0]
-    assert indicators[:, 1:].tolist() == [[1, 0, 0], [0, 0, 0], [0, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 0]]
+    assert indicators[:, 1:].tolist() == [
+        [1, 0, 0],
+        [0, 0, 0],
+        [0, 0, 0],
+        [0, 1, 0],
+        [0, 0, 1],
+        [0, 0, 0],
+    ]
 
 
 def test_the_largest_level_comes_first_and_a_gap_is_a_level():
@@ -39,8 +48,13 @@ def test_the_largest_level_comes_first_and_a_gap_is_a_level():
 
 
 def test_many_levels_are_taken_so_where_a_study_asks_for_statuses():
-    column = codes({f"{letter}{number}": 3 + number for letter in "ABC" for number in range(10, 24)})
-    plain, many = (make_recipes(column.to_frame(), ["nace"], {}, recoding=how)["nace"] for how in ("plain", "statuses"))
+    column = codes(
+        {f"{letter}{number}": 3 + number for letter in "ABC" for number in range(10, 24)}
+    )
+    plain, many = (
+        make_recipes(column.to_frame(), ["nace"], {}, recoding=how)["nace"]
+        for how in ("plain", "statuses")
+    )
     assert (plain.many, many.many) == (False, True)
     assert len(plain.names) == 41
     other = many.with_levels(["Z99"])  # a level that no record has
@@ -55,7 +69,9 @@ def moments(spread: float, kind: str, seed: int) -> float:
     level = np.repeat(np.arange(150), 20)
     effect = rng.normal(0, spread, 150)[level]
     if kind == "amounts":
-        return spread_of_effects(pd.Series(effect + rng.normal(0, np.sqrt(1 - spread**2), 3_000)), level)
+        return spread_of_effects(
+            pd.Series(effect + rng.normal(0, np.sqrt(1 - spread**2), 3_000)), level
+        )
     return spread_of_effects(pd.Series(rng.random(3_000) < 1 / (1 + np.exp(-effect))), level)
 
 
@@ -70,7 +86,15 @@ def test_one_record_decides_no_spread():
     rng = np.random.default_rng(3)
     level = np.repeat(np.arange(100), 12)
     target = pd.Series(rng.normal(0, 0.3, 100)[level] + rng.standard_t(3, 1_200))
-    assert len({spread_of_effects(target.drop(index=row), np.delete(level, row)) for row in range(0, 1_200, 20)}) == 1
+    assert (
+        len(
+            {
+                spread_of_effects(target.drop(index=row), np.delete(level, row))
+                for row in range(0, 1_200, 20)
+            }
+        )
+        == 1
+    )
 
 
 def prepared(data: pd.DataFrame):
@@ -81,7 +105,13 @@ def prepared(data: pd.DataFrame):
 def test_where_columns_run_out_the_largest_levels_keep_theirs():
     rng = np.random.default_rng(1)
     nace = codes({f"level {place}x": 12 for place in range(40)})
-    data = pd.DataFrame({"nace": nace, "sex": rng.choice(["f", "m"], 480), "y": np.exp(rng.normal(8, 1, 480)).round()})
+    data = pd.DataFrame(
+        {
+            "nace": nace,
+            "sex": rng.choice(["f", "m"], 480),
+            "y": np.exp(rng.normal(8, 1, 480)).round(),
+        }
+    )
     (amounts,) = prepared(data)
     assert (amounts.scale > 0).sum() == 1 + 39  # of effects of all levels one is told by the others
     some = data.assign(y=data["y"].where(np.arange(480) < 200))

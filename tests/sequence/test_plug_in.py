@@ -1,4 +1,6 @@
-"""Several variables drawn from their modes: the parameters of every dataset are the modes of its blocks, and nothing varies but values."""
+"""Several variables drawn from their modes: the parameters of every dataset are the modes of its
+blocks, and nothing varies but values.
+"""
 
 import numpy as np
 import pandas as pd
@@ -11,7 +13,10 @@ from riskweighted.contract.distribution import fixed
 from riskweighted.sampling.block_fit import plug_in
 
 N, DATASETS = 60, 250
-MODELS = {"rent": {"model": "linear-regression", "formula": "rent ~ age"}, "size": {"model": "logistic", "formula": "size ~ age + rent"}}
+MODELS = {
+    "rent": {"model": "linear-regression", "formula": "rent ~ age"},
+    "size": {"model": "logistic", "formula": "size ~ age + rent"},
+}
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +30,9 @@ def data():
 
 @pytest.fixture(scope="module")
 def fitted(data):
-    """Under weights of a quarter, so that draws of the parameters would add four times what the values alone vary."""
+    """Under weights of a quarter, so that draws of the parameters would add four times what the
+    values alone vary.
+    """
     chain = rw.load_synthesizer("sequential")(["rent", "size"], predictors=["age"], settings=MODELS)
     return rw.fit(chain, data, np.full(N, 0.25), random_seed=1, draws=400, tune=300, chains=2)
 
@@ -36,10 +43,14 @@ def frames(fitted):
 
 
 def test_the_first_block_is_drawn_from_its_mode_by_hand(data, fitted, frames):
-    """The mode is that of (coefficient, log sigma): coefficients and values are N(0, 1) in units of the rents, sigma is half-N(0, 1)."""
+    """The mode is that of (coefficient, log sigma): coefficients and values are N(0, 1) in units of
+    the rents, sigma is half-N(0, 1).
+    """
     centre, scale = data["rent"].mean(), data["rent"].std(ddof=0)
     z = ((data["rent"] - centre) / scale).to_numpy()
-    columns = np.column_stack([np.ones(N), (data["age"] - data["age"].mean()) / data["age"].std(ddof=0)])
+    columns = np.column_stack(
+        [np.ones(N), (data["age"] - data["age"].mean()) / data["age"].std(ddof=0)]
+    )
 
     def minus_log_posterior(vector):
         slope, log_sigma = vector[:2], vector[2]
@@ -56,7 +67,8 @@ def test_the_first_block_is_drawn_from_its_mode_by_hand(data, fitted, frames):
     standard = (drawn - mean) / sd
     assert abs(standard.mean()) < 4 / np.sqrt(standard.size)
     assert abs(standard.var() - 1) < 4 * np.sqrt(2 / standard.size)
-    between = standard.mean(axis=1).var(ddof=1) * N  # 1 at the mode; 5 where every dataset has parameters of its own
+    # 1 at the mode; 5 where every dataset has parameters of its own
+    between = standard.mean(axis=1).var(ddof=1) * N
     assert abs(between - 1) < 4 * np.sqrt(2 / DATASETS)
     own = np.array([frame["rent"] for frame in fitted.synthesize(DATASETS, random_seed=2)])
     assert ((own - mean) / sd).mean(axis=1).var(ddof=1) * N > 3
@@ -72,8 +84,17 @@ def test_the_second_block_is_drawn_from_its_mode_given_what_the_first_drew(data,
     for frame in frames:
         law = block.synthesizer.distribution(theta, block.prepared.at(frame))
         share = np.exp(np.asarray(law.log_density(fixed(np.full(N, one)))))
-        expected, spread, seen = expected + share.sum(), spread + (share * (1 - share)).sum(), seen + (frame["size"] == "large").sum()
+        expected, spread, seen = (
+            expected + share.sum(),
+            spread + (share * (1 - share)).sum(),
+            seen + (frame["size"] == "large").sum(),
+        )
     assert abs(seen - expected) < 4 * np.sqrt(spread)
     follows = [np.corrcoef(frame["rent"], frame["size"] == "large")[0, 1] for frame in frames]
     assert np.mean(follows) > 0.3  # of the drawn rents, not of the confidential ones
-    assert abs(np.mean([np.corrcoef(data["rent"], frame["size"] == "large")[0, 1] for frame in frames])) < np.mean(follows) / 2
+    assert (
+        abs(
+            np.mean([np.corrcoef(data["rent"], frame["size"] == "large")[0, 1] for frame in frames])
+        )
+        < np.mean(follows) / 2
+    )

@@ -24,7 +24,14 @@ def frame() -> pd.DataFrame:
 def test_levels_are_dummies_and_a_missing_one_is_a_level():
     recipe = make_recipes(frame(), ["region"], {})["region"]
     assert recipe.names == ("region_north", "region_west", "region_missing")
-    assert recipe.columns(frame()["region"]).tolist() == [[1, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 1], [0, 0, 0], [0, 1, 0]]
+    assert recipe.columns(frame()["region"]).tolist() == [
+        [1, 0, 0],
+        [0, 0, 0],
+        [0, 0, 0],
+        [0, 0, 1],
+        [0, 0, 0],
+        [0, 1, 0],
+    ]
     filled = recipe.filled(frame()["region"])
     assert filled.tolist() == ["north", "south", "south", "missing", "south", "west"]
 
@@ -48,7 +55,9 @@ def test_a_synthetic_column_is_read_by_the_confidential_recipe():
 
 def test_a_level_or_a_gap_that_the_confidential_data_lack_is_refused_without_its_value():
     recipes = make_recipes(frame(), ["region", "yes"], {})
-    with pytest.raises(InputError, match="'region' has a level that the confidential data lack in 1 of 2 records") as error:
+    with pytest.raises(
+        InputError, match="'region' has a level that the confidential data lack in 1 of 2 records"
+    ) as error:
         recipes["region"].columns(pd.Series(["north", "secret-east"]))
     assert "secret" not in str(error.value)
     whole = make_recipes(frame().assign(income=1.0), ["income"], {})["income"]
@@ -85,13 +94,18 @@ def test_with_statuses_zero_has_an_indicator_and_a_formula_still_finds_its_zeros
     hours = pd.Series(np.where(rng.random(500) < 0.3, 0.0, rng.integers(5, 60, 500)), name="hours")
     hours[:20], hours[20:40] = np.nan, -8.0
     plain, with_statuses = (
-        make_recipes(hours.to_frame(), ["hours"], {"hours": (-8,)}, recoding=recoding)["hours"] for recoding in ("plain", "statuses")
+        make_recipes(hours.to_frame(), ["hours"], {"hours": (-8,)}, recoding=recoding)["hours"]
+        for recoding in ("plain", "statuses")
     )
     assert "hours_is_0" in set(with_statuses.names) - set(plain.names)
     columns = pd.DataFrame(with_statuses.columns(hours), columns=with_statuses.names)
     assert columns["hours_is_0"].tolist() == (hours == 0).tolist()
-    assert (columns.loc[hours.isin([-8]) | hours.isna(), ["hours", "hours_bend_1", "hours_is_0"]] == 0).all(axis=None)
-    assert [name for name, kept in zip(with_statuses.names, with_statuses.straight, strict=True) if kept] == [
+    assert (
+        columns.loc[hours.isin([-8]) | hours.isna(), ["hours", "hours_bend_1", "hours_is_0"]] == 0
+    ).all(axis=None)
+    assert [
+        name for name, kept in zip(with_statuses.names, with_statuses.straight, strict=True) if kept
+    ] == [
         "hours",
         "hours_is_0",
         "hours_is_minus_8",
@@ -101,7 +115,9 @@ def test_with_statuses_zero_has_an_indicator_and_a_formula_still_finds_its_zeros
 
 
 def test_names_are_words_and_never_twice():
-    data = pd.DataFrame({"a b": ["x", "x+y", "x-y", "x", "x", "z"], "a_b": ["x_y", "q", "q", "r", "q", "q"]})
+    data = pd.DataFrame(
+        {"a b": ["x", "x+y", "x-y", "x", "x", "z"], "a_b": ["x_y", "q", "q", "r", "q", "q"]}
+    )
     recipes = make_recipes(data, ["a b", "a_b"], {})
     names = [name for recipe in recipes.values() for name in recipe.names]
     assert len(set(names)) == len(names)
@@ -109,10 +125,19 @@ def test_names_are_words_and_never_twice():
 
 
 def test_names_are_none_of_what_is_predicted_and_further_levels_take_none():
-    data = pd.DataFrame({"region": ["north", "south", "south"], "a b": [1.0, 2.0, 3.0], "a_b": [1.0, 2.0, 3.0]})
+    data = pd.DataFrame(
+        {"region": ["north", "south", "south"], "a b": [1.0, 2.0, 3.0], "a_b": [1.0, 2.0, 3.0]}
+    )
     recipes = make_recipes(data, ["region", "a b", "a_b"], {}, ["region_north", "a b"])
-    assert [name for recipe in recipes.values() for name in recipe.names] == ["region_north_2", "a_b", "a_b_2"]
-    assert recipes["region"].with_levels(["south", "west"], ["region_west"]).names == ("region_north_2", "region_west_2")
+    assert [name for recipe in recipes.values() for name in recipe.names] == [
+        "region_north_2",
+        "a_b",
+        "a_b_2",
+    ]
+    assert recipes["region"].with_levels(["south", "west"], ["region_west"]).names == (
+        "region_north_2",
+        "region_west_2",
+    )
 
 
 @pytest.mark.parametrize("dtype", ["boolean", "string"])
@@ -136,7 +161,10 @@ def test_independent_columns_leave_out_constants_and_combinations():
         (pd.Series([np.nan] * 3, name="x"), "'x' is missing in all 3 records"),
         (pd.Series([1.0, np.inf, 2.0], name="x"), "'x' is infinite in 1 of 3 records"),
         (pd.Series(pd.to_datetime(["2020-01-01"] * 3), name="x"), "'x' holds dates"),
-        (pd.Series([f"name {k}" for k in range(100)], name="x"), "'x' has 100 levels for 100 records, which allow 20"),
+        (
+            pd.Series([f"name {k}" for k in range(100)], name="x"),
+            "'x' has 100 levels for 100 records, which allow 20",
+        ),
     ],
 )
 def test_columns_that_cannot_predict_are_refused(column: pd.Series, message: str):

@@ -27,7 +27,9 @@ FRAME = pd.DataFrame(
 VARIABLES = ("marital", "smoke", "nociga", "start", "end")
 
 
-def smoking(when: str = "smoke == 'YES'", otherwise: object = -8, variable: str = "nociga") -> Structure:
+def smoking(
+    when: str = "smoke == 'YES'", otherwise: object = -8, variable: str = "nociga"
+) -> Structure:
     structure = Structure.read(variable, when, otherwise, f"synthesizer.variables.{variable}")
     assert structure is not None
     return structure
@@ -73,7 +75,9 @@ def test_missing_is_a_level_where_the_column_has_it() -> None:
         (pd.Series(pd.to_datetime(["2020-01-01"])), 3, "datetime64"),
     ],
 )
-def test_otherwise_that_the_column_cannot_hold(column: pd.Series, otherwise: object, found: str) -> None:
+def test_otherwise_that_the_column_cannot_hold(
+    column: pd.Series, otherwise: object, found: str
+) -> None:
     rule = smoking(otherwise=otherwise, variable="v")
     with pytest.raises(InputError, match=found):
         rule.value(column.rename("v"))
@@ -81,7 +85,9 @@ def test_otherwise_that_the_column_cannot_hold(column: pd.Series, otherwise: obj
 
 @pytest.mark.parametrize("otherwise", [float("nan"), float("inf"), [1], {"a": 1}, 1j])
 def test_otherwise_of_no_kind(otherwise: object) -> None:
-    with pytest.raises(InputError, match=r"variables\.nociga\.otherwise must be a number, true, false or a text"):
+    with pytest.raises(
+        InputError, match=r"variables\.nociga\.otherwise must be a number, true, false or a text"
+    ):
         smoking(otherwise=otherwise)
 
 
@@ -113,7 +119,9 @@ def test_each_rule_is_checked_at_the_last_of_its_variables() -> None:
         forbidden=["marital == 'MARRIED' and age < 16", "nociga > 40 and marital == 'SINGLE'"],
         structures=[smoking()],
     )
-    where = {variable: [rule.text for rule in rules.at(variable)] for variable in (*VARIABLES, "age")}
+    where = {
+        variable: [rule.text for rule in rules.at(variable)] for variable in (*VARIABLES, "age")
+    }
     assert where == {
         "marital": ["never marital == 'MARRIED' and age < 16"],
         "smoke": [],
@@ -129,7 +137,12 @@ def test_each_rule_is_checked_at_the_last_of_its_variables() -> None:
 
 
 def test_a_rule_needs_no_column_that_is_drawn_later() -> None:
-    rules = Rules(VARIABLES, order=[["start", "end"]], structures=[smoking()], forbidden=["marital == 'MARRIED' and age < 16"])
+    rules = Rules(
+        VARIABLES,
+        order=[["start", "end"]],
+        structures=[smoking()],
+        forbidden=["marital == 'MARRIED' and age < 16"],
+    )
     drawn = FRAME[["age"]].copy()
     for variable in VARIABLES:
         drawn[variable] = FRAME[variable]
@@ -137,8 +150,13 @@ def test_a_rule_needs_no_column_that_is_drawn_later() -> None:
 
 
 def test_confidential_records_that_break_a_rule() -> None:
-    settings = {"order": [["start", "end"]], "forbidden": ["marital == 'SINGLE' and age == 20", "age > 100 and smoke == 'NO'"]}
-    rules = Rules(VARIABLES, **settings, structures=[smoking()], codes={"start": [-8], "end": [-8, -9]})
+    settings = {
+        "order": [["start", "end"]],
+        "forbidden": ["marital == 'SINGLE' and age == 20", "age > 100 and smoke == 'NO'"],
+    }
+    rules = Rules(
+        VARIABLES, **settings, structures=[smoking()], codes={"start": [-8], "end": [-8, -9]}
+    )
     assert rules.broken(FRAME) == (
         ("nociga: -8 unless smoke == 'YES'", 1),
         ("start <= end", 1),
@@ -148,14 +166,23 @@ def test_confidential_records_that_break_a_rule() -> None:
         rules.refuse_broken(FRAME)
     message = str(caught.value)
     assert message.startswith(
-        "of 5 confidential records, 1 break the rule \"nociga: -8 unless smoke == 'YES'\", 1 break the rule 'start <= end', "
+        "of 5 confidential records, 1 break the rule \"nociga: -8 unless smoke == 'YES'\", 1 "
+        "break the rule 'start <= end', "
     )
     assert "synthesizer.on_broken = 'leave-out'" in message
     assert len(message.splitlines()) == 1
     assert not rules.left_out(FRAME, "nociga").any()
-    aside = Rules(VARIABLES, **settings, structures=[smoking()], codes={"start": [-8], "end": [-8, -9]}, on_broken="leave-out")
+    aside = Rules(
+        VARIABLES,
+        **settings,
+        structures=[smoking()],
+        codes={"start": [-8], "end": [-8, -9]},
+        on_broken="leave-out",
+    )
     aside.refuse_broken(FRAME)
-    left = {variable: np.flatnonzero(aside.left_out(FRAME, variable)).tolist() for variable in VARIABLES}
+    left = {
+        variable: np.flatnonzero(aside.left_out(FRAME, variable)).tolist() for variable in VARIABLES
+    }
     assert left == {"marital": [4], "smoke": [], "nociga": [3], "start": [], "end": [1]}
 
 
@@ -174,7 +201,10 @@ def test_no_rules() -> None:
 
 
 def test_a_value_that_is_equal_and_hashes() -> None:
-    one, other = (Rules(VARIABLES, [["start", "end"]], ["age < 3 and end > 2"], [smoking()], {"end": (-8,)}) for _ in range(2))
+    one, other = (
+        Rules(VARIABLES, [["start", "end"]], ["age < 3 and end > 2"], [smoking()], {"end": (-8,)})
+        for _ in range(2)
+    )
     assert one == other
     assert hash(one) == hash(other)
     assert one != Rules(VARIABLES, [["start", "end"]], codes={"end": (-9,)})
@@ -189,7 +219,10 @@ def test_a_value_that_is_equal_and_hashes() -> None:
         ({"order": [["start", 3]]}, "pairs of two different columns"),
         ({"order": ["start", "end"]}, "each pair of synthesizer.order must be a list"),
         ({"order": [["start", "end"], ["end", "start"]]}, "refer to each other in a circle"),
-        ({"order": [["start", "end"], ["end", "nociga"], ["nociga", "start"]]}, "refer to each other in a circle"),
+        (
+            {"order": [["start", "end"], ["end", "nociga"], ["nociga", "start"]]},
+            "refer to each other in a circle",
+        ),
         ({"order": [["age", "height"]]}, "names no synthesized variable, only 'age', 'height'"),
         ({"forbidden": "age < 3"}, "synthesizer.forbidden must be a list"),
         ({"forbidden": [3]}, "synthesizer.forbidden[0] must be a condition in quotes, got int"),
@@ -200,16 +233,29 @@ def test_a_value_that_is_equal_and_hashes() -> None:
         ({"variables": ["a", "a"]}, "more than once"),
         ({"codes": {"start": -8}}, "codes of 'start' must be a list"),
         ({"codes": {"start": ["x"]}}, "codes of 'start' must be numbers, got 'str'"),
-        ({"structures": [smoking("nociga > 3")]}, "synthesizer.variables.nociga.when names 'nociga' itself"),
-        ({"structures": [smoking("age > 3 and end > 3")]}, "when names 'end', drawn after 'nociga'"),
+        (
+            {"structures": [smoking("nociga > 3")]},
+            "synthesizer.variables.nociga.when names 'nociga' itself",
+        ),
+        (
+            {"structures": [smoking("age > 3 and end > 3")]},
+            "when names 'end', drawn after 'nociga'",
+        ),
         ({"structures": [smoking(variable="age")]}, "is of 'age', which is not synthesized"),
         ({"structures": [smoking(), smoking()]}, "second structural rule of 'nociga'"),
         (
             {"structures": [smoking("end > 3"), smoking("nociga > 3", -8, "end")]},
-            "rules of 'nociga', 'end' refer to each other|rules of 'end', 'nociga' refer to each other",
+            "rules of 'nociga', 'end' refer to each other|rules of 'end', 'nociga' refer to each "
+            "other",
         ),
         (
-            {"structures": [smoking("start > 1"), smoking("end > 1", -8, "start"), smoking("nociga > 1", -8, "end")]},
+            {
+                "structures": [
+                    smoking("start > 1"),
+                    smoking("end > 1", -8, "start"),
+                    smoking("nociga > 1", -8, "end"),
+                ]
+            },
             "refer to each other",
         ),
     ],
@@ -225,13 +271,23 @@ def test_wrong_settings(given: dict, found: str) -> None:
     ("given", "found"),
     [
         ({"order": [["start", "stop"]]}, "synthesizer.order names 'stop', no column of the data"),
-        ({"forbidden": ["start < 3 and ags < 2"]}, "synthesizer.forbidden[0] names 'ags', no column of the data"),
-        ({"structures": [smoking("smokes == 'YES'")]}, "synthesizer.variables.nociga names 'smokes', no column"),
+        (
+            {"forbidden": ["start < 3 and ags < 2"]},
+            "synthesizer.forbidden[0] names 'ags', no column of the data",
+        ),
+        (
+            {"structures": [smoking("smokes == 'YES'")]},
+            "synthesizer.variables.nociga names 'smokes', no column",
+        ),
         ({"order": [["start", "marital"]]}, "'marital', which holds text"),
-        ({"forbidden": ["marital < 3"]}, "synthesizer.forbidden[0] 'marital < 3': column 'marital' holds text"),
+        (
+            {"forbidden": ["marital < 3"]},
+            "synthesizer.forbidden[0] 'marital < 3': column 'marital' holds text",
+        ),
         (
             {"forbidden": ["marital == 'MARIED'"]},
-            "synthesizer.forbidden[0] compares 'marital' with 'MARIED', which is a value of no record",
+            "synthesizer.forbidden[0] compares 'marital' with 'MARIED', which is a value of no "
+            "record",
         ),
         ({"structures": [smoking("smoke == 'Yes'")]}, "compares 'smoke' with 'Yes'"),
         ({"structures": [smoking(otherwise="NO")]}, "which holds numbers"),
@@ -249,7 +305,9 @@ def test_draws_that_find_no_room() -> None:
     rules = Rules(VARIABLES, order=[["start", "end"]], codes={"start": [-8], "end": [-8, -9]})
     error = rules.unmet(FRAME, "end", 100)
     assert isinstance(error, InputError)
-    assert str(error).startswith("after 100 rounds of draws of 'end', 1 break the rule 'start <= end' of 5 records: ")
+    assert str(error).startswith(
+        "after 100 rounds of draws of 'end', 1 break the rule 'start <= end' of 5 records: "
+    )
 
 
 def test_many_orders_are_quick() -> None:
@@ -264,9 +322,17 @@ ROWS = st.lists(st.tuples(*[st.one_of(st.none(), st.integers(0, 4))] * 3), min_s
 @settings(max_examples=60)
 @given(rows=ROWS, seed=st.integers(0, 99))
 def test_drawing_again_until_nothing_is_broken(rows: list[tuple], seed: int) -> None:
-    """What a chain does: each variable anew where it breaks a rule; then no rule is broken, whatever stood there first."""
+    """What a chain does: each variable anew where it breaks a rule; then no rule is broken,
+    whatever stood there first.
+    """
     structure = smoking("b >= 1", -8, "c")
-    rules = Rules(["a", "b", "c"], [["a", "b"]], ["a == 2 and b == 3", "missing(a) and b == 0"], [structure], {"c": [-8]})
+    rules = Rules(
+        ["a", "b", "c"],
+        [["a", "b"]],
+        ["a == 2 and b == 3", "missing(a) and b == 0"],
+        [structure],
+        {"c": [-8]},
+    )
     frame, rng = pd.DataFrame(rows, columns=list("abc"), dtype=float), np.random.default_rng(seed)
     for variable in "abc":
         rule = rules.structure(variable)

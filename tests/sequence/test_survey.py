@@ -1,4 +1,6 @@
-"""Survey weights in the likelihood: the product with alpha is what enters, above 1 too; what is saved, searched and refused."""
+"""Survey weights in the likelihood: the product with alpha is what enters, above 1 too; what is
+saved, searched and refused.
+"""
 
 from dataclasses import replace
 
@@ -52,18 +54,26 @@ def test_the_product_enters_and_alpha_stays_what_it_is(fitted, alpha):
     theta = fitted.draw(0, 0)
     terms = fitted.block.terms(theta)
     np.testing.assert_allclose(fitted.contributions(theta), alpha * survey * terms)
-    np.testing.assert_allclose(rw.influence(fitted, draws=5)["lipschitz"] <= survey * np.abs(fitted.largest_terms / survey), True)
+    np.testing.assert_allclose(
+        rw.influence(fitted, draws=5)["lipschitz"]
+        <= survey * np.abs(fitted.largest_terms / survey),
+        True,
+    )
 
 
 def test_weights_undo_a_sample_that_took_large_values_more_often():
-    """The line is y = 2 + x in the population; without weights its intercept is too high, with them it is not."""
+    """The line is y = 2 + x in the population; without weights its intercept is too high, with them
+    it is not.
+    """
     data = sample()
     unweighted, surveyed = (rw.fit(MODEL, data, survey=survey, **SHORT) for survey in (None, "w"))
     assert unweighted.converged
     assert surveyed.converged
     at_zero = {}
     for name, found in (("unweighted", unweighted), ("surveyed", surveyed)):
-        drawn = np.concatenate([frame["y"] - frame["x"] for frame in found.synthesize(10, random_seed=1)])
+        drawn = np.concatenate(
+            [frame["y"] - frame["x"] for frame in found.synthesize(10, random_seed=1)]
+        )
         at_zero[name] = drawn.mean()
     assert at_zero["unweighted"] > 2.2
     assert at_zero["surveyed"] == pytest.approx(2, abs=0.08)
@@ -71,7 +81,10 @@ def test_weights_undo_a_sample_that_took_large_values_more_often():
 
 def test_equal_survey_weights_change_nothing(alpha):
     data = sample().assign(w=5)
-    plain, surveyed = rw.fit(MODEL, data, alpha, **SHORT), rw.fit(MODEL, data, alpha, survey="w", **SHORT)
+    plain, surveyed = (
+        rw.fit(MODEL, data, alpha, **SHORT),
+        rw.fit(MODEL, data, alpha, survey="w", **SHORT),
+    )
     for name in plain.posterior:
         np.testing.assert_allclose(plain.posterior[name], surveyed.posterior[name])
 
@@ -94,21 +107,27 @@ def test_a_fit_is_read_back_with_its_survey_weights_alone(fitted, alpha, tmp_pat
 
 
 def test_modes_and_neighbours_are_those_of_the_product(fitted, alpha):
-    """The mode under alpha and survey weights is that of the same weights given as alpha, divided by their maximum, up to the prior."""
+    """The mode under alpha and survey weights is that of the same weights given as alpha, divided
+    by their maximum, up to the prior.
+    """
     data = sample()
     model = prepare_model(MODEL, data, "w")
     compiled = compile_prepared(model)
     modes = block_modes(compiled, replace(fitted.block, alpha=pd.Series(1.0, data.index)))
     mode = modes.parameters(modes.find(alpha.to_numpy())[None])
     unsurveyed = replace(compiled, model=replace(model, survey=None))
-    plain = block_modes(unsurveyed, replace(fitted.block, alpha=pd.Series(1.0, data.index), survey=None))
+    plain = block_modes(
+        unsurveyed, replace(fitted.block, alpha=pd.Series(1.0, data.index), survey=None)
+    )
     product = fitted.weights.to_numpy()
     other = plain.parameters(plain.find(product, near=modes.start)[None])
     for name in mode:
         np.testing.assert_allclose(mode[name], other[name], rtol=1e-4, atol=1e-5)
     assert reweighted_draws(fitted, alpha).spread == 0
     nearby = (0.999 * alpha).to_numpy()
-    terms = np.array([fitted.block.terms(fitted.block.draw(*place)) for place in np.ndindex(2, 300)])
+    terms = np.array(
+        [fitted.block.terms(fitted.block.draw(*place)) for place in np.ndindex(2, 300)]
+    )
     expected = (terms @ (-0.001 * product)).std(ddof=1)
     assert reweighted_draws(fitted, nearby).spread == pytest.approx(expected)
 
@@ -128,7 +147,8 @@ def test_a_fit_is_judged_by_its_data_only_without_survey_weights(fitted):
 
 
 @pytest.mark.long
-@pytest.mark.filterwarnings("ignore::riskweighted.common.errors.ConvergenceWarning")  # one of 199 quantities, in short chains
+# one of 199 quantities, in short chains
+@pytest.mark.filterwarnings("ignore::riskweighted.common.errors.ConvergenceWarning")
 def test_every_block_of_a_chain_has_the_weights_of_its_records():
     """Not normalised again among them; of a record that a block leaves out nothing enters."""
     rng = np.random.default_rng(2)
@@ -146,7 +166,9 @@ def test_every_block_of_a_chain_has_the_weights_of_its_records():
     fitted = fit_sequence(prepared, None, short, 1).blocks["b"]
     pd.testing.assert_series_equal(fitted.weights, survey, check_names=False)
     assert BlockTask(block, fitted.alpha, fitted.random_seed).is_done_by(fitted, short)
-    assert not BlockTask(prepare_sequence(chain, data).blocks[0], fitted.alpha, fitted.random_seed).is_done_by(fitted, short)
+    assert not BlockTask(
+        prepare_sequence(chain, data).blocks[0], fitted.alpha, fitted.random_seed
+    ).is_done_by(fitted, short)
     with pytest.raises(InputError, match="survey weights 'y' are a column that is synthesized"):
         rw.fit(chain, data, survey="y")
 

@@ -1,4 +1,6 @@
-"""Simulation-based calibration of every registered synthesizer; the script behind docs/trust.md has more replicates."""
+"""Simulation-based calibration of every registered synthesizer; the script behind docs/trust.md has
+more replicates.
+"""
 
 import sys
 import warnings
@@ -20,7 +22,8 @@ from riskweighted.sampling.nuts import run_density
 from riskweighted.sampling.settings import Sampling
 from riskweighted.sequence.fitting import fit
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # experiments are no part of the package
+# experiments are no part of the package
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from riskweighted_models.common_scale import common_scale_coefficients
 from riskweighted_models.status import StatusCells, probabilities, status_density
 
@@ -28,19 +31,26 @@ from experiments.trust.calibration import CASES, FALSE_ALARM, calibrate, judge
 
 IN_CI = [name for name, case in CASES.items() if case.in_ci]
 SLOW = ("normal-mixture", "transformation", "two-part", "hierarchical", "negative-binomial")
-REPLICATES = dict.fromkeys(CASES, 60) | dict.fromkeys(SLOW, 30)  # 30 find a likelihood to the power .2, and 60 a prior three times as wide
-SAMPLING = Sampling(draws=150, tune=150, chains=2, cores=2)  # 60 of the draws are ranked; the script takes more
-TRIED = CASES | {"linear-regression": replace(CASES["linear-regression"], records=8)}  # so few that a wrong prior is seen in their ranks
+# 30 find a likelihood to the power .2, and 60 a prior three times as wide
+REPLICATES = dict.fromkeys(CASES, 60) | dict.fromkeys(SLOW, 30)
+# 60 of the draws are ranked; the script takes more
+SAMPLING = Sampling(draws=150, tune=150, chains=2, cores=2)
+# so few that a wrong prior is seen in their ranks
+TRIED = CASES | {"linear-regression": replace(CASES["linear-regression"], records=8)}
 
 
 def test_every_synthesizer_that_estimates_is_calibrated():
     """A plug-in is calibrated where it lives."""
-    ours = set(distribution("riskweighted").entry_points.select(group="riskweighted.synthesizers").names)
+    ours = set(
+        distribution("riskweighted").entry_points.select(group="riskweighted.synthesizers").names
+    )
     calibrated = {CASES[name].name for name in IN_CI}
     assert calibrated <= ours
     assert len(calibrated) >= 10
     if new := ours - calibrated - {"top-coding"}:
-        pytest.skip(f"no case of experiments/trust/calibration.py in CI is of {', '.join(sorted(new))}")
+        pytest.skip(
+            f"no case of experiments/trust/calibration.py in CI is of {', '.join(sorted(new))}"
+        )
 
 
 @pytest.mark.long
@@ -50,7 +60,8 @@ def test_ranks_of_true_parameters_are_uniform(name):
     uniform = calibrate(TRIED[name], REPLICATES[name], seed=2, sampling=SAMPLING)
     table = judge(uniform)
     assert table["passed"].all(), table
-    assert (uniform["divergences"] > 0).mean() < 0.3  # 0.03 of the mixture's; of 60 the share has an sd of 0.02
+    # 0.03 of the mixture's; of 60 the share has an sd of 0.02
+    assert (uniform["divergences"] > 0).mean() < 0.3
 
 
 @pytest.mark.long
@@ -59,12 +70,17 @@ def test_the_shares_of_statuses_are_calibrated():
     rng, n = np.random.default_rng(5), 60
     rows, ranks = np.column_stack([rng.normal(size=n), np.arange(n) % 3 == 0]).astype(float), []
     for _ in range(60):
-        theta = {"status_intercept": rng.normal(-2.2, 1.5, 2), "status_slope": rng.normal(size=(1, 2))}
+        theta = {
+            "status_intercept": rng.normal(-2.2, 1.5, 2),
+            "status_slope": rng.normal(size=(1, 2)),
+        }
         cells = StatusCells(rows, np.arange(n), np.zeros(n, dtype=int), (1,), 3)
         shares = np.cumsum(probabilities(theta, cells), axis=1)
         cells = cells._replace(status=(shares < rng.random(n)[:, None]).sum(axis=1))
         density = status_density(cells, np.ones(n))
-        vectors, _, divergences = run_density(density, EndToEnd(cells.shapes).size, Sampling(draws=200, tune=200, chains=2), 1, None)
+        vectors, _, divergences = run_density(
+            density, EndToEnd(cells.shapes).size, Sampling(draws=200, tune=200, chains=2), 1, None
+        )
         assert divergences == 0
         drawn = vectors.reshape(400, -1)[::7]
         true = np.concatenate([np.ravel(theta[name]) for name in cells.shapes])
@@ -90,16 +106,26 @@ def test_a_wrong_prior_scale_and_a_tempered_likelihood_are_found():
 
 
 def test_the_judge_lets_uniform_ranks_pass_and_no_others():
-    rng, apart = np.random.default_rng(1), {"divergences": np.zeros(60), "smallest ESS": np.ones(60)}
-    false_alarms = sum(not judge(pd.DataFrame({"a": rng.random(60), "b": rng.random(60)} | apart))["passed"].all() for _ in range(300))
+    rng, apart = (
+        np.random.default_rng(1),
+        {"divergences": np.zeros(60), "smallest ESS": np.ones(60)},
+    )
+    false_alarms = sum(
+        not judge(pd.DataFrame({"a": rng.random(60), "b": rng.random(60)} | apart))["passed"].all()
+        for _ in range(300)
+    )
     assert false_alarms <= 4  # of 300 at probability FALSE_ALARM
     assert FALSE_ALARM == 1e-3
-    assert not judge(pd.DataFrame({"a": rng.random(60), "b": rng.beta(6, 6, 60)} | apart))["passed"].all()
+    assert not judge(pd.DataFrame({"a": rng.random(60), "b": rng.beta(6, 6, 60)} | apart))[
+        "passed"
+    ].all()
 
 
 @pytest.mark.parametrize("count", [1, 2, 5, 30])
 def test_the_scale_that_is_summed_out_leaves_the_prior(count):
-    """Density against quadrature, draws against the two-stage prior, and the Jacobian of the sampler's coordinates."""
+    """Density against quadrature, draws against the two-stage prior, and the Jacobian of the
+    sampler's coordinates.
+    """
     rng = np.random.default_rng(count)
     with pytensor.config.change_flags(cxx="", mode="FAST_COMPILE"):
         with pm.Model() as model:
@@ -110,7 +136,9 @@ def test_the_scale_that_is_summed_out_leaves_the_prior(count):
         transform = model.rvs_to_transforms[coefficients]
         moved = transform.backward(point)
         jacobian = pytensor.gradient.jacobian(moved, point)
-        there = pytensor.function([point], [moved, transform.forward(moved), transform.log_jac_det(point), jacobian])
+        there = pytensor.function(
+            [point], [moved, transform.forward(moved), transform.log_jac_det(point), jacobian]
+        )
         for length in (1e-3, 0.3, 4.6, 20.0):
             b = rng.normal(size=count)
             b *= length / np.linalg.norm(b)
@@ -118,11 +146,18 @@ def test_the_scale_that_is_summed_out_leaves_the_prior(count):
 
             def ratio(log_sigma, b=b, reference=reference):
                 scale = np.exp(log_sigma)
-                terms = np.log(2) + stats.t.logpdf(scale, 3) + log_sigma + stats.norm.logpdf(b, 0, scale).sum()
+                terms = (
+                    np.log(2)
+                    + stats.t.logpdf(scale, 3)
+                    + log_sigma
+                    + stats.norm.logpdf(b, 0, scale).sum()
+                )
                 return np.exp(terms - reference)
 
             peak = np.log(length)
-            whole, _ = integrate.quad(ratio, -40, 40, points=[peak - 2, peak - 1, peak, peak + 1], limit=500)
+            whole, _ = integrate.quad(
+                ratio, -40, 40, points=[peak - 2, peak - 1, peak, peak + 1], limit=500
+            )
             assert whole == pytest.approx(1, abs=1e-6)
             w = rng.normal(size=count) * length
             _, back, log_determinant, matrix = there(w)
@@ -137,7 +172,9 @@ def test_the_scale_that_is_summed_out_leaves_the_prior(count):
 @pytest.mark.long
 @pytest.mark.slow
 def test_the_negative_binomial_samples_the_exact_posterior():
-    """One intercept: its posterior and that of 1/phi on a grid, sigma_beta summed out by quadrature."""
+    """One intercept: its posterior and that of 1/phi on a grid, sigma_beta summed out by
+    quadrature.
+    """
     rng = np.random.default_rng(8)
     frame = pd.DataFrame({"y": rng.negative_binomial(1, 0.4, 25)})
     settings = {"random_seed": 1, "draws": 2500, "tune": 1000, "chains": 2, "target_accept": 0.95}
@@ -149,10 +186,14 @@ def test_the_negative_binomial_samples_the_exact_posterior():
     b, log_k = np.linspace(-3, 4, 351)[:, None], np.linspace(-8, 6, 351)
     log_sigma, step = np.linspace(-14, 12, 1041, retstep=True)
     sigma = np.exp(log_sigma)
-    prior = (2 * stats.t.pdf(sigma, 3) * sigma * step * stats.norm.pdf(b, 0, sigma)).sum(axis=1)[:, None]
+    prior = (2 * stats.t.pdf(sigma, 3) * sigma * step * stats.norm.pdf(b, 0, sigma)).sum(axis=1)[
+        :, None
+    ]
     phi = np.exp(-log_k)
     likelihood = sum(stats.nbinom.logpmf(y, phi, phi / (phi + np.exp(b))) for y in frame["y"])
-    log_posterior = likelihood + np.log(prior) + stats.halfcauchy.logpdf(np.exp(log_k), scale=5) + log_k
+    log_posterior = (
+        likelihood + np.log(prior) + stats.halfcauchy.logpdf(np.exp(log_k), scale=5) + log_k
+    )
     weight = np.exp(log_posterior - log_posterior.max())
     weight /= weight.sum()
     assert max(weight[0].sum(), weight[-1].sum(), weight[:, 0].sum(), weight[:, -1].sum()) < 1e-4

@@ -1,4 +1,6 @@
-"""Bounds that are found: a round number that no record decides, beyond which a few lie; draws stay within, and a guarantee refuses them."""
+"""Bounds that are found: a round number that no record decides, beyond which a few lie; draws stay
+within, and a guarantee refuses them.
+"""
 
 import warnings
 
@@ -52,17 +54,28 @@ def test_a_firm_of_five_years_decides_nothing_and_few_firms_leave_not_more_beyon
     large = np.append(values, [9e6] * 5)
     assert default_bounds(large).high > 9e6
     found = default_bounds(large, [np.append(firm, [80] * 5)])
-    assert found.high <= 2 * default_bounds(values, [firm]).high  # the fifth largest unit is the fourth of the others
+    # the fifth largest unit is the fourth of the others
+    assert found.high <= 2 * default_bounds(values, [firm]).high
     assert found.beyond == 5
-    assert default_bounds(large, [np.append(firm, [-1] * 5)]) == found  # nor do records without a firm
-    assert default_bounds(np.append(values, [9e6] * 20), [np.append(firm, [80] * 20)]).high <= 2 * found.high  # nor how heavy the tail is
-    assert default_bounds(np.append(values, -large), [np.append(firm, np.append(firm, [80] * 5))]).low > -1e5
+    # nor do records without a firm
+    assert default_bounds(large, [np.append(firm, [-1] * 5)]) == found
+    # nor how heavy the tail is
+    assert (
+        default_bounds(np.append(values, [9e6] * 20), [np.append(firm, [80] * 20)]).high
+        <= 2 * found.high
+    )
+    assert (
+        default_bounds(np.append(values, -large), [np.append(firm, np.append(firm, [80] * 5))]).low
+        > -1e5
+    )
     grown = values * 100.0 ** (firm < 4)  # a twentieth of the records is that of four firms
     assert default_bounds(grown, [firm]).high < default_bounds(grown).high
     few = default_bounds(grown, [np.arange(N) % 8])
     assert few.high > values.max()
     assert few.beyond <= most_beyond(N)
-    build_synthesizer("transformation", "income ~ age", {"support": few.support}).prepare(household(grown))
+    build_synthesizer("transformation", "income ~ age", {"support": few.support}).prepare(
+        household(grown)
+    )
 
 
 @pytest.mark.quick
@@ -76,7 +89,9 @@ def household(values: np.ndarray) -> pd.DataFrame:
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize("name", ["transformation", "two-part", "linear-regression", "normal-mixture"])
+@pytest.mark.parametrize(
+    "name", ["transformation", "two-part", "linear-regression", "normal-mixture"]
+)
 def test_a_few_values_may_lie_beyond_found_bounds_and_many_or_any_beyond_public_ones_not(name):
     data = household(np.append(amounts(), [9e6, 8e6]))
     if name == "two-part":
@@ -86,36 +101,52 @@ def test_a_few_values_may_lie_beyond_found_bounds_and_many_or_any_beyond_public_
         build_synthesizer(name, "income ~ age", {"support": (0, 20_000)}).prepare(data)
     with pytest.raises(InputError, match=r"support excludes 2\d\d of \d+ .*may exclude 2"):
         build_synthesizer(name, "income ~ age", {"support": (0, 1_000, "found")}).prepare(data)
-    assert any("support" in taken for taken in data_dependent(build_synthesizer(name, "income ~ age", {"support": (0, 20_000, "found")})))
+    assert any(
+        "support" in taken
+        for taken in data_dependent(
+            build_synthesizer(name, "income ~ age", {"support": (0, 20_000, "found")})
+        )
+    )
 
 
 @pytest.mark.quick
 def test_a_value_beyond_counts_as_the_bound():
     values = amounts()
     prepared = [
-        build_synthesizer("transformation", "income ~ age", {"support": (0, 20_000, "found")}).prepare(household(np.append(values, last)))
+        build_synthesizer(
+            "transformation", "income ~ age", {"support": (0, 20_000, "found")}
+        ).prepare(household(np.append(values, last)))
         for last in (20_000.0, 7_654_321.0)
     ]
     assert prepared[0].bins[-1] == prepared[1].bins[-1] == prepared[0].bins.max()
     assert prepared[0].heap[-1] == prepared[1].heap[-1]
     one = build_synthesizer("two-part", "income ~ age", {"support": (0, 20_000, "found")})
-    parts = one.prepare(household(np.append(np.append(values, np.zeros(40)), [-5.0, -6.0, -7.0, -8.0])))
+    parts = one.prepare(
+        household(np.append(np.append(values, np.zeros(40)), [-5.0, -6.0, -7.0, -8.0]))
+    )
     assert parts.statuses == ("zero", "positive")
     assert (parts.status[-4:] == 0).all()
 
 
 def test_one_value_beyond_counts_once_where_amounts_are_few():
-    """Records without an amount are given those of others, so that one beyond the bounds would stand there many times."""
+    """Records without an amount are given those of others, so that one beyond the bounds would
+    stand there many times.
+    """
     values = np.concatenate([amounts(60), [9e6, 8e6], np.zeros(2_000)])
     data = household(values)
     model = build_synthesizer("two-part", "income ~ age", {"support": (0, 20_000, "found")})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fit = rw.fit(model, data, draws=10, tune=20, chains=2, random_seed=1)
-    assert all(frame["income"].between(0, 20_000).all() for frame in fit.synthesize(2, random_seed=1))
+    assert all(
+        frame["income"].between(0, 20_000).all() for frame in fit.synthesize(2, random_seed=1)
+    )
     assert model.prepare(data).at(data).status.tolist() == model.prepare(data).status.tolist()
-    coded = household(np.concatenate([values, np.full(10, 99_999_999.0)]))  # a code beyond the bounds of amounts
-    model = build_synthesizer("two-part", "income ~ age", {"support": (0, 20_000, "found"), "codes": [99_999_999]})
+    # a code beyond the bounds of amounts
+    coded = household(np.concatenate([values, np.full(10, 99_999_999.0)]))
+    model = build_synthesizer(
+        "two-part", "income ~ age", {"support": (0, 20_000, "found"), "codes": [99_999_999]}
+    )
     assert model.prepare(coded).at(coded).status.tolist() == model.prepare(coded).status.tolist()
 
 
@@ -127,8 +158,13 @@ def test_no_draw_leaves_found_bounds_and_whole_numbers_stay_whole():
         warnings.simplefilter("ignore")
         fit = rw.fit(model, data, draws=60, tune=100, chains=2, random_seed=1)
         drawn = [frame["income"] for frame in fit.synthesize(5, random_seed=1)]
-        risk = rw.expected_identification_risk(fit, rw.Scenario(known="age", synthetic="income"), draws=10, random_seed=1)
+        risk = rw.expected_identification_risk(
+            fit, rw.Scenario(known="age", synthetic="income"), draws=10, random_seed=1
+        )
     assert found.beyond == 2
-    assert all(values.between(0, found.high).all() and values.dtype == data["income"].dtype for values in drawn)
+    assert all(
+        values.between(0, found.high).all() and values.dtype == data["income"].dtype
+        for values in drawn
+    )
     assert risk["risk"].iloc[-2:].tolist() == [0.0, 0.0]  # no draw comes near what lies beyond
     assert np.isfinite(rw.influence(fit)["range"]).all()

@@ -16,7 +16,11 @@ TYPES = {
     "id": (np.arange(1, N + 1), "whole number", "record id"),
     "nothing": ([None] * N, "nothing", "constant"),
     "days": (pd.date_range("2020-01-01", periods=N), "date", "dates"),
-    "days as text": ([f"{1 + place % 28:02}.{1 + place % 12:02}.2020" for place in range(N)], "date", "dates"),
+    "days as text": (
+        [f"{1 + place % 28:02}.{1 + place % 12:02}.2020" for place in range(N)],
+        "date",
+        "dates",
+    ),
     "grouped thousands": ([f"{value:,}" for value in MONEY], "text", "numbers as text"),
     "without end": (np.r_[MONEY[1:], np.inf], "whole number", "infinite values"),
     "money": (MONEY, "whole number", ""),
@@ -38,7 +42,12 @@ def test_types_of_columns_and_what_keeps_them_from_use(name):
 
 
 def test_whole_numbers_that_are_levels_are_read_so_where_a_study_says_it():
-    data = pd.DataFrame({"nace": rng.choice([1, 5, 10, 41, 45, 49, 55, 58, 62, 68, 85, 999], N), "few": rng.integers(1, 6, N)})
+    data = pd.DataFrame(
+        {
+            "nace": rng.choice([1, 5, 10, 41, 45, 49, 55, 58, 62, 68, 85, 999], N),
+            "few": rng.integers(1, 6, N),
+        }
+    )
     nace, few = look_at(data)
     assert (nace.needs_stating, nace.is_number, nace.codes, nace.width) == (True, False, (), 11)
     assert (few.needs_stating, few.is_number, few.width) == (False, True, 4)
@@ -92,13 +101,17 @@ def test_no_value_of_a_column_is_in_its_text():
 @pytest.mark.parametrize("dtype", ["Int64", "Float64", "float32", "category", "boolean", "string"])
 def test_dtypes_of_all_kinds(dtype):
     values = rng.integers(0, 2, N) if dtype == "boolean" else rng.integers(0, 3, N)
-    (found,) = look_at(pd.DataFrame({"x": pd.Series(values).astype(str if dtype == "string" else dtype)}))
+    (found,) = look_at(
+        pd.DataFrame({"x": pd.Series(values).astype(str if dtype == "string" else dtype)})
+    )
     assert found.distinct == len(np.unique(values))
 
 
 def test_codes_that_are_declared_to_mean_missing_are_codes_wherever_they_stand():
     values = [*range(200, 300), *[250] * 3, *[-7] * 2, *[999] * 20, None]
-    data = pd.DataFrame({"x": np.array(values, dtype=float), "text": ["a"] * len(values)}, index=[0] * len(values))
+    data = pd.DataFrame(
+        {"x": np.array(values, dtype=float), "text": ["a"] * len(values)}, index=[0] * len(values)
+    )
     found = look_at(data)[0]
     assert found.codes == (999.0,)
     declared = {"x": Variable(missing=(250, 4711, (-9, -5)))}

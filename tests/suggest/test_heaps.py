@@ -1,4 +1,6 @@
-"""Values that many records share and no multiple explains: found, drawn as often as they are held, and nowhere else."""
+"""Values that many records share and no multiple explains: found, drawn as often as they are held,
+and nowhere else.
+"""
 
 import numpy as np
 import pandas as pd
@@ -24,7 +26,10 @@ def pay(n: int = N) -> pd.DataFrame:
     """Pay whose logarithm was rounded, by 60 % to tenths."""
     rng = np.random.default_rng(1)
     high = rng.integers(0, 2, n)
-    logs, steps = 4.5 + 0.3 * high + 0.28 * rng.normal(size=n), np.where(rng.random(n) < 0.6, 10, 100)
+    logs, steps = (
+        4.5 + 0.3 * high + 0.28 * rng.normal(size=n),
+        np.where(rng.random(n) < 0.6, 10, 100),
+    )
     return pd.DataFrame({"high": high, "pay": np.exp(np.round(logs * steps) / steps)})
 
 
@@ -45,7 +50,8 @@ def test_what_many_hold_is_found_where_no_multiple_explains_it():
     assert 6 <= len(found) <= 15
     assert all((np.abs(values / value - 1) < 1e-6).sum() >= 16 for value in found)
     rng = np.random.default_rng(1)
-    wages = np.round(np.exp(rng.normal(7, 0.6, 3_000)) / 10) * 10  # each multiple of 100 is held more, and all of them alike
+    # each multiple of 100 is held more, and all of them alike
+    wages = np.round(np.exp(rng.normal(7, 0.6, 3_000)) / 10) * 10
     wages = np.where(rng.random(3_000) < 0.5, np.round(wages, -2), wages)
     assert shared_values(wages, 10.0) == ()
     assert shared_values(np.append(wages, np.full(90, 1_330.0)), 10.0) == (1_330.0,)
@@ -56,7 +62,9 @@ def test_what_many_hold_is_found_where_no_multiple_explains_it():
 @pytest.mark.quick
 @pytest.mark.parametrize("spread", [0.1, 0.6])
 def test_of_clean_files_on_a_grid_one_in_twenty_has_a_heap_at_most_and_a_true_one_is_found(spread):
-    """10 of 80 files, where 4 are right, is what chance gives in one of 150 such tests; without a level for all values it was 43 and 80."""
+    """10 of 80 files, where 4 are right, is what chance gives in one of 150 such tests; without a
+    level for all values it was 43 and 80.
+    """
     rng, false, found = np.random.default_rng(1), 0, 0
     for file in range(80):
         values = np.round(np.exp(rng.normal(7, spread, (200, 1_000, 5_000)[file % 3])) / 10) * 10
@@ -70,12 +78,20 @@ def test_of_clean_files_on_a_grid_one_in_twenty_has_a_heap_at_most_and_a_true_on
 @pytest.mark.quick
 def test_what_one_firm_pays_all_of_its_own_is_no_heap():
     rng = np.random.default_rng(1)
-    data = pd.DataFrame({"firm": rng.integers(1, 60, N), "sex": rng.choice(["f", "m"], N), "pay": np.exp(rng.normal(7, 0.5, N)).round(2)})
+    data = pd.DataFrame(
+        {
+            "firm": rng.integers(1, 60, N),
+            "sex": rng.choice(["f", "m"], N),
+            "pay": np.exp(rng.normal(7, 0.5, N)).round(2),
+        }
+    )
     data.loc[:29, ["firm", "pay"]] = 77, 1234.56
     data.loc[30:59, "pay"] = 987.65
     columns = look_at(data)
     assert suggest(data, columns, ["pay"]).found_heaps("pay") == (987.65,)
-    assert set(suggest(data[["sex", "pay"]], look_at(data[["sex", "pay"]]), ["pay"]).found_heaps("pay")) == {987.65, 1234.56}
+    assert set(
+        suggest(data[["sex", "pay"]], look_at(data[["sex", "pay"]]), ["pay"]).found_heaps("pay")
+    ) == {987.65, 1234.56}
 
 
 @pytest.mark.quick
@@ -86,16 +102,33 @@ def test_heaps_follow_the_predictors_and_are_drawn_as_often_as_they_are_held(fit
         share, own = ((np.abs(frame["pay"] / value - 1) < 1e-6) for frame in (drawn, data))
         assert abs(share.mean() - own.mean()) < 0.015
         assert drawn.loc[share, "pay"].nunique() == 1
-    most, least = ([(np.abs(frame.loc[frame["high"] == 1, "pay"] / value - 1) < 1e-6).mean() for value in heaps] for frame in (drawn, data))
+    most, least = (
+        [
+            (np.abs(frame.loc[frame["high"] == 1, "pay"] / value - 1) < 1e-6).mean()
+            for value in heaps
+        ]
+        for frame in (drawn, data)
+    )
     assert np.corrcoef(most, least)[0, 1] > 0.9
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize(("precision", "support"), [(None, (0, 500)), (0.01, (0, 500)), (0.01, (0, 110.0)), (1.0, (60, 500))])
+@pytest.mark.parametrize(
+    ("precision", "support"),
+    [(None, (0, 500)), (0.01, (0, 500)), (0.01, (0, 110.0)), (1.0, (60, 500))],
+)
 def test_the_cell_of_a_heap_has_the_mass_of_its_bin_and_all_of_them_have_one(precision, support):
     data = pay()
-    data["pay"] = data["pay"] if precision is None else np.clip(np.round(data["pay"] / precision) * precision, *support).round(2)
-    heaps = (support[1], *data["pay"].value_counts().index[:4], *np.maximum(data["pay"].value_counts().index[4:6], support[0]))
+    data["pay"] = (
+        data["pay"]
+        if precision is None
+        else np.clip(np.round(data["pay"] / precision) * precision, *support).round(2)
+    )
+    heaps = (
+        support[1],
+        *data["pay"].value_counts().index[:4],
+        *np.maximum(data["pay"].value_counts().index[4:6], support[0]),
+    )
     heaps = tuple(dict.fromkeys(heaps)) if precision else heaps[1:]
     model = build_synthesizer("transformation", "pay ~ high", {"support": support, "heaps": heaps})
     prepared = model.prepare(data)
@@ -104,11 +137,15 @@ def test_the_cell_of_a_heap_has_the_mass_of_its_bin_and_all_of_them_have_one(pre
     some = data.iloc[:4].assign(pay=with_heap)
     prepared_of_some = prepared.at(some)
     unit = precision or 10.0 ** (np.floor(np.log10(with_heap)) - 6)
-    masses = interval_masses(model, prepared_of_some, with_heap - unit / 2, with_heap + unit / 2)(theta)
+    masses = interval_masses(model, prepared_of_some, with_heap - unit / 2, with_heap + unit / 2)(
+        theta
+    )
     densities = log_densities(model, prepared_of_some, with_heap)(theta)
     width = 1.0 if precision else unit
     np.testing.assert_allclose(masses[1:], (np.exp(densities) * width)[1:], rtol=1e-3)
-    everything = interval_masses(model, prepared_of_some, np.full(4, -np.inf), np.full(4, np.inf))(theta)
+    everything = interval_masses(model, prepared_of_some, np.full(4, -np.inf), np.full(4, np.inf))(
+        theta
+    )
     np.testing.assert_allclose(everything, 1.0)
 
 
@@ -116,7 +153,9 @@ def test_the_cell_of_a_heap_has_the_mass_of_its_bin_and_all_of_them_have_one(pre
 def test_the_copy_tests_ask_for_the_cell_that_rounding_takes_to_a_heap(fit):
     data, block = pay(), next(iter(fit.blocks.values()))
     model, heaps = block.synthesizer, block.synthesizer.heaps
-    held = np.flatnonzero((np.abs(data["pay"].to_numpy()[:, None] / np.array(heaps) - 1) < 1e-6).any(axis=1))
+    held = np.flatnonzero(
+        (np.abs(data["pay"].to_numpy()[:, None] / np.array(heaps) - 1) < 1e-6).any(axis=1)
+    )
     rounding = Rounding.of(block)
     ends = rounding.ends(*2 * [rounding.read(data["pay"])])
     theta = block.draw(0, 0)
@@ -128,16 +167,23 @@ def test_the_copy_tests_ask_for_the_cell_that_rounding_takes_to_a_heap(fit):
 @pytest.mark.quick
 def test_heaps_are_refused_that_cannot_be_held_and_hidden_where_they_were_found():
     data = pay().round(2)
-    for heaps, match in (([600.0], "outside the bounds"), ([90.001], "no multiples of the precision")):
+    for heaps, match in (
+        ([600.0], "outside the bounds"),
+        ([90.001], "no multiples of the precision"),
+    ):
         with pytest.raises(InputError, match=match):
-            build_synthesizer("transformation", "pay ~ high", {"support": [0, 500], "heaps": heaps}).prepare(data)
+            build_synthesizer(
+                "transformation", "pay ~ high", {"support": [0, 500], "heaps": heaps}
+            ).prepare(data)
     with pytest.raises(InputError, match="heaps name each value once, got 1 of 3 again"):
         build_synthesizer("transformation", "pay ~ high", {"heaps": [90.0, 80.0, 90, "found"]})
     with pytest.raises(InputError, match="heaps must be positive numbers"):
         build_synthesizer("transformation", "pay ~ high", {"heaps": [-1.0]})
     found = build_synthesizer("transformation", "pay ~ high", {"heaps": [90.0, "found"]})
     assert "heaps" in data_dependent(found)
-    assert "heaps" not in data_dependent(build_synthesizer("transformation", "pay ~ high", {"heaps": [90.0]}))
+    assert "heaps" not in data_dependent(
+        build_synthesizer("transformation", "pay ~ high", {"heaps": [90.0]})
+    )
     assert "90" not in str(hide_found({"value_settings": [["heaps", [90.0, "found"]]]}))
 
 
@@ -147,7 +193,9 @@ def test_of_two_parts_the_positive_amounts_have_them():
     data["pay"] = np.where(np.arange(N) % 10 == 0, 0.0, data["pay"])
     data.loc[data.index[1::20], "pay"] = -5 - np.arange(40) / 4
     heaps = data["pay"][data["pay"] > 0].value_counts().index[:2].tolist()
-    model = build_synthesizer("two-part", "pay ~ high", {"value_settings": [["heaps", [*heaps, "found"]]]})
+    model = build_synthesizer(
+        "two-part", "pay ~ high", {"value_settings": [["heaps", [*heaps, "found"]]]}
+    )
     parts = model.prepare(data).parts
     assert np.isfinite(parts["positive"].prepared.grid.single).sum() == 2
     assert not np.isfinite(parts["negative"].prepared.grid.single).any()

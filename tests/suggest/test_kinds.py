@@ -1,4 +1,6 @@
-"""What every column of a file is, by its values and its name, and what is asked where that is not certain."""
+"""What every column of a file is, by its values and its name, and what is asked where that is not
+certain.
+"""
 
 import numpy as np
 import pandas as pd
@@ -28,7 +30,11 @@ ALONE = {
     "a key": ("person_id", rng.permutation(10 * N)[:N], "record id"),
     "evenly spread": ("x", rng.permutation(10 * N)[:N], "record id"),
     "texts of their own": ("x", [f"person {place}" for place in range(N)], "record id"),
-    "long texts of their own": ("x", [f"person {place} who said what everybody said in so many words" for place in range(N)], "text"),
+    "long texts of their own": (
+        "x",
+        [f"person {place} who said what everybody said in so many words" for place in range(N)],
+        "text",
+    ),
     "texts of many values": ("x", [f"answer {place // 2}" for place in range(N)], "text"),
     "family names": ("last_name", [f"Smith{place % 60}" for place in range(N)], "text"),
     "texts with a few numbers": ("x", rng.choice(["some", "3", "5+"], N), "levels"),
@@ -39,8 +45,16 @@ ALONE = {
     "0 or empty": ("x", np.where(np.arange(N) % 3 > 0, 0, np.nan), "constant"),
     "hardly ever ticked": ("x", np.where(np.arange(N) % 100 == 0, "X", None), "constant"),
     "dates": ("x", pd.date_range("2020-01-01", periods=N), "time"),
-    "dates as text": ("x", [f"{1 + place % 28:02}.{1 + place % 12:02}.2020" for place in range(N)], "time"),
-    "quarters as text": ("x", [f"{1970 + place % 9}:{1 + place % 4}" for place in range(N)], "time"),
+    "dates as text": (
+        "x",
+        [f"{1 + place % 28:02}.{1 + place % 12:02}.2020" for place in range(N)],
+        "time",
+    ),
+    "quarters as text": (
+        "x",
+        [f"{1970 + place % 9}:{1 + place % 4}" for place in range(N)],
+        "time",
+    ),
     "years as text": ("x", (1970 + np.arange(N) % 30).astype(str), "time"),
     "years": ("x", rng.integers(1930, 2020, N), "time"),
     "years of two digits": ("birth_yr", rng.integers(11, 60, N), "time"),
@@ -64,16 +78,32 @@ ALONE = {
     "few whole numbers": ("x", rng.integers(1, 6, N), "levels"),
     "two numbers": ("x", rng.choice([0.5, 2], N), "levels"),
     "industries": ("nace", rng.choice([1, 5, 10, 41, 45, 49, 55, 58, 62, 68, 85], N), "levels"),
-    "industries with a code": ("nace", rng.choice([1, 5, 10, 41, 45, 49, 55, 58, 62, 68, 85, 999], N), "levels"),
+    "industries with a code": (
+        "nace",
+        rng.choice([1, 5, 10, 41, 45, 49, 55, 58, 62, 68, 85, 999], N),
+        "levels",
+    ),
     "industries of six digits": (
         "NAICS6",
         rng.choice([236115, 238220, 311811, 423450, 445110, 484121, 511210, 541110, 722511], N),
         "levels",
     ),
-    "counties without their zero": ("FIPS", rng.choice([1001, 1003, 6037, 6059, 6073, 12086, 17031, 36047, 36061, 48201], N), "levels"),
-    "races in detail": ("RACED", rng.choice([100, 200, 300, 400, 500, 600, 610, 620, 700, 801], N), "levels"),
+    "counties without their zero": (
+        "FIPS",
+        rng.choice([1001, 1003, 6037, 6059, 6073, 12086, 17031, 36047, 36061, 48201], N),
+        "levels",
+    ),
+    "races in detail": (
+        "RACED",
+        rng.choice([100, 200, 300, 400, 500, 600, 610, 620, 700, 801], N),
+        "levels",
+    ),
     "few places called keys": ("plot_id", rng.integers(1, 16, N), "levels"),
-    "counties as text": ("fips", rng.choice([f"0{code}" for code in range(1001, 1068)], N), "levels"),
+    "counties as text": (
+        "fips",
+        rng.choice([f"0{code}" for code in range(1001, 1068)], N),
+        "levels",
+    ),
     "without end": ("x", np.r_[MONEY[1:], np.inf], "number"),
 }
 
@@ -101,9 +131,13 @@ def test_units_are_told_by_names_neighbours_periods_and_what_does_not_vary():
     size = pd.Series(np.bincount(HOUSEHOLDS)[HOUSEHOLDS], name="size")
     scattered = rng.permutation(5000)[:350][HOUSEHOLDS]
     assert found("x", HOUSEHOLDS).kind == "unit id"  # equal values stand together
-    assert found("x", scattered[SHUFFLED], size[SHUFFLED].reset_index(drop=True)).question  # what does not vary alone is no proof
+    # what does not vary alone is no proof
+    assert found("x", scattered[SHUFFLED], size[SHUFFLED].reset_index(drop=True)).question
     assert found("hid", scattered[SHUFFLED]).kind == "unit id"
-    firms, years = np.repeat(np.arange(125), 8), pd.Series(np.tile(np.arange(1990, 1998), 125), name="year")
+    firms, years = (
+        np.repeat(np.arange(125), 8),
+        pd.Series(np.tile(np.arange(1990, 1998), 125), name="year"),
+    )
     order = SHUFFLED
     assert found("x", (7 * firms)[order], years[order].reset_index(drop=True)).kind == "unit id"
     kinds = kinds_of(pd.DataFrame({"hid": scattered, "size": size, "income": MONEY}))
@@ -111,7 +145,8 @@ def test_units_are_told_by_names_neighbours_periods_and_what_does_not_vary():
 
 
 def test_no_unit_where_every_record_has_its_own_or_there_are_few():
-    assert found("hid", np.arange(N) * 3 % 10_007).kind == "record id"  # a panel with one record a unit
+    # a panel with one record a unit
+    assert found("hid", np.arange(N) * 3 % 10_007).kind == "record id"
     assert found("hid", np.ones(N, dtype=int)).kind == "constant"  # a file of one household
     assert found("hid", [1, 1, 2, 2, 3, 3, 4, 5, 6, 7, 8, 9]).kind == "levels"
     assert found("age", np.sort(rng.integers(18, 90, N))).kind == "number"  # sorted by it
@@ -153,7 +188,10 @@ def test_labels_come_before_rules_where_they_are_of_nearly_all_values():
     of_few = {-8: "refused", -7: "unknown", 0: "none"}
     assert found("x", MONEY, described={"x": Variable(values=of_few)}).kind == "number"
     assert found("x", values, described={"x": Variable(type="category")}).kind == "levels"
-    assert found("nace", [*values, 7777], described={"nace": Variable(missing=(7777,))}).kind == "levels"
+    assert (
+        found("nace", [*values, 7777], described={"nace": Variable(missing=(7777,))}).kind
+        == "levels"
+    )
 
 
 def test_names_of_texts_make_codes_of_numbers():
@@ -174,12 +212,26 @@ def test_a_study_says_kinds_and_a_kind_that_cannot_be_is_refused():
     stated = found("x", MONEY, stated={"x": "record id"})
     assert (stated.kind, stated.question) == ("record id", "")
     texts = rng.choice(["a", "b", "c"], N)
-    for name, kind, values in (("x", "number", texts), ("x", "weight", -MONEY), ("x", "constant", MONEY), ("y", "levels", MONEY)):
+    for name, kind, values in (
+        ("x", "number", texts),
+        ("x", "weight", -MONEY),
+        ("x", "constant", MONEY),
+        ("y", "levels", MONEY),
+    ):
         with pytest.raises(InputError, match=r"\[data.kinds\]"):
             found("x", values, stated={name: kind})
 
 
 def test_no_value_of_a_column_is_in_what_is_told():
-    told = repr(kinds_of(pd.DataFrame({"x": np.r_[MONEY, [-8] * 30], "text": [f"answer {value}" for value in np.r_[MONEY, [-8] * 30]]})))
+    told = repr(
+        kinds_of(
+            pd.DataFrame(
+                {
+                    "x": np.r_[MONEY, [-8] * 30],
+                    "text": [f"answer {value}" for value in np.r_[MONEY, [-8] * 30]],
+                }
+            )
+        )
+    )
     assert "-8" not in told
     assert str(MONEY[0]) not in told

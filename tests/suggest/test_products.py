@@ -16,7 +16,9 @@ from riskweighted.suggest.suggestion import suggest
 def people(depends: bool, n: int = 1_200) -> pd.DataFrame:
     rng = np.random.default_rng(3)
     job = rng.choice(["a", "b", "c"], n, p=[0.4, 0.3, 0.3])
-    wage = np.where(rng.random(n) < np.where(job == "a", 0.2, 0.6), 0.0, np.round(rng.lognormal(7, 0.5, n)))
+    wage = np.where(
+        rng.random(n) < np.where(job == "a", 0.2, 0.6), 0.0, np.round(rng.lognormal(7, 0.5, n))
+    )
     share = np.where((wage == 0) & (job == "a"), 0.95, 0.05) if depends else 0.3
     own = np.where(rng.random(n) < share, np.round(rng.lognormal(6, 0.5, n)), 0.0)
     return pd.DataFrame({"job": job, "sex": rng.choice(["m", "f"], n), "wage": wage, "own": own})
@@ -53,11 +55,19 @@ def test_a_study_states_products_as_found():
 
 
 def test_what_a_rule_settles_needs_no_product():
-    """Two amounts that are missing together: that the second one is tells nothing that the rule does not, for any level."""
+    """Two amounts that are missing together: that the second one is tells nothing that the rule
+    does not, for any level.
+    """
     data = people(False)
     asked = np.random.default_rng(4).random(len(data)) < np.where(data["job"] == "a", 0.9, 0.4)
     data["wage"], data["own"] = data["wage"].where(asked), data["own"].where(asked)
     assert found(data) != []
-    together = Rules(["wage", "own"], implied=[["missing(wage)", "missing(own)"], ["missing(own)", "missing(wage)"]])
-    assert find_products(data, ["wage", "own"], ["job", "sex"], ["job", "sex"], {}, {}, rules=together) == []
+    together = Rules(
+        ["wage", "own"],
+        implied=[["missing(wage)", "missing(own)"], ["missing(own)", "missing(wage)"]],
+    )
+    assert (
+        find_products(data, ["wage", "own"], ["job", "sex"], ["job", "sex"], {}, {}, rules=together)
+        == []
+    )
     assert suggest(data, look_at(data), ["wage", "own"]).products == ()

@@ -54,7 +54,14 @@ def study(kinds, **scenario):
 def test_init_lists_kinds_reasons_questions_and_units(folder):
     done = init("--json", "--synthesize", "income")
     columns = {column["name"]: column for column in json.loads(done.stdout)["columns"]}
-    kinds = {"household": "unit id", "sex": "levels", "nace": "levels", "hhwt": "weight", "weight": "number", "income": "number"}
+    kinds = {
+        "household": "unit id",
+        "sex": "levels",
+        "nace": "levels",
+        "hhwt": "weight",
+        "weight": "number",
+        "income": "number",
+    }
     assert {name: columns[name]["kind"] for name in kinds} == kinds
     assert all(column["reason"] and column["kind"] in KINDS for column in columns.values())
     assert [name for name, column in columns.items() if "question" in column] == ["weight"]
@@ -64,7 +71,11 @@ def test_init_lists_kinds_reasons_questions_and_units(folder):
     assert "In force: number" in asked
     assert '"weight" = "weight"' in asked
     found = tomllib.loads(text)
-    assert (found["release"]["unit"], found["evaluation"]["cluster"], found["evaluation"]["survey"]) == ("household", "household", "hhwt")
+    assert (
+        found["release"]["unit"],
+        found["evaluation"]["cluster"],
+        found["evaluation"]["survey"],
+    ) == ("household", "household", "hhwt")
     used = [*found["scenario"]["known"], *found["release"]["columns"], str(found["synthesizer"])]
     assert not any(name in str(used) for name in ("household", "hhwt"))
 
@@ -79,7 +90,12 @@ def test_what_somebody_says_of_a_column_stands_in_the_study_and_overrules(folder
         name: kind for name, kind in found["data"]["kinds"].items() if name == "nace"
     }
     assert "unit" not in found["release"]
-    for wrong, said in (("sex=number", "cannot be 'number'"), ("sex", "NAME=KIND"), ("sex=amount", "one of"), ("size=levels", "lack")):
+    for wrong, said in (
+        ("sex=number", "cannot be 'number'"),
+        ("sex", "NAME=KIND"),
+        ("sex=amount", "one of"),
+        ("size=levels", "lack"),
+    ):
         assert said in str(init("--kind", wrong).exception)
 
 
@@ -92,8 +108,14 @@ def test_a_property_of_a_unit_is_said_to_be_one_and_not_proposed(folder):
 def test_stated_levels_are_read_as_categories_and_numbers_as_they_are(folder):
     read = make_study(study({"nace": "levels"}), folder).read_data()
     assert list(read["nace"].cat.categories) == sorted(PEOPLE["nace"].unique())
-    assert make_study(study({"nace": "number"}), folder).read_data()["nace"].dtype == PEOPLE["nace"].dtype
-    assert make_study(study({}), folder).data.to_table() == {"path": str(folder / "people.csv"), "embedded": None}
+    assert (
+        make_study(study({"nace": "number"}), folder).read_data()["nace"].dtype
+        == PEOPLE["nace"].dtype
+    )
+    assert make_study(study({}), folder).data.to_table() == {
+        "path": str(folder / "people.csv"),
+        "embedded": None,
+    }
 
 
 @pytest.mark.parametrize(

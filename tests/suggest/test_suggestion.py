@@ -37,12 +37,25 @@ def made():
                 "amount": amount,
             }
         ),
-        "text": pd.DataFrame({"colour": rng.choice(["red", "green", "blue"], N), "shape": group, "answer": rng.choice(["yes", "no"], N)}),
+        "text": pd.DataFrame(
+            {
+                "colour": rng.choice(["red", "green", "blue"], N),
+                "shape": group,
+                "answer": rng.choice(["yes", "no"], N),
+            }
+        ),
         "one column": pd.DataFrame({"only": np.round(amount)}),
         "one column of text": pd.DataFrame({"only": group}),
-        "an empty column": pd.DataFrame({"gone": [None] * N, "g": group, "v": rng.normal(0, 10, N)}),
+        "an empty column": pd.DataFrame(
+            {"gone": [None] * N, "g": group, "v": rng.normal(0, 10, N)}
+        ),
         "gaps and codes": pd.DataFrame(
-            {"sex": rng.choice(["m", "f"], N), "income": np.where(rng.random(N) < 0.1, -8, np.where(rng.random(N) < 0.1, np.nan, spread))}
+            {
+                "sex": rng.choice(["m", "f"], N),
+                "income": np.where(
+                    rng.random(N) < 0.1, -8, np.where(rng.random(N) < 0.1, np.nan, spread)
+                ),
+            }
         ),
         "names": pd.DataFrame(
             {
@@ -58,8 +71,12 @@ def made():
                 "[x] = 1  # no": group,
             }
         ),
-        "few records": pd.DataFrame({"sex": ["m", "f"] * 15, "income": np.round(rng.lognormal(9, 1, 30))}),
-        "twins and copies": pd.DataFrame({"income": amount, "in_euro": np.round(amount * 0.92, 2), "g": group}),
+        "few records": pd.DataFrame(
+            {"sex": ["m", "f"] * 15, "income": np.round(rng.lognormal(9, 1, 30))}
+        ),
+        "twins and copies": pd.DataFrame(
+            {"income": amount, "in_euro": np.round(amount * 0.92, 2), "g": group}
+        ),
     }
 
 
@@ -89,10 +106,17 @@ def test_the_study_of_a_file_runs_as_it_is_written(tmp_path, name):
     suggestion, study = checked(FILES[name], tmp_path / "data.csv")
     assert study.variables == suggestion.targets
     assert tuple(study.scenario.known) == suggestion.known
-    assert not set(suggestion.left_out) & {*suggestion.known, *suggestion.predictors, *suggestion.targets}
+    assert not set(suggestion.left_out) & {
+        *suggestion.known,
+        *suggestion.predictors,
+        *suggestion.targets,
+    }
 
 
-@pytest.mark.parametrize("name", ["SD2011.csv", "CEdata.csv", "ACSdata.csv", "nb_mixture_n1000.csv", "lab5_ACSdata_syn2.csv"])
+@pytest.mark.parametrize(
+    "name",
+    ["SD2011.csv", "CEdata.csv", "ACSdata.csv", "nb_mixture_n1000.csv", "lab5_ACSdata_syn2.csv"],
+)
 def test_the_study_of_a_file_of_the_course_runs_as_it_is_written(tmp_path, name):
     shared(name)
     suggestion, _ = checked(read_table(FOLDER / name), tmp_path / "data.csv")
@@ -115,11 +139,16 @@ def test_what_is_suggested_of_the_demo_data(tmp_path):
     assert f"# components = {suggestion.mixture.components}\n" in text
 
 
-@pytest.mark.parametrize(("n", "expected"), [(400, "income ~ spline(age)"), (130, "income ~ spline(age)"), (70, "income ~ age")])
+@pytest.mark.parametrize(
+    ("n", "expected"),
+    [(400, "income ~ spline(age)"), (130, "income ~ spline(age)"), (70, "income ~ age")],
+)
 def test_numbers_bend_as_long_as_the_records_carry_it(n, expected):
     own = np.random.default_rng(1)
     age = 5 * (3 + np.arange(n) % 13)
-    data = pd.DataFrame({"income": np.round(np.exp(7 + age / 40 + own.normal(0, 0.18, n)), 2), "age": age})
+    data = pd.DataFrame(
+        {"income": np.round(np.exp(7 + age / 40 + own.normal(0, 0.18, n)), 2), "age": age}
+    )
     assert suggest(data, look_at(data), ("income",)).formula == expected
 
 
@@ -128,9 +157,17 @@ def test_variables_that_are_named_become_a_chain(tmp_path):
     suggestion, study = checked(data, tmp_path / "data.csv", ("inc", "has_ira", "net_assets"))
     assert study.variables == ("inc", "has_ira", "net_assets")
     assert (study.synthesizer.name, suggestion.chosen) == ("sequential", False)
-    assert dict(suggestion.models) == {"inc": "transformation", "has_ira": "counts", "net_assets": "two-part"}
+    assert dict(suggestion.models) == {
+        "inc": "transformation",
+        "has_ira": "counts",
+        "net_assets": "two-part",
+    }
     assert study.synthesizer.settings["recoding"] == "statuses"
-    bounded = [name for name, table in study.synthesizer.settings["variables"].items() if "support" in table]
+    bounded = [
+        name
+        for name, table in study.synthesizer.settings["variables"].items()
+        if "support" in table
+    ]
     assert bounded == ["inc", "net_assets"]  # amounts, not levels
     assert "marginal" not in study.weights.schemes  # has_ira has levels
 
@@ -145,7 +182,9 @@ def test_codes_and_gaps_ask_for_a_chain(tmp_path):
 
 def test_a_copy_is_neither_known_nor_released_nor_a_predictor(tmp_path):
     suggestion, _ = checked(FILES["twins and copies"], tmp_path / "data.csv", ("income",))
-    assert suggestion.left_out == {"in_euro": "gives income away: one ratio to it (exact; 100 % of the records, 1 % without)"}
+    assert suggestion.left_out == {
+        "in_euro": "gives income away: one ratio to it (exact; 100 % of the records, 1 % without)"
+    }
 
 
 def test_a_narrow_variable_has_an_absolute_radius(tmp_path):
@@ -173,7 +212,11 @@ def test_every_setting_says_why():
     silent = [
         line
         for before, line in zip(["", *lines], lines, strict=False)
-        if " = " in line and "#" not in line and not before.startswith("#") and "name" not in line and line != "seed = 1"
+        if " = " in line
+        and "#" not in line
+        and not before.startswith("#")
+        and "name" not in line
+        and line != "seed = 1"
     ]
     assert silent == []
     assert max(len(line) for line in lines if not line.startswith("formula")) <= 140
@@ -182,7 +225,10 @@ def test_every_setting_says_why():
 
 def test_nothing_that_can_be_synthesized_is_refused_with_the_reasons():
     data = pd.DataFrame({"id": range(N), "gone": [None] * N})
-    with pytest.raises(InputError, match=r"no column of the file can be synthesized: 'id': record id.*'gone': constant: empty"):
+    with pytest.raises(
+        InputError,
+        match=r"no column of the file can be synthesized: 'id': record id.*'gone': constant: empty",
+    ):
         suggest(data, look_at(data))
     both = data.assign(v=rng.normal(size=N))
     with pytest.raises(InputError, match="'id' cannot be synthesized: record id"):
@@ -194,9 +240,17 @@ def test_nothing_that_can_be_synthesized_is_refused_with_the_reasons():
 def test_what_predicts_leaves():
     own = np.random.default_rng(2)
     data = pd.DataFrame(
-        {name: own.integers(0, levels, 1500) for name, levels in {"sex": 2, "region": 4, "club": 2, "tool": 3, "year": 40}.items()}
+        {
+            name: own.integers(0, levels, 1500)
+            for name, levels in {"sex": 2, "region": 4, "club": 2, "tool": 3, "year": 40}.items()
+        }
     )
-    data["income"] = np.round(np.exp(7 + data["sex"] / 5 + data["tool"] / 4 + data["year"] / 80 + own.normal(0, 0.5, 1500)), 2)
+    data["income"] = np.round(
+        np.exp(
+            7 + data["sex"] / 5 + data["tool"] / 4 + data["year"] / 80 + own.normal(0, 0.5, 1500)
+        ),
+        2,
+    )
     suggestion = suggest(data, look_at(data), ("income",))
     assert set(suggestion.predictors) == {*suggestion.known, *suggestion.released}
     assert suggestion.released == ("tool",)
@@ -206,15 +260,22 @@ def test_what_predicts_leaves():
 def test_each_predictor_adds_to_those_before_it_as_long_as_many_leave_alike():
     own, n = np.random.default_rng(3), 2_000
     data = pd.DataFrame(
-        {name: own.integers(0, levels, n) for name, levels in {"sex": 2, "region": 3, "skill": 4, "luck": 3, "noise": 3}.items()}
+        {
+            name: own.integers(0, levels, n)
+            for name, levels in {"sex": 2, "region": 3, "skill": 4, "luck": 3, "noise": 3}.items()
+        }
     )
-    data["talent"] = np.where(own.random(n) < 0.97, data["skill"], own.integers(0, 4, n))  # tells as much, and nothing that skill does not
-    data["income"] = np.round(np.exp(7 + data["skill"] / 4 + data["luck"] / 5 + own.normal(0, 0.4, n)), 2)
+    # tells as much, and nothing that skill does not
+    data["talent"] = np.where(own.random(n) < 0.97, data["skill"], own.integers(0, 4, n))
+    data["income"] = np.round(
+        np.exp(7 + data["skill"] / 4 + data["luck"] / 5 + own.normal(0, 0.4, n)), 2
+    )
     suggestion = suggest(data, look_at(data), ("income",))
     assert suggestion.released == ("skill", "luck")
     assert all(name in suggestion.regressions[0] for name in suggestion.released)
     half = data.iloc[: n // 2]
-    assert suggest(half, look_at(half), ("income",)).released == ("skill",)  # both would leave in 72 patterns of 14 records
+    # both would leave in 72 patterns of 14 records
+    assert suggest(half, look_at(half), ("income",)).released == ("skill",)
 
 
 def test_a_number_leaves_whose_values_many_share():
@@ -230,12 +291,21 @@ def firms(levels: int, spread: float, code: str = "branch {}") -> pd.DataFrame:
     own = np.random.default_rng(5)
     nace = own.integers(0, levels, 2_000)
     sales = np.exp(7 + own.normal(0, spread, levels)[nace] + own.normal(0, 0.5, 2_000)).round(1)
-    return pd.DataFrame({"size": own.choice(["small", "large"], 2_000), "nace": [code.format(place) for place in nace], "sales": sales})
+    return pd.DataFrame(
+        {
+            "size": own.choice(["small", "large"], 2_000),
+            "nace": [code.format(place) for place in nace],
+            "sales": sales,
+        }
+    )
 
 
 def test_many_levels_predict_by_what_they_tell_and_stay():
     for levels in (27, 150):  # of 150 levels many would be alone with others in hardly 20 records
-        telling, silent = (suggest(data, look_at(data), ("sales",)) for data in (firms(levels, 0.3), firms(levels, 0.0)))
+        telling, silent = (
+            suggest(data, look_at(data), ("sales",))
+            for data in (firms(levels, 0.3), firms(levels, 0.0))
+        )
         assert "nace" in telling.predictors
         assert "nace" not in {*telling.released, *silent.released}
         assert ("nace" in silent.predictors) == ("nace" in silent.known)
@@ -273,12 +343,19 @@ def test_simpler_studies_for_data_that_do_not_suit_the_first():
 def test_components_of_a_mixture_are_found(apart):
     values = np.exp(np.r_[rng.normal(8, 0.4, 600), rng.normal(8 + apart * 0.4, 0.4, 400)])
     found = suggest_mixture(values, counts=False)
-    assert (found.name, found.transform, found.components) == ("normal-mixture", "log", 1 if apart == 0 else 2)
+    assert (found.name, found.transform, found.components) == (
+        "normal-mixture",
+        "log",
+        1 if apart == 0 else 2,
+    )
     assert found.why.startswith("skewness ")
 
 
 def test_a_mixture_of_counts_and_of_values_with_losses():
-    of_counts = load_synthesizer(suggest_mixture(rng.poisson(5, 500).astype(float), counts=True).name)  # it may be a plug-in's
+    # it may be a plug-in's
+    of_counts = load_synthesizer(
+        suggest_mixture(rng.poisson(5, 500).astype(float), counts=True).name
+    )
     assert of_counts.probability_mass is True
     assert of_counts("y ~ 1", components=2).components == 2
     found = suggest_mixture(rng.standard_t(2, 2000) * 1000, counts=False)
@@ -293,10 +370,13 @@ def test_each_number_has_balls_in_its_own_units(tmp_path):
             "wealth": (draw.normal(0, 20_000, N)).round(),
             "hours": np.where(draw.random(N) < 0.3, 0, draw.integers(5, 60, N)),
             "pay": draw.lognormal(7, 0.3, N).round(2),
-            "week": np.where(draw.random(N) < 0.8, 40.0, draw.normal(40, 6, N).round(1)),  # the middle half is one value
+            # the middle half is one value
+            "week": np.where(draw.random(N) < 0.8, 40.0, draw.normal(40, 6, N).round(1)),
         }
     )
-    told = tomllib.loads(starting_text(suggest(data, look_at(data), list(data)), tmp_path / "data.csv", tmp_path))["scenario"]
+    told = tomllib.loads(
+        starting_text(suggest(data, look_at(data), list(data)), tmp_path / "data.csv", tmp_path)
+    )["scenario"]
     assert told["min_radius"] == {"wealth": [500.0, "found"], "hours": [0.5, "found"]}
     assert told["radius_kind"] == {"week": "absolute"}
 
@@ -305,7 +385,9 @@ def test_the_year_of_a_panel_leaves():
     rng = np.random.default_rng(4)
     firm, year = np.repeat(1_000 + 7 * np.arange(150), 6), np.tile(np.arange(1976, 1982), 150)
     sector = np.repeat(rng.choice(list("abc"), 150), 6)
-    data = pd.DataFrame({"firm": firm, "year": year, "sector": sector, "size": rng.choice(["s", "m"], 900)})
+    data = pd.DataFrame(
+        {"firm": firm, "year": year, "sector": sector, "size": rng.choice(["s", "m"], 900)}
+    )
     data["wage"] = np.round(rng.lognormal(7, 0.4, 900) * np.where(data["sector"] == "a", 2, 1), 1)
     suggestion = suggest(data, look_at(data), ["wage"])
     assert list(suggestion.units) == ["firm"]
@@ -325,13 +407,26 @@ def test_a_column_of_two_levels_that_crowds_the_patterns_is_not_to_be_banded():
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize(("records", "size", "datasets"), [(500, 1, 5), (1_500, 1, 10), (2_500, 1, 20), (2_500, 5, 5)])
-def test_small_files_and_such_of_few_units_leave_in_fewer_datasets(records, size, datasets, tmp_path):
+@pytest.mark.parametrize(
+    ("records", "size", "datasets"), [(500, 1, 5), (1_500, 1, 10), (2_500, 1, 20), (2_500, 5, 5)]
+)
+def test_small_files_and_such_of_few_units_leave_in_fewer_datasets(
+    records, size, datasets, tmp_path
+):
     rng = np.random.default_rng(3)
     sex = np.where(np.arange(records) % 2 == 0, "f", "m")
-    data = pd.DataFrame({"firm_id": np.arange(records) // size, "sex": sex, "pay": np.round(rng.lognormal(8, 0.5, records), 2)})
+    data = pd.DataFrame(
+        {
+            "firm_id": np.arange(records) // size,
+            "sex": sex,
+            "pay": np.round(rng.lognormal(8, 0.5, records), 2),
+        }
+    )
     found = suggest(data, look_at(data), ["pay"])
-    assert tomllib.loads(starting_text(found, tmp_path / "people.csv", tmp_path))["release"]["L"] == datasets
+    assert (
+        tomllib.loads(starting_text(found, tmp_path / "people.csv", tmp_path))["release"]["L"]
+        == datasets
+    )
 
 
 @pytest.mark.quick
@@ -343,12 +438,21 @@ def test_codes_of_few_levels_predict_as_levels_in_a_chain(tmp_path):
     children = rng.integers(0, 4, n)
     pay = np.where(works, np.round(rng.lognormal(8, 0.5, n)), 0.0)
     data = pd.DataFrame(
-        {"sex": rng.choice(["f", "m"], n), "does": does, "children": children, "pay": pay, "rent": pay // 4 + rng.integers(1, 300, n)}
+        {
+            "sex": rng.choice(["f", "m"], n),
+            "does": does,
+            "children": children,
+            "pay": pay,
+            "rent": pay // 4 + rng.integers(1, 300, n),
+        }
     )
-    text = starting_text(suggest(data, look_at(data), ["pay", "children"]), tmp_path / "people.csv", tmp_path)
+    text = starting_text(
+        suggest(data, look_at(data), ["pay", "children"]), tmp_path / "people.csv", tmp_path
+    )
     table = tomllib.loads(text)
     assert "does" in table["synthesizer"]["predictors"]
-    assert table["data"]["kinds"] == {"does": "levels"}  # of children, which are drawn, nothing is said: they stay a count
+    # of children, which are drawn, nothing is said: they stay a count
+    assert table["data"]["kinds"] == {"does": "levels"}
     assert "does" not in table["synthesizer"]["variables"]
     data.to_csv(tmp_path / "people.csv", index=False)
     (tmp_path / "people.toml").write_text(text)

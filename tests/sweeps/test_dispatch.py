@@ -1,4 +1,6 @@
-"""Which worker computes which group: fits that others need come first, families and compiled models stay where they are."""
+"""Which worker computes which group: fits that others need come first, families and compiled models
+stay where they are.
+"""
 
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -30,7 +32,9 @@ def groups_of(grid, repetitions):
 
 @dataclass
 class Workers:
-    """Workers without work: of those that are busy the one whose task is over first is done next, a group costs `seconds`."""
+    """Workers without work: of those that are busy the one whose task is over first is done next, a
+    group costs `seconds`.
+    """
 
     names: list[str]
     compiling: float
@@ -44,12 +48,24 @@ class Workers:
     def submit(self, function, group, posteriors, worker):
         assert set(posteriors) == group.first.needed
         self.log.append((worker, group))
-        compiling = self.compiling if group.first.fits_model and (worker, group.first.model) not in self._compiled else 0.0
+        compiling = (
+            self.compiling
+            if group.first.fits_model and (worker, group.first.model) not in self._compiled
+            else 0.0
+        )
         if group.first.fits_model:
             self._compiled.add((worker, group.first.model))
-        end = self._free[worker] = max(self._free.get(worker, 0.0), self.now) + self.seconds + compiling
+        end = self._free[worker] = (
+            max(self._free.get(worker, 0.0), self.now) + self.seconds + compiling
+        )
         done = Future()
-        outcome = Outcome({}, {}, group.first.fit if group.posterior else None, seconds=self.seconds + compiling, compiling=compiling)
+        outcome = Outcome(
+            {},
+            {},
+            group.first.fit if group.posterior else None,
+            seconds=self.seconds + compiling,
+            compiling=compiling,
+        )
         self._due.append((end, len(self.log), done, outcome))
         return done
 
@@ -96,7 +112,8 @@ def test_one_model_begins_at_one_worker_and_another_one_joins_where_that_is_wort
     both = Workers(["a", "b"], compiling=5.0)
     both.run(groups, monkeypatch)
     assert both.compilations == 2
-    assert {worker for worker, _ in both.log[:2]} == {"a"}  # until it is known how long compiling takes
+    # until it is known how long compiling takes
+    assert {worker for worker, _ in both.log[:2]} == {"a"}
     assert max(both.now, 5 + len(groups) / 2) < alone.now - 100 + 5  # it did save time
 
 

@@ -1,4 +1,6 @@
-"""What cells of a sweep have in common is computed once, changes nothing, and is not kept without bound."""
+"""What cells of a sweep have in common is computed once, changes nothing, and is not kept without
+bound.
+"""
 
 from collections import Counter
 
@@ -35,7 +37,9 @@ REPETITIONS, RADII, LS = 2, 3, 2
 def confidential():
     rng = np.random.default_rng(1)
     group = rng.choice(["a", "b"], 60)
-    return pd.DataFrame({"group": group, "income": np.exp(3 + (group == "b") + rng.normal(size=60))})
+    return pd.DataFrame(
+        {"group": group, "income": np.exp(3 + (group == "b") + rng.normal(size=60))}
+    )
 
 
 @pytest.fixture
@@ -64,17 +68,36 @@ def calls(monkeypatch):
     monkeypatch.setattr(sweeping, "check_study", check)
     count(working, "prepare_sequence", lambda *_: "prepared")
     count(working, "make_world", lambda *_: "patterns")
-    count(working, "world_weights", lambda world, scheme, **_: ("weights", scheme, world.scenario.radius))
+    count(
+        working,
+        "world_weights",
+        lambda world, scheme, **_: ("weights", scheme, world.scenario.radius),
+    )
     count(
         working,
         "find_mechanism",
-        lambda label, fit, world, settings, seed, _: ("mechanism", label, world.scenario.radius, seed, fit.alpha.sum()),
+        lambda label, fit, world, settings, seed, _: (
+            "mechanism",
+            label,
+            world.scenario.radius,
+            seed,
+            fit.alpha.sum(),
+        ),
     )
     count(working, "mean_risk_and_matches", lambda paired: "scores of the baseline")
     count(evaluating, "mean_risk_and_matches", lambda paired: "scores")
     count(World, "pair", lambda *_: "paired")
     count(evaluating, "measured_rows", lambda context, table, names: (table, context.label))
-    count(Fit, "synthetic", lambda fit, count, random_seed, precision: ("datasets", count, random_seed, fit.alpha.sum()))
+    count(
+        Fit,
+        "synthetic",
+        lambda fit, count, random_seed, precision: (
+            "datasets",
+            count,
+            random_seed,
+            fit.alpha.sum(),
+        ),
+    )
     count(fitting.CompiledModel, "sample", lambda *_, **__: "fits")
     return counted
 
@@ -88,14 +111,20 @@ def test_nothing_is_computed_twice(tmp_path, confidential, calls):
     assert calls["fits"] == fits
     assert (calls["prepared"], calls["patterns"]) == (1, 1)
     assert calls["checks"] == 1  # a radius is right or wrong whatever the data
-    once = {key: times for key, times in calls.items() if isinstance(key, tuple) and key[0] not in ("utility", "risk")}
+    once = {
+        key: times
+        for key, times in calls.items()
+        if isinstance(key, tuple) and key[0] not in ("utility", "risk")
+    }
     assert set(once.values()) == {1}
     assert sum(key[0] == "datasets" for key in once) == fits * LS
     assert sum(key[0] == "mechanism" for key in once) == REPETITIONS * RADII * 3
     assert sum(key[0] == "weights" for key in once) == 1 + RADII + 1
     attributed = REPETITIONS * RADII * 3 * LS
-    assert calls["paired"] == fits * LS + 1 + attributed  # the data as their own release, whatever the seed
-    assert calls["scores"] == REPETITIONS * RADII * 3 * LS + RADII + RADII  # the data, and as their own release
+    # the data as their own release, whatever the seed
+    assert calls["paired"] == fits * LS + 1 + attributed
+    # the data, and as their own release
+    assert calls["scores"] == REPETITIONS * RADII * 3 * LS + RADII + RADII
     assert calls["scores of the baseline"] == 0  # they are those of the unweighted cells
     assert calls["utility", "marginal"] == REPETITIONS * RADII * LS
     assert calls["utility", "unweighted"] == calls["utility", "uniform(c=0.5)"] == REPETITIONS * LS
@@ -106,8 +135,15 @@ def test_nothing_is_computed_twice(tmp_path, confidential, calls):
 @pytest.mark.slow
 def test_what_is_shared_changes_no_result(tmp_path, confidential, monkeypatch):
     """The slow twin keeps nothing, so that every cell computes all that it needs."""
-    study = make_study(SETTINGS | {"weights": {"schemes": ["unweighted", "marginal", "reweighted"]}})
-    grid = {"scenario.radius": [0.3, 0.1], "evaluation.threshold": [0.5, 0.3], "release.L": [2], "top_coding.quantile": [0.9]}
+    study = make_study(
+        SETTINGS | {"weights": {"schemes": ["unweighted", "marginal", "reweighted"]}}
+    )
+    grid = {
+        "scenario.radius": [0.3, 0.1],
+        "evaluation.threshold": [0.5, 0.3],
+        "release.L": [2],
+        "top_coding.quantile": [0.9],
+    }
     fast = sweep(Sweep(study, grid), tmp_path / "fast", confidential=confidential, workers=1)
     monkeypatch.setattr(work, "_memo", Memo(room=0, few=0))
     slow = sweep(Sweep(study, grid), tmp_path / "slow", confidential=confidential, workers=1)
@@ -117,7 +153,12 @@ def test_what_is_shared_changes_no_result(tmp_path, confidential, monkeypatch):
 
 
 def test_nothing_is_kept_when_a_sweep_has_ended(tmp_path, confidential):
-    sweep(Sweep(make_study(SETTINGS), {"release.L": [2]}), tmp_path / "out", confidential=confidential, workers=1)
+    sweep(
+        Sweep(make_study(SETTINGS), {"release.L": [2]}),
+        tmp_path / "out",
+        confidential=confidential,
+        workers=1,
+    )
     assert (len(work._memo), work._memo.held) == (0, 0)
 
 
@@ -142,7 +183,11 @@ def test_the_memo_keeps_what_was_used_last_within_its_room():
 
 
 def test_bytes_are_those_of_arrays_without_the_confidential_data(confidential):
-    assert bytes_of(np.zeros(10)) == bytes_of(pd.Series(np.zeros(10))) - bytes_of(pd.Series(np.zeros(0))) == 80
+    assert (
+        bytes_of(np.zeros(10))
+        == bytes_of(pd.Series(np.zeros(10))) - bytes_of(pd.Series(np.zeros(0)))
+        == 80
+    )
     assert bytes_of([np.zeros(10), {"a": np.zeros(5)}]) == pytest.approx(120, abs=300)
     model = working.prepare_sequence(make_study(SETTINGS).make_synthesizer(), confidential)
     assert 0 < bytes_of(model) < 20 * 60 * 8

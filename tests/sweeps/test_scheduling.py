@@ -29,7 +29,8 @@ SETTINGS = {
     "sampling": {"draws": 60, "tune": 60, "chains": 2},
     "evaluation": {"resamples": 20},
 }
-CELLS = 2 * REPETITIONS * (1 + 2 * 2) + REPETITIONS  # unweighted and two schemes at two radii, two L; the data once
+# unweighted and two schemes at two radii, two L; the data once
+CELLS = 2 * REPETITIONS * (1 + 2 * 2) + REPETITIONS
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +56,11 @@ def whole(folder, plan):
 
 
 def content(folder):
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 class AtFirstCells:
@@ -91,7 +96,10 @@ def threads(shared):
 @pytest.mark.long
 def test_the_shared_object_reaches_every_process_and_threads_are_bounded():
     with local_pool("given", 2) as pool:
-        found = [result_of(future) for future in [pool.submit(threads, worker=worker) for worker in 2 * pool.workers()]]
+        found = [
+            result_of(future)
+            for future in [pool.submit(threads, worker=worker) for worker in 2 * pool.workers()]
+        ]
     assert {(shared, count) for shared, count, _ in found} == {("given", 1)}
     assert os.getpid() not in {process for *_, process in found}
     assert len({process for *_, process in found}) == 2
@@ -101,7 +109,10 @@ def test_the_shared_object_reaches_every_process_and_threads_are_bounded():
 
 
 def test_a_killed_process_is_reported_in_a_line():
-    with local_pool(None, 2) as pool, pytest.raises(InputError, match="a worker process ended before its work was done"):
+    with (
+        local_pool(None, 2) as pool,
+        pytest.raises(InputError, match="a worker process ended before its work was done"),
+    ):
         result_of(pool.submit(boom, worker="0"))
 
 
@@ -144,10 +155,19 @@ def wait_until(what, seconds):
 def test_a_killed_sweep_goes_on_with_the_same_bytes_and_leaves_no_process(folder, plan, whole, how):
     script, cells = folder / "start.py", folder / "killed.partial" / "cells"
     script.write_text(STARTED)
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([os.path.dirname(__file__), *filter(None, [os.environ.get("PYTHONPATH")])])}
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join(
+            [os.path.dirname(__file__), *filter(None, [os.environ.get("PYTHONPATH")])]
+        )
+    }
     command = [sys.executable, str(script), str(int(how))]
-    done = subprocess.run(command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True, timeout=500)
-    shown, workers = done.stderr, [int(process) for process in (folder / "workers").read_text().split()]
+    done = subprocess.run(
+        command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True, timeout=500
+    )
+    shown, workers = (
+        done.stderr,
+        [int(process) for process in (folder / "workers").read_text().split()],
+    )
     assert done.returncode == -how, shown
     assert len(workers) == 2
     wait_until(lambda: not any(map(alive, workers)), 100)
@@ -172,10 +192,18 @@ def test_a_cluster_loses_nothing_when_a_worker_is_killed(folder, plan, whole, ca
     from distributed import LocalCluster
 
     confidential = None if given == "path" else pd.read_csv(folder / "households.csv")
-    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    ) as cluster:
         workers = [nanny.pid for nanny in cluster.workers.values()]
         killer = AtFirstCells(lambda: os.kill(workers[0], signal.SIGKILL))
-        done = sweep(plan, folder / f"cluster_{given}", confidential=confidential, scheduler=cluster.scheduler_address, reporter=killer)
+        done = sweep(
+            plan,
+            folder / f"cluster_{given}",
+            confidential=confidential,
+            scheduler=cluster.scheduler_address,
+            reporter=killer,
+        )
         assert not alive(workers[0])
     assert 0 < killer.acted_at < CELLS
     assert content(done.folder) == whole
@@ -189,10 +217,17 @@ def test_workers_that_cannot_do_the_work_are_refused(tmp_path):
 
     from riskweighted.common.fingerprints import versions
 
-    with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as cluster:
+    with LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+    ) as cluster:
         address = cluster.scheduler_address
         other = cluster_pool(None, address, [], versions() | {"numpy": "0"})
-        with pytest.raises(InputError, match="a worker of the cluster has other versions of 'numpy'"), other:
+        with (
+            pytest.raises(
+                InputError, match="a worker of the cluster has other versions of 'numpy'"
+            ),
+            other,
+        ):
             pass
         unseen = cluster_pool(None, address, [tmp_path / "absent.csv"], versions())
         with pytest.raises(InputError, match=r"does not see '.*absent\.csv'"), unseen:
@@ -209,15 +244,27 @@ def test_a_scheduler_that_does_not_answer_is_said_in_time(monkeypatch):
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
-        for address in (f"tcp://127.0.0.1:{silent.getsockname()[1]}", "tcp://127.0.0.1:1", "nonsense", "nonsense://x:1"):
+        for address in (
+            f"tcp://127.0.0.1:{silent.getsockname()[1]}",
+            "tcp://127.0.0.1:1",
+            "nonsense",
+            "nonsense://x:1",
+        ):
             began = time.monotonic()
-            with pytest.raises(InputError, match=r"the scheduler at .* does not answer") as caught, cluster_pool(None, address, [], {}):
+            with (
+                pytest.raises(InputError, match=r"the scheduler at .* does not answer") as caught,
+                cluster_pool(None, address, [], {}),
+            ):
                 pass
-            assert time.monotonic() - began < 20  # distributed's own limit is 30; a busy machine takes a few
+            # distributed's own limit is 30; a busy machine takes a few
+            assert time.monotonic() - began < 20
             assert address in str(caught.value)
 
 
 def test_without_distributed_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(InputError, match=r'pip install "riskweighted\[cluster\]"'), cluster_pool(None, "tcp://x:1", [], {}):
+    with (
+        pytest.raises(InputError, match=r'pip install "riskweighted\[cluster\]"'),
+        cluster_pool(None, "tcp://x:1", [], {}),
+    ):
         pass

@@ -1,4 +1,6 @@
-"""A sweep over a study of several variables: its cells are those of a run, and blocks that cells share are fitted once."""
+"""A sweep over a study of several variables: its cells are those of a run, and blocks that cells
+share are fitted once.
+"""
 
 import numpy as np
 import pandas as pd
@@ -68,22 +70,37 @@ def test_cells_are_what_a_run_gives(tmp_path):
     for key in ("mean-risk", "expected-mean-risk", "whack-a-mole", "two-way-mean"):
         table = run.evaluation.utility if key == "two-way-mean" else run.evaluation.risk
         statistic = next(
-            Statistic(key, None, parameter) for parameter in (None, 0.25) if len(by_label(table, Statistic(key, None, parameter)))
+            Statistic(key, None, parameter)
+            for parameter in (None, 0.25)
+            if len(by_label(table, Statistic(key, None, parameter)))
         )
         mine = joint[joint["key"] == key].set_index("label")["value"].dropna()
         theirs = by_label(table, statistic).reindex(mine.index)
         np.testing.assert_allclose(mine, theirs, err_msg=key)
     own = results[(results["weights.match"] == "own") & (results["label"] == "pairwise")]
-    assert own["mean_weight"].iloc[0] != joint.loc[joint["label"] == "pairwise", "mean_weight"].iloc[0]
+    assert (
+        own["mean_weight"].iloc[0] != joint.loc[joint["label"] == "pairwise", "mean_weight"].iloc[0]
+    )
 
 
 def test_the_grid_names_settings_of_a_variable(tmp_path):
     study = make_study(SETTINGS, tmp_path)
     points = expand_grid(Sweep(study, FORMULAS))
-    formulas = [point.study.synthesizer.settings["variables"]["cigs"]["formula"] for point in points if point.label == "pairwise"]
+    formulas = [
+        point.study.synthesizer.settings["variables"]["cigs"]["formula"]
+        for point in points
+        if point.label == "pairwise"
+    ]
     assert formulas == FORMULAS["synthesizer.variables.cigs.formula"]
-    assert all(point.study.synthesizer.settings["variables"]["cigs"]["otherwise"] == -8 for point in points)
-    for name in ("synthesizer.variables.nope.formula", "synthesizer.formula", "synthesizer.settings", "guarantee.epsilon"):
+    assert all(
+        point.study.synthesizer.settings["variables"]["cigs"]["otherwise"] == -8 for point in points
+    )
+    for name in (
+        "synthesizer.variables.nope.formula",
+        "synthesizer.formula",
+        "synthesizer.settings",
+        "guarantee.epsilon",
+    ):
         with pytest.raises(InputError, match="unknown setting"):
             Sweep(study, {name: ["x"]})
     with pytest.raises(InputError, match="no setting 'nope'"):
@@ -91,11 +108,19 @@ def test_the_grid_names_settings_of_a_variable(tmp_path):
 
 
 def test_the_grid_names_settings_of_a_variable_of_a_baseline(tmp_path):
-    study = make_study({**SETTINGS, "top_coding": {"quantile": 0.8, "variables": {"smoke": {"quantile": 0.7}}}}, tmp_path)
+    study = make_study(
+        {**SETTINGS, "top_coding": {"quantile": 0.8, "variables": {"smoke": {"quantile": 0.7}}}},
+        tmp_path,
+    )
     points = expand_grid(Sweep(study, {"top_coding.variables.cigs.quantile": [0.5, 0.9]}))
-    tables = [point.study.baselines["top-coding"] for point in points if point.label == "top-coding"]
+    tables = [
+        point.study.baselines["top-coding"] for point in points if point.label == "top-coding"
+    ]
     others = {"quantile": 0.8, "variables": {"smoke": {"quantile": 0.7}}}
-    assert tables == [others | {"variables": others["variables"] | {"cigs": {"quantile": share}}} for share in (0.5, 0.9)]
+    assert tables == [
+        others | {"variables": others["variables"] | {"cigs": {"quantile": share}}}
+        for share in (0.5, 0.9)
+    ]
     cells = {(point.label, identify(point, "data", {}, whack_a_mole=False).key) for point in points}
     assert sorted(label for label, _ in cells) == [
         "confidential",
@@ -105,8 +130,15 @@ def test_the_grid_names_settings_of_a_variable_of_a_baseline(tmp_path):
         "unweighted",
     ]  # no fit is made anew
     absent = make_study(SETTINGS, tmp_path)
-    assert expand_grid(Sweep(absent, {"top_coding.variables.cigs.quantile": [0.5]}))[-1].label == "top-coding"
-    for name in ("top_coding.variables.nope.quantile", "weights.variables.cigs.scale", "nope.variables.cigs.quantile"):
+    assert (
+        expand_grid(Sweep(absent, {"top_coding.variables.cigs.quantile": [0.5]}))[-1].label
+        == "top-coding"
+    )
+    for name in (
+        "top_coding.variables.nope.quantile",
+        "weights.variables.cigs.scale",
+        "nope.variables.cigs.quantile",
+    ):
         with pytest.raises(InputError, match="unknown setting"):
             Sweep(study, {name: [0.5]})
     with pytest.raises(InputError, match="no setting 'nope'"):

@@ -1,4 +1,6 @@
-"""The sweep: which cells share a fit, what a killed one goes on from, and that nobody's work is in the results."""
+"""The sweep: which cells share a fit, what a killed one goes on from, and that nobody's work is in
+the results.
+"""
 
 import hashlib
 import json
@@ -99,7 +101,11 @@ def begun(tmp_path_factory, confidential):
 
 
 def content(folder):
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 def at(results, **settings):
@@ -133,8 +139,15 @@ def test_top_coding_joins_where_the_study_or_the_grid_has_it():
     ("grid", "message"),
     [
         ({}, "the grid is empty"),
-        ({"seed": list(range(1001)), "release.L": list(range(1, 1001))}, r"the grid has 1,001,000 cells.*at most 1,000,000"),
-        ({"scenario.radios": [1]}, r"unknown setting 'scenario.radios' in the grid; valid are .*'scenario.radius'.*'weights.radius'"),
+        (
+            {"seed": list(range(1001)), "release.L": list(range(1, 1001))},
+            r"the grid has 1,001,000 cells.*at most 1,000,000",
+        ),
+        (
+            {"scenario.radios": [1]},
+            r"unknown setting 'scenario.radios' in the grid; valid are "
+            r".*'scenario.radius'.*'weights.radius'",
+        ),
         ({"scenario.radios": [1]}, "'evaluation.radius'.*'synthesizer.transform'.*'seed'"),
         ({"synthesizer.components": [1]}, "unknown setting 'synthesizer.components'"),
         ({"synthesizer.name": ["nope"]}, "unknown synthesizer 'nope'"),
@@ -143,20 +156,37 @@ def test_top_coding_joins_where_the_study_or_the_grid_has_it():
         ({"release.L": "20"}, "'release.L' must be a list of values, got str"),
         ({"release.L": [2, 2]}, "lists '2' more than once"),
         ({"release.L": [2, 0]}, "at the grid point release.L = 0: setting 'release.L'.*got 0"),
-        ({"release.L": [2], "sampling.draws": [60, 0]}, "release.L = 2, sampling.draws = 0: setting 'sampling.draws'"),
+        (
+            {"release.L": [2], "sampling.draws": [60, 0]},
+            "release.L = 2, sampling.draws = 0: setting 'sampling.draws'",
+        ),
         ({"release.L": [121]}, "at most the 120 posterior draws"),
-        ({"scenario.radius": [-0.1]}, "scenario.radius = -0.1: setting 'scenario.radius': radius must be a finite number"),
-        ({"weights.radius": [-0.1]}, "weights.radius = -0.1: setting 'weights.radius': radius must be a finite number"),
+        (
+            {"scenario.radius": [-0.1]},
+            "scenario.radius = -0.1: setting 'scenario.radius': radius must be a finite number",
+        ),
+        (
+            {"weights.radius": [-0.1]},
+            "weights.radius = -0.1: setting 'weights.radius': radius must be a finite number",
+        ),
         ({"weights.schemes": [["marginal"]]}, "must be the name of one scheme"),
         ({"weights.schemes": ["marginal", "nope"]}, "unknown weighting scheme 'nope'"),
-        ({"weights.schemes": ["uniform(c=0.1)", "uniform(c=.10)"]}, r"lists 'uniform\(c=0.1\)' more than once"),
+        (
+            {"weights.schemes": ["uniform(c=0.1)", "uniform(c=.10)"]},
+            r"lists 'uniform\(c=0.1\)' more than once",
+        ),
         ({"evaluation.quantiles": [[0.5], [0.5, 0.5]]}, "quantiles must each be named once"),
-        ({"scenario.known": ["group", "nope"]}, "known = nope: confidential data has no column 'nope'"),
+        (
+            {"scenario.known": ["group", "nope"]},
+            "known = nope: confidential data has no column 'nope'",
+        ),
         ({"synthesizer.formula": ["income ~ nope"]}, "nope"),
         ({"data.path": ["other.csv"]}, "the data are given as a DataFrame"),
     ],
 )
-def test_bad_grids_are_refused_before_anything_runs(tmp_path, confidential, samplings, grid, message):
+def test_bad_grids_are_refused_before_anything_runs(
+    tmp_path, confidential, samplings, grid, message
+):
     with pytest.raises(InputError, match=message) as caught:
         sweep(Sweep(STUDY, grid), tmp_path / "out", confidential=confidential, workers=1)
     assert "\n" not in str(caught.value)
@@ -186,10 +216,15 @@ release.L = [5]
 
 
 def test_a_sweep_file_names_its_study_by_path_or_holds_it(tmp_path):
-    tables = '[{0}data]\npath = "d.csv"\n[{0}scenario]\nsynthetic = "y"\n[{0}synthesizer]\nname = "negative-binomial"\nformula = "y ~ 1"\n'
+    tables = (
+        '[{0}data]\npath = "d.csv"\n[{0}scenario]\nsynthetic = "y"\n[{0}synthesizer]\nname = '
+        '"negative-binomial"\nformula = "y ~ 1"\n'
+    )
     (tmp_path / "study.toml").write_text(tables.format(""))
     (tmp_path / "by_path.toml").write_text(FILE)
-    (tmp_path / "inline.toml").write_text(FILE.replace('study = "study.toml"', "") + tables.format("study."))
+    (tmp_path / "inline.toml").write_text(
+        FILE.replace('study = "study.toml"', "") + tables.format("study.")
+    )
     by_path, inline = (load_sweep(tmp_path / name) for name in ("by_path.toml", "inline.toml"))
     assert by_path == inline
     assert by_path.grid == {"scenario.radius": [0.3, 0.2], "release.L": [5]}
@@ -201,7 +236,12 @@ def test_a_sweep_file_names_its_study_by_path_or_holds_it(tmp_path):
     [
         ('study = "study.toml"', "", "must name its study"),
         ('study = "study.toml"', 'study = "other.toml"', "there is no study file"),
-        ("repetitions = 3", "repetition = 3", "unknown setting 'repetition' in 'sweep.toml'; valid are 'study', 'repetitions', 'grid'"),
+        (
+            "repetitions = 3",
+            "repetition = 3",
+            "unknown setting 'repetition' in 'sweep.toml'; valid are 'study', 'repetitions', "
+            "'grid'",
+        ),
         ("[grid]", "[grid", "not valid TOML"),
     ],
 )
@@ -215,7 +255,10 @@ def test_bad_sweep_files(tmp_path, old, new, message):
 
 
 def cell_at(label, **changes):
-    settings = {section: dict(values) if isinstance(values, dict) else values for section, values in SETTINGS.items()}
+    settings = {
+        section: dict(values) if isinstance(values, dict) else values
+        for section, values in SETTINGS.items()
+    }
     for name, value in changes.items():
         section, _, key = name.partition("__")
         settings[section] = settings.get(section, {}) | {key: value} if key else value
@@ -231,7 +274,8 @@ def cell_at(label, **changes):
         ("marginal", {"evaluation__radius": 0.1}, False, True),
         ("marginal", {"evaluation__resamples": 21}, False, True),
         ("marginal", {"release__format": "parquet"}, True, True),
-        ("marginal", {"evaluation__radius": 0.3, "weights__radius": 0.3}, True, True),  # as the scenario has it
+        # as the scenario has it
+        ("marginal", {"evaluation__radius": 0.3, "weights__radius": 0.3}, True, True),
         ("marginal", {"weights__radius": 0.1}, False, False),
         ("marginal", {"weights__scale": 0.5}, False, False),
         ("marginal", {"seed": 8}, False, False),
@@ -252,7 +296,11 @@ def test_what_decides_a_cell_and_its_fit(label, change, same_cell, same_fit):
 
 def test_data_and_versions_decide_a_cell():
     point = expand_grid(Sweep(STUDY, SMALL))[1]
-    keys = {identify(point, data, {"numpy": version}, whack_a_mole=True).key for data in ("d", "e") for version in ("1", "2")}
+    keys = {
+        identify(point, data, {"numpy": version}, whack_a_mole=True).key
+        for data in ("d", "e")
+        for version in ("1", "2")
+    }
     assert len(keys) == 4
 
 
@@ -265,17 +313,28 @@ def test_the_baseline_is_the_unweighted_fit_of_the_same_repetition():
 def test_a_finished_baseline_is_fitted_again_only_where_someone_needs_it():
     cells = [cell_at("unweighted"), cell_at("marginal"), cell_at("pairwise")]
     groups = group_cells(cells, {cells[0].key, cells[1].key})
-    assert [(group.first.label, len(group.cells)) for group in groups] == [("unweighted", 0), ("pairwise", 1)]
+    assert [(group.first.label, len(group.cells)) for group in groups] == [
+        ("unweighted", 0),
+        ("pairwise", 1),
+    ]
     assert group_cells(cells, {cell.key for cell in cells}) == []
 
 
 def test_groups_wait_for_their_baseline_whatever_finishes_first():
-    cells = [cell_at(label, seed=seed) for seed in range(4) for label in ("marginal", "unweighted", "pairwise")]
+    cells = [
+        cell_at(label, seed=seed)
+        for seed in range(4)
+        for label in ("marginal", "unweighted", "pairwise")
+    ]
     rng, submitted = np.random.default_rng(0), []
 
     def slow(group, seconds):
         time.sleep(seconds)
-        return Outcome({}, {}, f"posterior {group.first.study.seed}" if group.first.label == "unweighted" else None)
+        return Outcome(
+            {},
+            {},
+            f"posterior {group.first.study.seed}" if group.first.label == "unweighted" else None,
+        )
 
     with ThreadPoolExecutor(3) as executor:
 
@@ -307,7 +366,11 @@ def test_a_group_waits_for_the_fit_that_its_weights_are_made_of():
     list(run_groups(Pool(submit, lambda: ["a"]), group_cells(cells, finished)))
     assert submitted == ["unweighted", "pairwise", "reweighted(of=pairwise)"]
     failing = [Outcome.failed(group, "no") for group in group_cells(cells, set())]
-    found = list(run_groups(Pool(lambda *_, worker: _done(failing[0]), lambda: ["a"]), group_cells(cells, set())))
+    found = list(
+        run_groups(
+            Pool(lambda *_, worker: _done(failing[0]), lambda: ["a"]), group_cells(cells, set())
+        )
+    )
     assert found[0].failure == "no"
     assert all("a fit that it needs failed" in outcome.failure for outcome in found[1:])
 
@@ -323,37 +386,67 @@ def _done(outcome):
 
 def of_the_file(rows):
     """Figures of the whole file, those of disclosure among them; one that is not judged is none."""
-    return rows[rows["variable"].isna()].dropna(subset="value").set_index(["label", "measure"])["value"]
+    return (
+        rows[rows["variable"].isna()]
+        .dropna(subset="value")
+        .set_index(["label", "measure"])["value"]
+    )
 
 
 def test_what_is_given_away_beyond_inference_stands_first(whole):
     results = at(whole.results, radius=0.3, L=3, repetition=1)
-    of_one = results[results["key"].isin(["disclosure", "guessed"])].set_index(["label", "key"])["value"]
+    of_one = results[results["key"].isin(["disclosure", "guessed"])].set_index(["label", "key"])[
+        "value"
+    ]
     for label in ("unweighted", "marginal", "pairwise"):
-        disclosed, converged = of_one[label, "disclosure"], results.loc[results["label"] == label, "converged"].all()
-        assert abs(disclosed) < 0.2 if converged else np.isnan(disclosed)  # of a fit that did not converge nothing is said
+        disclosed, converged = (
+            of_one[label, "disclosure"],
+            results.loc[results["label"] == label, "converged"].all(),
+        )
+        # of a fit that did not converge nothing is said
+        assert abs(disclosed) < 0.2 if converged else np.isnan(disclosed)
         assert 0 <= of_one[label, "guessed"] <= 1
     assert ("confidential", "disclosure") not in of_one.index
-    assert whole.results.groupby(["label", "key"])["value"].nunique()["unweighted", "guessed"] > 1  # it follows radius, L and seed
+    # it follows radius, L and seed
+    assert whole.results.groupby(["label", "key"])["value"].nunique()["unweighted", "guessed"] > 1
 
 
-@pytest.mark.filterwarnings("ignore:LinearRegression did not converge")  # too short to, and the same in both
+# too short to, and the same in both
+@pytest.mark.filterwarnings("ignore:LinearRegression did not converge")
 @pytest.mark.parametrize("radius", [0.3, pytest.param(0.1, marks=LATER)])
 def test_repetition_one_is_what_run_gives(tmp_path, confidential, whole, radius):
-    study = make_study(SETTINGS | {"evaluation": SETTINGS["evaluation"] | {"radius": radius}, "reproducible": True})
+    study = make_study(
+        SETTINGS | {"evaluation": SETTINGS["evaluation"] | {"radius": radius}, "reproducible": True}
+    )
     run = run_study(study, tmp_path / "run", confidential=confidential)
     ours = at(whole.results, radius=radius, L=3, repetition=1)
     risk, expected = of_the_file(ours), of_the_file(run.evaluation.risk)
     assert risk.to_dict() == expected.to_dict()
     assert ("pairwise", "whack-a-mole records") in risk.index
     assert risk["marginal", "largest rise"] > 0
-    cells = (at(table, radius=radius, L=3, repetition=1) for table in (whole.results, whole.disclosure_verdicts, whole.fit_check))
-    named = SimpleNamespace(**dict(zip(("results", "disclosure_verdicts", "fit_check"), cells, strict=True)))
-    for row in settings_table(named, study.weights.schemes, study.thresholds).itertuples():  # the words of a sweep are those of a run
+    cells = (
+        at(table, radius=radius, L=3, repetition=1)
+        for table in (whole.results, whole.disclosure_verdicts, whole.fit_check)
+    )
+    named = SimpleNamespace(
+        **dict(zip(("results", "disclosure_verdicts", "fit_check"), cells, strict=True))
+    )
+    # the words of a sweep are those of a run
+    for row in settings_table(named, study.weights.schemes, study.thresholds).itertuples():
         scheme = row.setting.rpartition(" ")[2]
-        assert (row.verdict, row.why) == (overall(run.verdicts, scheme), in_brief(run.verdicts, scheme, INTERNAL))
-    distances = run.evaluation.utility.query("measure in ['U_m', 'U_a']").set_index(["label", "measure"])["value"]
-    assert ours[ours["measure"].isin(["U_m", "U_a"])].set_index(["label", "measure"])["value"].to_dict() == distances.to_dict()
+        assert (row.verdict, row.why) == (
+            overall(run.verdicts, scheme),
+            in_brief(run.verdicts, scheme, INTERNAL),
+        )
+    distances = run.evaluation.utility.query("measure in ['U_m', 'U_a']").set_index(
+        ["label", "measure"]
+    )["value"]
+    assert (
+        ours[ours["measure"].isin(["U_m", "U_a"])]
+        .set_index(["label", "measure"])["value"]
+        .to_dict()
+        == distances.to_dict()
+    )
     # The bootstrap of the first label has the same seed, so it is the same too.
     mean = run.evaluation.utility.query("measure == 'mean'").set_index("label")
     for label in ("confidential", "unweighted"):
@@ -365,23 +458,43 @@ def test_repetition_one_is_what_run_gives(tmp_path, confidential, whole, radius)
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:LinearRegression did not converge")
 def test_schemes_made_of_a_fit_are_what_run_gives(tmp_path, confidential):
-    schemes = ["reweighted(of=marginal)", "unweighted", "marginal", "lipschitz-target(D=2)", "uniform(c=.5)"]
+    schemes = [
+        "reweighted(of=marginal)",
+        "unweighted",
+        "marginal",
+        "lipschitz-target(D=2)",
+        "uniform(c=.5)",
+    ]
     study = make_study(SETTINGS | {"weights": {"schemes": schemes}, "reproducible": True})
     run = run_study(study, tmp_path / "run", confidential=confidential)
     assert list(run.summary.index) == ["confidential", *schemes[:-1], "uniform(c=0.5)"]
     assert run.summary.loc["uniform(c=0.5)", "mean weight"] == 0.5
     assert run.summary.loc["lipschitz-target(D=2)", "mean weight"] < 1
-    done = sweep(Sweep(study, {"release.L": [3]}), tmp_path / "sweep", confidential=confidential, workers=1)
+    done = sweep(
+        Sweep(study, {"release.L": [3]}), tmp_path / "sweep", confidential=confidential, workers=1
+    )
     assert not len(done.failures)
     assert of_the_file(done.results).to_dict() == of_the_file(run.evaluation.risk).to_dict()
     with pytest.raises(InputError, match="made of the fit of 'marginal': name 'marginal'"):
-        sweep(Sweep(study, {"weights.schemes": ["reweighted", "unweighted"]}), tmp_path / "no", confidential=confidential, workers=1)
+        sweep(
+            Sweep(study, {"weights.schemes": ["reweighted", "unweighted"]}),
+            tmp_path / "no",
+            confidential=confidential,
+            workers=1,
+        )
 
 
 def test_the_table_is_tidy(whole):
     table = whole.results
     names = list(table.columns)
-    assert names[:6] == ["evaluation.radius", "release.L", "repetition", "seed", "label", "variable"]
+    assert names[:6] == [
+        "evaluation.radius",
+        "release.L",
+        "repetition",
+        "seed",
+        "label",
+        "variable",
+    ]
     assert not table.duplicated([*names[:6], "measure"]).any()
     one = table.drop_duplicates(names[:5])
     assert len(one) == 2 * 2 * 2 * 4
@@ -394,13 +507,17 @@ def test_the_table_is_tidy(whole):
     assert (whole.folder / "failures.csv").exists() is False
     pd.testing.assert_frame_equal(pd.read_parquet(whole.folder / "results.parquet"), table)
     definitions = pd.read_csv(whole.folder / "definitions.csv")
-    assert set(zip(definitions["label"], definitions["measure"], strict=True)) == set(zip(table["label"], table["measure"], strict=True))
+    assert set(zip(definitions["label"], definitions["measure"], strict=True)) == set(
+        zip(table["label"], table["measure"], strict=True)
+    )
 
 
 def test_the_manifest_hashes_every_file_and_no_file_holds_a_value(whole):
     files = content(whole.folder)
     manifest = json.loads(files.pop("manifest.json"))
-    assert manifest["files"] == {name: hashlib.sha256(text).hexdigest() for name, text in files.items()}
+    assert manifest["files"] == {
+        name: hashlib.sha256(text).hexdigest() for name, text in files.items()
+    }
     assert manifest["grid"] == SMALL
     assert manifest["settings"]["seed"] == 7
     for text in content(whole.folder).values():
@@ -410,7 +527,9 @@ def test_the_manifest_hashes_every_file_and_no_file_holds_a_value(whole):
 def test_open_ends_in_a_grid_are_null_in_json():
     plan = Sweep(STUDY, {"synthesizer.support": [[0, math.inf], [0, 1e9]]})
     inputs = sweep_inputs(plan, {STUDY.data: "x"})
-    assert json.loads(json.dumps(inputs, allow_nan=False))["grid"] == {"synthesizer.support": [[0, None], [0, 1e9]]}
+    assert json.loads(json.dumps(inputs, allow_nan=False))["grid"] == {
+        "synthesizer.support": [[0, None], [0, 1e9]]
+    }
     assert value_text([0, math.inf]) == "[0, null]"
 
 
@@ -418,15 +537,26 @@ def test_open_ends_in_a_grid_are_null_in_json():
 def test_cells_share_fits_and_compilation(tmp_path, confidential, samplings, monkeypatch):
     compiled, original = [], fitting._compile
     monkeypatch.setattr(fitting, "_compile", lambda model: compiled.append(1) or original(model))
-    grid = {"weights.radius": [0.1, 0.3], "evaluation.radius": [0.1, 0.2], "release.L": [2, 3], "top_coding.quantile": [0.9]}
+    grid = {
+        "weights.radius": [0.1, 0.3],
+        "evaluation.radius": [0.1, 0.2],
+        "release.L": [2, 3],
+        "top_coding.quantile": [0.9],
+    }
     done = sweep(Sweep(STUDY, grid, 2), tmp_path / "out", confidential=confidential, workers=1)
     sampled = [total for total in samplings["calls"] if total is not None]
-    assert len(sampled) == 2 * (1 + 2 * 2)  # unweighted once, two schemes at two radii, in two repetitions
+    # unweighted once, two schemes at two radii, in two repetitions
+    assert len(sampled) == 2 * (1 + 2 * 2)
     assert sampled.count(60.0) == 2
     assert len(compiled) <= 1
     # What does not depend on the weighting radius is the same at both.
     plain = done.results[done.results["label"].isin(["unweighted", "top-coding"])]
-    low, high = (plain[plain["weights.radius"] == radius].drop(columns="weights.radius").reset_index(drop=True) for radius in (0.1, 0.3))
+    low, high = (
+        plain[plain["weights.radius"] == radius]
+        .drop(columns="weights.radius")
+        .reset_index(drop=True)
+        for radius in (0.1, 0.3)
+    )
     pd.testing.assert_frame_equal(low, high)
 
 
@@ -434,22 +564,28 @@ def test_cells_share_fits_and_compilation(tmp_path, confidential, samplings, mon
 
 
 @pytest.mark.parametrize("stop", [pytest.param(1, marks=LATER), 6])
-def test_an_interrupted_sweep_goes_on_with_the_same_bytes(tmp_path, confidential, whole, samplings, stop):
+def test_an_interrupted_sweep_goes_on_with_the_same_bytes(
+    tmp_path, confidential, whole, samplings, stop
+):
     samplings["stop"] = stop
     with pytest.raises(KeyboardInterrupt):
         sweep(Sweep(STUDY, SMALL, 2), tmp_path / "out", confidential=confidential, workers=1)
     assert not (tmp_path / "out").exists()
     kept = sum(1 for _ in tmp_path.glob("out.partial/cells/*.json"))
-    assert kept == {1: 2, 3: 2 + 2 * 4, 6: 2 + 3 * 4 + 2 + 2 * 4}[stop]  # the confidential data has no L, so 2 cells and not 4
+    # the confidential data has no L, so 2 cells and not 4
+    assert kept == {1: 2, 3: 2 + 2 * 4, 6: 2 + 3 * 4 + 2 + 2 * 4}[stop]
     samplings["stop"] = None
     before = len(samplings["calls"])
     sweep(Sweep(STUDY, SMALL, 2), tmp_path / "out", confidential=confidential, workers=1)
-    assert len(samplings["calls"]) - before == {1: 6, 3: 5, 6: 2}[stop]  # what is left, and the baseline it needs
+    # what is left, and the baseline it needs
+    assert len(samplings["calls"]) - before == {1: 6, 3: 5, 6: 2}[stop]
     assert content(tmp_path / "out") == content(whole.folder)
     assert not (tmp_path / "out.partial").exists()
 
 
-@pytest.mark.parametrize("damage", ["bit", *(pytest.param(how, marks=LATER) for how in ("short", "foreign", "begun"))])
+@pytest.mark.parametrize(
+    "damage", ["bit", *(pytest.param(how, marks=LATER) for how in ("short", "foreign", "begun"))]
+)
 def test_a_damaged_cell_is_named_and_made_again(tmp_path, confidential, whole, begun, damage):
     partial = shutil.copytree(begun, tmp_path / "out.partial")
     assert all(path.stat().st_mode & 0o077 == 0 for path in [partial, *partial.rglob("*")])
@@ -459,12 +595,20 @@ def test_a_damaged_cell_is_named_and_made_again(tmp_path, confidential, whole, b
         sweep(Sweep(STUDY, SMALL, 2), tmp_path / "out", confidential=confidential, workers=1)
     else:
         text = one.read_bytes()
-        changed = {"bit": text.replace(b"0.", b"1.", 1), "short": text[:40], "foreign": other.read_bytes()}[damage]
+        changed = {
+            "bit": text.replace(b"0.", b"1.", 1),
+            "short": text[:40],
+            "foreign": other.read_bytes(),
+        }[damage]
         assert changed != text
         one.write_bytes(changed)
         if damage == "foreign":
-            one.with_name(one.name + ".seal").write_bytes(other.with_name(other.name + ".seal").read_bytes())
-        with pytest.warns(RiskWeightedWarning, match=f"'{one.name}' is damaged or was made for something else"):
+            one.with_name(one.name + ".seal").write_bytes(
+                other.with_name(other.name + ".seal").read_bytes()
+            )
+        with pytest.warns(
+            RiskWeightedWarning, match=f"'{one.name}' is damaged or was made for something else"
+        ):
             sweep(Sweep(STUDY, SMALL, 2), tmp_path / "out", confidential=confidential, workers=1)
     assert content(tmp_path / "out") == content(whole.folder)
     assert list(tmp_path.iterdir()) == [tmp_path / "out"]
@@ -478,7 +622,11 @@ def test_one_failing_cell_stops_no_other(tmp_path, confidential, whole):
     assert set(failures["label"]) == {"marginal", "pairwise"}
     assert len(failures) == len(done.failures) == 2 * 2 * 2 * 2
     assert failures["error"].str.contains("gives every record weight zero").all()
-    fine = done.results[done.results["weights.shift"] == 0].drop(columns="weights.shift").reset_index(drop=True)
+    fine = (
+        done.results[done.results["weights.shift"] == 0]
+        .drop(columns="weights.shift")
+        .reset_index(drop=True)
+    )
     pd.testing.assert_frame_equal(fine, whole.results)
     assert "failures.csv" in json.loads((tmp_path / "out" / "manifest.json").read_text())["files"]
 
@@ -488,7 +636,9 @@ def test_an_unforeseen_error_is_recorded_without_its_text(tmp_path, confidential
         raise ValueError(f"income {tasks[0].block.model.confidential['income'].iloc[0]}")
 
     monkeypatch.setattr(working, "fit_tasks", fails)
-    done = sweep(Sweep(STUDY, {"release.L": [2]}), tmp_path / "out", confidential=confidential, workers=1)
+    done = sweep(
+        Sweep(STUDY, {"release.L": [2]}), tmp_path / "out", confidential=confidential, workers=1
+    )
     assert done.failures["label"].tolist() == ["unweighted", "marginal", "pairwise"]
     assert done.failures["error"].iloc[0].startswith("ValueError in test_sweep.py:")
     assert done.failures["error"].iloc[1].startswith("a fit that it needs failed: ValueError")
@@ -506,7 +656,9 @@ def test_an_unforeseen_error_is_recorded_without_its_text(tmp_path, confidential
         ("versions", "'versions.numpy'"),
     ],
 )
-def test_a_working_folder_of_other_inputs_is_refused(tmp_path, confidential, begun, monkeypatch, change, named):
+def test_a_working_folder_of_other_inputs_is_refused(
+    tmp_path, confidential, begun, monkeypatch, change, named
+):
     kept = content(shutil.copytree(begun, tmp_path / "out.partial"))
     study, grid, repetitions, data = STUDY, SMALL, 2, confidential
     if change == "setting":
@@ -519,7 +671,11 @@ def test_a_working_folder_of_other_inputs_is_refused(tmp_path, confidential, beg
         data = confidential.assign(income=confidential["income"] + 1)
     else:
         original = sweeping.sweep_inputs
-        monkeypatch.setattr(sweeping, "sweep_inputs", lambda *a: original(*a) | {"versions": original(*a)["versions"] | {"numpy": "0"}})
+        monkeypatch.setattr(
+            sweeping,
+            "sweep_inputs",
+            lambda *a: original(*a) | {"versions": original(*a)["versions"] | {"numpy": "0"}},
+        )
     with pytest.raises(InputError, match="was begun with other inputs: they differ in") as caught:
         sweep(Sweep(study, grid, repetitions), tmp_path / "out", confidential=data, workers=1)
     assert f"differ in {named};" in str(caught.value)
@@ -535,13 +691,25 @@ def test_folders_of_others_are_left_alone(tmp_path, confidential):
     with pytest.raises(InputError, match="exists; choose another"):
         sweep(Sweep(STUDY, SMALL), tmp_path / "there", confidential=confidential, workers=1)
     with pytest.raises(InputError, match="not the result of a run"):
-        sweep(Sweep(STUDY, SMALL), tmp_path / "there", confidential=confidential, workers=1, force=True)
+        sweep(
+            Sweep(STUDY, SMALL),
+            tmp_path / "there",
+            confidential=confidential,
+            workers=1,
+            force=True,
+        )
     assert (tmp_path / "out.partial" / "thesis.txt").read_text() == "dear"
 
 
 def test_workers_and_scheduler_exclude_each_other(tmp_path, confidential):
     with pytest.raises(InputError, match="give workers or a scheduler, not both"):
-        sweep(Sweep(STUDY, SMALL), tmp_path / "out", confidential=confidential, workers=2, scheduler="tcp://127.0.0.1:1")
+        sweep(
+            Sweep(STUDY, SMALL),
+            tmp_path / "out",
+            confidential=confidential,
+            workers=2,
+            scheduler="tcp://127.0.0.1:1",
+        )
 
 
 @pytest.mark.slow
@@ -551,20 +719,28 @@ def test_the_command_tells_by_its_exit_code(tmp_path, confidential, monkeypatch)
     text = 'repetitions = 1\n[grid]\n"weights.shift" = [0.0, -1.0]\n'
     for name, table in SETTINGS.items():
         if name != "seed":
-            text += f"[study.{name}]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in table.items())
+            text += f"[study.{name}]\n" + "".join(
+                f"{key} = {json.dumps(value)}\n" for key, value in table.items()
+            )
     (tmp_path / "sweep.toml").write_text(text)
     app = typer.Typer()
     app.command()(sweep_command)
     dry = CliRunner().invoke(app, [str(tmp_path / "sweep.toml"), "--dry-run"])
-    assert "8 cells, of which 6 differ and are computed, by 5 fits" in dry.output  # neither the data nor "unweighted" know a shift
+    # neither the data nor "unweighted" know a shift
+    assert "8 cells, of which 6 differ and are computed, by 5 fits" in dry.output
     assert not (tmp_path / "out").exists()
-    assert CliRunner().invoke(app, [str(tmp_path / "sweep.toml")]).exception is not None  # without a word on where to
-    failing = CliRunner().invoke(app, [str(tmp_path / "sweep.toml"), "--out", "out", "--workers", "1"])
+    # without a word on where to
+    assert CliRunner().invoke(app, [str(tmp_path / "sweep.toml")]).exception is not None
+    failing = CliRunner().invoke(
+        app, [str(tmp_path / "sweep.toml"), "--out", "out", "--workers", "1"]
+    )
     assert failing.exit_code == 1
     assert "2 cells failed" in failing.output
     assert "6 cells" in failing.output
     (tmp_path / "sweep.toml").write_text(text.replace(", -1.0", ""))
-    fine = CliRunner().invoke(app, [str(tmp_path / "sweep.toml"), "--out", "out", "--workers", "1", "--force"])
+    fine = CliRunner().invoke(
+        app, [str(tmp_path / "sweep.toml"), "--out", "out", "--workers", "1", "--force"]
+    )
     assert fine.exit_code == 0, fine.output
     lines = [line for line in fine.stdout.splitlines() if not line.startswith("20")]
     assert len(lines) <= 9  # a reason is a whole sentence
@@ -578,18 +754,32 @@ def test_the_command_tells_by_its_exit_code(tmp_path, confidential, monkeypatch)
 
 def proved(**changes):
     synthesizer = {**SETTINGS["synthesizer"], "location": 3.5, "scale": 1.2}
-    given = {"synthesizer": synthesizer, "release": {"L": 3, "precision": 0.01}, "weights": {"schemes": ["unweighted"]}}
-    return make_study({**SETTINGS, **given, "guarantee": {"epsilon": 3, "public": ["group"]}, **changes})
+    given = {
+        "synthesizer": synthesizer,
+        "release": {"L": 3, "precision": 0.01},
+        "weights": {"schemes": ["unweighted"]},
+    }
+    return make_study(
+        {**SETTINGS, **given, "guarantee": {"epsilon": 3, "public": ["group"]}, **changes}
+    )
 
 
 def test_the_guarantee_and_the_number_of_datasets_decide_a_fit():
     """Without a guarantee fits of another L are the same; under one M follows from L."""
     grid = {"guarantee.epsilon": [1, 3], "release.L": [3, 2], "evaluation.radius": [0.3, 0.1]}
     plain = {name: values for name, values in grid.items() if name != "guarantee.epsilon"}
-    clipped = proved(guarantee={"M": 1, "public": ["group"]})  # of one clip, and yet no cell draws from the fit of another L
-    cases = ((proved(), grid, 2 * 2), (proved(guarantee=None), grid, 2 * 2), (proved(guarantee=None), plain, 1), (clipped, plain, 2))
+    # of one clip, and yet no cell draws from the fit of another L
+    clipped = proved(guarantee={"M": 1, "public": ["group"]})
+    cases = (
+        (proved(), grid, 2 * 2),
+        (proved(guarantee=None), grid, 2 * 2),
+        (proved(guarantee=None), plain, 1),
+        (clipped, plain, 2),
+    )
     for study, settings, fits in cases:
-        points = [point for point in expand_grid(Sweep(study, settings)) if point.label == "unweighted"]
+        points = [
+            point for point in expand_grid(Sweep(study, settings)) if point.label == "unweighted"
+        ]
         assert len({identify(point, "data", {}, whack_a_mole=True).fit for point in points}) == fits
 
 
@@ -598,15 +788,30 @@ def test_the_guarantee_and_the_number_of_datasets_decide_a_fit():
 def test_a_sweep_over_epsilon_samples_the_censored_posterior(tmp_path, confidential):
     """The smaller epsilon, the less the data are told."""
     study = proved(sampling={"draws": 100, "tune": 150, "chains": 2})
-    found = sweep(Sweep(study, {"guarantee.epsilon": [0.003, 300.0]}), tmp_path / "out", confidential=confidential, workers=1)
+    found = sweep(
+        Sweep(study, {"guarantee.epsilon": [0.003, 300.0]}),
+        tmp_path / "out",
+        confidential=confidential,
+        workers=1,
+    )
     assert found.failures.empty
-    distance = found.results[(found.results["label"] == "unweighted") & (found.results["measure"] == "U_m")]
+    distance = found.results[
+        (found.results["label"] == "unweighted") & (found.results["measure"] == "U_m")
+    ]
     values = distance.set_index("guarantee.epsilon")["value"]
     assert values[0.003] > 1.5 * values[300.0]
 
 
 def test_a_sweep_names_what_voids_its_guarantee(tmp_path, confidential):
     with pytest.raises(InputError, match=r"at the grid point .*location of LinearRegression"):
-        sweep(Sweep(proved(synthesizer=SETTINGS["synthesizer"]), {"release.L": [2]}), tmp_path / "out", confidential=confidential)
+        sweep(
+            Sweep(proved(synthesizer=SETTINGS["synthesizer"]), {"release.L": [2]}),
+            tmp_path / "out",
+            confidential=confidential,
+        )
     with pytest.raises(InputError, match=r"at the grid point .*'marginal'"):
-        sweep(Sweep(proved(), {"weights.schemes": ["unweighted", "marginal"]}), tmp_path / "out", confidential=confidential)
+        sweep(
+            Sweep(proved(), {"weights.schemes": ["unweighted", "marginal"]}),
+            tmp_path / "out",
+            confidential=confidential,
+        )

@@ -1,6 +1,8 @@
-"""The definitions of METHODS sections 1-3, written out as loops over records, and small random data to try them on.
+"""The definitions of METHODS sections 1-3, written out as loops over records, and small random data
+to try them on.
 
-Nothing here comes from the package: settings are plain dicts with the names of a Scenario's fields. Slow on purpose.
+Nothing here comes from the package: settings are plain dicts with the names of a Scenario's fields.
+Slow on purpose.
 """
 
 from itertools import combinations
@@ -38,11 +40,17 @@ def level(value):
 
 def pattern(records, i, known):
     """M_i: the positions of the records that agree with record i on every known variable."""
-    return [h for h in range(len(records)) if all(level(records[h][v]) == level(records[i][v]) for v in known)]
+    return [
+        h
+        for h in range(len(records))
+        if all(level(records[h][v]) == level(records[i][v]) for v in known)
+    ]
 
 
 def is_number(value):
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, (bool, np.bool_))
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(
+        value, (bool, np.bool_)
+    )
 
 
 def lies_in(candidate, centre, variable, settings):
@@ -65,7 +73,9 @@ def lies_in(candidate, centre, variable, settings):
 
 def inside(candidate, centre, settings):
     """Whether one record lies in the box of balls around another one, or is that."""
-    return candidate is centre or all(lies_in(candidate[v], centre[v], v, settings) for v in settings["synthetic"])
+    return candidate is centre or all(
+        lies_in(candidate[v], centre[v], v, settings) for v in settings["synthetic"]
+    )
 
 
 def _setup(frame, settings):
@@ -89,7 +99,9 @@ def confidential_risk(frame, settings):
 
 
 def synthetic_risk(frame, synthetic, settings):
-    """IR_i^(l) = #{h in M_i : y*_h not in B_i} / |M_i| * T_i^(l) (Hu et al. 2022, eq. 1), one synthetic dataset."""
+    """IR_i^(l) = #{h in M_i : y*_h not in B_i} / |M_i| * T_i^(l) (Hu et al. 2022, eq. 1), one
+    synthetic dataset.
+    """
     records, settings = _setup(frame, settings)
     released = rows(synthetic)
     risk = []
@@ -121,7 +133,9 @@ def pairwise_weights(frame, settings):
             if j != i:
                 missed = 0
                 for h in members:
-                    if not inside(records[h], records[i], settings) and not inside(records[h], records[j], settings):
+                    if not inside(records[h], records[i], settings) and not inside(
+                        records[h], records[j], settings
+                    ):
                         missed += 1
                 total += missed / len(members)
         alpha.append(1.0 - total / (len(members) - 1))
@@ -140,13 +154,18 @@ def kway_weights(frame, settings, k):
         others = [j for j in members if j != i]
         risks = []
         for chosen in combinations(others, min(k, len(members)) - 1):
-            missed = [h for h in members if not any(inside(records[h], records[j], settings) for j in (i, *chosen))]
+            missed = [
+                h
+                for h in members
+                if not any(inside(records[h], records[j], settings) for j in (i, *chosen))
+            ]
             risks.append(len(missed) / len(members))
         alpha.append(1.0 - sum(risks) / len(risks))
     return np.array(alpha)
 
 
-# Small random data: zeros, negatives, ties, values on a ball's boundary, every dtype that a known variable may have.
+# Small random data: zeros, negatives, ties, values on a ball's boundary, every dtype that a known
+# variable may have.
 
 NUMBERS = st.one_of(
     st.sampled_from([0.0, -0.0, 8.0, 10.0, 12.0, 12.5, -8.0, -10.0, -12.0, 1e-300, 1e9]),
@@ -202,7 +221,9 @@ def frames(draw, max_size=9):
         values = draw(st.lists(st.sampled_from(levels), min_size=n, max_size=n))
         columns[name] = pd.Series(values, dtype=dtype)
     columns["y"] = pd.Series(draw(st.lists(NUMBERS, min_size=n, max_size=n)), dtype="float64")
-    columns["g"] = pd.Series(draw(st.lists(st.sampled_from([1, 2, 3]), min_size=n, max_size=n)), dtype="int64")
+    columns["g"] = pd.Series(
+        draw(st.lists(st.sampled_from([1, 2, 3]), min_size=n, max_size=n)), dtype="int64"
+    )
     frame = pd.DataFrame(columns)
     frame.index = pd.Index(INDEXES[draw(st.sampled_from(sorted(INDEXES)))](n))
     return frame
@@ -210,7 +231,9 @@ def frames(draw, max_size=9):
 
 @st.composite
 def released(draw, frame):
-    """A synthetic copy of such data: y and g drawn anew, partly from the confidential values and their boundaries."""
+    """A synthetic copy of such data: y and g drawn anew, partly from the confidential values and
+    their boundaries.
+    """
     n = len(frame)
     near = [v * f for v in frame["y"] for f in (0.8, 1.0, 1.2, 0.75, 1.25)]
     y = draw(st.lists(st.one_of(st.sampled_from(near), NUMBERS), min_size=n, max_size=n))
@@ -218,7 +241,8 @@ def released(draw, frame):
     return frame.assign(y=np.array(y, dtype=float), g=np.array(g))
 
 
-# What every refusal has in common: one line, it names what was wrong, and it shows no confidential value.
+# What every refusal has in common: one line, it names what was wrong, and it shows no confidential
+# value.
 
 SECRET = 987654.321
 

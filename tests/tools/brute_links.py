@@ -1,4 +1,6 @@
-"""Re-identification metrics by the letter of the Census Bureau primer (METHODS section 10): every interaction, every pair of records."""
+"""Re-identification metrics by the letter of the Census Bureau primer (METHODS section 10): every
+interaction, every pair of records.
+"""
 
 from itertools import combinations
 from math import exp, sqrt
@@ -23,7 +25,9 @@ def recoded(puf, eif, linking):
         both = [list(frame[name]) for frame in (puf, eif)]
         if kind == "numeric":
             present = [value for value in both[0] if not is_missing(value)]
-            both = [[None if is_missing(x) else quintile(x, present) for x in column] for column in both]
+            both = [
+                [None if is_missing(x) else quintile(x, present) for x in column] for column in both
+            ]
         else:
             both = [[None if is_missing(x) else x for x in column] for column in both]
         columns.append(both)
@@ -45,7 +49,8 @@ def unicity(puf, eif, linking):
                         cell.setdefault(key, []).append(row)
                 uniques.append({key: rows[0] for key, rows in cell.items() if len(rows) == 1})
             for key in uniques[0].keys() & uniques[1].keys():
-                found.setdefault((uniques[0][key], uniques[1][key]), interaction)  # smallest and first in order
+                # smallest and first in order
+                found.setdefault((uniques[0][key], uniques[1][key]), interaction)
     return found
 
 
@@ -54,7 +59,10 @@ def taxicab_scores(puf, eif, linking, alpha=0.5):
     scores = np.empty((len(first), len(second)))
     for i, one in enumerate(first):
         for j, two in enumerate(second):
-            parts = [alpha if x is None or y is None else float(x != y) for x, y in zip(one, two, strict=True)]
+            parts = [
+                alpha if x is None or y is None else float(x != y)
+                for x, y in zip(one, two, strict=True)
+            ]
             scores[i, j] = sum(parts) / len(parts)
     return scores
 
@@ -97,13 +105,17 @@ def adhoc_scores(puf, eif, scores):
 
 
 def whole_ranks(scores, passes, best_is_low=True, most=5):
-    """{(puf row, eif row): rank}: whole ranks while the cumulative number of pairs is at most `most`."""
+    """{(puf row, eif row): rank}: whole ranks while the cumulative number of pairs is at most
+    `most`.
+    """
     kept = {}
     rounded = np.round(scores, 12)
     for i in range(len(scores)):
         passing = [j for j in range(scores.shape[1]) if passes(rounded[i, j])]
         cumulative = 0
-        for rank, value in enumerate(sorted({rounded[i, j] for j in passing}, reverse=not best_is_low), start=1):
+        for rank, value in enumerate(
+            sorted({rounded[i, j] for j in passing}, reverse=not best_is_low), start=1
+        ):
             tied = [j for j in passing if rounded[i, j] == value]
             cumulative += len(tied)
             if cumulative > most:

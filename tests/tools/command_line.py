@@ -1,4 +1,6 @@
-"""The command line as a user starts it: in a process of its own, forked from one that has loaded the packages."""
+"""The command line as a user starts it: in a process of its own, forked from one that has loaded
+the packages.
+"""
 
 import functools
 import multiprocessing
@@ -19,7 +21,9 @@ _LIMIT = 900  # seconds, of a machine that works on other things besides
 
 
 class Command:
-    """A command that runs: its arguments, its number as a process, what it has said so far and its exit code once it has ended."""
+    """A command that runs: its arguments, its number as a process, what it has said so far and its
+    exit code once it has ended.
+    """
 
     def __init__(self, *arguments, cwd, columns=None, before=None):
         self.words = ["riskweighted", *map(str, arguments)]
@@ -30,7 +34,9 @@ class Command:
         for path in self._said:
             path.touch()
         os.umask(mask := os.umask(0))
-        self._process = _loaded().Process(target=_run, args=(self.words, Path(cwd), environment, mask, before, *self._said))
+        self._process = _loaded().Process(
+            target=_run, args=(self.words, Path(cwd), environment, mask, before, *self._said)
+        )
         self._process.start()
 
     def __enter__(self):
@@ -66,34 +72,49 @@ class Command:
 
 
 def riskweighted(*arguments, cwd, columns=None, before=None):
-    """A command that has ended; `columns`: as wide a terminal as it is told of; `before`: called in its process first."""
+    """A command that has ended; `columns`: as wide a terminal as it is told of; `before`: called in
+    its process first.
+    """
     with Command(*arguments, cwd=cwd, columns=columns, before=before) as command:
         return command.ended()
 
 
 @pytest.fixture(scope="module")
 def forked():
-    """From here to the end of its file, what a fit tries in a fresh process is tried in a forked one: a tenth of the time."""
+    """From here to the end of its file, what a fit tries in a fresh process is tried in a forked
+    one: a tenth of the time.
+    """
     from riskweighted.sampling import isolation
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(isolation, "subprocess", SimpleNamespace(run=_program, TimeoutExpired=subprocess.TimeoutExpired))
+        patch.setattr(
+            isolation,
+            "subprocess",
+            SimpleNamespace(run=_program, TimeoutExpired=subprocess.TimeoutExpired),
+        )
         yield
 
 
 def _program(words, *, input, **settings):
-    """What `subprocess.run` gives of a program of Python (``-c``) that reads bytes and writes bytes."""
+    """What `subprocess.run` gives of a program of Python (``-c``) that reads bytes and writes
+    bytes.
+    """
     with tempfile.TemporaryDirectory() as folder:
         given, answer = Path(folder, "given"), Path(folder, "answer")
         given.write_bytes(input)
-        process = _loaded().Process(target=_answer, args=(words[words.index("-c") + 1], given, answer))
+        process = _loaded().Process(
+            target=_answer, args=(words[words.index("-c") + 1], given, answer)
+        )
         process.start()
         process.join(_LIMIT)
         return subprocess.CompletedProcess(words, process.exitcode, answer.read_bytes())
 
 
 def _answer(program, given, answer):
-    with given.open(encoding="utf-8") as sys.stdin, answer.open("w", encoding="utf-8") as sys.stdout:
+    with (
+        given.open(encoding="utf-8") as sys.stdin,
+        answer.open("w", encoding="utf-8") as sys.stdout,
+    ):
         exec(program, {})
 
 

@@ -1,4 +1,6 @@
-"""Small real runs, each made once for all tests that read a finished run, whichever process of the session they run in."""
+"""Small real runs, each made once for all tests that read a finished run, whichever process of the
+session they run in.
+"""
 
 import atexit
 import functools
@@ -19,7 +21,10 @@ from riskweighted.common.seeds import ENTROPY_BYTES
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study
 
-_SMALL = dict.fromkeys(("mean", "isolated", "largest", "own_value", "named", "group", "not_judged", "not_shown"), "a few records of a test")
+_SMALL = dict.fromkeys(
+    ("mean", "isolated", "largest", "own_value", "named", "group", "not_judged", "not_shown"),
+    "a few records of a test",
+)
 ACCEPTED = {"accept": _SMALL}  # so few records never show that little is given away
 SETTINGS = {
     "data": {"path": "data.csv"},
@@ -28,7 +33,11 @@ SETTINGS = {
     "weights": {"schemes": ["unweighted", "pairwise"]},
     "sampling": {"draws": 400, "tune": 200},
     "release": {"L": 3, "columns": ["size"], "disclosure": ACCEPTED},
-    "evaluation": {"regression": "income ~ group + C(size)", "coefficient": "C(size)[T.2]", "resamples": 50},
+    "evaluation": {
+        "regression": "income ~ group + C(size)",
+        "coefficient": "C(size)[T.2]",
+        "resamples": 50,
+    },
     "seed": 3,
 }
 ENTROPY = bytes(ENTROPY_BYTES)  # the same draws every time, in a run that may be released
@@ -38,11 +47,15 @@ def confidential_data() -> pd.DataFrame:
     rng = np.random.default_rng(1)
     group = rng.choice(["a", "b"], 120)
     income = np.round(np.exp(6.5 + (group == "b") + 0.5 * rng.normal(size=120)), 4)
-    return pd.DataFrame({"id": np.arange(120), "group": group, "size": rng.integers(1, 4, 120), "income": income})
+    return pd.DataFrame(
+        {"id": np.arange(120), "group": group, "size": rng.integers(1, 4, 120), "income": income}
+    )
 
 
 def _made_once(name: str, settings: dict[str, Any], data: Callable[[], pd.DataFrame]) -> Path:
-    """The run folder ``results``, beside its ``data.csv``; a process that finds another making it waits."""
+    """The run folder ``results``, beside its ``data.csv``; a process that finds another making it
+    waits.
+    """
     root = _shared() / name
     with FileLock(_shared() / f"{name}.lock"):
         if not (root / "results").exists():  # a run appears whole
@@ -94,7 +107,9 @@ CHAIN = {
 
 
 def chain_data() -> pd.DataFrame:
-    """Four variables to synthesize: levels with gaps, amounts with gaps and a code, two levels, and a count that a rule leaves out."""
+    """Four variables to synthesize: levels with gaps, amounts with gaps and a code, two levels, and
+    a count that a rule leaves out.
+    """
     rng = np.random.default_rng(5)
     n = 300
     age, region = rng.integers(20, 80, n), rng.choice(["n", "s", "w"], n)
@@ -105,12 +120,23 @@ def chain_data() -> pd.DataFrame:
     marital = pd.Series(rng.choice(["married", "single", "widowed"], n, p=[0.55, 0.3, 0.15]))
     marital[rng.choice(n, 5, replace=False)] = None
     cigs = np.where(smoke == "YES", rng.poisson(4, n) + 1, -8)
-    return pd.DataFrame({"region": region, "age": age, "marital": marital, "income": income, "smoke": smoke, "cigs": cigs})
+    return pd.DataFrame(
+        {
+            "region": region,
+            "age": age,
+            "marital": marital,
+            "income": income,
+            "smoke": smoke,
+            "cigs": cigs,
+        }
+    )
 
 
 @functools.cache
 def finished_chain() -> Path:
-    """The run folder ``results`` of a study of several variables, beside its ``data.csv``. Copy it before changing anything."""
+    """The run folder ``results`` of a study of several variables, beside its ``data.csv``. Copy it
+    before changing anything.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return _made_once("several", CHAIN, chain_data)

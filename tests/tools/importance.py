@@ -1,4 +1,6 @@
-"""The draws of one fit as draws of the posterior under neighbouring weights, by importance weights (METHODS section 11)."""
+"""The draws of one fit as draws of the posterior under neighbouring weights, by importance weights
+(METHODS section 11).
+"""
 
 from dataclasses import dataclass, field
 
@@ -25,7 +27,8 @@ class Neighbour:
     pareto_k : float
         Shape of their tail.
     spread : float
-        Standard deviation of their logarithms before smoothing; says beforehand whether it can work.
+        Standard deviation of their logarithms before smoothing; says beforehand whether it can
+        work.
     """
 
     weights: np.ndarray = field(repr=False)
@@ -44,7 +47,8 @@ class Neighbour:
 
 
 def reweighted_draws(fit: Fit, alpha: Alpha) -> Neighbour:
-    """Return importance weights, log w_s = sum_i (alpha'_i - alpha_i) log p(y_i | theta_s) over all variables, Pareto smoothed.
+    """Return importance weights, log w_s = sum_i (alpha'_i - alpha_i) log p(y_i | theta_s) over all
+    variables, Pareto smoothed.
 
     Parameters
     ----------
@@ -56,16 +60,28 @@ def reweighted_draws(fit: Fit, alpha: Alpha) -> Neighbour:
     Raises
     ------
     InputError
-        If the fit estimates nothing, has fewer than 100 draws, or the weights are not valid. Weights that are too far are no error:
-        ``accepted`` says so, and the fit under them has to be sampled.
+        If the fit estimates nothing, has fewer than 100 draws, or the weights are not valid.
+        Weights that are too far are no error: ``accepted`` says so, and the fit under them has to
+        be sampled.
     """
     if not fit.estimates:
-        raise InputError(f"{type(fit.synthesizer).__name__} estimates nothing: no weights act on it")
+        raise InputError(
+            f"{type(fit.synthesizer).__name__} estimates nothing: no weights act on it"
+        )
     chains, draws = fit.sizes["chain"], fit.sizes["draw"]
     if chains * draws < 100:
-        raise InputError(f"importance weights need at least 100 draws, and the fit has {chains * draws}")
+        raise InputError(
+            f"importance weights need at least 100 draws, and the fit has {chains * draws}"
+        )
     change = alphas_of(fit.variables, alpha, fit.confidential.index) - fit.alphas
-    logs = sum((_log_weights(fit, block, change) for block in fit.prepared.blocks if fit.blocks[block.name].estimates), np.zeros(1))
+    logs = sum(
+        (
+            _log_weights(fit, block, change)
+            for block in fit.prepared.blocks
+            if fit.blocks[block.name].estimates
+        ),
+        np.zeros(1),
+    )
     weights, pareto_k = importance_weights(-logs[None])
     return Neighbour(weights[0], float(pareto_k[0]), float(logs.std(ddof=1)))
 
@@ -73,6 +89,8 @@ def reweighted_draws(fit: Fit, alpha: Alpha) -> Neighbour:
 def _log_weights(fit: Fit, block: Block, change: pd.DataFrame) -> np.ndarray:
     """What a block adds to the logarithms, (S,)."""
     own, survey = fit.blocks[block.name], fit.blocks[block.name].survey
-    moved = change[block.variable].to_numpy()[block.member] * (1.0 if survey is None else survey.to_numpy())
+    moved = change[block.variable].to_numpy()[block.member] * (
+        1.0 if survey is None else survey.to_numpy()
+    )
     places = np.ndindex(fit.sizes["chain"], fit.sizes["draw"])
     return np.array([moved @ own.terms(own.draw(*place)) for place in places])

@@ -1,6 +1,8 @@
-"""Ctrl-C reaches the tests that send it, and the programs that they start, also where the suite runs in the background.
+"""Ctrl-C reaches the tests that send it, and the programs that they start, also where the suite
+runs in the background.
 
-A shell without job control starts what runs in the background with Ctrl-C ignored, and every process passes that on.
+A shell without job control starts what runs in the background with Ctrl-C ignored, and every
+process passes that on.
 """
 
 import signal

@@ -1,4 +1,6 @@
-"""A fit whose draws come from the normal approximation at the mode: nothing is compiled or sampled."""
+"""A fit whose draws come from the normal approximation at the mode: nothing is compiled or
+sampled.
+"""
 
 import numpy as np
 
@@ -14,10 +16,16 @@ def laplace_fit(declared, data, weights=None, *, draws=200, seed=1, counts=None,
     prepared = prepare_sequence(declared, data, survey, counts=counts)
     alphas = alphas_of(prepared.variables, weights, data.index)
     rng, blocks = np.random.default_rng(seed), {}
-    for task in block_tasks(prepared, alphas, functions=functions_of(weights), centrings=centrings_of(weights)):
+    for task in block_tasks(
+        prepared, alphas, functions=functions_of(weights), centrings=centrings_of(weights)
+    ):
         blueprint = task.block.model.build()
         layout = layout_of(blueprint)
-        vectors = laplace_draws(blueprint.weighted(task.alpha.to_numpy(), task.centring), layout.size, draws, rng)
+        vectors = laplace_draws(
+            blueprint.weighted(task.alpha.to_numpy(), task.centring), layout.size, draws, rng
+        )
         posterior = as_posterior(layout, vectors[None])
-        blocks[task.name] = task.block.model.fitted(task.alpha, posterior, None, centring=task.centring)
+        blocks[task.name] = task.block.model.fitted(
+            task.alpha, posterior, None, centring=task.centring
+        )
     return Fit(prepared, alphas, blocks)

@@ -1,4 +1,6 @@
-"""What a process holds from which commands are forked: the packages, and what making a first model finds; nothing of the command line."""
+"""What a process holds from which commands are forked: the packages, and what making a first model
+finds; nothing of the command line.
+"""
 
 import numpy as np
 import pandas as pd

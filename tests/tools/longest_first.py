@@ -1,4 +1,6 @@
-"""Side by side, the files that take longest begin first, so that no core waits for one of them at the end."""
+"""Side by side, the files that take longest begin first, so that no core waits for one of them at
+the end.
+"""
 
 import pytest
 

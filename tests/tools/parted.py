@@ -42,9 +42,25 @@ resamples = 100
 def people(n=900, seed=5):
     """Households with an identifier in no order."""
     rng = np.random.default_rng(seed)
-    region, age = rng.choice(["N", "S", "E", "W"], n, p=[0.4, 0.3, 0.2, 0.1]), rng.choice(["young", "middle", "old"], n)
-    frame = pd.DataFrame({"hh": rng.permutation(n) + 1000, "region": region, "age": age, "edu": rng.integers(1, 5, n)})
-    logs = 9.5 + 0.2 * (region == "N") + 0.15 * frame["edu"] + 0.1 * (age == "middle") + rng.normal(0, 0.6, n)
+    region, age = (
+        rng.choice(["N", "S", "E", "W"], n, p=[0.4, 0.3, 0.2, 0.1]),
+        rng.choice(["young", "middle", "old"], n),
+    )
+    frame = pd.DataFrame(
+        {
+            "hh": rng.permutation(n) + 1000,
+            "region": region,
+            "age": age,
+            "edu": rng.integers(1, 5, n),
+        }
+    )
+    logs = (
+        9.5
+        + 0.2 * (region == "N")
+        + 0.15 * frame["edu"]
+        + 0.1 * (age == "middle")
+        + rng.normal(0, 0.6, n)
+    )
     return frame.assign(income=np.exp(logs).round().astype(int))
 
 
@@ -55,10 +71,20 @@ def write_parts(folder, data, cuts):
         data.iloc[rows].to_parquet(folder / "parts" / f"part-{place}.parquet", index=False)
 
 
-def study_file(folder, path="parts/*.parquet", schemes=("unweighted", "mix(t=0.5)"), release="", identified='id = "hh"'):
+def study_file(
+    folder,
+    path="parts/*.parquet",
+    schemes=("unweighted", "mix(t=0.5)"),
+    release="",
+    identified='id = "hh"',
+):
     """A study of what lies in a folder."""
     file = folder / "study.toml"
-    file.write_text(STUDY.format(path=path, identified=identified, schemes=json.dumps(list(schemes)), release=release))
+    file.write_text(
+        STUDY.format(
+            path=path, identified=identified, schemes=json.dumps(list(schemes)), release=release
+        )
+    )
     return file
 
 

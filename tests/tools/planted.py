@@ -1,4 +1,6 @@
-"""Fits whose draws leak the truth while their densities and masses say that they do not: what a plug-in could do, planted."""
+"""Fits whose draws leak the truth while their densities and masses say that they do not: what a
+plug-in could do, planted.
+"""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -32,10 +34,16 @@ LEAKS = {
     "top 3 copied": lambda values, truth, rng: _top(values, truth, 3),
     "a tenth exact": lambda values, truth, rng: _some(values, truth, rng, 0.1),
     "another row's value": _other_rows,
-    "1.3 times the own value": lambda values, truth, rng: 1.3 * truth * rng.uniform(0.99, 1.01, len(truth)),
+    "1.3 times the own value": lambda values, truth, rng: (
+        1.3 * truth * rng.uniform(0.99, 1.01, len(truth))
+    ),
     "pulled a tenth of the way": _mixed,
 }
-RARE = {"top 1 % within a tenth": lambda values, truth, rng: _top(values, truth, max(len(truth) // 100, 1), rng.uniform(0.9, 1.1))}
+RARE = {
+    "top 1 % within a tenth": lambda values, truth, rng: _top(
+        values, truth, max(len(truth) // 100, 1), rng.uniform(0.9, 1.1)
+    )
+}
 
 
 _KEPT: list[np.ndarray] = []  # beside the class, where no data that it is prepared of move it
@@ -51,7 +59,11 @@ class _Records:
 
     def draw(self, rng):
         values = np.asarray(self.whole.draw(rng), dtype=float)
-        return values if len(values) != len(_KEPT[self.leak.kept]) else self.leak.made(values.copy(), rng)
+        return (
+            values
+            if len(values) != len(_KEPT[self.leak.kept])
+            else self.leak.made(values.copy(), rng)
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,9 @@ __all__ = ["compiled_log_posterior", "log_posterior_of"]
 
 
 def compiled_log_posterior(blueprint: Blueprint) -> tuple[WeightedSum, Any]:
-    """Priors and weighted likelihood as a function of one posterior draw and alpha (n,), and what PyTensor made of it."""
+    """Priors and weighted likelihood as a function of one posterior draw and alpha (n,), and what
+    PyTensor made of it.
+    """
     return log_prior_and(blueprint, blueprint.weighted_log_likelihood)
 
 

@@ -6,4 +6,6 @@ from riskweighted.utility.tables import codes_of
 
 def file_propensity(confidential, synthetic, variables, synthesized):
     """That of each synthetic dataset."""
-    return coded_propensity(codes_of(confidential, synthetic, variables, None), confidential, set(synthesized))
+    return coded_propensity(
+        codes_of(confidential, synthetic, variables, None), confidential, set(synthesized)
+    )

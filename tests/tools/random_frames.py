@@ -5,16 +5,25 @@ import pandas as pd
 
 
 def random_frame(seed):
-    """Columns of every kind a file may hold, with and without gaps; numbers of fractions, and of doubles that hold whole numbers."""
+    """Columns of every kind a file may hold, with and without gaps; numbers of fractions, and of
+    doubles that hold whole numbers.
+    """
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 60))
     gaps = rng.random(n) < 0.3
 
     def some(values, missing):
-        return pd.Series([np.nan if gap else value for value, gap in zip(values, gaps, strict=True)], dtype=missing)
+        return pd.Series(
+            [np.nan if gap else value for value, gap in zip(values, gaps, strict=True)],
+            dtype=missing,
+        )
 
     words = rng.choice(["a", "Zoë", "b c", "1.50", "007", 'q"u', "x,y", "NA", "1e5", "True"], n)
-    days = pd.Series(pd.date_range("1950-03-04", "2030-01-01", n)).dt.normalize().astype("datetime64[us]")
+    days = (
+        pd.Series(pd.date_range("1950-03-04", "2030-01-01", n))
+        .dt.normalize()
+        .astype("datetime64[us]")
+    )
     every = {
         "i": pd.Series(rng.integers(-5, 2**40, n)),
         "small": pd.Series(rng.integers(0, 9, n), dtype="int32"),
@@ -26,7 +35,11 @@ def random_frame(seed):
         "text": pd.Series(words),
         "tgap": some(words.tolist(), pd.Series(["a"]).dtype),
         "cat": pd.Series(
-            pd.Categorical(rng.choice(["lo", "mid", "hi"], n), categories=["lo", "mid", "hi", "none"], ordered=bool(seed % 2))
+            pd.Categorical(
+                rng.choice(["lo", "mid", "hi"], n),
+                categories=["lo", "mid", "hi", "none"],
+                ordered=bool(seed % 2),
+            )
         ),
         "ncat": pd.Series(pd.Categorical(rng.choice([1, 2, 3], n), categories=[3, 2, 1])),
         "yes": pd.Series(rng.random(n) < 0.5),

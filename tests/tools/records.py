@@ -10,7 +10,9 @@ _METHODS = ("log_density", "mass", "inverse", "draw")
 
 
 class Asked:
-    """A distribution whose answers are the methods of a test's model of the same names, each a function of (theta, prepared, ...)."""
+    """A distribution whose answers are the methods of a test's model of the same names, each a
+    function of (theta, prepared, ...).
+    """
 
     def __init__(self, model, theta, prepared):
         self.model, self.theta, self.prepared = model, theta, prepared
@@ -24,7 +26,9 @@ class Asked:
 
 def terms(synthesizer, theta, prepared, frame):
     """log p(y_i | theta) of the records of a frame, (n,)."""
-    return synthesizer.distribution(theta, prepared).log_density(target_numbers(synthesizer, prepared, frame))
+    return synthesizer.distribution(theta, prepared).log_density(
+        target_numbers(synthesizer, prepared, frame)
+    )
 
 
 def kind_of(block):

@@ -1,8 +1,11 @@
-"""Which tests a session is for: of the quick and of the long ones only the files are imported that hold one; and what it cost.
+"""Which tests a session is for: of the quick and of the long ones only the files are imported that
+hold one; and what it cost.
 
-``pytest -m quick`` and ``-m "long ..."`` look for the mark in the text of a file before importing it: collecting every test takes 9 s of
-processor time, and 20 where no module is compiled yet. A file without the mark holds no such test: nothing is left out, no list is kept.
-A session ends with the processor time of the tests that took most of it: on a machine that does other work too, a clock would not tell.
+``pytest -m quick`` and ``-m "long ..."`` look for the mark in the text of a file before importing
+it: collecting every test takes 9 s of processor time, and 20 where no module is compiled yet. A
+file without the mark holds no such test: nothing is left out, no list is kept. A session ends with
+the processor time of the tests that took most of it: on a machine that does other work too, a clock
+would not tell.
 """
 
 import os
@@ -23,7 +26,11 @@ def spent():
 
 def pytest_ignore_collect(collection_path, config):
     sought = ALONE.match(config.option.markexpr or "")
-    if sought and collection_path.suffix == ".py" and not re.search(rf"\bmark\.{sought[1]}\b", collection_path.read_text(encoding="utf-8")):
+    if (
+        sought
+        and collection_path.suffix == ".py"
+        and not re.search(rf"\bmark\.{sought[1]}\b", collection_path.read_text(encoding="utf-8"))
+    ):
         return True
     return None
 
@@ -42,9 +49,21 @@ def pytest_runtest_makereport(item, call):
 
 
 def pytest_terminal_summary(terminalreporter):
-    reports = [report for group in terminalreporter.stats.values() for report in group if hasattr(report, "user_properties")]
-    costs = {report.nodeid: seconds for report in reports for name, seconds in report.user_properties if name == COST}
+    reports = [
+        report
+        for group in terminalreporter.stats.values()
+        for report in group
+        if hasattr(report, "user_properties")
+    ]
+    costs = {
+        report.nodeid: seconds
+        for report in reports
+        for name, seconds in report.user_properties
+        if name == COST
+    }
     for test in sorted(costs, key=costs.__getitem__, reverse=True)[:SHOWN]:
         if costs[test] >= 1:
             terminalreporter.write_line(f"{costs[test]:7.1f} s of processor time: {test}")
-    terminalreporter.write_line(f"processor time of this process and those it has waited for: {spent():.0f} s")
+    terminalreporter.write_line(
+        f"processor time of this process and those it has waited for: {spent():.0f} s"
+    )

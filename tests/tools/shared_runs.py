@@ -1,4 +1,6 @@
-"""The folder in which the processes of a session find what one of them has made (``finished_run``)."""
+"""The folder in which the processes of a session find what one of them has made
+(``finished_run``).
+"""
 
 import os
 import shutil

@@ -12,5 +12,11 @@ def read_number(text):
 
 
 def unread(texts):
-    """Those that are not as a person reads numbers: with a power of ten, a long run of zeros, or thousands that are not apart."""
-    return [text for text in texts if re.search(r"\de[-+]?\d|(?<![\d.,])0\.000\d|(?<![\d.,])\d{4,}(?![\d-])", text)]
+    """Those that are not as a person reads numbers: with a power of ten, a long run of zeros, or
+    thousands that are not apart.
+    """
+    return [
+        text
+        for text in texts
+        if re.search(r"\de[-+]?\d|(?<![\d.,])0\.000\d|(?<![\d.,])\d{4,}(?![\d-])", text)
+    ]

@@ -1,6 +1,8 @@
-"""A table of what was skipped and why; a session in which something was skipped that it had to run does not pass.
+"""A table of what was skipped and why; a session in which something was skipped that it had to run
+does not pass.
 
-``RISKWEIGHTED_MUST_RUN`` names what must run, by words separated by spaces: a skip whose reason holds one of them fails the session.
+``RISKWEIGHTED_MUST_RUN`` names what must run, by words separated by spaces: a skip whose reason
+holds one of them fails the session.
 """
 
 import os
@@ -21,7 +23,11 @@ def skips(terminal) -> Counter[str]:
 def not_allowed(reasons) -> list[str]:
     """The reasons that name something which must run."""
     words = os.environ.get(MUST_RUN, "").split()
-    return [reason for reason in reasons if any(re.search(rf"\b{re.escape(word)}\b", reason, re.IGNORECASE) for word in words)]
+    return [
+        reason
+        for reason in reasons
+        if any(re.search(rf"\b{re.escape(word)}\b", reason, re.IGNORECASE) for word in words)
+    ]
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -38,4 +44,6 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_line(f"{count:5}  {reason}")
     terminalreporter.write_line(f"{found.total():5}  in all")
     for reason in not_allowed(found):
-        terminalreporter.write_line(f"FAILED: {MUST_RUN} says that this must run, and it was skipped: {reason}", red=True)
+        terminalreporter.write_line(
+            f"FAILED: {MUST_RUN} says that this must run, and it was skipped: {reason}", red=True
+        )

@@ -1,4 +1,6 @@
-"""A model that a plug-in might give as a PyMC graph and nothing else, so small that it is compiled in seconds."""
+"""A model that a plug-in might give as a PyMC graph and nothing else, so small that it is compiled
+in seconds.
+"""
 
 from dataclasses import dataclass
 
@@ -19,14 +21,20 @@ class PoissonGraph(NegativeBinomial):
 
     def build(self, prepared):
         def weigh(alpha):
-            return {"alpha": np.bincount(prepared.which, weights=alpha, minlength=len(prepared.counts))}
+            return {
+                "alpha": np.bincount(prepared.which, weights=alpha, minlength=len(prepared.counts))
+            }
 
         with pm.Model() as model:
             alpha = pm.Data("alpha", weigh(np.ones(len(prepared.which)))["alpha"])
             intercept = pm.Normal("intercept", 0.0, 5.0)
             pm.Deterministic("predictive_mean", pt.exp(intercept))
             pm.Deterministic("predictive_sd", pt.exp(intercept / 2))
-            terms = prepared.counts * intercept - pt.exp(intercept) - special.gammaln(prepared.counts + 1)
+            terms = (
+                prepared.counts * intercept
+                - pt.exp(intercept)
+                - special.gammaln(prepared.counts + 1)
+            )
             total = (alpha * terms).sum()
         monitored = ("predictive_mean", "predictive_sd")
         return rw.Blueprint(model, total, weigh, monitored, len(prepared.counts))

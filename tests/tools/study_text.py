@@ -1,4 +1,6 @@
-"""The small study of a file ``data.csv`` with the columns group and income, which tests of commands edit."""
+"""The small study of a file ``data.csv`` with the columns group and income, which tests of commands
+edit.
+"""
 
 __all__ = ["study_text"]
 
@@ -15,7 +17,9 @@ transform = "log"
 """
 
 
-def study_text(*sections: str, draws: int = 400, tune: int = 200, reproducible: bool = False) -> str:
+def study_text(
+    *sections: str, draws: int = 400, tune: int = 200, reproducible: bool = False
+) -> str:
     """The study with further sections, each a text that begins with its name in brackets."""
     settings = "seed = 3\n" + ("reproducible = true\n" if reproducible else "")
     sampling = f"[sampling]\ndraws = {draws}\ntune = {tune}\n[release]\nL = 3\n"

@@ -13,7 +13,8 @@ FILES = {
     "riskweighted/sequence/__init__.py": "def is_chain(declared):\n    return isinstance(declared, Chain)\n",
     "riskweighted/sequence/blocks.py": "one = is_chain(3)\n",
     "riskweighted/sequences.py": "many = is_chain(3) and study.of_several\n",
-    "riskweighted/runs/run.py": '"""Of radius nothing."""\nfits = isinstance(fit, (Fit, sequence.ChainFit)) or isinstance(fit, Fit)\n',
+    "riskweighted/runs/run.py": '"""Of radius nothing."""\nfits = isinstance(fit, (Fit, sequence.ChainFit)) or '
+    "isinstance(fit, Fit)\n",
     "riskweighted/runs/study.py": """
 def of_several():
     '''radius'''
@@ -34,7 +35,10 @@ def root(tmp_path):
 
 def test_branches_outside_the_room_that_may_ask(root):
     found = survey(root)
-    assert [branch.partition(" ")[0] for branch in found.branches] == ["riskweighted/runs/run.py:2", *2 * ["riskweighted/sequences.py:1"]]
+    assert [branch.partition(" ")[0] for branch in found.branches] == [
+        "riskweighted/runs/run.py:2",
+        *2 * ["riskweighted/sequences.py:1"],
+    ]
     assert "ChainFit" in found.branches[0]
     assert [branch.partition(" ")[2] for branch in found.branches[1:]] == ["is_chain", "of_several"]
     assert found.counted == ("riskweighted/runs/study.py:4 len(run.variables) > 1",)
@@ -43,7 +47,11 @@ def test_branches_outside_the_room_that_may_ask(root):
 
 def test_walks_follow_names_and_words_but_no_docstring(root):
     walks = survey(root, ("radius", "dcap-zero", "floor")).walks
-    assert walks["radius"] == ("riskweighted/risk/one.py", "riskweighted/runs/study.py", "models/riskweighted_models/one.py")
+    assert walks["radius"] == (
+        "riskweighted/risk/one.py",
+        "riskweighted/runs/study.py",
+        "models/riskweighted_models/one.py",
+    )
     assert walks["dcap-zero"] == ("riskweighted/risk/one.py",)
     assert walks["floor"] == ()
 

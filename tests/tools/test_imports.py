@@ -35,7 +35,9 @@ HOUSE = {
 
 @pytest.fixture
 def house(tmp_path):
-    """A function that lays a small sound house under tmp_path, changed or extended by the files given, and surveys it."""
+    """A function that lays a small sound house under tmp_path, changed or extended by the files
+    given, and surveys it.
+    """
 
     def lay(**changed: str):
         for name, text in (HOUSE | changed).items():
@@ -57,13 +59,28 @@ def test_a_sound_house(house):
         ("right", 1, 1),
     ]
     assert found.floors == 3
-    assert found.arrows == (("left", "bottom"), ("riskweighted_models", "bottom"), ("top", "bottom"), ("top", "left"))
+    assert found.arrows == (
+        ("left", "bottom"),
+        ("riskweighted_models", "bottom"),
+        ("top", "bottom"),
+        ("top", "left"),
+    )
     assert found.without_layer == ("riskweighted_models",)
-    assert found.circles == found.module_circles == found.upward == found.sideways == found.flat == found.through_door == ()
+    assert (
+        found.circles
+        == found.module_circles
+        == found.upward
+        == found.sideways
+        == found.flat
+        == found.through_door
+        == ()
+    )
 
 
 def test_a_planted_circle_and_upward_arrow(house):
-    found = house(**{"riskweighted/bottom/base.py": "def late():\n    from riskweighted.left import two\n"})
+    found = house(
+        **{"riskweighted/bottom/base.py": "def late():\n    from riskweighted.left import two\n"}
+    )
     assert found.circles == (("bottom", "left"),)
     assert found.module_circles == ()  # two imports nothing: the rooms turn, the modules do not
     assert found.upward == (("bottom", "left"),)
@@ -77,11 +94,16 @@ def test_a_circle_of_modules_inside_one_room(house):
 
 
 def test_an_arrow_between_siblings(house):
-    assert house(**{"riskweighted/right/__init__.py": "import riskweighted.left.two\n"}).sideways == (("right", "left"),)
+    assert house(
+        **{"riskweighted/right/__init__.py": "import riskweighted.left.two\n"}
+    ).sideways == (("right", "left"),)
 
 
 def test_imports_for_type_checkers_count_and_are_said(house):
-    text = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from riskweighted.top import main\n"
+    text = (
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from riskweighted.top import "
+        "main\n"
+    )
     found = house(**{"riskweighted/bottom/base.py": text})
     assert found.upward == found.arrows_for_types == (("bottom", "top"),)
 
@@ -94,7 +116,12 @@ def test_flat_modules_and_the_door(house):
 
 def test_long_functions_are_counted_without_their_docstring(house):
     body = '    """' + "Text.\n" * 60 + '    """\n' + "    x = 1\n" * 40
-    found = house(**{"riskweighted/left/two.py": f"def short():\n{body}\n\nclass A:\n    def long(self):\n" + "        x = 1\n" * 41})
+    found = house(
+        **{
+            "riskweighted/left/two.py": f"def short():\n{body}\n\nclass A:\n    def long(self):\n"
+            + "        x = 1\n" * 41
+        }
+    )
     assert found.long_functions == {"riskweighted.left.two:A.long": 41}
 
 
@@ -117,15 +144,28 @@ def test_this_repository():
 def test_every_public_name_is_where_the_stub_says():
     modules = module_files(ROOT)
     stub = ast.parse((ROOT / "riskweighted" / "__init__.pyi").read_text(encoding="utf-8"))
-    named = [(f"riskweighted.{node.module}", alias.name) for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names]
+    named = [
+        (f"riskweighted.{node.module}", alias.name)
+        for node in stub.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    ]
     assert len(named) > 50
-    missing = [f"{module}.{name}" for module, name in named if module not in modules or name not in _defined(modules[module])]
+    missing = [
+        f"{module}.{name}"
+        for module, name in named
+        if module not in modules or name not in _defined(modules[module])
+    ]
     assert missing == []
 
 
 def _defined(path: Path) -> set[str]:
     """Names of the functions and classes at the top of a module."""
-    return {node.name for node in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    return {
+        node.name
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef))
+    }
 
 
 def test_the_command(house, tmp_path, capsys):

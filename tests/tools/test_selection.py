@@ -1,4 +1,6 @@
-"""Quick and long tests are found without importing the others, every room has quick ones, and Ctrl-C reaches a suite in the background."""
+"""Quick and long tests are found without importing the others, every room has quick ones, and
+Ctrl-C reaches a suite in the background.
+"""
 
 import os
 import re
@@ -30,9 +32,26 @@ def test_c():
 
 
 def session(folder, *words, plugin="selection", shell=()):
-    settings = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"} | {"PYTHONPATH": str(TESTS / "tools")}
-    command = [*shell, sys.executable, "-m", "pytest", "-q", "-p", plugin, "-p", "no:cacheprovider", "--rootdir", str(folder), *words]
-    return subprocess.run(command, cwd=folder, env=settings, capture_output=True, text=True, timeout=300)
+    settings = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"} | {
+        "PYTHONPATH": str(TESTS / "tools")
+    }
+    command = [
+        *shell,
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        plugin,
+        "-p",
+        "no:cacheprovider",
+        "--rootdir",
+        str(folder),
+        *words,
+    ]
+    return subprocess.run(
+        command, cwd=folder, env=settings, capture_output=True, text=True, timeout=300
+    )
 
 
 @pytest.mark.long
@@ -63,8 +82,13 @@ def test_a_choice_of_no_test_is_no_success(tmp_path):
 @pytest.mark.long
 def test_a_session_ends_with_the_tests_that_took_most_processor_time(tmp_path):
     """Whichever process they ran in; what waits takes none."""
-    text = "import time, pytest\n\n@pytest.fixture\ndef made():\n    end = time.process_time() + 1.1\n"
-    text += "    while time.process_time() < end:\n        pass\n\ndef test_a(made):\n    pass\n\ndef test_b():\n    time.sleep(1.1)\n"
+    text = (
+        "import time, pytest\n\n@pytest.fixture\ndef made():\n    end = time.process_time() + 1.1\n"
+    )
+    text += (
+        "    while time.process_time() < end:\n        pass\n\ndef test_a(made):\n    "
+        "pass\n\ndef test_b():\n    time.sleep(1.1)\n"
+    )
     (tmp_path / "test_cost.py").write_text(text)
     said = session(tmp_path, "--numprocesses", "1").stdout
     assert re.search(r"\d\.\d s of processor time: test_cost\.py::test_a\n", said), said
@@ -75,15 +99,24 @@ def test_a_session_ends_with_the_tests_that_took_most_processor_time(tmp_path):
 @pytest.mark.quick
 def test_every_room_has_quick_tests(room):
     texts = {path: path.read_text(encoding="utf-8") for path in TESTS.rglob("test_*.py")}
-    own = [text for path, text in texts.items() if path.parent.name == room or f"riskweighted.{room}." in text]
-    assert any("mark.quick" in text for text in own), f"no file with tests of {room} holds one that is marked quick"
+    own = [
+        text
+        for path, text in texts.items()
+        if path.parent.name == room or f"riskweighted.{room}." in text
+    ]
+    assert any("mark.quick" in text for text in own), (
+        f"no file with tests of {room} holds one that is marked quick"
+    )
 
 
 @pytest.mark.long
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_interrupts_reach_a_suite_that_runs_in_the_background(tmp_path):
-    text = "import os, signal, pytest\n\ndef test_a():\n    with pytest.raises(KeyboardInterrupt):\n"
+    text = (
+        "import os, signal, pytest\n\ndef test_a():\n    with pytest.raises(KeyboardInterrupt):\n"
+    )
     (tmp_path / "test_it.py").write_text(text + "        os.kill(os.getpid(), signal.SIGINT)\n")
     background = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")
-    assert session(tmp_path, plugin="skips", shell=background).returncode == 1  # it is what fails without
+    # it is what fails without
+    assert session(tmp_path, plugin="skips", shell=background).returncode == 1
     assert session(tmp_path, plugin="interruptible", shell=background).returncode == 0

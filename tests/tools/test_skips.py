@@ -28,12 +28,30 @@ MODULE = 'import pytest\npytest.importorskip("no_such_linkage")\ndef test_it():\
 def session(folder, *, holds="True", must_run=None):
     (folder / "test_some.py").write_text(TESTS.format(holds=holds))
     (folder / "test_module.py").write_text(MODULE)
-    settings = {name: value for name, value in os.environ.items() if name not in (MUST_RUN, "PYTEST_ADDOPTS")}
+    settings = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in (MUST_RUN, "PYTEST_ADDOPTS")
+    }
     settings["PYTHONPATH"] = str(Path(__file__).parent)
     if must_run is not None:
         settings[MUST_RUN] = must_run
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "skips", "-p", "no:cacheprovider", "--rootdir", str(folder), str(folder)]
-    return subprocess.run(command, cwd=folder, env=settings, capture_output=True, text=True, timeout=300)
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "skips",
+        "-p",
+        "no:cacheprovider",
+        "--rootdir",
+        str(folder),
+        str(folder),
+    ]
+    return subprocess.run(
+        command, cwd=folder, env=settings, capture_output=True, text=True, timeout=300
+    )
 
 
 @pytest.mark.long
@@ -58,5 +76,6 @@ def test_a_skip_of_what_must_run_fails_the_session(tmp_path, must_run):
 
 @pytest.mark.long
 def test_a_session_is_judged_by_its_tests_too(tmp_path):
-    assert session(tmp_path, must_run="splink linkage").returncode == 0  # no reason holds these words
+    # no reason holds these words
+    assert session(tmp_path, must_run="splink linkage").returncode == 0
     assert session(tmp_path, holds="False", must_run="splink").returncode == 1

@@ -1,4 +1,6 @@
-"""The tests hold where packages of somebody else have registered a synthesizer, a baseline and measures."""
+"""The tests hold where packages of somebody else have registered a synthesizer, a baseline and
+measures.
+"""
 
 import os
 import subprocess
@@ -40,7 +42,19 @@ zz-stranger = strangers_package:Stranger
 a-stranger-beyond = strangers_package:BEYOND
 zz-stranger-secret = strangers_package:SECRET
 """
-ROOMS = [f"tests/{room}" for room in ("commands", "conformance", "contract", "evaluation", "plots", "release", "reports", "runs")]
+ROOMS = [
+    f"tests/{room}"
+    for room in (
+        "commands",
+        "conformance",
+        "contract",
+        "evaluation",
+        "plots",
+        "release",
+        "reports",
+        "runs",
+    )
+]
 LISTING = (
     "tests/statistical/test_calibration.py::test_every_synthesizer_that_estimates_is_calibrated",
     "tests/runs/test_study.py",
@@ -57,15 +71,31 @@ def with_strangers(folder, *command):
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: strangers\nVersion: 1\n")
     (info / "entry_points.txt").write_text(POINTS)
     (folder / "strangers_package.py").write_text(PACKAGE)
-    settings = {name: value for name, value in os.environ.items() if name not in ("PYTEST_ADDOPTS", "PYTEST_XDIST_WORKER")}
-    settings["PYTHONPATH"] = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
-    return subprocess.run([sys.executable, *command], cwd=ROOT, env=settings, capture_output=True, text=True, timeout=1800)
+    settings = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("PYTEST_ADDOPTS", "PYTEST_XDIST_WORKER")
+    }
+    settings["PYTHONPATH"] = os.pathsep.join(
+        [str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
+    )
+    return subprocess.run(
+        [sys.executable, *command],
+        cwd=ROOT,
+        env=settings,
+        capture_output=True,
+        text=True,
+        timeout=1800,
+    )
 
 
 @pytest.mark.long
 @pytest.mark.slow
 def test_the_tests_hold_beside_strangers(tmp_path):
-    seen = "import riskweighted as rw; from riskweighted.measures.registry import measures; print(rw.synthesizer_names(), list(measures()))"
+    seen = (
+        "import riskweighted as rw; from riskweighted.measures.registry import measures; "
+        "print(rw.synthesizer_names(), list(measures()))"
+    )
     shown = with_strangers(tmp_path, "-c", seen).stdout
     assert shown.count("a-stranger") == shown.count("zz-stranger") == 2
     words = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist"]

@@ -42,7 +42,9 @@ def modules(tmp_path, monkeypatch):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text("")
         (tmp_path / name / "part.py").write_text(text)
-    yield tuple(importlib.import_module(f"{name}.part") for name in ("traced_framework", "traced_models"))
+    yield tuple(
+        importlib.import_module(f"{name}.part") for name in ("traced_framework", "traced_models")
+    )
     for name in ("traced_framework", "traced_models"):
         del sys.modules[name], sys.modules[f"{name}.part"]
 
@@ -83,5 +85,9 @@ def test_every_counted_name_exists():
             if isinstance(node, ast.FunctionDef):
                 defined.add(node.name)
             elif isinstance(node, ast.ClassDef):
-                defined |= {f"{node.name}.{member.name}" for member in node.body if isinstance(member, ast.FunctionDef)}
+                defined |= {
+                    f"{node.name}.{member.name}"
+                    for member in node.body
+                    if isinstance(member, ast.FunctionDef)
+                }
     assert set(FUNCTIONS) <= defined

@@ -1,8 +1,10 @@
-"""How often one small run, and the release of it, does the same thing: function calls counted by a tracer.
+"""How often one small run, and the release of it, does the same thing: function calls counted by a
+tracer.
 
-``python -m tests.tools.trace_run [--json]`` from the root of the repository. The study has 2 schemes, L = 3 and a linear regression of
-120 made-up records. Functions are found by their names, wherever they live, and everything is reached through the public names of
-``riskweighted``: so ``python PATH/trace_run.py`` measures whatever version ``PYTHONPATH`` leads to, older ones too.
+``python -m tests.tools.trace_run [--json]`` from the root of the repository. The study has 2
+schemes, L = 3 and a linear regression of 120 made-up records. Functions are found by their names,
+wherever they live, and everything is reached through the public names of ``riskweighted``: so
+``python PATH/trace_run.py`` measures whatever version ``PYTHONPATH`` leads to, older ones too.
 """
 
 import argparse
@@ -39,31 +41,42 @@ PREPARE, BUILT, FILES = "Synthesizer.prepare", "synthesizers built", "files ente
 
 STUDY = study_text(
     '[weights]\nschemes = ["unweighted", "pairwise"]',
-    '[evaluation]\nregression = "income ~ group + C(size)"\ncoefficient = "C(size)[T.2]"\nresamples = 50',
+    '[evaluation]\nregression = "income ~ group + C(size)"\ncoefficient = '
+    '"C(size)[T.2]"\nresamples = 50',
 )
 
 
 @dataclass
 class Trace:
-    """``calls``: of each function by qualified name; ``files``: those of the framework in which any function was called."""
+    """``calls``: of each function by qualified name; ``files``: those of the framework in which any
+    function was called.
+    """
 
     calls: Counter[str] = field(default_factory=Counter)
     files: set[str] = field(default_factory=set)
 
 
 @contextmanager
-def traced(framework: Path, models: Path, functions: tuple[str, ...] = FUNCTIONS) -> Iterator[Trace]:
-    """Count calls, in every thread, of functions defined below the folders `framework` and `models`.
+def traced(
+    framework: Path, models: Path, functions: tuple[str, ...] = FUNCTIONS
+) -> Iterator[Trace]:
+    """Count calls, in every thread, of functions defined below the folders `framework` and
+    `models`.
 
     A `prepare` of a model that calls its base class's counts once.
     """
     trace = Trace()
-    ours: dict[CodeType, tuple[str | None, str | None]] = {}  # code: what it counts as, and its file in the framework
+    # code: what it counts as, and its file in the framework
+    ours: dict[CodeType, tuple[str | None, str | None]] = {}
 
     def classify(code: CodeType) -> tuple[str | None, str | None]:
         path = Path(code.co_filename)
         inside = path.is_relative_to(framework)
-        label = code.co_qualname if code.co_qualname in functions and (inside or path.is_relative_to(models)) else None
+        label = (
+            code.co_qualname
+            if code.co_qualname in functions and (inside or path.is_relative_to(models))
+            else None
+        )
         if code.co_name == "prepare" and path.is_relative_to(models):
             label = PREPARE
         return label, path.relative_to(framework).as_posix() if inside else None
@@ -77,7 +90,9 @@ def traced(framework: Path, models: Path, functions: tuple[str, ...] = FUNCTIONS
         label, file = ours[code]
         if file is not None:
             trace.files.add(file)
-        if label is not None and not (label == PREPARE and frame.f_back and frame.f_back.f_code.co_name == "prepare"):
+        if label is not None and not (
+            label == PREPARE and frame.f_back and frame.f_back.f_code.co_name == "prepare"
+        ):
             trace.calls[label] += 1
 
     before = sys.getprofile()
@@ -107,15 +122,21 @@ def counted_instances(kind: type, calls: Counter[str]) -> Iterator[None]:
 
 
 def confidential_data() -> pd.DataFrame:
-    """The records of ``tests/tools/finished_run.py``; written out here because older versions are measured, too."""
+    """The records of ``tests/tools/finished_run.py``; written out here because older versions are
+    measured, too.
+    """
     rng = np.random.default_rng(1)
     group = rng.choice(["a", "b"], 120)
     income = np.round(np.exp(6.5 + (group == "b") + 0.5 * rng.normal(size=120)), 4)
-    return pd.DataFrame({"id": np.arange(120), "group": group, "size": rng.integers(1, 4, 120), "income": income})
+    return pd.DataFrame(
+        {"id": np.arange(120), "group": group, "size": rng.integers(1, 4, 120), "income": income}
+    )
 
 
 def import_all(package: ModuleType) -> None:
-    """Import every module of a package first, so that nothing is called because it is imported while we count."""
+    """Import every module of a package first, so that nothing is called because it is imported
+    while we count.
+    """
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
         if not module.name.endswith("__main__"):
             with suppress(ModuleNotFoundError):  # of an optional dependency
@@ -123,30 +144,41 @@ def import_all(package: ModuleType) -> None:
 
 
 def trace_run(folder: Path) -> dict[str, dict[str, int]]:
-    """Calls, by function, of the run ("run") and of the release of one of its schemes ("release"); writes to `folder`."""
+    """Calls, by function, of the run ("run") and of the release of one of its schemes ("release");
+    writes to `folder`.
+    """
     import riskweighted as rw
 
     model = rw.load_synthesizer("linear-regression")
-    framework, models = Path(rw.__file__).parent, Path(sys.modules[model.__module__].__file__ or "").parent
+    framework, models = (
+        Path(rw.__file__).parent,
+        Path(sys.modules[model.__module__].__file__ or "").parent,
+    )
     import_all(rw)
     confidential_data().to_csv(folder / "data.csv", index=False)
     (folder / "study.toml").write_text(STUDY, encoding="utf-8")
     study = rw.load_study(folder / "study.toml")
     steps = {
         "run": lambda: rw.run_study(study, folder / "results"),
-        "release": lambda: rw.release_run(folder / "results", folder / "pack", schemes=["pairwise"]),
+        "release": lambda: rw.release_run(
+            folder / "results", folder / "pack", schemes=["pairwise"]
+        ),
     }
     table = {}
     for step, act in steps.items():
         with traced(framework, models) as trace, counted_instances(model, trace.calls):
             act()
-        table[step] = {name: trace.calls[name] for name in (*FUNCTIONS, PREPARE, BUILT)} | {FILES: len(trace.files)}
+        table[step] = {name: trace.calls[name] for name in (*FUNCTIONS, PREPARE, BUILT)} | {
+            FILES: len(trace.files)
+        }
     return table
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(prog="python -m tests.tools.trace_run", description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.tools.trace_run", description=(__doc__ or "").splitlines()[0]
+    )
     parser.add_argument("--json", action="store_true", help="as JSON")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:

@@ -17,20 +17,31 @@ from riskweighted.tuning.constraints import load, meets
 from riskweighted.tuning.settings import TuningSettings, find_constraint
 from riskweighted.tuning.tables import unreachable
 
-DATA = Path(__file__).resolve().parents[2] / "experiments" / "simulation_data" / "nb_mixture_n1000.csv"
+DATA = (
+    Path(__file__).resolve().parents[2] / "experiments" / "simulation_data" / "nb_mixture_n1000.csv"
+)
 SCENARIO = rw.Scenario(known=(), synthetic="outcome", radius=0.2)
 
 
 def scan_of(target, kept, points=(0, 0.2, 0.4, 0.6, 0.8, 1.0)):
     def score(setting, near):
-        return scanning.Point(setting, Estimate(target(setting), 0.0), Estimate(setting, 0.0), {}, (Estimate(kept(setting), 0.0),))
+        return scanning.Point(
+            setting,
+            Estimate(target(setting), 0.0),
+            Estimate(setting, 0.0),
+            {},
+            (Estimate(kept(setting), 0.0),),
+        )
 
-    return scanning.Scan(scanning.Path("mix", "t", points), tuple(score(setting, None) for setting in points), score)
+    return scanning.Scan(
+        scanning.Path("mix", "t", points), tuple(score(setting, None) for setting in points), score
+    )
 
 
 @pytest.mark.parametrize(
     ("limit", "crossing"),
-    [(4.0, np.log(2)), (2.0, np.log(2)), (1.5, np.log(10 / 1.5) / 2)],  # the target binds, or the constraint does
+    # the target binds, or the constraint does
+    [(4.0, np.log(2)), (2.0, np.log(2)), (1.5, np.log(10 / 1.5) / 2)],
 )
 def test_the_weakest_setting_that_meets_all_is_found(limit, crossing):
     scan = scan_of(lambda t: 0.06 * np.exp(-t), lambda t: 10 * np.exp(-2 * t) if limit < 2 else 1.0)
@@ -46,7 +57,8 @@ def test_a_constraint_that_rises_along_the_path_leaves_what_keeps_it():
     assert scan.meet(0.03, [1.5]) is None  # the target asks for more than the constraint lets
     settings = TuningSettings("isolated-risk", 0.03, "mix", keep={"isolated-information": 1.5})
     assert unreachable(settings, [scan], [1.0, 1.0]) == (
-        "no setting both brings 'isolated-risk' to at most 0.03 and keeps 'isolated-information' at most 1.5"
+        "no setting both brings 'isolated-risk' to at most 0.03 and keeps 'isolated-information' "
+        "at most 1.5"
     )
 
 
@@ -74,7 +86,14 @@ def unweighted(counts, synthesizer):
 @pytest.fixture(scope="module")
 def tuned(counts, synthesizer, unweighted):
     def call(**settings):
-        given = {"target": "isolated-risk", "at_most": 0.03, "family": "mix", "draws": 200, "tune": 200, "random_seed": 3}
+        given = {
+            "target": "isolated-risk",
+            "at_most": 0.03,
+            "family": "mix",
+            "draws": 200,
+            "tune": 200,
+            "random_seed": 3,
+        }
         return rw.tune(synthesizer, counts, SCENARIO, fit=unweighted, **(given | settings))
 
     return call
@@ -131,16 +150,21 @@ def test_the_largest_disclosure_is_that_of_attribution(tuned, counts):
 @pytest.mark.parametrize("name", ["isolated-information", "disclosure-largest"])
 def test_a_constraint_that_no_setting_keeps_is_refused_in_one_line(tuned, name):
     with pytest.raises(
-        InputError, match=rf"^constraint '{name}' cannot be kept at most 0.00001: it goes along 'mix' from about [\d.]+ to [\d.]+$"
+        InputError,
+        match=rf"^constraint '{name}' cannot be kept at most 0.00001: it goes along 'mix' from "
+        r"about [\d.]+ to [\d.]+$",
     ):
         tuned(keep={name: 0.00001})
 
 
 def test_one_that_is_not_judged_is_refused(tuned, monkeypatch):
     monkeypatch.setattr(
-        "riskweighted.tuning.constraints.disclosure_of_copies", lambda fit, *_, **__: np.full(len(fit.confidential), np.nan)
+        "riskweighted.tuning.constraints.disclosure_of_copies",
+        lambda fit, *_, **__: np.full(len(fit.confidential), np.nan),
     )
-    with pytest.raises(InputError, match="'disclosure-largest' is not judged on the unweighted fit"):
+    with pytest.raises(
+        InputError, match="'disclosure-largest' is not judged on the unweighted fit"
+    ):
         tuned(keep={"disclosure-largest": 0.5})
 
 
@@ -165,6 +189,8 @@ def test_a_fit_that_breaks_what_the_mode_promised_says_so(tuned, monkeypatch):
 
 def test_whatever_is_a_target_is_a_constraint():
     assert find_constraint("lipschitz(income)").variable == "income"
-    assert find_constraint("influence-information-isolated") == find_constraint("isolated-information")
+    assert find_constraint("influence-information-isolated") == find_constraint(
+        "isolated-information"
+    )
     assert find_constraint("disclosure-largest").families == ()
     assert "mix" in find_constraint("isolated-information").families

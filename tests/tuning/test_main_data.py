@@ -33,22 +33,31 @@ def test_the_isolated_households_are_brought_to_three_hundredths():
     curves = found.frontier[(found.frontier["kind"] == "plug-in") & ~found.frontier["reference"]]
     assert all(rows["target"].is_monotonic_decreasing for _, rows in curves.groupby("family"))
     named = found.frontier.set_index("scheme")
-    assert named.loc["uniform(c=0.1)", "target"] == pytest.approx(named.loc["mix(t=0)", "target"], rel=0.03)  # shrinking protects nobody
+    # shrinking protects nobody
+    assert named.loc["uniform(c=0.1)", "target"] == pytest.approx(
+        named.loc["mix(t=0)", "target"], rel=0.03
+    )
     deleted = found.families.set_index("family").loc["delete", "loss"]
-    assert deleted < found.families["loss"].max()  # deletion costs no more at equal risk (METHODS section 2.7)
+    # deletion costs no more at equal risk (METHODS section 2.7)
+    assert deleted < found.families["loss"].max()
 
 
 @pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["delete+(q=0.1)", "mix+(t=0.5)"])
 def test_what_records_teach_at_the_mode_is_what_chains_say(scheme):
-    """Where draws of the normal approximation about the mode, of 131 parameters, give the largest record two and three times over."""
+    """Where draws of the normal approximation about the mode, of 131 parameters, give the largest
+    record two and three times over.
+    """
     study = demo_study()
     data, synthesizer = study.read_data(), study.make_synthesizer()
     world = make_world(data, study.scenario)
     subject, model = Subject(world, EvaluationSettings()), rw.compile_model(synthesizer, data)
     sampling = rw.Sampling(draws=300, tune=200, chains=2)
-    modes, weights = modes_of(model.sample(random_seed=5, sampling=sampling)), world_weighting(world, scheme)
+    modes, weights = (
+        modes_of(model.sample(random_seed=5, sampling=sampling)),
+        world_weighting(world, scheme),
+    )
     vectors = modes.find(weights)
     told = taught_at_mode(modes.information(weights, vectors), subject)
     chains = taught_by_fit(model.sample(weights, random_seed=5, sampling=sampling), subject, 200, 1)
@@ -56,5 +65,10 @@ def test_what_records_teach_at_the_mode_is_what_chains_say(scheme):
     assert told.largest == pytest.approx(chains.largest, rel=0.35)
     assert 0 < chains.attributable < 2 * chains.isolated  # whose weights are 0 under a cut
     if scheme.startswith("delete"):
-        drawn = [rw.influence(modes.laplace(weights, vectors, 200, np.random.default_rng(seed)))["information"].max() for seed in (1, 2, 3)]
+        drawn = [
+            rw.influence(modes.laplace(weights, vectors, 200, np.random.default_rng(seed)))[
+                "information"
+            ].max()
+            for seed in (1, 2, 3)
+        ]
         assert max(drawn) > 2 * chains.largest

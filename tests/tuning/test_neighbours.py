@@ -1,4 +1,6 @@
-"""Importance weights between neighbouring weights, on the counts of the paper's simulation: near ones are taken, far ones refused."""
+"""Importance weights between neighbouring weights, on the counts of the paper's simulation: near
+ones are taken, far ones refused.
+"""
 
 import math
 from pathlib import Path
@@ -14,7 +16,9 @@ from tests.tools.importance import reweighted_draws
 
 pytestmark = pytest.mark.quick
 
-DATA = Path(__file__).resolve().parents[2] / "experiments" / "simulation_data" / "nb_mixture_n1000.csv"
+DATA = (
+    Path(__file__).resolve().parents[2] / "experiments" / "simulation_data" / "nb_mixture_n1000.csv"
+)
 SCENARIO = rw.Scenario(known=(), synthetic="outcome", radius=0.2)
 
 
@@ -34,7 +38,8 @@ def test_a_step_of_seven_tenths_is_taken_and_widens_the_posterior_as_it_should(f
     sd = np.sqrt(found.weights @ (intercept - mean) ** 2)
     assert mean == pytest.approx(intercept.mean(), abs=0.2 * intercept.std())
     assert sd / intercept.std() == pytest.approx(1 / np.sqrt(0.7), rel=0.08)
-    assert found.spread == pytest.approx(0.3 * np.sqrt(2 / 2), rel=0.15)  # |dc / c| times the sd of sum_i l_i, sqrt(d / 2) for d = 2
+    # |dc / c| times the sd of sum_i l_i, sqrt(d / 2) for d = 2
+    assert found.spread == pytest.approx(0.3 * np.sqrt(2 / 2), rel=0.15)
 
 
 def test_another_scheme_is_refused(fit):

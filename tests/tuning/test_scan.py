@@ -21,7 +21,9 @@ def scan_of(target, loss, points=(0, 0.2, 0.4, 0.6, 0.8, 1.0), error=0.0):
 
     def score(setting, near):
         scored.append(setting)
-        return Point(setting, Estimate(target(setting), 0.0), Estimate(loss(setting), error), np.zeros(1))
+        return Point(
+            setting, Estimate(target(setting), 0.0), Estimate(loss(setting), error), np.zeros(1)
+        )
 
     scan = Scan(Path("mix", "t", points), tuple(score(setting, None) for setting in points), score)
     scored.clear()
@@ -64,12 +66,17 @@ def test_a_stronger_setting_is_taken_where_it_costs_less_by_more_than_chance():
 def incomes():
     rng = np.random.default_rng(1)
     group = rng.choice(["a", "b"], 500)
-    return pd.DataFrame({"group": group, "income": np.exp(3 + 0.5 * (group == "b") + 0.5 * rng.normal(size=500))})
+    return pd.DataFrame(
+        {"group": group, "income": np.exp(3 + 0.5 * (group == "b") + 0.5 * rng.normal(size=500))}
+    )
 
 
 def frames(incomes, shift, count=20):
     rng, moved = np.random.default_rng(2), np.exp(shift * (incomes["group"] == "b"))
-    return [incomes.assign(income=incomes["income"] * moved * np.exp(0.1 * rng.normal(size=500))) for _ in range(count)]
+    return [
+        incomes.assign(income=incomes["income"] * moved * np.exp(0.1 * rng.normal(size=500)))
+        for _ in range(count)
+    ]
 
 
 def test_losses_are_those_of_the_evaluation(incomes):
@@ -78,7 +85,13 @@ def test_losses_are_those_of_the_evaluation(incomes):
     analysis = checked_regression(incomes, "income ~ group", "group[T.b]", ["income"])
     near, far = frames(incomes, 0.0), frames(incomes, 0.05)
     regression = {"regression": "income ~ group", "coefficient": "group[T.b]"}
-    scored = rw.evaluate(incomes, {"far": far}, scenario, settings=rw.EvaluationSettings(**regression, resamples=20), random_seed=1)
+    scored = rw.evaluate(
+        incomes,
+        {"far": far},
+        scenario,
+        settings=rw.EvaluationSettings(**regression, resamples=20),
+        random_seed=1,
+    )
     rows = scored.utility[scored.utility["label"] == "far"].set_index("key")
     distance, overlap = loss_of("U_m", world, None), loss_of("overlap", world, analysis)
     assert distance.measure(far).value == pytest.approx(rows.loc["ecdf-maximum", "value"])
@@ -92,19 +105,31 @@ def test_losses_are_those_of_the_evaluation(incomes):
 @pytest.mark.parametrize(
     ("measured", "fitted", "best"),
     [
-        ({"power": 0.34, "delete": 0.11}, ["power", "delete"], "delete"),  # far dearer than at the mode: the next family is sampled too
+        # far dearer than at the mode: the next family is sampled too
+        ({"power": 0.34, "delete": 0.11}, ["power", "delete"], "delete"),
         ({"power": 0.34, "delete": 0.50}, ["power", "delete"], "power"),
         ({"power": 0.08, "delete": 0.11}, ["power"], "power"),  # about as its mode said
     ],
 )
-def test_a_fit_far_dearer_than_its_mode_is_compared_with_the_next_family(monkeypatch, measured, fitted, best):
+def test_a_fit_far_dearer_than_its_mode_is_compared_with_the_next_family(
+    monkeypatch, measured, fitted, best
+):
     def sampled(search, path, setting):
-        return Sampled(path.family, setting, None, Estimate(0.0295, 0.0001), Estimate(measured[path.family], 0.001))
+        return Sampled(
+            path.family,
+            setting,
+            None,
+            Estimate(0.0295, 0.0001),
+            Estimate(measured[path.family], 0.001),
+        )
 
     monkeypatch.setattr(_Search, "_fitted", sampled)
     search = _Search(*[None] * 3, TuningSettings("isolated-risk", 0.03), *[None] * 4)
     scans = {family: SimpleNamespace(path=SimpleNamespace(family=family)) for family in measured}
-    points = {family: Point(1.0, Estimate(0.029, 0), Estimate(loss, 0), None) for family, loss in {"power": 0.07, "delete": 0.10}.items()}
+    points = {
+        family: Point(1.0, Estimate(0.029, 0), Estimate(loss, 0), None)
+        for family, loss in {"power": 0.07, "delete": 0.10}.items()
+    }
     found = search._sampled(scans, points)
     assert [one.scheme for _, one in found] == fitted
     assert min(found, key=lambda one: search._worth(one[1]))[0].family == best

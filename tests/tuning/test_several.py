@@ -9,7 +9,8 @@ from riskweighted.common.errors import InputError
 from riskweighted.intruder.world import make_world
 from riskweighted.tuning.settings import TuningSettings, check_measurable, find_target
 
-pytestmark = pytest.mark.filterwarnings("ignore::riskweighted.common.errors.RiskWeightedWarning")  # short chains
+# short chains
+pytestmark = pytest.mark.filterwarnings("ignore::riskweighted.common.errors.RiskWeightedWarning")
 SHORT = {"draws": 120, "tune": 200, "chains": 2}
 SCENARIO = rw.Scenario(known=["area"], synthetic=["income", "smoke"], radius={"income": 0.2})
 
@@ -19,7 +20,9 @@ def data():
     rng, n = np.random.default_rng(1), 300
     area = rng.choice(["a", "b"], n)
     income = np.exp(8 + 0.5 * (area == "b") + 0.7 * rng.normal(size=n)).round()
-    return pd.DataFrame({"area": area, "income": income, "smoke": rng.random(n) < 0.3 + 0.2 * (area == "b")})
+    return pd.DataFrame(
+        {"area": area, "income": income, "smoke": rng.random(n) < 0.3 + 0.2 * (area == "b")}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +39,11 @@ def isolated_risk(fit, data, scenario):
     """Mean expected risk of the isolated records, on all draws that tuning looks at."""
     own = rw.identification_risk(data, scenario=scenario).to_numpy()
     isolated = own >= np.partition(own, -15)[-15]
-    return rw.expected_identification_risk(fit, scenario, draws=200, random_seed=5)["risk"].to_numpy()[isolated].mean()
+    return (
+        rw.expected_identification_risk(fit, scenario, draws=200, random_seed=5)["risk"]
+        .to_numpy()[isolated]
+        .mean()
+    )
 
 
 @pytest.mark.long
@@ -45,8 +52,20 @@ def isolated_risk(fit, data, scenario):
     ("target", "variables", "at_most"),
     [("isolated-risk", ["income", "smoke"], 0.012), ("isolated-risk(income)", ["income"], 0.018)],
 )
-def test_a_target_of_the_file_or_of_a_variable_is_met(chain, data, unweighted, target, variables, at_most):
-    tuned = rw.tune(chain, data, SCENARIO, target=target, at_most=at_most, family="mix", fit=unweighted, random_seed=2, **SHORT)
+def test_a_target_of_the_file_or_of_a_variable_is_met(
+    chain, data, unweighted, target, variables, at_most
+):
+    tuned = rw.tune(
+        chain,
+        data,
+        SCENARIO,
+        target=target,
+        at_most=at_most,
+        family="mix",
+        fit=unweighted,
+        random_seed=2,
+        **SHORT,
+    )
     scenario = rw.Scenario(known=["area"], synthetic=variables, radius={"income": 0.2})
     assert isolated_risk(unweighted, data, scenario) > at_most
     assert tuned.met
@@ -62,11 +81,25 @@ def test_what_a_target_may_name(data):
     world = make_world(data, SCENARIO)
     assert find_target("influence-lipschitz(smoke)").aim is find_target("lipschitz").aim
     assert find_target("own-mean-risk(income)").variable == "income"
-    check_measurable(TuningSettings("isolated-risk(smoke)", 0.1, loss="two-way-mean", keep={"disclosure-largest(income)": 0.1}), world)
+    check_measurable(
+        TuningSettings(
+            "isolated-risk(smoke)",
+            0.1,
+            loss="two-way-mean",
+            keep={"disclosure-largest(income)": 0.1},
+        ),
+        world,
+    )
     check_measurable(TuningSettings("top-1-percent-risk(income)", 0.1), world)
     for target, named in (
-        ("isolated-risk(area)", "is of 'area', which is not synthesized; valid are 'income', 'smoke'"),
-        ("top-1-percent-risk", r"is of one variable: name it, as in 'top-1-percent-risk\(income\)'"),
+        (
+            "isolated-risk(area)",
+            "is of 'area', which is not synthesized; valid are 'income', 'smoke'",
+        ),
+        (
+            "top-1-percent-risk",
+            r"is of one variable: name it, as in 'top-1-percent-risk\(income\)'",
+        ),
         ("top-1-percent-risk(smoke)", "of numbers, and 'smoke' has none"),
     ):
         with pytest.raises(InputError, match=f"target .*{named}"):

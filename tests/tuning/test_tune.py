@@ -1,4 +1,6 @@
-"""`tune` on the counts of the paper's simulation, where a fine grid says what is right; every refusal."""
+"""`tune` on the counts of the paper's simulation, where a fine grid says what is right; every
+refusal.
+"""
 
 from pathlib import Path
 
@@ -18,7 +20,9 @@ from riskweighted.tuning.settings import find_target
 
 pytestmark = pytest.mark.usefixtures("forked")  # of models that are none of the package's
 
-DATA = Path(__file__).resolve().parents[2] / "experiments" / "simulation_data" / "nb_mixture_n1000.csv"
+DATA = (
+    Path(__file__).resolve().parents[2] / "experiments" / "simulation_data" / "nb_mixture_n1000.csv"
+)
 SCENARIO = rw.Scenario(known=(), synthetic="outcome", radius=0.2)
 SHORT = {"draws": 300, "tune": 300, "chains": 2}  # long enough for what the mode is held to
 
@@ -41,26 +45,45 @@ def unweighted(counts, synthesizer):
 @pytest.fixture(scope="module")
 def isolated(counts, synthesizer, unweighted):
     """All families, isolated risk at most .015: half of the unweighted."""
-    return rw.tune(synthesizer, counts, SCENARIO, target="isolated-risk", at_most=0.015, fit=unweighted, random_seed=3, **SHORT)
+    return rw.tune(
+        synthesizer,
+        counts,
+        SCENARIO,
+        target="isolated-risk",
+        at_most=0.015,
+        fit=unweighted,
+        random_seed=3,
+        **SHORT,
+    )
 
 
 class Grid:
-    """The pseudo posterior of the negative binomial on a grid of (intercept, log 1/phi), exact but for the grid."""
+    """The pseudo posterior of the negative binomial on a grid of (intercept, log 1/phi), exact but
+    for the grid.
+    """
 
     def __init__(self, counts):
         self.values = counts["outcome"].to_numpy()
         self.risk = confidential_risk(make_world(counts, SCENARIO)).to_numpy()
-        self.intercept, self.log_inverse = (axis.ravel() for axis in np.meshgrid(np.arange(3.6, 5.3, 0.01), np.arange(-3.6, 0.4, 0.03)))
+        self.intercept, self.log_inverse = (
+            axis.ravel()
+            for axis in np.meshgrid(np.arange(3.6, 5.3, 0.01), np.arange(-3.6, 0.4, 0.03))
+        )
         self.law = stats.nbinom(*self._shapes())
         self.terms = np.array([self.law.logpmf(value) for value in np.unique(self.values)])
         kept, self.times = np.unique(self.values[isolated_records(self.risk)], return_counts=True)
         low, high = np.ceil(0.8 * kept - 1e-9), np.floor(1.2 * kept + 1e-9)
-        self.mass = np.array([self.law.sf(down - 1) - self.law.sf(up) for down, up in zip(low, high, strict=True)])
+        self.mass = np.array(
+            [self.law.sf(down - 1) - self.law.sf(up) for down, up in zip(low, high, strict=True)]
+        )
         spread = [
-            integrate.quad(lambda s, b=b: stats.norm.pdf(b, 0, s) * stats.t.pdf(s, 3), 1e-6, 60)[0] for b in np.unique(self.intercept)
+            integrate.quad(lambda s, b=b: stats.norm.pdf(b, 0, s) * stats.t.pdf(s, 3), 1e-6, 60)[0]
+            for b in np.unique(self.intercept)
         ]
         prior = np.log(np.interp(self.intercept, np.unique(self.intercept), spread))
-        self.prior = prior + stats.halfcauchy(scale=5).logpdf(np.exp(self.log_inverse)) + self.log_inverse
+        self.prior = (
+            prior + stats.halfcauchy(scale=5).logpdf(np.exp(self.log_inverse)) + self.log_inverse
+        )
 
     def _shapes(self):
         phi = np.exp(-self.log_inverse)
@@ -89,8 +112,19 @@ def test_the_grid_has_the_figures_of_the_methods(grid):
 
 @pytest.mark.long
 @pytest.mark.parametrize("family", ["mix", "delete"])
-def test_it_ends_where_a_fine_scan_of_the_exact_posterior_does(family, counts, synthesizer, unweighted, grid):
-    found = rw.tune(synthesizer, counts, SCENARIO, target="isolated-risk", at_most=0.015, family=family, fit=unweighted, random_seed=3)
+def test_it_ends_where_a_fine_scan_of_the_exact_posterior_does(
+    family, counts, synthesizer, unweighted, grid
+):
+    found = rw.tune(
+        synthesizer,
+        counts,
+        SCENARIO,
+        target="isolated-risk",
+        at_most=0.015,
+        family=family,
+        fit=unweighted,
+        random_seed=3,
+    )
     exact = grid.isolated_risk(found.alpha.to_numpy())
     assert found.family == family
     assert found.fits <= 2
@@ -98,14 +132,20 @@ def test_it_ends_where_a_fine_scan_of_the_exact_posterior_does(family, counts, s
     assert 0.0142 < exact < 0.0152
     scan = np.arange(0.7, 0.82, 0.005) if family == "mix" else np.arange(0.04, 0.07, 0.001)
     ((name, setting),) = found.settings.items()
-    met = [value for value in scan if grid.isolated_risk(rw.scheme_weights(family, counts, SCENARIO, **{name: value})) <= 0.015]
+    met = [
+        value
+        for value in scan
+        if grid.isolated_risk(rw.scheme_weights(family, counts, SCENARIO, **{name: value})) <= 0.015
+    ]
     assert setting == pytest.approx(met[0], abs=0.012 if family == "mix" else 0.005)
 
 
 @pytest.mark.slow
 def test_the_result_says_what_was_done(isolated, counts, unweighted):
     name, settings = isolated.family, isolated.settings
-    pd.testing.assert_series_equal(isolated.alpha, rw.scheme_weights(name, counts, SCENARIO, **settings))
+    pd.testing.assert_series_equal(
+        isolated.alpha, rw.scheme_weights(name, counts, SCENARIO, **settings)
+    )
     assert (isolated.fit.alpha == isolated.alpha).all()
     assert isolated.unweighted is unweighted
     assert isolated.met
@@ -123,12 +163,18 @@ def test_the_frontier_holds_every_family_the_references_and_the_fits(isolated):
     frontier = isolated.frontier
     curves = frontier[(frontier["kind"] == "plug-in") & ~frontier["reference"]]
     assert set(curves["family"]) == {"mix", "power", "delete"}
-    assert {"marginal", "pairwise", "delete(q=0.05)", "uniform(c=0.1)"} <= set(frontier.loc[frontier["reference"], "scheme"])
+    assert {"marginal", "pairwise", "delete(q=0.05)", "uniform(c=0.1)"} <= set(
+        frontier.loc[frontier["reference"], "scheme"]
+    )
     for _, rows in curves.groupby("family"):
         assert rows["target"].is_monotonic_decreasing
         assert rows["target"].iloc[0] == pytest.approx(0.0306, abs=0.001)
     (chosen,) = frontier[frontier["chosen"]].itertuples()
-    assert (chosen.kind, chosen.scheme, chosen.target) == ("sampled", isolated.scheme, isolated.reached)
+    assert (chosen.kind, chosen.scheme, chosen.target) == (
+        "sampled",
+        isolated.scheme,
+        isolated.reached,
+    )
     assert frontier["feasible"].sum() > 3
     plug_in = curves[curves["feasible"]].groupby("family")["loss"].min()
     families = isolated.families.set_index("family")
@@ -140,17 +186,34 @@ def test_the_frontier_holds_every_family_the_references_and_the_fits(isolated):
 @pytest.mark.long
 def test_the_mode_says_what_the_posterior_does(isolated, grid, counts):
     """The plug-in frontier, scaled once to the unweighted fit, against the exact posterior."""
-    rows = isolated.frontier[(isolated.frontier["family"] == "mix") & (isolated.frontier["kind"] == "plug-in")]
+    rows = isolated.frontier[
+        (isolated.frontier["family"] == "mix") & (isolated.frontier["kind"] == "plug-in")
+    ]
     for row in rows.itertuples():
-        exact = grid.isolated_risk(rw.scheme_weights("mix", counts, SCENARIO, t=row.setting) if row.setting > 0 else np.ones(1000))
+        exact = grid.isolated_risk(
+            rw.scheme_weights("mix", counts, SCENARIO, t=row.setting)
+            if row.setting > 0
+            else np.ones(1000)
+        )
         assert row.target == pytest.approx(exact, rel=0.05)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("target", "at_most", "family"), [("lipschitz", 2.0, "uniform"), ("information", 0.5, "mix")])
+@pytest.mark.parametrize(
+    ("target", "at_most", "family"), [("lipschitz", 2.0, "uniform"), ("information", 0.5, "mix")]
+)
 def test_targets_of_influence(target, at_most, family, counts, synthesizer, unweighted):
     found = rw.tune(
-        synthesizer, counts, SCENARIO, target=target, at_most=at_most, family=family, fit=unweighted, random_seed=3, draws=300, tune=300
+        synthesizer,
+        counts,
+        SCENARIO,
+        target=target,
+        at_most=at_most,
+        family=family,
+        fit=unweighted,
+        random_seed=3,
+        draws=300,
+        tune=300,
     )
     table = rw.influence(found.fit)
     measured = table["lipschitz"].max() if target == "lipschitz" else table["information"].sum()
@@ -161,8 +224,22 @@ def test_targets_of_influence(target, at_most, family, counts, synthesizer, unwe
 
 @pytest.mark.slow
 def test_nothing_is_weighted_where_nothing_need_be(counts, synthesizer, unweighted):
-    found = rw.tune(synthesizer, counts, SCENARIO, target="isolated-risk", at_most=0.04, family="mix", fit=unweighted, random_seed=1)
-    assert (found.scheme, found.family, dict(found.settings), found.fits) == ("unweighted", "unweighted", {}, 0)
+    found = rw.tune(
+        synthesizer,
+        counts,
+        SCENARIO,
+        target="isolated-risk",
+        at_most=0.04,
+        family="mix",
+        fit=unweighted,
+        random_seed=1,
+    )
+    assert (found.scheme, found.family, dict(found.settings), found.fits) == (
+        "unweighted",
+        "unweighted",
+        {},
+        0,
+    )
     assert found.fit is unweighted
     assert "meets the target as it is" in found.why
 
@@ -170,9 +247,20 @@ def test_nothing_is_weighted_where_nothing_need_be(counts, synthesizer, unweight
 @pytest.mark.slow
 def test_a_target_that_is_not_reached_says_what_is(counts, synthesizer, unweighted):
     with pytest.raises(
-        InputError, match=r"'isolated-risk' cannot be brought to at most 0.001: it goes along 'mix' from about 0.00\d+ to 0.03"
+        InputError,
+        match=r"'isolated-risk' cannot be brought to at most 0.001: it goes along 'mix' from about "
+        r"0.00\d+ to 0.03",
     ):
-        rw.tune(synthesizer, counts, SCENARIO, target="isolated-risk", at_most=0.001, family="mix", fit=unweighted, random_seed=1)
+        rw.tune(
+            synthesizer,
+            counts,
+            SCENARIO,
+            target="isolated-risk",
+            at_most=0.001,
+            family="mix",
+            fit=unweighted,
+            random_seed=1,
+        )
 
 
 def call(counts, fit=None, **settings):
@@ -184,14 +272,28 @@ def call(counts, fit=None, **settings):
 @pytest.mark.parametrize(
     ("settings", "text"),
     [
-        ({"target": "mean-risk"}, "'mean-risk' is no target: the mean of the expected risk hardly moves under any weights"),
+        (
+            {"target": "mean-risk"},
+            "'mean-risk' is no target: the mean of the expected risk hardly moves under any "
+            "weights",
+        ),
         ({"target": "maximum-risk"}, "'maximum-risk' is no target: .*mostly chance"),
         ({"target": "risk"}, "target must be one of 'isolated-risk', .* got 'risk'"),
-        ({"family": "uniform"}, "cannot be tuned along 'uniform': shrinking all weights lets the prior take over"),
+        (
+            {"family": "uniform"},
+            "cannot be tuned along 'uniform': shrinking all weights lets the prior take over",
+        ),
         ({"family": "lipschitz-target"}, "shrinking all weights"),
-        ({"target": "information", "family": "lipschitz-target"}, "'information' cannot be tuned along 'lipschitz-target'"),
+        (
+            {"target": "information", "family": "lipschitz-target"},
+            "'information' cannot be tuned along 'lipschitz-target'",
+        ),
         ({"target": "lipschitz", "family": "reweighted"}, "nothing bounds it there"),
-        ({"family": "marginal"}, "family 'marginal' has no parameter to tune; valid for 'isolated-risk' are 'mix', 'power', 'delete'"),
+        (
+            {"family": "marginal"},
+            "family 'marginal' has no parameter to tune; valid for 'isolated-risk' are 'mix', "
+            "'power', 'delete'",
+        ),
         ({"family": "unweighted"}, "no parameter"),
         ({"family": "3-way"}, "no parameter"),
         ({"family": "nobody's"}, "unknown family"),
@@ -202,17 +304,33 @@ def call(counts, fit=None, **settings):
         ({"at_most": "much"}, "at_most"),
         ({"loss": "beauty"}, "loss must be one of 'U_m', 'overlap'"),
         ({"loss": "overlap"}, "give regression and coefficient"),
-        ({"target": "disclosure-largest"}, "'disclosure-largest' is no target: no family of weights is sure to lower it; .* in keep"),
-        ({"keep": {"beauty": 1}}, "constraint must be one of 'disclosure-largest', .* or another measure's key, got 'beauty'"),
-        ({"keep": {"mean-risk": 0.1}}, "'mean-risk' is no constraint: the mean of the expected risk hardly moves"),
+        (
+            {"target": "disclosure-largest"},
+            "'disclosure-largest' is no target: no family of weights is sure to lower it; .* in "
+            "keep",
+        ),
+        (
+            {"keep": {"beauty": 1}},
+            "constraint must be one of 'disclosure-largest', .* or another measure's key, got "
+            "'beauty'",
+        ),
+        (
+            {"keep": {"mean-risk": 0.1}},
+            "'mean-risk' is no constraint: the mean of the expected risk hardly moves",
+        ),
         ({"keep": {"information": 0}}, "keep.information must be a number > 0, got 0"),
         ({"keep": {"information": "much"}}, "keep.information must be a finite number"),
         ({"keep": ["information"]}, "keep must be a table of limits by measure"),
         ({"risk_draws": 0}, "risk_draws"),
-        ({"draws": 100, "chains": 1, "risk_draws": 101}, "risk_draws must be at most the 100 draws"),
+        (
+            {"draws": 100, "chains": 1, "risk_draws": 101},
+            "risk_draws must be at most the 100 draws",
+        ),
     ],
 )
-def test_what_makes_no_sense_is_refused_before_anything_is_sampled(counts, settings, text, monkeypatch):
+def test_what_makes_no_sense_is_refused_before_anything_is_sampled(
+    counts, settings, text, monkeypatch
+):
     monkeypatch.setattr("riskweighted.tuning.search.fit_sequence", None)
     with pytest.raises(InputError, match=text):
         call(counts, **settings)
@@ -236,15 +354,39 @@ def test_ties_at_the_cut_are_all_isolated():
 
 
 def test_what_is_walked_where_no_family_is_named():
-    """Bent models lower what is guessed; centred ones limit what a record teaches, by no cut that moves with the data."""
+    """Bent models lower what is guessed; centred ones limit what a record teaches, by no cut that
+    moves with the data.
+    """
     assert set(find_target("isolated-risk").walked) == {"mix", "power", "delete"}
-    assert set(find_target("isolated-information-mean").walked) == {"mix+", "power+", "bounded+", "budget+", "uniform"}
-    assert set(find_target("largest-information").walked) == {"mix+", "power+", "bounded+", "budget+", "lipschitz-target+", "uniform"}
+    assert set(find_target("isolated-information-mean").walked) == {
+        "mix+",
+        "power+",
+        "bounded+",
+        "budget+",
+        "uniform",
+    }
+    assert set(find_target("largest-information").walked) == {
+        "mix+",
+        "power+",
+        "bounded+",
+        "budget+",
+        "lipschitz-target+",
+        "uniform",
+    }
 
 
 @pytest.mark.long
 def test_a_search_of_information_walks_centred_families(counts, synthesizer, unweighted):
-    found = rw.tune(synthesizer, counts, SCENARIO, target="largest-information", at_most=0.02, fit=unweighted, random_seed=3, **SHORT)
+    found = rw.tune(
+        synthesizer,
+        counts,
+        SCENARIO,
+        target="largest-information",
+        at_most=0.02,
+        fit=unweighted,
+        random_seed=3,
+        **SHORT,
+    )
     assert found.met
     assert set(found.families["family"]) == set(find_target("largest-information").walked)
     information = rw.influence(found.fit)["information"].to_numpy()
@@ -256,7 +398,9 @@ def test_a_search_of_information_walks_centred_families(counts, synthesizer, unw
     assert 0 < chosen.attributable < 0.05
     curves = found.frontier[(found.frontier["kind"] == "plug-in") & ~found.frontier["reference"]]
     for _, rows in curves.groupby("family"):
-        assert rows["largest_information"].to_numpy() == pytest.approx(rows["target"].to_numpy(), rel=1e-6)
+        assert rows["largest_information"].to_numpy() == pytest.approx(
+            rows["target"].to_numpy(), rel=1e-6
+        )
 
 
 @pytest.mark.long
@@ -264,17 +408,29 @@ def test_a_model_that_cannot_be_centred_at_a_mode_is_searched_uncentred(counts):
     model = PoissonGraph("outcome ~ 1", components=1)
     unweighted = rw.fit(model, counts, draws=200, tune=200, random_seed=1)
     half = rw.influence(unweighted)["information"].sum() / 2
-    asked = {"target": "information", "at_most": half, "fit": unweighted, "draws": 200, "tune": 200, "random_seed": 1}
+    asked = {
+        "target": "information",
+        "at_most": half,
+        "fit": unweighted,
+        "draws": 200,
+        "tune": 200,
+        "random_seed": 1,
+    }
     found = rw.tune(model, counts, SCENARIO, **asked)
     assert set(found.families["family"]) == {"mix", "power", "uniform"}
-    assert "'mix+', 'power+' cannot be centred here and went uncentred, and 'bounded+', 'budget+' cannot be made of this fit" in found.why
+    assert (
+        "'mix+', 'power+' cannot be centred here and went uncentred, and 'bounded+', 'budget+' "
+        "cannot be made of this fit" in found.why
+    )
     assert found.frontier["attributable"].isna().all()  # it has no mass()
     with pytest.raises(InputError, match="centred in its graph alone"):
         rw.tune(model, counts, SCENARIO, family="mix+", **asked)
 
 
 @pytest.mark.slow
-def test_centred_families_limit_what_is_learned_and_leave_the_model_straight(counts, synthesizer, unweighted):
+def test_centred_families_limit_what_is_learned_and_leave_the_model_straight(
+    counts, synthesizer, unweighted
+):
     asked = {"target": "information", "at_most": 0.5, "fit": unweighted, "random_seed": 3, **SHORT}
     centred = rw.tune(synthesizer, counts, SCENARIO, family="mix+", **asked)
     assert centred.met

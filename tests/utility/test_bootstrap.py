@@ -22,10 +22,16 @@ def test_quantiles_have_the_exact_resampling_distribution(quantile):
     observed = np.array([(draws == key).sum() for key in exact])
     expected = np.array(list(exact.values())) * 40_000
     large = expected > 5
-    assert stats.chisquare(observed[large], expected[large] * observed[large].sum() / expected[large].sum()).pvalue > 1e-3
+    assert (
+        stats.chisquare(
+            observed[large], expected[large] * observed[large].sum() / expected[large].sum()
+        ).pvalue
+        > 1e-3
+    )
 
 
-@pytest.mark.parametrize("values", [np.arange(50.0), np.repeat([1.0, 5.0], [60, 40])])  # resampled one by one, and by counts
+# resampled one by one, and by counts
+@pytest.mark.parametrize("values", [np.arange(50.0), np.repeat([1.0, 5.0], [60, 40])])
 def test_means_have_the_resampling_mean_and_variance(values):
     draws = bootstrap_means(values, 20_000, np.random.default_rng(2))
     variance = values.var() / len(values)
@@ -43,25 +49,36 @@ def test_blocks_do_not_change_the_number_of_resamples(monkeypatch):
 
 def resampled_means(values, resamples, rng):
     """The slow way: every sample drawn."""
-    return np.array([values[rng.integers(0, len(values), len(values))].mean() for _ in range(resamples)])
+    return np.array(
+        [values[rng.integers(0, len(values), len(values))].mean() for _ in range(resamples)]
+    )
 
 
 LARGE = {
     "normal": np.random.default_rng(5).normal(100, 20, 1000),
     "lognormal": np.exp(1.5 * np.random.default_rng(6).normal(0, 1, 1500)),
     "few far away": np.concatenate([np.random.default_rng(7).normal(0, 1, 1990), np.full(10, 1e6)]),
-    "many far away": np.concatenate([np.random.default_rng(8).normal(0, 1, 1600), np.full(400, -1e6)]),
+    "many far away": np.concatenate(
+        [np.random.default_rng(8).normal(0, 1, 1600), np.full(400, -1e6)]
+    ),
     "heavy": np.random.default_rng(9).standard_cauchy(3000),
-    "spike": np.concatenate([np.zeros(2000), np.random.default_rng(10).integers(1, 500, 1000)]).astype(float),
+    "spike": np.concatenate(
+        [np.zeros(2000), np.random.default_rng(10).integers(1, 500, 1000)]
+    ).astype(float),
 }
 
 
 @pytest.mark.parametrize("what", LARGE)
 def test_means_of_many_values_have_the_law_of_resampling(what):
     values = LARGE[what]
-    fast, slow = bootstrap_means(values, 40_000, np.random.default_rng(11)), resampled_means(values, 20_000, np.random.default_rng(12))
+    fast, slow = (
+        bootstrap_means(values, 40_000, np.random.default_rng(11)),
+        resampled_means(values, 20_000, np.random.default_rng(12)),
+    )
     assert stats.ks_2samp(fast, slow).pvalue > 1e-3
-    assert fast.mean() == pytest.approx(values.mean(), abs=5 * np.sqrt(values.var() / len(values) / 40_000))
+    assert fast.mean() == pytest.approx(
+        values.mean(), abs=5 * np.sqrt(values.var() / len(values) / 40_000)
+    )
     assert fast.var() == pytest.approx(values.var() / len(values), rel=0.05)
 
 
@@ -71,19 +88,27 @@ def test_the_rule_says_how_means_of_many_values_were_drawn():
     assert said in pooled_bootstrap([values], None, rng, resamples=50).rule
     assert said not in pooled_bootstrap([values], 0.5, rng, resamples=50).rule
     assert said not in pooled_bootstrap([values[:999]], None, rng, resamples=50).rule
-    assert said not in pooled_bootstrap([np.repeat([0.0, 1.0], 5000)], None, rng, resamples=50).rule  # counts of two values
+    # counts of two values
+    assert said not in pooled_bootstrap([np.repeat([0.0, 1.0], 5000)], None, rng, resamples=50).rule
     counted = bootstrap_means(np.repeat([0.0, 1.0], 5000), 100, rng) * 10_000
     np.testing.assert_allclose(counted, np.rint(counted), atol=1e-9)
 
 
-@pytest.mark.parametrize("values", [np.arange(40.0), np.repeat([1.0, 5.0], [60, 40]), LARGE["lognormal"], LARGE["spike"]])
+@pytest.mark.parametrize(
+    "values", [np.arange(40.0), np.repeat([1.0, 5.0], [60, 40]), LARGE["lognormal"], LARGE["spike"]]
+)
 def test_counts_take_the_place_of_values_in_any_order(values):
     shuffled = np.random.default_rng(14).permutation(values)
     halves = ValueCounts.of(shuffled[::2]) + ValueCounts.of(shuffled[1::2])
     for quantile in (None, 0.3):
-        whole, parts = (pooled_bootstrap([given], quantile, np.random.default_rng(15), resamples=50) for given in (values, halves))
+        whole, parts = (
+            pooled_bootstrap([given], quantile, np.random.default_rng(15), resamples=50)
+            for given in (values, halves)
+        )
         assert whole == parts
-        assert parts.estimate == pytest.approx(values.mean() if quantile is None else np.quantile(values, quantile), rel=1e-14)
+        assert parts.estimate == pytest.approx(
+            values.mean() if quantile is None else np.quantile(values, quantile), rel=1e-14
+        )
 
 
 def test_pooled_interval_spans_within_and_between():
@@ -91,7 +116,9 @@ def test_pooled_interval_spans_within_and_between():
     datasets = [rng.normal(center, 1, 400) for center in (-1.0, 1.0)]
     interval = pooled_bootstrap(datasets, None, rng, resamples=4000)
     assert interval.estimate == pytest.approx(np.mean(datasets), abs=0.01)
-    pooled_variance = np.mean([d.var() / 400 for d in datasets]) + np.var([d.mean() for d in datasets])
+    pooled_variance = np.mean([d.var() / 400 for d in datasets]) + np.var(
+        [d.mean() for d in datasets]
+    )
     assert interval.variance == pytest.approx(pooled_variance, rel=0.05)
     assert interval.lower < -1 < 1 < interval.upper
     assert "2 x 4000" in interval.rule
@@ -110,7 +137,9 @@ def test_refuses_no_resamples():
 
 @pytest.mark.parametrize("resamples", [0, 10**9, 2.5, None, "1000"])
 def test_a_count_of_resamples_has_bounds(resamples):
-    with pytest.raises(InputError, match=r"^resamples must be (a whole number >= 1|at most 1000000), got "):
+    with pytest.raises(
+        InputError, match=r"^resamples must be (a whole number >= 1|at most 1000000), got "
+    ):
         pooled_bootstrap([np.arange(5.0)], None, np.random.default_rng(1), resamples=resamples)
     with pytest.raises(InputError, match=r"^resamples must be "):
         EvaluationSettings(resamples=resamples)

@@ -1,4 +1,6 @@
-"""Estimates under 20 designs are those of R's survey package; what a design must not be is refused."""
+"""Estimates under 20 designs are those of R's survey package; what a design must not be is
+refused.
+"""
 
 from pathlib import Path
 
@@ -47,14 +49,24 @@ def design_of(name: str) -> tuple[pd.DataFrame, rw.SurveyDesign]:
     if name in LINEAR:
         return RECORDS, rw.survey_design(RECORDS, **{"survey": "w", **LINEAR[name]})
     rows = REPLICATES[REPLICATES["design"] == name.replace("successive-difference", "bootstrap")]
-    weights = rows.loc[:, "X1":].T.set_axis([f"repw{number}" for number in rows["replicate"]], axis=1).set_axis(RECORDS.index)
+    weights = (
+        rows.loc[:, "X1":]
+        .T.set_axis([f"repw{number}" for number in rows["replicate"]], axis=1)
+        .set_axis(RECORDS.index)
+    )
     data, asked = RECORDS.join(weights), REPLICATED[name]
-    return data, rw.survey_design(data, "w", replicates="repw*", **(asked or {"replicate_factors": rows["factor"].tolist()}))
+    return data, rw.survey_design(
+        data, "w", replicates="repw*", **(asked or {"replicate_factors": rows["factor"].tolist()})
+    )
 
 
 @pytest.mark.parametrize("name", [*LINEAR, *REPLICATED])
 def test_estimates_are_those_of_the_survey_package_of_r(name):
-    (data, design), y, x = design_of(name), RECORDS["y"].to_numpy(), RECORDS["x"].to_numpy(dtype=float)
+    (data, design), y, x = (
+        design_of(name),
+        RECORDS["y"].to_numpy(),
+        RECORDS["x"].to_numpy(dtype=float),
+    )
     found = {
         "mean": rw.survey_mean(y, design),
         "domain": rw.survey_mean(np.where(x > 3, y, np.nan), design),
@@ -67,18 +79,28 @@ def test_estimates_are_those_of_the_survey_package_of_r(name):
         analysis = checked_analysis(data, formula)
         estimates = analyse(analysis, data, design)
         names = ["(Intercept)", "x", *(["ks", "kt"] if kind == "line" else [])]
-        made |= {f"{kind} {term}": pair for term, *pair in zip(names, estimates.values, estimates.variances**0.5, strict=True)}
+        made |= {
+            f"{kind} {term}": pair
+            for term, *pair in zip(names, estimates.values, estimates.variances**0.5, strict=True)
+        }
     expected = FIGURES.loc[name]
     assert set(made) == set(expected.index)
     for what, figures in expected.iterrows():
-        assert made[what] == pytest.approx((figures["value"], figures["error"]), rel=1e-6, abs=1e-9), what
+        assert made[what] == pytest.approx(
+            (figures["value"], figures["error"]), rel=1e-6, abs=1e-9
+        ), what
     assert design.df == expected["df"].iloc[0]
 
 
 def test_replicate_weights_may_have_another_scale():
     data, design = design_of("brr")
-    scaled = data.assign(**{name: 1e4 * data[name] for name in data if name.startswith("repw") or name == "w"})
-    made = rw.survey_mean(RECORDS["y"].to_numpy(), rw.survey_design(scaled, "w", replicates="repw*", replication="brr"))
+    scaled = data.assign(
+        **{name: 1e4 * data[name] for name in data if name.startswith("repw") or name == "w"}
+    )
+    made = rw.survey_mean(
+        RECORDS["y"].to_numpy(),
+        rw.survey_design(scaled, "w", replicates="repw*", replication="brr"),
+    )
     assert made == pytest.approx(rw.survey_mean(RECORDS["y"].to_numpy(), design))
 
 
@@ -89,10 +111,13 @@ def test_a_domain_that_a_replicate_leaves_out_has_no_variance():
     assert np.isnan(rw.survey_mean(values, design).variance)
     quantile = rw.survey_quantile(values, 0.5, design)
     assert quantile.value == 1.0
-    assert np.isnan([quantile.variance, quantile.lower, quantile.upper]).all()  # and not the largest value
+    # and not the largest value
+    assert np.isnan([quantile.variance, quantile.lower, quantile.upper]).all()
     frames = [pd.DataFrame({**data, "g": "a", "y": part}) for part in (values, values)]
     confidential = frames[0]
-    settings = rw.EvaluationSettings(survey="w", replicates=["a", "b"], replication="brr", resamples=20)
+    settings = rw.EvaluationSettings(
+        survey="w", replicates=["a", "b"], replication="brr", resamples=20
+    )
     scenario = rw.Scenario(known="g", synthetic="y")
     rows = rw.evaluate(confidential, {"some": frames}, scenario, settings=settings).utility
     means = rows[rows["key"] == "survey-mean"].set_index("label")
@@ -101,8 +126,17 @@ def test_a_domain_that_a_replicate_leaves_out_has_no_variance():
 
 
 def test_strata_of_which_all_was_drawn_add_nothing_and_units_without_weight_no_degree_of_freedom():
-    """Worked by hand: stratum a of 2 units of 4, b of one of 1, c of 2 of 2, d of 2 of 4 of which one has no weight."""
-    frame = pd.DataFrame({"h": list("aabccdd"), "n": [4, 4, 1, 2, 2, 4, 4], "w": [2.0, 2, 1, 1, 1, 2, 0], "y": [1.0, 5, 90, 7, 70, 3, 50]})
+    """Worked by hand: stratum a of 2 units of 4, b of one of 1, c of 2 of 2, d of 2 of 4 of which
+    one has no weight.
+    """
+    frame = pd.DataFrame(
+        {
+            "h": list("aabccdd"),
+            "n": [4, 4, 1, 2, 2, 4, 4],
+            "w": [2.0, 2, 1, 1, 1, 2, 0],
+            "y": [1.0, 5, 90, 7, 70, 3, 50],
+        }
+    )
     design = rw.survey_design(frame, "w", "h", fpc="n")
     assert design.df == (2 + 1 + 2 + 1) - 4
     mean = (2 * 1 + 2 * 5 + 90 + 7 + 70 + 2 * 3) / 9
@@ -110,7 +144,8 @@ def test_strata_of_which_all_was_drawn_add_nothing_and_units_without_weight_no_d
     variance = sum((1 - 2 / 4) * 2 / 1 * ((z - z.mean()) ** 2).sum() for z in (a, d)) / 9**2
     found = rw.survey_mean(frame["y"], design)
     assert (found.value, found.variance) == pytest.approx((mean, variance), rel=1e-12)
-    for populations in ({"a": 4, "b": 2, "c": 2, "d": 4}, None):  # one unit of two, and drawn with replacement
+    # one unit of two, and drawn with replacement
+    for populations in ({"a": 4, "b": 2, "c": 2, "d": 4}, None):
         asked = {} if populations is None else {"fpc": "n"}
         with pytest.raises(InputError, match="1 of 4 hold a single record and show no variance"):
             rw.survey_design(frame.assign(n=frame["h"].map(populations or {})), "w", "h", **asked)
@@ -118,7 +153,9 @@ def test_strata_of_which_all_was_drawn_add_nothing_and_units_without_weight_no_d
         rw.survey_design(frame.assign(h=range(7), n=1), "w", "h", fpc="n")
 
 
-WITH = RECORDS.assign(r1=1.0, r2=2.0, bad=[np.nan, *[1.0] * 95], low=2, text="a", minus=[-1.0, *[1.0] * 95])
+WITH = RECORDS.assign(
+    r1=1.0, r2=2.0, bad=[np.nan, *[1.0] * 95], low=2, text="a", minus=[-1.0, *[1.0] * 95]
+)
 
 
 @pytest.mark.parametrize(
@@ -135,14 +172,32 @@ WITH = RECORDS.assign(r1=1.0, r2=2.0, bad=[np.nan, *[1.0] * 95], low=2, text="a"
         ({"replicates": ["r1", "r2"], "replication": "sdr"}, "replication"),
         ({"replicates": ["r1"], "replication": "brr"}, "two columns or more"),
         ({"replicates": "z*", "replication": "brr"}, "z*"),
-        ({"replicates": ["r1", "bad"], "replication": "brr"}, "survey weights 'bad' must be finite"),
+        (
+            {"replicates": ["r1", "bad"], "replication": "brr"},
+            "survey weights 'bad' must be finite",
+        ),
         ({"replicates": ["r1", "minus"], "replication": "brr"}, "1 negative"),
         ({"replicates": ["r1", "r2"], "replication": "brr"}, "all alike"),
-        ({"replicates": ["r1", "r2"], "replication": "fay", "fay": 1.0}, r"fay must lie in \[0, 1\)"),
-        ({"replicates": ["r1", "w"], "replicate_factors": [1.0, 2.0, 3.0]}, "none of them the survey weights"),
-        ({"replicates": ["r1", "n_all"], "replication": "brr", "replicate_factors": 0.5}, "say the same: give one of them"),
-        ({"replicates": ["r1", "n_all"], "replication": "brr", "fay": 0.3}, "fay is of replication = 'fay', got 0.3 beside 'brr'"),
-        ({"replicates": ["r1", "n_all"], "replicate_factors": [1.0, 2.0, 3.0]}, "one number >= 0 or 2, one for each replicate, got 3"),
+        (
+            {"replicates": ["r1", "r2"], "replication": "fay", "fay": 1.0},
+            r"fay must lie in \[0, 1\)",
+        ),
+        (
+            {"replicates": ["r1", "w"], "replicate_factors": [1.0, 2.0, 3.0]},
+            "none of them the survey weights",
+        ),
+        (
+            {"replicates": ["r1", "n_all"], "replication": "brr", "replicate_factors": 0.5},
+            "say the same: give one of them",
+        ),
+        (
+            {"replicates": ["r1", "n_all"], "replication": "brr", "fay": 0.3},
+            "fay is of replication = 'fay', got 0.3 beside 'brr'",
+        ),
+        (
+            {"replicates": ["r1", "n_all"], "replicate_factors": [1.0, 2.0, 3.0]},
+            "one number >= 0 or 2, one for each replicate, got 3",
+        ),
         ({"replicates": ["r1", "r2"], "strata": "h"}, "stand in place of strata"),
         ({"replication": "brr"}, "name their columns in replicates"),
     ],

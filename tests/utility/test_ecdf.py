@@ -53,5 +53,10 @@ def test_total_variation_of_levels():
 
 @pytest.mark.parametrize("dtype", ["object", "string", "category"])
 def test_missing_is_a_level(dtype):
-    own, theirs = (LevelCounts.of(pd.Series(values, dtype=dtype)) for values in (["a", "a", "b", None], ["a", None, None, "c"]))
-    assert mean_total_variation(own, [theirs, own]) == pytest.approx((0.25 + 0.25 + 0.25 + 0.25) / 2 / 2)
+    own, theirs = (
+        LevelCounts.of(pd.Series(values, dtype=dtype))
+        for values in (["a", "a", "b", None], ["a", None, None, "c"])
+    )
+    assert mean_total_variation(own, [theirs, own]) == pytest.approx(
+        (0.25 + 0.25 + 0.25 + 0.25) / 2 / 2
+    )

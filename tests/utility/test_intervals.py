@@ -23,7 +23,9 @@ def test_partial_rule_hand_worked():
     assert interval.estimate == 2
     assert interval.variance == pytest.approx(10 / 3)
     assert interval.df == pytest.approx(200)
-    assert interval.upper - interval.estimate == pytest.approx(stats.t.ppf(0.975, 200) * np.sqrt(10 / 3))
+    assert interval.upper - interval.estimate == pytest.approx(
+        stats.t.ppf(0.975, 200) * np.sqrt(10 / 3)
+    )
     assert "b/L" in interval.rule
 
 
@@ -49,7 +51,12 @@ def test_full_rule_falls_back_on_the_non_negative_adjustment_and_says_so():
 
 @pytest.mark.parametrize(
     ("estimates", "variances", "message"),
-    [([1], [1], "L >= 2 datasets.*got L = 1"), ([1, 2], [1], "equal length"), ([1, np.nan], [1, 1], "finite"), ([1, 2], [1, -1], ">= 0")],
+    [
+        ([1], [1], "L >= 2 datasets.*got L = 1"),
+        ([1, 2], [1], "equal length"),
+        ([1, np.nan], [1, 1], "finite"),
+        ([1, 2], [1, -1], ">= 0"),
+    ],
 )
 def test_partial_rule_refuses(estimates, variances, message):
     with pytest.raises(InputError, match=message):
@@ -79,7 +86,8 @@ def test_joint_test_needs_enough_datasets():
 
 
 @pytest.mark.parametrize(
-    ("confidential", "synthetic", "overlap"), [((10.53, 10.69), (10.52, 10.67), 0.904), ((0.60, 0.81), (0.67, 0.81), 0.833)]
+    ("confidential", "synthetic", "overlap"),
+    [((10.53, 10.69), (10.52, 10.67), 0.904), ((0.60, 0.81), (0.67, 0.81), 0.833)],
 )
 def test_overlap_check_values(confidential, synthetic, overlap):
     assert interval_overlap(confidential, synthetic) == pytest.approx(overlap, abs=5e-4)
@@ -111,7 +119,9 @@ def test_mean_interval_hand_worked():
         lambda level: proportion_interval(0.5, 10, level=level),
         lambda level: combine_partially_synthetic([1, 2], [1, 1], level=level),
         lambda level: combine_fully_synthetic([1, 20], [1, 1], level=level),
-        lambda level: pooled_bootstrap([np.arange(5.0)], None, np.random.default_rng(1), resamples=9, level=level),
+        lambda level: pooled_bootstrap(
+            [np.arange(5.0)], None, np.random.default_rng(1), resamples=9, level=level
+        ),
         lambda level: EvaluationSettings(level=level),
     ],
 )
@@ -126,6 +136,8 @@ def test_kappa_multiplies_vbar_in_the_variance_and_in_the_degrees_of_freedom():
     assert interval.variance == pytest.approx(4.5 + 1 / 3)
     assert interval.df == pytest.approx(2 * 14.5**2)
     assert "1.5 vbar" in interval.rule
-    assert combine_partially_synthetic([1, 2, 3], [3, 3, 3], kappa=1) == combine_partially_synthetic([1, 2, 3], [3, 3, 3])
+    assert combine_partially_synthetic(
+        [1, 2, 3], [3, 3, 3], kappa=1
+    ) == combine_partially_synthetic([1, 2, 3], [3, 3, 3])
     with pytest.raises(InputError, match="kappa"):
         combine_partially_synthetic([1, 2, 3], [3, 3, 3], kappa=0.9)

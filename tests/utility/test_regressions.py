@@ -1,4 +1,6 @@
-"""Regressions of a list: against statsmodels and survey software, complete cases, and what is refused."""
+"""Regressions of a list: against statsmodels and survey software, complete cases, and what is
+refused.
+"""
 
 import numpy as np
 import pandas as pd
@@ -25,7 +27,14 @@ def people(n=400, seed=1):
     age, edu = rng.integers(20, 80, n).astype(float), rng.choice(["low", "mid", "top"], n)
     income = np.exp(7 + 0.01 * age + (edu == "top") + rng.normal(size=n)).round()
     smoke = np.where(rng.random(n) < 1 / (1 + np.exp(0.05 * (age - 50))), "yes", "no")
-    return pd.DataFrame({"age": age, "edu": edu, "income": income, "smoke": pd.Categorical(smoke, categories=["no", "unused", "yes"])})
+    return pd.DataFrame(
+        {
+            "age": age,
+            "edu": edu,
+            "income": income,
+            "smoke": pd.Categorical(smoke, categories=["no", "unused", "yes"]),
+        }
+    )
 
 
 def dummies(frame):
@@ -42,10 +51,17 @@ def test_least_squares_are_those_of_statsmodels():
     assert (found.df, found.records) == (396, 400)
 
 
-@pytest.mark.parametrize("right", ["bs(income, df=4)", "bs(income, df=4) + C(edu)", "cs(income, df=4)", "poly(income, 2)"])
+@pytest.mark.parametrize(
+    "right",
+    ["bs(income, df=4)", "bs(income, df=4) + C(edu)", "cs(income, df=4)", "poly(income, 2)"],
+)
 def test_a_value_beyond_the_confidential_ones_leaves_the_coefficients_estimable(right):
     data = people()
-    beyond = data.assign(income=data["income"].replace({data["income"].max(): 1.2 * data["income"].max(), data["income"].min(): 1.0}))
+    beyond = data.assign(
+        income=data["income"].replace(
+            {data["income"].max(): 1.2 * data["income"].max(), data["income"].min(): 1.0}
+        )
+    )
     analysis = checked_analysis(data, f"age ~ {right}")
     assert np.isfinite(analyse(analysis, beyond).values).all()
 
@@ -54,7 +70,12 @@ def test_a_value_beyond_the_confidential_ones_leaves_the_coefficients_estimable(
 def test_a_response_of_two_values_is_logistic(kind):
     data = people()
     event = (data["smoke"] == "yes").to_numpy()
-    columns = {"categories": data["smoke"], "text": data["smoke"].astype(str), "truth values": event, "numbers": event.astype(int)}
+    columns = {
+        "categories": data["smoke"],
+        "text": data["smoke"].astype(str),
+        "truth values": event,
+        "numbers": event.astype(int),
+    }
     data = data.assign(smoke=columns[kind])
     found = analyse(checked_analysis(data, "smoke ~ age + edu"), data)
     reference = sm.Logit(event.astype(float), dummies(data)).fit(disp=0)
@@ -63,8 +84,8 @@ def test_a_response_of_two_values_is_logistic(kind):
     assert found.df == np.inf
 
 
-# Standard errors of y ~ x and b ~ x: without strata of statsmodels 0.15 (WLS, HC0, times n/(n - 1)) and samplics 0.6.1; within strata of
-# svy 0.35.0 (5 decimals) and, logistic, of samplics.
+# Standard errors of y ~ x and b ~ x: without strata of statsmodels 0.15 (WLS, HC0, times n/(n - 1))
+# and samplics 0.6.1; within strata of svy 0.35.0 (5 decimals) and, logistic, of samplics.
 SANDWICHES = {
     ("y", None): ((21.12817425, 0.1019162), (3.89900727, 0.29108361), 1e-7),
     ("b", None): ((-0.11125483, -0.00757186), (0.71808747, 0.05345438), 1e-6),
@@ -76,20 +97,32 @@ SANDWICHES = {
 @pytest.mark.parametrize(("response", "strata"), SANDWICHES)
 def test_design_based_errors_are_those_of_other_software(response, strata):
     values, errors, digits = SANDWICHES[response, strata]
-    found = analyse(checked_analysis(file(), f"{response} ~ x"), file(), rw.survey_design(file(), "w", strata))
+    found = analyse(
+        checked_analysis(file(), f"{response} ~ x"), file(), rw.survey_design(file(), "w", strata)
+    )
     np.testing.assert_allclose(found.values, values, rtol=1e-6)
     np.testing.assert_allclose(np.sqrt(found.variances), errors, rtol=digits)
     assert found.df == 40 - (1 if strata is None else 3)
 
 
 def test_incomplete_records_are_left_out():
-    """Missing values, and a response without a logarithm; under a design they still count in their stratum."""
+    """Missing values, and a response without a logarithm; under a design they still count in their
+    stratum.
+    """
     data = people().assign(w=np.random.default_rng(2).gamma(2, size=400), h=["a", "b"] * 200)
     rough = data.copy()
-    rough.loc[:19, "income"], rough.loc[20:29, "income"], rough.loc[30:49, "age"], rough.loc[50:54, "edu"] = np.nan, -8.0, np.nan, None
+    (
+        rough.loc[:19, "income"],
+        rough.loc[20:29, "income"],
+        rough.loc[30:49, "age"],
+        rough.loc[50:54, "edu"],
+    ) = np.nan, -8.0, np.nan, None
     complete = data.iloc[55:]
     analysis = checked_analysis(rough, "log(income) ~ age + edu")
-    found, reference = analyse(analysis, rough), analyse(checked_analysis(complete, analysis.formula), complete)
+    found, reference = (
+        analyse(analysis, rough),
+        analyse(checked_analysis(complete, analysis.formula), complete),
+    )
     np.testing.assert_allclose(found.values, reference.values, rtol=1e-9)
     np.testing.assert_allclose(found.variances, reference.variances, rtol=1e-9)
     assert (found.records, found.df) == (345, 341)
@@ -108,13 +141,19 @@ def test_a_condition_names_the_records():
     assert [name for name, _ in analysis.terms] == ["Intercept", "age"]
     for frame in (data, synthetic):
         inside = frame[(frame["income"] > 1000) & (frame["edu"] != "low")]
-        found, reference = analyse(analysis, frame), sm.OLS(np.log(inside["income"]), sm.add_constant(inside["age"])).fit()
+        found, reference = (
+            analyse(analysis, frame),
+            sm.OLS(np.log(inside["income"]), sm.add_constant(inside["age"])).fit(),
+        )
         np.testing.assert_allclose(found.values, reference.params, rtol=1e-9)
         np.testing.assert_allclose(np.sqrt(found.variances), reference.bse, rtol=1e-9)
         assert found.records == len(inside)
-    two = analyse(checked_analysis(data, "edu ~ age where edu != 'low'"), data)  # of three values two are left
+    # of three values two are left
+    two = analyse(checked_analysis(data, "edu ~ age where edu != 'low'"), data)
     rest = data[data["edu"] != "low"]
-    reference = sm.Logit((rest["edu"] == "top").astype(float), sm.add_constant(rest["age"])).fit(disp=0)
+    reference = sm.Logit((rest["edu"] == "top").astype(float), sm.add_constant(rest["age"])).fit(
+        disp=0
+    )
     np.testing.assert_allclose(two.values, reference.params, rtol=1e-6)
     renamed = data.rename(columns={"age": "where"})
     assert "where" in dict(checked_analysis(renamed, "income ~ `where`").terms)
@@ -125,7 +164,9 @@ def test_datasets_combine_by_the_rule_of_partially_synthetic_data():
     analysis = checked_analysis(data, "log(income) ~ age + edu")
     estimates = [analyse(analysis, frame) for frame in frames]
     place = dict(analysis.terms)["age"]
-    expected = combine_partially_synthetic([one.values[place] for one in estimates], [one.variances[place] for one in estimates])
+    expected = combine_partially_synthetic(
+        [one.values[place] for one in estimates], [one.variances[place] for one in estimates]
+    )
     found = coefficient_intervals(analysis, frames, synthetic=True)
     assert found["age"] == expected
     assert list(found) == ["Intercept", "age", "edu[T.mid]", "edu[T.top]"]
@@ -142,7 +183,11 @@ def test_what_a_dataset_does_not_determine_is_no_number_and_no_error():
     assert np.isnan(found["edu[T.mid]"].estimate)
     assert found["edu[T.mid]"].rule.startswith("not estimable in 1 of 2 datasets: a level")
     assert np.isfinite(found["age"].estimate)
-    separated = data.assign(smoke=pd.Categorical(np.where(data["age"] < 50, "yes", "no"), categories=["no", "unused", "yes"]))
+    separated = data.assign(
+        smoke=pd.Categorical(
+            np.where(data["age"] < 50, "yes", "no"), categories=["no", "unused", "yes"]
+        )
+    )
     unseen = data.assign(edu="other")
     nothing = data.assign(age=np.nan)
     for frame in (separated, unseen, nothing):
@@ -159,17 +204,28 @@ def test_dummies_of_few_records_are_not_reported():
 
 @pytest.mark.parametrize(
     "formula",
-    ["income ~ age + edu", "log(income) ~ C(few):C(edu)", "income ~ few + age where edu != 'mid' and income > 500", "income ~ part"],
+    [
+        "income ~ age + edu",
+        "log(income) ~ C(few):C(edu)",
+        "income ~ few + age where edu != 'mid' and income > 500",
+        "income ~ part",
+    ],
 )
 def test_a_regression_is_read_of_some_records_of_each_part(formula):
     data = people(4_000)
-    data["few"], data["part"] = np.where(np.arange(4_000) % 450 == 0, 7, 3), np.where(data["age"] < 50, data["age"], np.nan)
+    data["few"], data["part"] = (
+        np.where(np.arange(4_000) % 450 == 0, 7, 3),
+        np.where(data["age"] < 50, data["age"], np.nan),
+    )
     data.loc[:8, "edu"] = "rare"
     parts = [data.iloc[place::3] for place in range(3)]
     some = pd.concat([witnesses_of(part, formula) for part in parts])
     read = read_analysis(some, formula)
     products = sum((products_of(read, part) for part in parts[1:]), products_of(read, parts[0]))
-    reported, whole = reported_analysis(read, products, products.solved()), checked_analysis(data, formula)
+    reported, whole = (
+        reported_analysis(read, products, products.solved()),
+        checked_analysis(data, formula),
+    )
     assert (reported.terms, reported.left_out) == (whole.terms, whole.left_out)
     mine, theirs = analyse(reported, data), analyse(whole, data)
     assert mine.values == pytest.approx(theirs.values, rel=1e-9)
@@ -193,7 +249,10 @@ def test_a_regression_is_read_of_some_records_of_each_part(formula):
         ("income ~ age where edu == 'lwo'", "compares 'edu' with a text that no record has"),
         ("income ~ age where income", "the condition of regression 'income ~ age'"),
         ("income ~ age where __import__('os')", "the condition of regression 'income ~ age'"),
-        ("young ~ age", "cannot be estimated from the confidential data: its predictors separate the response"),
+        (
+            "young ~ age",
+            "cannot be estimated from the confidential data: its predictors separate the response",
+        ),
         ("once ~ known", "single value among the complete cases"),
     ],
 )
@@ -201,6 +260,12 @@ def test_what_is_refused(formula, message):
     data = people()
     known = np.where(np.arange(400) < 100, 1.0, np.nan)
     once = np.where(np.arange(400) < 100, "a", "b")
-    extra = {"half": data["age"] / 2, "none": np.nan, "young": np.where(data["age"] < 40, "y", "n"), "known": known, "once": once}
+    extra = {
+        "half": data["age"] / 2,
+        "none": np.nan,
+        "young": np.where(data["age"] < 40, "y", "n"),
+        "known": known,
+        "once": once,
+    }
     with pytest.raises(InputError, match=message):
         checked_analysis(data.assign(**extra), formula)

@@ -1,4 +1,6 @@
-"""Families of weights with a parameter: held to their formulas, on posterior draws given by hand."""
+"""Families of weights with a parameter: held to their formulas, on posterior draws given by
+hand.
+"""
 
 import numpy as np
 import pandas as pd
@@ -17,7 +19,10 @@ SCENARIO = rw.Scenario(known=["area"], synthetic="jobs", radius=0.2)
 @pytest.fixture(scope="module")
 def confidential():
     rng = np.random.default_rng(1)
-    return pd.DataFrame({"jobs": rng.negative_binomial(5, 5 / 55, N), "area": rng.choice(["a", "b"], N)}, [f"r{i}" for i in range(N)])
+    return pd.DataFrame(
+        {"jobs": rng.negative_binomial(5, 5 / 55, N), "area": rng.choice(["a", "b"], N)},
+        [f"r{i}" for i in range(N)],
+    )
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +43,9 @@ def test_weights_made_of_the_risk(confidential):
     assert (weights("uniform", confidential, c=0.1) == 0.1).all()
     np.testing.assert_allclose(weights("power", confidential, g=2), (1 - risk) ** 2)
     np.testing.assert_allclose(weights("mix", confidential, t=0.3), 1 - 0.3 * risk)
-    np.testing.assert_allclose(weights("mix", confidential, t=1), rw.marginal_weights(confidential, SCENARIO))
+    np.testing.assert_allclose(
+        weights("mix", confidential, t=1), rw.marginal_weights(confidential, SCENARIO)
+    )
     deleted = weights("delete", confidential, q=0.1)
     assert set(deleted) == {0.0, 1.0}
     assert 1 <= (deleted == 0).sum() <= 6
@@ -50,7 +57,10 @@ def test_weights_made_of_the_unweighted_fit(confidential, fit):
     largest = np.abs(terms).max(axis=0)
     scaled = (largest - largest.min()) / np.ptp(largest)
     np.testing.assert_allclose(weights("lipschitz", confidential, fit), 1 - scaled)
-    np.testing.assert_allclose(weights("lipschitz", confidential, fit, c=0.5, g=0.2), np.clip(0.5 * (1 - scaled) + 0.2, 0, 1))
+    np.testing.assert_allclose(
+        weights("lipschitz", confidential, fit, c=0.5, g=0.2),
+        np.clip(0.5 * (1 - scaled) + 0.2, 0, 1),
+    )
     target = weights("lipschitz-target", confidential, fit, D=4.5)
     np.testing.assert_allclose(target, np.minimum(1, 4.5 / largest))
     after = rw.influence(fit.changed(alpha=pd.Series(target, confidential.index)))
@@ -64,7 +74,9 @@ def test_weights_made_of_a_weighted_fit(confidential, fit):
     delta = rw.influence(weighted)["lipschitz"].to_numpy()
     found = weights("reweighted", confidential, weighted)
     kept = alpha.to_numpy() > 0
-    np.testing.assert_allclose(found[kept], np.clip(0.95 * alpha[kept] * delta.max() / delta[kept], 0, 1))
+    np.testing.assert_allclose(
+        found[kept], np.clip(0.95 * alpha[kept] * delta.max() / delta[kept], 0, 1)
+    )
     assert (found[~kept] == 0).all()
     assert found.sum() > alpha.sum()
 

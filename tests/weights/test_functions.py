@@ -1,4 +1,6 @@
-"""The weight with another value: against the weights made anew of data in which the record has that value."""
+"""The weight with another value: against the weights made anew of data in which the record has that
+value.
+"""
 
 import dataclasses
 
@@ -22,7 +24,14 @@ def households(seed=0, n=60):
     group = np.array(["alone"] + ["two"] * 2 + ["five"] * 5 + ["many"] * (n - 8))
     income = np.round(np.exp(rng.normal(3, 0.5, n)))
     income[10:14], income[14:17], income[20] = -8, np.nan, 0
-    return pd.DataFrame({"group": group, "income": income, "kind": rng.choice(list("abc"), n), "house": np.arange(n) // 3})
+    return pd.DataFrame(
+        {
+            "group": group,
+            "income": income,
+            "kind": rng.choice(list("abc"), n),
+            "house": np.arange(n) // 3,
+        }
+    )
 
 
 SCENARIO = rw.Scenario(known="group", synthetic="income", radius=0.2, codes={"income": [-8]})
@@ -32,13 +41,24 @@ BOX = rw.Scenario(known="group", synthetic=["kind", "income"], radius=0.2, codes
 
 @pytest.mark.quick
 @pytest.mark.parametrize("scheme", [*SCHEMES, "delete+(q=0.1)"])
-@pytest.mark.parametrize("scenario", [SCENARIO, LEVELS, BOX, rw.Scenario(known="group", synthetic="income", radius=0.2, boundary="open")])
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        SCENARIO,
+        LEVELS,
+        BOX,
+        rw.Scenario(known="group", synthetic="income", radius=0.2, boundary="open"),
+    ],
+)
 def test_own_value_gives_the_weight(scheme, scenario):
     data = households()
     if scenario.boundary == "open":
         data["income"] = data["income"].clip(lower=1).fillna(5)
     world = make_world(data, scenario)
-    function, alpha = own_weights(world, scheme)[scenario.synthetic[-1]], scheme_alpha(world, scheme).to_numpy()
+    function, alpha = (
+        own_weights(world, scheme)[scenario.synthetic[-1]],
+        scheme_alpha(world, scheme).to_numpy(),
+    )
     own = function.at(np.arange(len(data)), data[scenario.synthetic[-1]])
     assert np.allclose(np.diag(own), alpha, rtol=0, atol=1e-12)
 
@@ -50,7 +70,9 @@ def test_another_value_gives_the_weight_of_data_that_hold_it(scheme, policy, sce
     data, name = households(), scenario.synthetic[-1]
     scenario = dataclasses.replace(scenario, singletons=policy)
     records = np.array([0, 1, 4, 9, 12, 15, 30])
-    values = pd.Series([20.0, 25.0, 1.0, -8.0, np.nan, 0.0, 18.0] if name == "income" else ["a", "b", "c"])
+    values = pd.Series(
+        [20.0, 25.0, 1.0, -8.0, np.nan, 0.0, 18.0] if name == "income" else ["a", "b", "c"]
+    )
     made = own_weights(make_world(data, scenario), scheme)[name].at(records, values)
     for row, record in enumerate(records):
         for column, value in enumerate(values):
@@ -64,20 +86,29 @@ def test_adjusted_and_of_clusters():
     data = households()
     world = make_world(data, SCENARIO)
     alpha = adjust_weights(scheme_alpha(world, "marginal"), 1.5, 0.05)
-    function = own_weights(world, "marginal+", scale=1.5, shift=0.05, cluster="house", alpha=alpha.to_numpy())["income"]
+    function = own_weights(
+        world, "marginal+", scale=1.5, shift=0.05, cluster="house", alpha=alpha.to_numpy()
+    )["income"]
     own = function.at(np.arange(len(data)), data["income"])
     assert np.allclose(np.diag(own), cluster_weights(alpha, data["house"]), rtol=0, atol=1e-12)
 
 
 def test_a_value_that_nobody_has_is_a_level_of_its_own():
     data = households()
-    made = own_weights(make_world(data, LEVELS), "marginal+")["kind"].at(np.array([20]), pd.Series(["never"]))
+    made = own_weights(make_world(data, LEVELS), "marginal+")["kind"].at(
+        np.array([20]), pd.Series(["never"])
+    )
     assert made[0, 0] == pytest.approx(1 / (data["group"] == "many").sum())
 
 
 @pytest.mark.parametrize(
     ("scheme", "says"),
-    [("unweighted+", "nothing to centre"), ("uniform+(c=0.5)", "nothing to centre"), ("lipschitz+", "made of a fit"), ("best+", "unknown")],
+    [
+        ("unweighted+", "nothing to centre"),
+        ("uniform+(c=0.5)", "nothing to centre"),
+        ("lipschitz+", "made of a fit"),
+        ("best+", "unknown"),
+    ],
 )
 def test_what_cannot_be_centred_is_refused(scheme, says):
     with pytest.raises(rw.InputError, match=says):
@@ -95,20 +126,30 @@ def fitted():
 
 @pytest.mark.filterwarnings("ignore::riskweighted.common.errors.ConvergenceWarning")
 @pytest.mark.parametrize(
-    "scheme", ["lipschitz-target+(D=1)", "lipschitz+", "reweighted+(of=unweighted)", "bounded+(b=0.1)", "budget+(b=0.3)"]
+    "scheme",
+    [
+        "lipschitz-target+(D=1)",
+        "lipschitz+",
+        "reweighted+(of=unweighted)",
+        "bounded+(b=0.1)",
+        "budget+(b=0.3)",
+    ],
 )
 def test_weights_of_a_fit_are_those_of_own_values(fitted, scheme):
     data, scenario, fit = fitted
     weights = rw.centred_weights(scheme, data, scenario, fit=fit)
     own = weights.functions["income"].at(np.arange(len(data)), data["income"])
-    assert np.allclose(np.diag(own), weights.alpha["income"], rtol=0, atol=1e-8)  # scores are differences
+    # scores are differences
+    assert np.allclose(np.diag(own), weights.alpha["income"], rtol=0, atol=1e-8)
     far = weights.functions["income"].at(np.array([20]), pd.Series([20.0, 2000.0]))[0]
     assert far[1] < far[0]
 
 
 @pytest.mark.filterwarnings("ignore::riskweighted.common.errors.ConvergenceWarning")
 def test_scores_are_those_of_a_normal_regression(fitted):
-    """|H^(-1/2) s| of y ~ N(mean, sigma) with one mean: s = (e / sigma, e^2 - 1), H nearly diag(n / sigma^2, 2 n) but for the priors."""
+    """|H^(-1/2) s| of y ~ N(mean, sigma) with one mean: s = (e / sigma, e^2 - 1), H nearly diag(n /
+    sigma^2, 2 n) but for the priors.
+    """
     data, scenario, _ = fitted
     model = rw.load_synthesizer("linear-regression")("income ~ 1", transform="log")
     fit = rw.fit(model, data, draws=40, tune=60, chains=2, random_seed=1)

@@ -1,4 +1,6 @@
-"""Centred weights of boxes of several variables: the expectation over later variables, and fits that stay straight."""
+"""Centred weights of boxes of several variables: the expectation over later variables, and fits
+that stay straight.
+"""
 
 import numpy as np
 import pandas as pd
@@ -15,16 +17,30 @@ RHO = 0.8
 
 def later(rent, rng):
     """Incomes given rents."""
-    return np.exp(3 + 0.5 * (RHO * (np.log(rent) - 3) / 0.5 + np.sqrt(1 - RHO**2) * rng.normal(size=np.shape(rent))))
+    return np.exp(
+        3
+        + 0.5
+        * (RHO * (np.log(rent) - 3) / 0.5 + np.sqrt(1 - RHO**2) * rng.normal(size=np.shape(rent)))
+    )
 
 
 def tenants(seed, n, patterns):
     rng = np.random.default_rng(seed)
     number, rent = np.arange(n), np.exp(3 + 0.5 * rng.normal(size=n))
-    return pd.DataFrame({"group": (number % patterns).astype(str), "half": number % 2, "rent": rent, "income": later(rent, rng)})
+    return pd.DataFrame(
+        {
+            "group": (number % patterns).astype(str),
+            "half": number % 2,
+            "rent": rent,
+            "income": later(rent, rng),
+        }
+    )
 
 
-@pytest.mark.parametrize(("scheme", "n"), [("marginal+", 300), ("pairwise+", 300), ("power+(g=0.5)", 300), ("marginal+", 1500)])
+@pytest.mark.parametrize(
+    ("scheme", "n"),
+    [("marginal+", 300), ("pairwise+", 300), ("power+(g=0.5)", 300), ("marginal+", 1500)],
+)
 def test_the_first_variable_weighs_what_is_expected_of_the_second(scheme, n):
     data, rng = tenants(0, n, 1), np.random.default_rng(1)
     functions = own_weights(make_world(data, SCENARIO), scheme)
@@ -38,7 +54,9 @@ def test_the_first_variable_weighs_what_is_expected_of_the_second(scheme, n):
             for income in fresh[: 100 if n < 1000 and scheme != "pairwise+" else 30]:
                 moved = data.copy()
                 moved.loc[record, ["rent", "income"]] = [rent, income]
-                some.append(rw.scheme_weights(scheme.replace("+", ""), moved, SCENARIO).iloc[record])
+                some.append(
+                    rw.scheme_weights(scheme.replace("+", ""), moved, SCENARIO).iloc[record]
+                )
             exact[row, column] = np.mean(some)
     assert np.abs(made - exact).max() < 0.1 * exact.max() + 0.01
     assert abs(made.mean() - exact.mean()) < 0.05 * exact.mean() + 0.005
@@ -46,14 +64,20 @@ def test_the_first_variable_weighs_what_is_expected_of_the_second(scheme, n):
 
 def test_where_nobody_is_near_the_weight_is_that_of_a_record_alone():
     data = tenants(0, 200, 1)
-    made = own_weights(make_world(data, SCENARIO), "marginal+")["rent"].at(np.array([5]), pd.Series([1e9]))
+    made = own_weights(make_world(data, SCENARIO), "marginal+")["rent"].at(
+        np.array([5]), pd.Series([1e9])
+    )
     assert made[0, 0] == pytest.approx(1 / 200)
 
 
 def chain():
-    settings = {name: {"model": "linear-regression", "transform": "log"} for name in SCENARIO.synthetic}
+    settings = {
+        name: {"model": "linear-regression", "transform": "log"} for name in SCENARIO.synthetic
+    }
     settings["income"]["formula"] = "income ~ log(rent)"
-    return rw.load_synthesizer("sequential")(SCENARIO.synthetic, predictors=["half"], settings=settings)
+    return rw.load_synthesizer("sequential")(
+        SCENARIO.synthetic, predictors=["half"], settings=settings
+    )
 
 
 def test_a_chain_of_another_order_is_refused():
@@ -72,8 +96,16 @@ def test_joint_weights_leave_both_models_straight():
         data = tenants(seed, 1000, 10)
         world = make_world(data, SCENARIO)
         for scheme, each in off.items():
-            fit = rw.fit(chain(), data, world_weighting(world, scheme, match="joint"), random_seed=1, draws=300, engine="importance")
+            fit = rw.fit(
+                chain(),
+                data,
+                world_weighting(world, scheme, match="joint"),
+                random_seed=1,
+                draws=300,
+                engine="importance",
+            )
             made = np.log(pd.concat(fit.synthesize(10, random_seed=2))[list(SCENARIO.synthetic)])
             each.append(np.log(made.std() / np.log(data[list(SCENARIO.synthetic)]).std()))
     assert (np.mean(off["pairwise"], axis=0) < -0.05).all()
-    assert (np.abs(np.mean(off["pairwise+"], axis=0)) < 0.05).all()  # .034 and .026: the spread of what is drawn holds that of parameters
+    # .034 and .026: the spread of what is drawn holds that of parameters
+    assert (np.abs(np.mean(off["pairwise+"], axis=0)) < 0.05).all()

@@ -43,7 +43,8 @@ def looped(data, name, k):
 
 
 def test_two_variables_worked_by_hand():
-    """y = 10, 11, 20 with balls of 2: 10 and 11 are neighbours. c = x, y, y. Marginal weights: shares inside.
+    """y = 10, 11, 20 with balls of 2: 10 and 11 are neighbours. c = x, y, y. Marginal weights:
+    shares inside.
 
     Own: y 2/3, 2/3, 1/3; c 1/3, 2/3, 2/3. Joint: nobody shares a box with anybody, 1/3 each.
     """
@@ -52,7 +53,9 @@ def test_two_variables_worked_by_hand():
     own = rw.match_weights(data, two, "marginal")
     assert list(own.columns) == ["y", "c"]
     np.testing.assert_allclose(own, np.array([[2, 1], [2, 2], [1, 2]]) / 3, atol=1e-15)
-    np.testing.assert_allclose(rw.match_weights(data, two, "marginal", "joint"), np.full((3, 2), 1 / 3), atol=1e-15)
+    np.testing.assert_allclose(
+        rw.match_weights(data, two, "marginal", "joint"), np.full((3, 2), 1 / 3), atol=1e-15
+    )
 
 
 @pytest.mark.parametrize(("scheme", "k"), [("marginal", 1), ("pairwise", 2), ("3-way", 3)])
@@ -69,20 +72,35 @@ def test_pairwise_own_is_the_default_and_stands_on_the_index():
     assert found.index.equals(data.index)
     pd.testing.assert_frame_equal(found, rw.match_weights(data, scenario, "pairwise", "own"))
     alone = rw.Scenario(known="sex", synthetic="age", radius=5, radius_kind="absolute")
-    pd.testing.assert_series_equal(found["age"], rw.pairwise_weights(data, alone), check_names=False)
+    pd.testing.assert_series_equal(
+        found["age"], rw.pairwise_weights(data, alone), check_names=False
+    )
 
 
 def test_a_category_beside_other_variables_follows_its_law():
-    """METHODS section 3.5, one pattern: marginal p_k exactly, pairwise sum_j p_j^2 + p_k (1 - p_k); a box of two follows neither."""
-    data = pd.DataFrame({"c": np.repeat(["x", "y", "z"], [1000, 700, 300]), "income": np.random.default_rng(1).lognormal(7, 1, 2000)})
+    """METHODS section 3.5, one pattern: marginal p_k exactly, pairwise sum_j p_j^2 + p_k (1 - p_k);
+    a box of two follows neither.
+    """
+    data = pd.DataFrame(
+        {
+            "c": np.repeat(["x", "y", "z"], [1000, 700, 300]),
+            "income": np.random.default_rng(1).lognormal(7, 1, 2000),
+        }
+    )
     two = rw.Scenario(synthetic=("c", "income"))
     share = data["c"].map({"x": 0.5, "y": 0.35, "z": 0.15}).to_numpy()
     marginal = rw.match_weights(data, two, "marginal")
     np.testing.assert_allclose(marginal["c"], share, atol=1e-15)
-    np.testing.assert_allclose(rw.match_weights(data, two)["c"], 0.5**2 + 0.35**2 + 0.15**2 + share * (1 - share), atol=1e-3)
+    np.testing.assert_allclose(
+        rw.match_weights(data, two)["c"],
+        0.5**2 + 0.35**2 + 0.15**2 + share * (1 - share),
+        atol=1e-3,
+    )
     assert (rw.match_weights(data, two, "marginal", "joint")["c"] < share).all()
     released = rw.margin_shift(data, two, marginal, levels=True).head(3)["weighted"]
-    np.testing.assert_allclose(released, np.square([0.5, 0.35, 0.15]) / (0.5**2 + 0.35**2 + 0.15**2), atol=1e-12)
+    np.testing.assert_allclose(
+        released, np.square([0.5, 0.35, 0.15]) / (0.5**2 + 0.35**2 + 0.15**2), atol=1e-12
+    )
 
 
 def test_joint_weights_are_those_of_the_box_in_every_column():
@@ -98,10 +116,19 @@ def test_subsets_have_a_box_each_in_the_order_of_the_scenario():
     data = people()
     found = rw.match_weights(data, scenario, "pairwise", [["age", "income"], ["job"]])
     assert list(found.columns) == list(SYNTHETIC)
-    pair = rw.Scenario(known="sex", synthetic=("income", "age"), radius={"income": 0.3, "age": 5}, radius_kind={"age": "absolute"})
+    pair = rw.Scenario(
+        known="sex",
+        synthetic=("income", "age"),
+        radius={"income": 0.3, "age": 5},
+        radius_kind={"age": "absolute"},
+    )
     np.testing.assert_allclose(found["age"], rw.pairwise_weights(data, pair), atol=1e-15)
     np.testing.assert_allclose(found["income"], found["age"], atol=0)
-    np.testing.assert_allclose(found["job"], rw.pairwise_weights(data, rw.Scenario(known="sex", synthetic="job")), atol=1e-15)
+    np.testing.assert_allclose(
+        found["job"],
+        rw.pairwise_weights(data, rw.Scenario(known="sex", synthetic="job")),
+        atol=1e-15,
+    )
     one_each = rw.match_weights(data, scenario, "pairwise", [["job"], ["income"], ["age"]])
     pd.testing.assert_frame_equal(one_each, rw.match_weights(data, scenario))
 
@@ -110,7 +137,9 @@ def test_one_variable_is_what_it_always_was():
     data, one = people(), rw.Scenario(known="sex", synthetic="income")
     for match in ("own", "joint", [["income"]]):
         found = rw.match_weights(data, one, "pairwise", match)
-        pd.testing.assert_series_equal(found["income"], rw.pairwise_weights(data, one), check_names=False)
+        pd.testing.assert_series_equal(
+            found["income"], rw.pairwise_weights(data, one), check_names=False
+        )
 
 
 def test_adjusted_column_by_column():
@@ -120,14 +149,18 @@ def test_adjusted_column_by_column():
     for name in SYNTHETIC:
         expected = rw.cluster_weights(rw.adjust_weights(plain[name], 0.5, 0.1), data["home"])
         pd.testing.assert_series_equal(found[name], expected, check_names=False)
-    unweighted = rw.match_weights(data, scenario, "unweighted", scale=0.5, shift=0.1, cluster="home")
+    unweighted = rw.match_weights(
+        data, scenario, "unweighted", scale=0.5, shift=0.1, cluster="home"
+    )
     assert (unweighted == 1).all(axis=None)
 
 
 def test_schemes_with_a_parameter_are_made_of_each_variable_s_own_risk():
     data = people()
     found = rw.match_weights(data, scenario, "mix(t=0.5)")
-    pd.testing.assert_frame_equal(found, 1 - 0.5 * (1 - rw.match_weights(data, scenario, "marginal")))
+    pd.testing.assert_frame_equal(
+        found, 1 - 0.5 * (1 - rw.match_weights(data, scenario, "marginal"))
+    )
     assert (rw.match_weights(data, scenario, "uniform(c=0.25)") == 0.25).all(axis=None)
 
 
@@ -141,13 +174,19 @@ def test_schemes_made_of_a_fit_take_that_of_the_variable():
     one = rw.Scenario(synthetic="jobs")
     fit = given_fit(data)
     found = rw.match_weights(data, one, "lipschitz", fit=fit)
-    pd.testing.assert_series_equal(found["jobs"], rw.scheme_weights("lipschitz", data, one, fit), check_names=False)
+    pd.testing.assert_series_equal(
+        found["jobs"], rw.scheme_weights("lipschitz", data, one, fit), check_names=False
+    )
     two = rw.Scenario(synthetic=("jobs", "kind"))
-    with pytest.raises(InputError, match="the fit is one of 'jobs', and the scenario synthesizes 'kind'"):
+    with pytest.raises(
+        InputError, match="the fit is one of 'jobs', and the scenario synthesizes 'kind'"
+    ):
         rw.match_weights(data, two, "lipschitz", fit=fit)
     with pytest.raises(InputError, match="made of a fit of the weighted model: pass fit"):
         rw.match_weights(data, two, "reweighted(of=pairwise)")
-    with pytest.raises(InputError, match="gives each of 'jobs', 'kind' weights of its own: see match_weights"):
+    with pytest.raises(
+        InputError, match="gives each of 'jobs', 'kind' weights of its own: see match_weights"
+    ):
         rw.scheme_weights("lipschitz", data, two, fit)
 
 
@@ -166,7 +205,9 @@ def test_a_warning_is_given_once_or_names_its_variables():
 def test_the_patterns_are_found_once():
     world = make_world(people(), scenario)
     assert world.only("age").patterns is world.patterns
-    pd.testing.assert_frame_equal(world_weights(world, "pairwise"), rw.match_weights(people(), scenario))
+    pd.testing.assert_frame_equal(
+        world_weights(world, "pairwise"), rw.match_weights(people(), scenario)
+    )
 
 
 @pytest.mark.parametrize(
@@ -213,23 +254,42 @@ def test_no_value_of_the_data_is_told():
 
 
 def test_weights_made_of_a_fit_of_several_variables_follow_from_each_one_s_own_blocks():
-    """The parameters of the blocks are independent, so a record's influence on one variable says nothing of another's."""
+    """The parameters of the blocks are independent, so a record's influence on one variable says
+    nothing of another's.
+    """
     rng = np.random.default_rng(3)
-    data = pd.DataFrame({"age": rng.integers(20, 60, 40), "kind": rng.choice(list("ab"), 40), "pay": rng.normal(size=40).round(3)})
+    data = pd.DataFrame(
+        {
+            "age": rng.integers(20, 60, 40),
+            "kind": rng.choice(list("ab"), 40),
+            "pay": rng.normal(size=40).round(3),
+        }
+    )
     settings = {"pay": {"model": "linear-regression"}}
-    chain = rw.load_synthesizer("sequential")(["kind", "pay"], predictors=["age"], settings=settings)
+    chain = rw.load_synthesizer("sequential")(
+        ["kind", "pay"], predictors=["age"], settings=settings
+    )
     fit = given_chain_fit(chain, data, draws=20)
     two = rw.Scenario(known="age", synthetic=["kind", "pay"])
     found = rw.match_weights(data, two, "lipschitz", "joint", fit=fit)
     for name in two.synthetic:
-        terms = [np.abs(fit.contributions(fit.draw(chain, draw), name)) for chain in range(2) for draw in range(20)]
+        terms = [
+            np.abs(fit.contributions(fit.draw(chain, draw), name))
+            for chain in range(2)
+            for draw in range(20)
+        ]
         largest = np.max(terms, axis=0)
-        np.testing.assert_allclose(found[name], 1 - (largest - largest.min()) / np.ptp(largest), err_msg=name)
+        np.testing.assert_allclose(
+            found[name], 1 - (largest - largest.min()) / np.ptp(largest), err_msg=name
+        )
     assert not np.allclose(found["kind"], found["pay"])
     target = rw.match_weights(data, two, "lipschitz-target(D=1)", fit=fit, scale=0.5)
     assert (target <= 0.5).all(axis=None)
     halved = given_chain_fit(chain, data, 0.5, draws=20)
-    with pytest.raises(InputError, match="made of the unweighted fit, and the weights of this one are not all 1"):
+    with pytest.raises(
+        InputError, match="made of the unweighted fit, and the weights of this one are not all 1"
+    ):
         rw.match_weights(data, two, "lipschitz", fit=halved)
     again = rw.match_weights(data, two, "reweighted", fit=halved)
-    assert (again >= 0.95 * 0.5 - 1e-12).all(axis=None)  # the record of the largest influence keeps c times its weight, others gain
+    # the record of the largest influence keeps c times its weight, others gain
+    assert (again >= 0.95 * 0.5 - 1e-12).all(axis=None)

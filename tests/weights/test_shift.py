@@ -12,7 +12,9 @@ SHARES = [(0.745, 0.255), (0.5, 0.3, 0.15, 0.05), (0.25, 0.25, 0.25, 0.25), (0.9
 
 def categories(shares, n=2000):
     """n records whose levels have exactly these shares."""
-    levels = np.repeat([f"level {k}" for k in range(len(shares))], np.rint(np.multiply(shares, n)).astype(int))
+    levels = np.repeat(
+        [f"level {k}" for k in range(len(shares))], np.rint(np.multiply(shares, n)).astype(int)
+    )
     return pd.DataFrame({"c": np.random.default_rng(1).permutation(levels)})
 
 
@@ -40,8 +42,11 @@ def test_pairwise_weights_of_a_category_follow_the_law_of_large_patterns(shares)
     law = squares + p_k * (1 - p_k)
     alpha = rw.pairwise_weights(data, CATEGORY)
     np.testing.assert_allclose(alpha, law, rtol=0, atol=1e-3)
-    # Exactly: of the M - 1 others, M p_k - 1 share the level and M p_j have another one, j, and miss 1 - p_k - p_j.
-    np.testing.assert_allclose(alpha, p_k + len(data) / (len(data) - 1) * (squares - p_k**2), rtol=0, atol=1e-12)
+    # Exactly: of the M - 1 others, M p_k - 1 share the level and M p_j have another one, j, and
+    # miss 1 - p_k - p_j.
+    np.testing.assert_allclose(
+        alpha, p_k + len(data) / (len(data) - 1) * (squares - p_k**2), rtol=0, atol=1e-12
+    )
 
 
 def test_a_share_of_255_thousandths_becomes_105_under_marginal_weights_and_stays_under_pairwise():
@@ -56,19 +61,38 @@ def test_a_share_of_255_thousandths_becomes_105_under_marginal_weights_and_stays
 def test_within_known_patterns_worked_by_hand():
     """Pattern A holds x, x, x, y (weights 3/4, 3/4, 3/4, 1/4) and pattern B x, y (1/2 each).
 
-    x: 9/4 + 1/2 = 11/4 of 14/4, raw 4/6; total variation 11/14 - 2/3 = 5/42. y: 3/14 over 1/3 is 9/14.
+    x: 9/4 + 1/2 = 11/4 of 14/4, raw 4/6; total variation 11/14 - 2/3 = 5/42. y: 3/14 over 1/3 is
+    9/14.
     """
     data = pd.DataFrame({"g": list("AAAABB"), "c": list("xxxyxy")})
     scenario = rw.Scenario(known="g", synthetic="c")
     table = rw.margin_shift(data, scenario, rw.marginal_weights(data, scenario))
-    assert list(table.columns) == ["variable", "levels", "alpha", "total_variation", "least_ratio", "erased"]
-    assert table.iloc[0].tolist() == ["c", 2, pytest.approx(3.5), pytest.approx(5 / 42), pytest.approx(9 / 14), 0]
+    assert list(table.columns) == [
+        "variable",
+        "levels",
+        "alpha",
+        "total_variation",
+        "least_ratio",
+        "erased",
+    ]
+    assert table.iloc[0].tolist() == [
+        "c",
+        2,
+        pytest.approx(3.5),
+        pytest.approx(5 / 42),
+        pytest.approx(9 / 14),
+        0,
+    ]
 
 
 def incomes(n=1000):
     rng = np.random.default_rng(3)
     return pd.DataFrame(
-        {"income": rng.lognormal(7, 0.8, n), "cars": rng.choice([0, 1, 2], n, p=[0.5, 0.4, 0.1]), "c": rng.choice(list("ab"), n)}
+        {
+            "income": rng.lognormal(7, 0.8, n),
+            "cars": rng.choice([0, 1, 2], n, p=[0.5, 0.4, 0.1]),
+            "c": rng.choice(list("ab"), n),
+        }
     )
 
 
@@ -81,10 +105,14 @@ def test_numbers_are_compared_by_quintile_and_codes_by_level():
     own = table[table["variable"] == "income"]
     assert own["level"].tolist() == [f"{rank} of 5" for rank in range(1, 6)]
     np.testing.assert_allclose(own["raw"], 0.2, atol=1e-12)
-    np.testing.assert_allclose(own["weighted"], alpha.groupby(quintile).sum() / alpha.sum(), atol=1e-12)
+    np.testing.assert_allclose(
+        own["weighted"], alpha.groupby(quintile).sum() / alpha.sum(), atol=1e-12
+    )
     cars = table[table["variable"] == "cars"].set_index("level")
     assert list(cars.index) == [0, 1, 2]
-    np.testing.assert_allclose(cars["raw"], data["cars"].value_counts(normalize=True).sort_index(), atol=1e-12)
+    np.testing.assert_allclose(
+        cars["raw"], data["cars"].value_counts(normalize=True).sort_index(), atol=1e-12
+    )
     assert table.groupby("variable")[["raw", "weighted"]].sum().to_numpy() == pytest.approx(1)
     by_variable = rw.margin_shift(data, scenario, alpha).set_index("variable")
     assert list(by_variable.index) == ["income", "cars", "c"]
@@ -96,33 +124,51 @@ def test_numbers_are_compared_by_quintile_and_codes_by_level():
 def test_weights_of_the_tail_shift_income_downwards():
     # Marginal weights of a skewed income: few neighbours in the ends, so the middle quintiles gain.
     data, scenario = incomes(), rw.Scenario(synthetic="income")
-    ratio = rw.margin_shift(data, scenario, rw.marginal_weights(data, scenario), levels=True)["ratio"].to_numpy()
+    ratio = rw.margin_shift(data, scenario, rw.marginal_weights(data, scenario), levels=True)[
+        "ratio"
+    ].to_numpy()
     assert ratio[4] < 1 < ratio[2]
     assert ratio[0] < 1
 
 
 def test_equal_weights_shift_nothing_and_a_factor_does_not_matter():
     data, scenario = incomes(), rw.Scenario(synthetic=("income", "c"))
-    assert (rw.margin_shift(data, scenario, np.full(len(data), 0.3))["total_variation"] < 1e-12).all()
+    assert (
+        rw.margin_shift(data, scenario, np.full(len(data), 0.3))["total_variation"] < 1e-12
+    ).all()
     alpha = np.random.default_rng(5).random(len(data))
-    whole, half = (rw.margin_shift(data, scenario, factor * alpha, levels=True) for factor in (1, 0.5))
+    whole, half = (
+        rw.margin_shift(data, scenario, factor * alpha, levels=True) for factor in (1, 0.5)
+    )
     pd.testing.assert_frame_equal(whole, half)
 
 
 def test_weights_of_each_variable():
     data, scenario = incomes(), rw.Scenario(synthetic=("income", "c"))
     income, category = np.random.default_rng(6).random((2, len(data)))
-    expected = [rw.margin_shift(data, rw.Scenario(synthetic=name), own) for name, own in (("income", income), ("c", category))]
+    expected = [
+        rw.margin_shift(data, rw.Scenario(synthetic=name), own)
+        for name, own in (("income", income), ("c", category))
+    ]
     expected = pd.concat(expected, ignore_index=True)
     framed = pd.DataFrame({"c": category, "income": income}, index=data.index)
     pd.testing.assert_frame_equal(rw.margin_shift(data, scenario, framed), expected)
-    pd.testing.assert_frame_equal(rw.margin_shift(data, scenario, np.column_stack([income, category])), expected)
+    pd.testing.assert_frame_equal(
+        rw.margin_shift(data, scenario, np.column_stack([income, category])), expected
+    )
 
 
 def test_a_category_whose_records_all_have_weight_0_is_erased():
     data = categories((0.9, 0.1), 100)
     alpha = (data["c"] == "level 0").astype(float)
-    assert rw.margin_shift(data, CATEGORY, alpha).iloc[0].tolist() == ["c", 2, 90, pytest.approx(0.1), 0, 1]
+    assert rw.margin_shift(data, CATEGORY, alpha).iloc[0].tolist() == [
+        "c",
+        2,
+        90,
+        pytest.approx(0.1),
+        0,
+        1,
+    ]
 
 
 SECRETS = pd.DataFrame({"c": [SECRET, 1.0, 2.0, 3.0], "g": list("aabb")})
@@ -165,12 +211,20 @@ def test_refuses_data(data, scenario, message):
 
 
 def test_missing_values_and_codes_are_groups_of_their_own():
-    """Ten amounts in quintiles of two, two codes, four missing; the weights keep the amounts alone."""
+    """Ten amounts in quintiles of two, two codes, four missing; the weights keep the amounts
+    alone.
+    """
     data = pd.DataFrame({"y": [*range(1, 11), -8, -8, *[np.nan] * 4], "c": ["a"] * 6 + [None] * 10})
     scenario = rw.Scenario(synthetic=("y", "c"), codes={"y": -8})
     alpha = np.repeat([1.0, 0.0], [10, 6])
     table = rw.margin_shift(data, scenario, alpha, levels=True)
-    assert table["level"].tolist() == [*(f"{rank} of 5" for rank in range(1, 6)), "-8", "missing", "a", "missing"]
+    assert table["level"].tolist() == [
+        *(f"{rank} of 5" for rank in range(1, 6)),
+        "-8",
+        "missing",
+        "a",
+        "missing",
+    ]
     np.testing.assert_allclose(table["raw"], np.array([2, 2, 2, 2, 2, 2, 4, 6, 10]) / 16)
     np.testing.assert_allclose(table["weighted"], [0.2] * 5 + [0, 0, 0.6, 0.4])
     short = rw.margin_shift(data, scenario, alpha).set_index("variable")
@@ -180,9 +234,13 @@ def test_missing_values_and_codes_are_groups_of_their_own():
 
 
 def test_a_level_counts_as_erased_below_a_fifth_of_its_share_where_ten_records_hold_it():
-    # 80 x, 10 y, 10 z of weights 1, w, 0: 80 + 10 w in all; y keeps w * 100 / (80 + 10 w) of its share, 1/5 at w = 8/49.
+    # 80 x, 10 y, 10 z of weights 1, w, 0: 80 + 10 w in all; y keeps w * 100 / (80 + 10 w) of its
+    # share, 1/5 at w = 8/49.
     data = pd.DataFrame({"c": np.repeat(["x", "y", "z"], [80, 10, 10])})
-    erased = {w: rw.margin_shift(data, CATEGORY, np.repeat([1, w, 0], [80, 10, 10]))["erased"][0] for w in (8.1 / 49, 7.9 / 49)}
+    erased = {
+        w: rw.margin_shift(data, CATEGORY, np.repeat([1, w, 0], [80, 10, 10]))["erased"][0]
+        for w in (8.1 / 49, 7.9 / 49)
+    }
     assert list(erased.values()) == [1, 2]
     nine = pd.DataFrame({"c": np.repeat(["x", "y"], [91, 9])})
     assert rw.margin_shift(nine, CATEGORY, np.repeat([1, 0], [91, 9]))["erased"][0] == 0
@@ -197,8 +255,13 @@ def test_warns_where_the_prior_would_decide_or_a_level_is_lost():
         texts = rw.warn_of_shift(table, {"c": 10, "income": 100}, "marginal")
     assert [str(one.message) for one in caught] == texts
     assert len(texts) == 2
-    assert texts[0].startswith("scheme 'marginal': the weights of 'c' sum to 9, and its model has 10 parameters: the prior would decide")
-    assert texts[1].startswith("scheme 'marginal': 1 of 2 levels or groups of 'c' keep less than a fifth of their share")
+    assert texts[0].startswith(
+        "scheme 'marginal': the weights of 'c' sum to 9, and its model has 10 parameters: the "
+        "prior would decide"
+    )
+    assert texts[1].startswith(
+        "scheme 'marginal': 1 of 2 levels or groups of 'c' keep less than a fifth of their share"
+    )
     with pytest.warns(rw.MarginShiftWarning, match="^1 of 2 levels"):
         assert len(rw.warn_of_shift(table, {"c": 9})) == 1
     assert rw.warn_of_shift(table[table["variable"] == "income"], {"income": 100}) == []
@@ -210,7 +273,10 @@ def test_warns_where_the_prior_would_decide_or_a_level_is_lost():
         ({"parameters": {"nope": 3}}, "parameters names 'nope'; the variables are 'c'"),
         ({"parameters": {"c": 0}}, "parameters of 'c' must be a whole number >= 1"),
         ({"parameters": {"c": 2.5}}, "whole number"),
-        ({"shift": pd.DataFrame({"variable": ["c"]})}, "lacks the column 'levels', 'alpha', 'erased'"),
+        (
+            {"shift": pd.DataFrame({"variable": ["c"]})},
+            "lacks the column 'levels', 'alpha', 'erased'",
+        ),
     ],
 )
 def test_warning_refuses_other_tables_and_counts(change, message):

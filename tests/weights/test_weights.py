@@ -20,7 +20,8 @@ from riskweighted.weights.kway import kway_weights, marginal_weights, pairwise_w
 from riskweighted.weights.names import parse_scheme, scheme_text
 from riskweighted.weights.schemes import in_order, scheme_weights
 
-pytestmark = [pytest.mark.filterwarnings("ignore::riskweighted.common.errors.FlatWeightsWarning")]  # toy data are small
+# toy data are small
+pytestmark = [pytest.mark.filterwarnings("ignore::riskweighted.common.errors.FlatWeightsWarning")]
 
 quick = hypothesis_settings(max_examples=60)
 KINDS = st.sampled_from([(True, False), (False, True), (True, True)])
@@ -77,7 +78,10 @@ def test_three_way_weights_worked_by_hand():
 def test_risk_and_marginal_weights_are_those_of_the_loops(data, frame, kind):
     settings = data.draw(brute.settings(*kind))
     scenario = Scenario(**settings)
-    risk, alpha = quietly(confidential_risk, frame, scenario), quietly(marginal_weights, frame, scenario)
+    risk, alpha = (
+        quietly(confidential_risk, frame, scenario),
+        quietly(marginal_weights, frame, scenario),
+    )
     np.testing.assert_allclose(risk, brute.confidential_risk(frame, settings), rtol=0, atol=1e-12)
     np.testing.assert_allclose(alpha, brute.marginal_weights(frame, settings), rtol=0, atol=1e-12)
     np.testing.assert_array_equal(alpha.to_numpy(), 1 - risk.to_numpy())
@@ -123,7 +127,9 @@ def test_pairwise_keeps_at_least_the_marginal_weight_and_the_mean_of_the_others(
 def test_weights_grow_with_k_and_start_at_the_marginal_ones(data, frame):
     scenario = Scenario(**data.draw(brute.settings()))
     ways = [quietly(kway_weights, frame, scenario, k=k).to_numpy() for k in range(1, 6)]
-    np.testing.assert_allclose(ways[0], quietly(marginal_weights, frame, scenario), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        ways[0], quietly(marginal_weights, frame, scenario), rtol=0, atol=1e-12
+    )
     for fewer, more in itertools.pairwise(ways):
         assert (more >= fewer - 1e-12).all()
     assert all(((alpha >= 0) & (alpha <= 1)).all() for alpha in ways)
@@ -167,7 +173,9 @@ def test_weights_do_not_change_the_data():
     pd.testing.assert_frame_equal(data, before)
 
 
-SINGLES = pd.DataFrame({"a": ["x", "x", "z", None], "y": [10.0, 11.0, SECRET, 5.0]}, index=["p", "q", "r", "s"])
+SINGLES = pd.DataFrame(
+    {"a": ["x", "x", "z", None], "y": [10.0, 11.0, SECRET, 5.0]}, index=["p", "q", "r", "s"]
+)
 
 
 @pytest.mark.parametrize(("singletons", "alone"), [("protect", 0.0), ("paper", 1.0)])
@@ -199,7 +207,9 @@ def test_a_record_alone_is_refused_on_request(function):
 
 def test_without_singletons_every_policy_is_the_same_and_silent():
     for singletons in ("protect", "paper", "error"):
-        alpha = marginal_weights(SINGLES.iloc[:2], Scenario(known="a", synthetic="y", singletons=singletons))
+        alpha = marginal_weights(
+            SINGLES.iloc[:2], Scenario(known="a", synthetic="y", singletons=singletons)
+        )
         assert alpha.tolist() == [1.0, 1.0]
 
 
@@ -211,7 +221,9 @@ def test_k_must_be_a_whole_number_of_at_least_one(k):
 
 
 def test_k_may_be_a_numpy_integer():
-    np.testing.assert_array_equal(kway_weights(betty(), INCOME, k=np.int64(2)), pairwise_weights(betty(), INCOME))
+    np.testing.assert_array_equal(
+        kway_weights(betty(), INCOME, k=np.int64(2)), pairwise_weights(betty(), INCOME)
+    )
 
 
 def test_a_very_large_k_uses_the_size_of_the_pattern():
@@ -242,10 +254,17 @@ def test_schemes_go_by_name():
     assert unweighted.tolist() == [1.0] * 13
     assert unweighted.index.equals(data.index)
     for scheme, k in (("marginal", 1), ("pairwise", 2), ("1-way", 1), ("3-way", 3), ("12-way", 12)):
-        np.testing.assert_allclose(scheme_weights(scheme, data, INCOME), kway_weights(data, INCOME, k=k), rtol=0, atol=1e-15)
+        np.testing.assert_allclose(
+            scheme_weights(scheme, data, INCOME),
+            kway_weights(data, INCOME, k=k),
+            rtol=0,
+            atol=1e-15,
+        )
 
 
-@pytest.mark.parametrize("scheme", ["Pairwise", "0-way", "03-way", "3way", "-1-way", "x3-way", "uniform2"])
+@pytest.mark.parametrize(
+    "scheme", ["Pairwise", "0-way", "03-way", "3way", "-1-way", "x3-way", "uniform2"]
+)
 def test_an_unknown_scheme_is_refused(scheme):
     with pytest.raises(InputError) as caught:
         scheme_weights(scheme, betty(), INCOME)
@@ -268,7 +287,10 @@ def test_an_unknown_scheme_is_refused(scheme):
         ("uniform(q=0.1)", "has no setting 'q'; valid are c"),
         ("lipschitz(c=0)", "gives every record weight zero"),
         ("lipschitz-target(D=0)", "gives every record weight zero"),
-        ("marginal(c=0.1)", "has no setting 'c'; schemes with settings are mix, power, delete, uniform"),
+        (
+            "marginal(c=0.1)",
+            "has no setting 'c'; schemes with settings are mix, power, delete, uniform",
+        ),
         ("uniform(c=0.1, of=marginal)", "has no setting 'of'"),
         ("lipschitz", "is made of a fit of the unweighted model"),
         ("reweighted", "is made of a fit of the weighted model"),
@@ -283,7 +305,11 @@ def test_a_scheme_that_cannot_be_made_is_refused(scheme, told):
 def test_a_scheme_has_one_text():
     assert parse_scheme("uniform( c = .10 )").text == "uniform(c=0.1)"
     assert parse_scheme("lipschitz(g=0.2,c=1)").text == "lipschitz(c=1, g=0.2)"
-    assert parse_scheme("reweighted(c=0.9, of=mix( t=.5))") == ("reweighted", {"c": 0.9}, "mix(t=0.5)")
+    assert parse_scheme("reweighted(c=0.9, of=mix( t=.5))") == (
+        "reweighted",
+        {"c": 0.9},
+        "mix(t=0.5)",
+    )
     assert scheme_text("marginal") == parse_scheme("marginal()").text == "marginal"
     given = scheme_weights("mix(t=0.25)", betty(), INCOME)
     pd.testing.assert_series_equal(given, scheme_weights("mix", betty(), INCOME, t=0.25))
@@ -293,12 +319,21 @@ def test_a_scheme_has_one_text():
 
 def test_schemes_come_after_those_they_are_made_of():
     given = ["reweighted(of=mix(t=0.5))", "lipschitz-target(D=3)", "mix(t=0.5)", "unweighted"]
-    assert in_order(given) == ["mix(t=0.5)", "unweighted", "reweighted(of=mix(t=0.5))", "lipschitz-target(D=3)"]
+    assert in_order(given) == [
+        "mix(t=0.5)",
+        "unweighted",
+        "reweighted(of=mix(t=0.5))",
+        "lipschitz-target(D=3)",
+    ]
     with pytest.raises(InputError, match="made of the fit of 'unweighted': name 'unweighted'"):
         in_order(["lipschitz", "marginal"])
     with pytest.raises(InputError, match="'lipschitz' is made of a fit itself"):
         in_order(["reweighted(of=lipschitz)", "lipschitz", "unweighted"])
-    for one, other in (("2-way", "pairwise"), ("lipschitz", "lipschitz(c=1, g=0)"), ("reweighted", "reweighted(of=marginal)")):
+    for one, other in (
+        ("2-way", "pairwise"),
+        ("lipschitz", "lipschitz(c=1, g=0)"),
+        ("reweighted", "reweighted(of=marginal)"),
+    ):
         with pytest.raises(InputError, match="are the same"):
             in_order(["unweighted", "marginal", one, other])
     with pytest.raises(InputError, match="unknown weighting scheme 'nope'"):
@@ -399,7 +434,10 @@ def test_adjustments_must_be_finite_numbers(setting, value):
 
 
 @pytest.mark.parametrize("function", [adjust_weights, lambda alpha: equalize_weights(alpha, 1)])
-@pytest.mark.parametrize("alpha", [np.array([0.5, SECRET]), pd.Series([0.5, np.nan]), pd.Series([0.5, -SECRET]), np.ones((2, 2))])
+@pytest.mark.parametrize(
+    "alpha",
+    [np.array([0.5, SECRET]), pd.Series([0.5, np.nan]), pd.Series([0.5, -SECRET]), np.ones((2, 2))],
+)
 def test_only_weights_can_be_changed(function, alpha):
     with pytest.raises(InputError) as caught:
         function(alpha)
@@ -408,10 +446,13 @@ def test_only_weights_can_be_changed(function, alpha):
 
 @pytest.mark.quick
 def test_equalized_weights_worked_by_hand():
-    # 2 * (0.1, 0.2, 0.5) sums to 1.6; at a total of 2.2 the largest stands at 1 and the others share 1.2.
+    # 2 * (0.1, 0.2, 0.5) sums to 1.6; at a total of 2.2 the largest stands at 1 and the others
+    # share 1.2.
     alpha = pd.Series([0.1, 0.2, 0.5, 0.0], ["a", "b", "c", "d"])
     np.testing.assert_allclose(equalize_weights(alpha, 1.6), [0.2, 0.4, 1.0, 0.0], atol=1e-15)
-    np.testing.assert_allclose(equalize_weights(alpha, 1.3), [0.1625, 0.325, 0.8125, 0.0], atol=1e-15)
+    np.testing.assert_allclose(
+        equalize_weights(alpha, 1.3), [0.1625, 0.325, 0.8125, 0.0], atol=1e-15
+    )
     np.testing.assert_allclose(equalize_weights(alpha, 2.2), [0.4, 0.8, 1.0, 0.0], atol=1e-15)
     np.testing.assert_allclose(equalize_weights(alpha, 2.8), [0.8, 1.0, 1.0, 0.0], atol=1e-15)
     assert equalize_weights(alpha, 3).tolist() == [1.0, 1.0, 1.0, 0.0]
@@ -421,7 +462,11 @@ def test_equalized_weights_worked_by_hand():
 
 
 @given(
-    values=st.lists(st.one_of(st.sampled_from([0.0, 0.25, 0.5, 1.0]), st.floats(1e-6, 1)), min_size=1, max_size=20),
+    values=st.lists(
+        st.one_of(st.sampled_from([0.0, 0.25, 0.5, 1.0]), st.floats(1e-6, 1)),
+        min_size=1,
+        max_size=20,
+    ),
     share=st.one_of(st.sampled_from([0.0, 1.0, 1 - 2**-53]), st.floats(1e-6, 1)),
 )
 @hypothesis_settings(max_examples=200)
@@ -441,7 +486,9 @@ def test_equalized_weights_reach_their_total_as_one_multiple(values, share):
 
 def test_equal_total_compares_schemes():
     marginal, pairwise = marginal_weights(betty(), INCOME), pairwise_weights(betty(), INCOME)
-    assert equalize_weights(pairwise, marginal.sum()).sum() == pytest.approx(marginal.sum(), abs=1e-12)
+    assert equalize_weights(pairwise, marginal.sum()).sum() == pytest.approx(
+        marginal.sum(), abs=1e-12
+    )
     np.testing.assert_allclose(equalize_weights(marginal, marginal.sum()), marginal, atol=1e-15)
 
 
@@ -485,7 +532,9 @@ def test_more_ways_than_records_are_refused():
     frame = pd.DataFrame({"y": np.exp(np.random.default_rng(1).normal(size=60))})
     assert len(scheme_weights("60-way", frame, INCOME)) == 60
     for scheme in ("61-way", "1000000000-way", "9" * 400 + "-way"):
-        with pytest.raises(InputError, match=r"^scheme '\d+-way' needs \d+ records, and there are 60"):
+        with pytest.raises(
+            InputError, match=r"^scheme '\d+-way' needs \d+ records, and there are 60"
+        ):
             scheme_weights(scheme, frame, INCOME)
 
 
@@ -497,7 +546,9 @@ def test_a_scale_is_a_number_that_keeps_the_order(scale):
         WeightSettings(scale=scale)
 
 
-@pytest.mark.parametrize("alpha", [pd.Series([0.5 + 0j, 0.25]), np.array([0.5, 0.25 + 1j])], ids=["series", "array"])
+@pytest.mark.parametrize(
+    "alpha", [pd.Series([0.5 + 0j, 0.25]), np.array([0.5, 0.25 + 1j])], ids=["series", "array"]
+)
 def test_complex_weights_are_refused(alpha):
     with pytest.raises(InputError, match=r"must be numbers in \[0, 1\], got dtype complex128"):
         check_weights(alpha, pd.RangeIndex(2))

@@ -1,4 +1,5 @@
-"""Fits the demo's mixture as it landed: to be run by the code of commit 0e32401, not by today's (README.md beside this file).
+"""Fits the demo's mixture as it landed: to be run by the code of commit 0e32401, not by today's
+(README.md beside this file).
 
 It leaves one file of posterior draws a scheme, which `measure.py` reads with today's definitions.
 """
@@ -21,12 +22,17 @@ FORMULA = "inc ~ " + " + ".join(f"C({name})" for name in PREDICTORS)
 
 def main() -> None:
     """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--cores", type=int, default=2)
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
-    data, scenario = load_households(), Scenario(known=("married", "male", "age_band"), synthetic="inc", radius=0.2)
+    data, scenario = (
+        load_households(),
+        Scenario(known=("married", "male", "age_band"), synthetic="inc", radius=0.2),
+    )
     marginal = marginal_weights(data, scenario)
     one = pd.Series(1.0, data.index)
     weights = {
@@ -38,7 +44,11 @@ def main() -> None:
     }
     model = compile_model(NormalMixture(FORMULA, components=3, transform="log"), data)
     for scheme, alpha in weights.items():
-        fitted = model.sample(alpha, random_seed=2022, sampling=Sampling(draws=500, tune=400, chains=4, cores=given.cores))
+        fitted = model.sample(
+            alpha,
+            random_seed=2022,
+            sampling=Sampling(draws=500, tune=400, chains=4, cores=given.cores),
+        )
         drawn = {str(name): values.values for name, values in fitted.posterior.items()}
         prepared = fitted.block.prepared
         np.savez(

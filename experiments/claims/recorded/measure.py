@@ -1,6 +1,8 @@
-"""The recorded table: the mixture as it landed, today's mixture and today's demo model under today's definitions.
+"""The recorded table: the mixture as it landed, today's mixture and today's demo model under
+today's definitions.
 
-`python -m experiments.claims.recorded.measure --landed FOLDER --out FOLDER`; how FOLDER is made stands in README.md beside this file.
+`python -m experiments.claims.recorded.measure --landed FOLDER --out FOLDER`; how FOLDER is made
+stands in README.md beside this file.
 """
 
 import argparse
@@ -30,7 +32,15 @@ from riskweighted.runs.study import demo_study
 from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sequence.fit import Fit
 
-__all__ = ["ISSUE", "SCHEMES", "LandedMixture", "LandedPrepared", "beside_issue", "landed_fit", "shown"]
+__all__ = [
+    "ISSUE",
+    "SCHEMES",
+    "LandedMixture",
+    "LandedPrepared",
+    "beside_issue",
+    "landed_fit",
+    "shown",
+]
 
 SEED = 2022
 SCHEMES: dict[str, tuple[str, dict[str, float]]] = {
@@ -64,12 +74,20 @@ SHOWN = {
 MODELS = ("landed", "normal-mixture", "transformation")
 _HERE = Path(__file__).parent
 ISSUE = _HERE / "stated.csv"
-TOLERANCE = {"mean risk": 0.003, "isolated risk": 0.003, "top 1 % risk": 0.003, "maximum risk": 0.02, "U_m": 0.006}
+TOLERANCE = {
+    "mean risk": 0.003,
+    "isolated risk": 0.003,
+    "top 1 % risk": 0.003,
+    "maximum risk": 0.02,
+    "U_m": 0.006,
+}
 _RELATIVE = {"Delta": 0.1, "rises >= 0.05": 0.3, "falls >= 0.05": 0.3}
 
 
 class LandedPrepared(NamedTuple):
-    """``z`` (n,) in standard units, ``whitened`` predictors (n, p), and the unit: location and scale of log income."""
+    """``z`` (n,) in standard units, ``whitened`` predictors (n, p), and the unit: location and
+    scale of log income.
+    """
 
     z: np.ndarray
     whitened: np.ndarray
@@ -79,7 +97,9 @@ class LandedPrepared(NamedTuple):
 
 @dataclass(frozen=True)
 class LandedMixture:
-    """The likelihood of the normal mixture of commit 0e32401, given its draws; its masses are what today's measures need beside it."""
+    """The likelihood of the normal mixture of commit 0e32401, given its draws; its masses are what
+    today's measures need beside it.
+    """
 
     target: str = "inc"
 
@@ -97,7 +117,9 @@ class LandedMixture:
 
 
 class LandedRecords(NamedTuple):
-    """Incomes whose logarithm is a mixture of normal distributions: ``mean`` (n, K), ``sd`` and ``weight`` (K,)."""
+    """Incomes whose logarithm is a mixture of normal distributions: ``mean`` (n, K), ``sd`` and
+    ``weight`` (K,).
+    """
 
     mean: np.ndarray
     sd: np.ndarray
@@ -106,15 +128,24 @@ class LandedRecords(NamedTuple):
 
     def _standard(self, y: np.ndarray) -> np.ndarray:
         with np.errstate(divide="ignore"):
-            return np.asarray((np.log(np.maximum(y, 0.0)) - self.prepared.location) / self.prepared.scale)
+            return np.asarray(
+                (np.log(np.maximum(y, 0.0)) - self.prepared.location) / self.prepared.scale
+            )
 
     def log_density(self, y: np.ndarray) -> np.ndarray:
         """log p(z_i | theta) in standard units."""
-        return np.asarray(logsumexp(norm.logpdf(self._standard(y)[:, None], self.mean, self.sd) + np.log(self.weight), axis=1))
+        return np.asarray(
+            logsumexp(
+                norm.logpdf(self._standard(y)[:, None], self.mean, self.sd) + np.log(self.weight),
+                axis=1,
+            )
+        )
 
     def mass(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
         """P(lower <= y_i <= upper)."""
-        low, high = (norm.cdf(self._standard(end)[:, None], self.mean, self.sd) for end in (lower, upper))
+        low, high = (
+            norm.cdf(self._standard(end)[:, None], self.mean, self.sd) for end in (lower, upper)
+        )
         return np.asarray((high - low) @ self.weight)
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:
@@ -133,13 +164,33 @@ def _means(theta: Draw, prepared: LandedPrepared) -> np.ndarray:
 def landed_fit(path: Path, confidential: pd.DataFrame) -> Fit:
     """A fit of today's kind from a file of `landed_fits.py`."""
     with np.load(path) as stored:
-        draws = {name.removeprefix("draw_"): stored[name] for name in stored.files if name.startswith("draw_")}
+        draws = {
+            name.removeprefix("draw_"): stored[name]
+            for name in stored.files
+            if name.startswith("draw_")
+        }
         prepared = LandedPrepared(stored["z"], stored["whitened"], *map(float, stored["unit"]))
-        quality = {"r_hat": [float(stored["r_hat"])], "ess_bulk": [float(stored["ess"])], "divergences": [int(stored["divergences"])]}
+        quality = {
+            "r_hat": [float(stored["r_hat"])],
+            "ess_bulk": [float(stored["ess"])],
+            "divergences": [int(stored["divergences"])],
+        }
         alpha = pd.Series(stored["alpha"], confidential.index, name="alpha")
-    dims = {name: ("chain", "draw", *(f"{name}_{axis}" for axis in range(values.ndim - 2))) for name, values in draws.items()}
+    dims = {
+        name: ("chain", "draw", *(f"{name}_{axis}" for axis in range(values.ndim - 2)))
+        for name, values in draws.items()
+    }
     posterior = xr.Dataset({name: (dims[name], values) for name, values in draws.items()})
-    return Fit.of(BlockFit(LandedMixture(), alpha, posterior, pd.DataFrame(quality).assign(converged=True), confidential, prepared))
+    return Fit.of(
+        BlockFit(
+            LandedMixture(),
+            alpha,
+            posterior,
+            pd.DataFrame(quality).assign(converged=True),
+            confidential,
+            prepared,
+        )
+    )
 
 
 def fits_of_landed(folder: Path, confidential: pd.DataFrame) -> Iterator[tuple[str, Fit]]:
@@ -153,7 +204,9 @@ def fits_of_today(name: str, world: World, cores: int) -> Iterator[tuple[str, Fi
     study = demo_study()
     synthesizer = study.make_synthesizer()
     if name != study.synthesizer.name:
-        synthesizer = load_synthesizer(name)(study.synthesizer.formula, components=3, transform="log", support=synthesizer.support)
+        synthesizer = load_synthesizer(name)(
+            study.synthesizer.formula, components=3, transform="log", support=synthesizer.support
+        )
     model = compile_model(synthesizer, world.confidential)
     sampling = Sampling(draws=300, tune=300, chains=4, cores=cores)
     for scheme, (family, settings) in SCHEMES.items():
@@ -163,10 +216,16 @@ def fits_of_today(name: str, world: World, cores: int) -> Iterator[tuple[str, Fi
 
 def main() -> None:
     """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--landed", type=Path, required=True, help="what landed_fits.py left")
-    parser.add_argument("--out", type=Path, required=True, help="folder of measured.csv and table.md")
-    parser.add_argument("--models", default=",".join(MODELS), help="only these; others keep their rows")
+    parser.add_argument(
+        "--out", type=Path, required=True, help="folder of measured.csv and table.md"
+    )
+    parser.add_argument(
+        "--models", default=",".join(MODELS), help="only these; others keep their rows"
+    )
     parser.add_argument("--cores", type=int, default=2)
     given = parser.parse_args()
     study, data = demo_study(), load_embedded("401ksubs")
@@ -174,24 +233,38 @@ def main() -> None:
     given.out.mkdir(parents=True, exist_ok=True)
     for model in given.models.split(","):
         found: dict[str, Measured] = {}
-        for scheme, fit in fits_of_landed(given.landed, data) if model == "landed" else fits_of_today(model, world, given.cores):
+        for scheme, fit in (
+            fits_of_landed(given.landed, data)
+            if model == "landed"
+            else fits_of_today(model, world, given.cores)
+        ):
             started = time.perf_counter()
             found[scheme] = measure(fit, world, random_seed=SEED)
-            print(f"{model}, {scheme}: measured in {time.perf_counter() - started:.0f} s", file=sys.stderr, flush=True)
+            print(
+                f"{model}, {scheme}: measured in {time.perf_counter() - started:.0f} s",
+                file=sys.stderr,
+                flush=True,
+            )
             rows = tidy(found, world, model)
             kept = pd.read_csv(table).query("case != @model") if table.exists() else rows.iloc[:0]
-            pd.concat([kept, rows] if len(kept) else [rows]).to_csv(table, index=False, float_format="%.6g")
+            pd.concat([kept, rows] if len(kept) else [rows]).to_csv(
+                table, index=False, float_format="%.6g"
+            )
     text = shown(pd.read_csv(table))
     (given.out / "table.md").write_text(text, encoding="utf-8")
     print(text)
 
 
 def shown(rows: pd.DataFrame) -> str:
-    """Every model's table, each number with its error, and the landed one beside the stated numbers."""
+    """Every model's table, each number with its error, and the landed one beside the stated
+    numbers.
+    """
     parts = []
     for model in [name for name in MODELS if (rows["case"] == name).any()]:
         part = rows[rows["case"] == model]
-        table = [{"weights": label} | _printed(each) for label, each in part.groupby("label", sort=False)]
+        table = [
+            {"weights": label} | _printed(each) for label, each in part.groupby("label", sort=False)
+        ]
         parts.append(f"## {model}\n\n{as_markdown(pd.DataFrame(table))}")
     if (rows["case"] == "landed").any():
         parts.append(f"## landed beside what was stated\n\n{as_markdown(beside_issue(rows))}")
@@ -203,18 +276,29 @@ def _printed(rows: pd.DataFrame) -> dict[str, str]:
     found = {}
     for name, digits in SHOWN.items():
         value, error = numbers.loc[name, ["value", "error"]]
-        found[name] = f"{value:.{digits}f}" + ("" if np.isnan(error) or error == 0 else f" ({error:.1g})")
+        found[name] = f"{value:.{digits}f}" + (
+            "" if np.isnan(error) or error == 0 else f" ({error:.1g})"
+        )
     return found
 
 
 def beside_issue(rows: pd.DataFrame) -> pd.DataFrame:
-    """The landed numbers beside the stated ones of `stated.csv`: difference, tolerance, and whether it holds."""
+    """The landed numbers beside the stated ones of `stated.csv`: difference, tolerance, and whether
+    it holds.
+    """
     landed = rows[rows["case"] == "landed"].merge(pd.read_csv(ISSUE), on=["label", "measure"])
     limit = [
-        TOLERANCE.get(name, _RELATIVE.get(name, np.nan) * stated) for name, stated in zip(landed["measure"], landed["stated"], strict=True)
+        TOLERANCE.get(name, _RELATIVE.get(name, np.nan) * stated)
+        for name, stated in zip(landed["measure"], landed["stated"], strict=True)
     ]
-    table = landed[["label", "measure", "stated", "value", "error"]].assign(difference=landed["value"] - landed["stated"], tolerance=limit)
-    held = np.where(table["tolerance"].isna(), "", np.where(table["difference"].abs() <= table["tolerance"], "yes", "NO"))
+    table = landed[["label", "measure", "stated", "value", "error"]].assign(
+        difference=landed["value"] - landed["stated"], tolerance=limit
+    )
+    held = np.where(
+        table["tolerance"].isna(),
+        "",
+        np.where(table["difference"].abs() <= table["tolerance"], "yes", "NO"),
+    )
     return table.assign(within=held)
 
 

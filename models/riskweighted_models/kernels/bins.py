@@ -1,16 +1,19 @@
-"""Probabilities of bins under a transformation model, their weighted log-likelihood and its gradient.
+"""Probabilities of bins under a transformation model, their weighted log-likelihood and its
+gradient.
 
-With F(h) = 1 / (1 + exp(-s(h))), s(h) = A h + B h^3, which is the normal distribution function to 2e-4 (Page 1977), h monotone in
-z = log y, hat functions B_j on knots (METHODS section 5)::
+With F(h) = 1 / (1 + exp(-s(h))), s(h) = A h + B h^3, which is the normal distribution function to
+2e-4 (Page 1977), h monotone in z = log y, hat functions B_j on knots (METHODS section 5)::
 
     h(z | x) = e0(x) + integral from z0 to z of sum_j exp(gamma_j + e1(x) + u_j e2(x)) B_j
     P(bin k | x) proportional to (F(h(edge k+1 | x)) - F(h(edge k | x))) exp(delta_k), the end bins open
 
-Every record has the same edges, so a block of designs is carried through them side by side: what is inside the loops over a block is
-addition, multiplication and one division, which the compiler turns into vector instructions. It does so only where it can tell that what is
-read is not what was just written: all that belongs to an edge therefore lies in one row, at distances known beforehand. Differences of F
-are products, F(b) - F(a) = F(b) F(-a) (1 - exp(s(a) - s(b))), so that small ones keep their digits. Beyond |h| = 5, where 5e-8 is left on
-either side, s goes on straight: a cube there makes cliffs of the log-likelihood, which chains fall off where the data say little.
+Every record has the same edges, so a block of designs is carried through them side by side: what is
+inside the loops over a block is addition, multiplication and one division, which the compiler turns
+into vector instructions. It does so only where it can tell that what is read is not what was just
+written: all that belongs to an edge therefore lies in one row, at distances known beforehand.
+Differences of F are products, F(b) - F(a) = F(b) F(-a) (1 - exp(s(a) - s(b))), so that small ones
+keep their digits. Beyond |h| = 5, where 5e-8 is left on either side, s goes on straight: a cube
+there makes cliffs of the log-likelihood, which chains fall off where the data say little.
 """
 
 from collections.abc import Callable
@@ -20,26 +23,37 @@ import numpy as np
 
 from riskweighted_models.kernels.vectors import BLOCK, fast_kernel, inlined
 
-__all__ = ["CUBIC", "LINEAR", "STEEPEST", "STRAIGHT", "Hats", "bin_probabilities", "in_blocks", "weighted_sum"]
+__all__ = [
+    "CUBIC",
+    "LINEAR",
+    "STEEPEST",
+    "STRAIGHT",
+    "Hats",
+    "bin_probabilities",
+    "in_blocks",
+    "weighted_sum",
+]
 
-LINEAR, CUBIC = 1.5976, 0.070566  # A and B: the logistic function of this cubic is nearest to the normal distribution function
+# A and B: the logistic function of this cubic is nearest to the normal distribution function
+LINEAR, CUBIC = 1.5976, 0.070566
 STRAIGHT = 5.0  # beyond it, s has the slope that it has there
 STEEPEST = LINEAR + 3.0 * CUBIC * STRAIGHT * STRAIGHT
 _MOST = 700.0  # exponents beyond it are held there, where a double ends
 _LEAST = 1e-290  # masses below it are written as the tails they are
 
-# The row of inner edge k holds, for every design of a block: h, F(h) and F(-h) (later the slope of F); how far s(h) moved to get there
-# (later what the likelihood gains by moving it); the mass of bin k, between edges k - 1 and k; the derivative in delta_k. The last
-# bin has a row too.
+# The row of inner edge k holds, for every design of a block: h, F(h) and F(-h) (later the slope of
+# F); how far s(h) moved to get there (later what the likelihood gains by moving it); the mass of
+# bin k, between edges k - 1 and k; the derivative in delta_k. The last bin has a row too.
 _AT, _BELOW, _ABOVE, _MOVED, _MASS, _BY_DELTA, _ROW = (part * BLOCK for part in range(7))
 _FIRST_DOUBLINGS = 4
 
 
 class Hats(NamedTuple):
-    """What h adds from one inner edge to the next: sum over j in [first[k], last[k]) of coefficient[k, j] exp(...).
+    """What h adds from one inner edge to the next: sum over j in [first[k], last[k]) of
+    coefficient[k, j] exp(...).
 
-    ``first``, ``last`` (K - 2,) and ``coefficient`` (K - 2, J) for K bins, which have K - 1 inner edges, and J knots; ``place`` (J,):
-    u, the scaled knots; ``origin`` (1,): the inner edge z0.
+    ``first``, ``last`` (K - 2,) and ``coefficient`` (K - 2, J) for K bins, which have K - 1 inner
+    edges, and J knots; ``place`` (J,): u, the scaled knots; ``origin`` (1,): the inner edge z0.
     """
 
     first: np.ndarray
@@ -69,16 +83,23 @@ def _score_slope(h):  # type: ignore[no-untyped-def]
 
 @inlined
 def _score_rise(start, end, distance):  # type: ignore[no-untyped-def]
-    """How far apart s(start) and s(end) are, distance being how far start and end are, from which its digits come."""
+    """How far apart s(start) and s(end) are, distance being how far start and end are, from which
+    its digits come.
+    """
     first, last = _bent(start), _bent(end)
     beyond = abs((end - last) - (start - first))
-    return (distance - beyond) * (LINEAR + CUBIC * (first * (first + last) + last * last)) + beyond * STEEPEST
+    return (distance - beyond) * (
+        LINEAR + CUBIC * (first * (first + last) + last * last)
+    ) + beyond * STEEPEST
 
 
 @inlined
 def _series(t):  # type: ignore[no-untyped-def]
     """exp(t) - 1 for t of at most 1/16."""
-    return t * (1 + t * (1 / 2 + t * (1 / 6 + t * (1 / 24 + t * (1 / 120 + t * (1 / 720 + t * (1 / 5040)))))))
+    return t * (
+        1
+        + t * (1 / 2 + t * (1 / 6 + t * (1 / 24 + t * (1 / 120 + t * (1 / 720 + t * (1 / 5040))))))
+    )
 
 
 @inlined
@@ -120,10 +141,13 @@ def _slopes(eta, gamma, hats, slope, work):  # type: ignore[no-untyped-def]
         _exp(work, slope[j])
 
 
-def _way(old: int, new: int, rising: int, falling: int, sign: float) -> tuple[Callable[..., Any], Callable[..., Any]]:
+def _way(
+    old: int, new: int, rising: int, falling: int, sign: float
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """The steps from one inner edge to its neighbour, whose rows are a pair: up, or down.
 
-    ``old``, ``new``: places of the two rows; ``rising``, ``falling``: the one of F and 1 - F that rises on the way and the one that falls.
+    ``old``, ``new``: places of the two rows; ``rising``, ``falling``: the one of F and 1 - F that
+    rises on the way and the one that falls.
     """
 
     @inlined
@@ -154,8 +178,9 @@ def _way(old: int, new: int, rising: int, falling: int, sign: float) -> tuple[Ca
     def step(pair, total, tilt, largest):  # type: ignore[no-untyped-def]
         """F and 1 - F at the new edge, the mass between, and what it adds to the total.
 
-        With p = F(h), q = F(-h) at one edge and t = exp(s) for the s by which s(h) grows to the next, F there is t p / (t p + q), and the
-        mass between (t - 1) p q / (t p + q); likewise downwards.
+        With p = F(h), q = F(-h) at one edge and t = exp(s) for the s by which s(h) grows to the
+        next, F there is t p / (t p + q), and the mass between (t - 1) p q / (t p + q); likewise
+        downwards.
         """
         doublings = _doublings(min(largest, _MOST))
         if doublings == _FIRST_DOUBLINGS:
@@ -196,7 +221,9 @@ def _add(slope, hats, k, added):  # type: ignore[no-untyped-def]
 
 @inlined
 def _distribution(eta, slope, hats, tilt, rows, total, work, spare):  # type: ignore[no-untyped-def]
-    """h, F and 1 - F at the inner edges and the masses of all bins, into rows (K * row); the sum of mass times tilt, into total."""
+    """h, F and 1 - F at the inner edges and the masses of all bins, into rows (K * row); the sum of
+    mass times tilt, into total.
+    """
     edges, origin = tilt.shape[0] - 1, hats.origin[0]
     start = rows[origin * _ROW : (origin + 1) * _ROW]
     for i in range(BLOCK):
@@ -234,7 +261,9 @@ def _carry(eta, gamma, hats, tilt, filled, slope, rows, total, work, spare):  # 
 
 
 @fast_kernel
-def bin_probabilities(eta: np.ndarray, gamma: np.ndarray, delta: np.ndarray, hats: Hats) -> np.ndarray:
+def bin_probabilities(
+    eta: np.ndarray, gamma: np.ndarray, delta: np.ndarray, hats: Hats
+) -> np.ndarray:
     """P(bin k | x) of every design, (m, K).
 
     ``eta`` (3, m): e0, e1, e2; ``gamma`` (J,); ``delta`` (K,).
@@ -242,11 +271,17 @@ def bin_probabilities(eta: np.ndarray, gamma: np.ndarray, delta: np.ndarray, hat
     m, bins = eta.shape[1], delta.shape[0]
     tilt = np.exp(delta)
     shares = np.empty((m, bins))
-    filled, slope, rows = np.zeros((3, BLOCK)), np.empty((gamma.shape[0], BLOCK)), np.zeros(bins * _ROW)
+    filled, slope, rows = (
+        np.zeros((3, BLOCK)),
+        np.empty((gamma.shape[0], BLOCK)),
+        np.zeros(bins * _ROW),
+    )
     work, spare, total = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
     for start in range(0, m, BLOCK):
         size = min(BLOCK, m - start)
-        _carry(eta[:, start : start + size], gamma, hats, tilt, filled, slope, rows, total, work, spare)
+        _carry(
+            eta[:, start : start + size], gamma, hats, tilt, filled, slope, rows, total, work, spare
+        )
         for i in range(size):
             for k in range(bins):
                 shares[start + i, k] = rows[k * _ROW + _MASS + i] * tilt[k] / total[i]
@@ -255,7 +290,9 @@ def bin_probabilities(eta: np.ndarray, gamma: np.ndarray, delta: np.ndarray, hat
 
 @inlined
 def _sloped(row, scale, tilt_step):  # type: ignore[no-untyped-def]
-    """The slope of F at an edge, what the normaliser loses by moving it, and its derivative in delta."""
+    """The slope of F at an edge, what the normaliser loses by moving it, and its derivative in
+    delta.
+    """
     for i in range(BLOCK):
         row[_BY_DELTA + i] -= scale[i] * row[_MASS + i]
         slope = row[_ABOVE + i] * row[_BELOW + i] * _score_slope(row[_AT + i])
@@ -265,9 +302,11 @@ def _sloped(row, scale, tilt_step):  # type: ignore[no-untyped-def]
 
 @inlined
 def _expected(rows, tilt, total, weight, scale, expected, by_bin):  # type: ignore[no-untyped-def]
-    """sum over the bins of a weight (K, block) in each times its probability, of a block of designs, into ``expected``.
+    """sum over the bins of a weight (K, block) in each times its probability, of a block of
+    designs, into ``expected``.
 
-    What the normaliser's derivative has of bin k is then scale + (weight_k - that) over the total, into ``by_bin`` (K, block).
+    What the normaliser's derivative has of bin k is then scale + (weight_k - that) over the total,
+    into ``by_bin`` (K, block).
     """
     expected[:] = 0.0
     for k in range(tilt.shape[0]):
@@ -296,11 +335,14 @@ def _sloped_by_bin(row, below, above, tilt_below, tilt_above):  # type: ignore[n
 
 @fast_kernel
 def _tail(rows, place, k, edges, w):  # type: ignore[no-untyped-def]
-    """log of a mass that is too small for a double, far out in a tail; w times its derivatives are added to those of the edges.
+    """log of a mass that is too small for a double, far out in a tail; w times its derivatives are
+    added to those of the edges.
 
-    There F(h) is exp(s(h)), or 1 - F(h) is exp(-s(h)): the mass is that of the nearer edge times 1 - exp(-d), d being the rise of s.
+    There F(h) is exp(s(h)), or 1 - F(h) is exp(-s(h)): the mass is that of the nearer edge times 1
+    - exp(-d), d being the rise of s.
     """
-    lower = rows[place - _ROW + _AT] if k > 0 else 0.0  # the end bins have one edge; infinity is no number to a fast kernel
+    # the end bins have one edge; infinity is no number to a fast kernel
+    lower = rows[place - _ROW + _AT] if k > 0 else 0.0
     upper = rows[place + _AT] if k < edges else 0.0
     above = k == edges or (k > 0 and lower > -upper)  # the upper tail
     near, far = (lower, upper) if above else (upper, lower)
@@ -324,7 +366,9 @@ def _tail(rows, place, k, edges, w):  # type: ignore[no-untyped-def]
 
 @inlined
 def _observed(rows, i, k, w, delta, by_delta):  # type: ignore[no-untyped-def]
-    """w times log of tilt and mass of a bin that design i has; its derivatives are added to those of the edges and of delta."""
+    """w times log of tilt and mass of a bin that design i has; its derivatives are added to those
+    of the edges and of delta.
+    """
     place, edges = k * _ROW + i, delta.shape[0] - 1
     by_delta[k] += w
     mass = rows[place + _MASS]
@@ -341,7 +385,9 @@ def _observed(rows, i, k, w, delta, by_delta):  # type: ignore[no-untyped-def]
 
 @inlined
 def _gathered(row, run, by_slope, hats, k, sign):  # type: ignore[no-untyped-def]
-    """One more edge in the running sum, which is what the likelihood gains by all that h adds next."""
+    """One more edge in the running sum, which is what the likelihood gains by all that h adds
+    next.
+    """
     for i in range(BLOCK):
         run[i] += row[_MOVED + i]
     for j in range(hats.first[k], hats.last[k]):
@@ -351,7 +397,9 @@ def _gathered(row, run, by_slope, hats, k, sign):  # type: ignore[no-untyped-def
 
 
 def in_blocks(expected: np.ndarray) -> np.ndarray:
-    """Numbers by design and bin (m, K) as `weighted_sum` reads them: by block of designs, the last filled up with 0, (blocks, K, block)."""
+    """Numbers by design and bin (m, K) as `weighted_sum` reads them: by block of designs, the last
+    filled up with 0, (blocks, K, block).
+    """
     m, bins = expected.shape
     blocks = np.zeros((-(-m // BLOCK), bins, BLOCK))
     for number, block in enumerate(blocks):
@@ -373,13 +421,16 @@ def weighted_sum(
     expected: np.ndarray,
     derive: bool = True,
 ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-    """sum of weight log P(bin | x) over the pairs of a design and a bin, and its derivatives in eta (3, m), gamma (J,) and delta (K,).
+    """sum of weight log P(bin | x) over the pairs of a design and a bin, and its derivatives in eta
+    (3, m), gamma (J,) and delta (K,).
 
-    Less sum of ``expected`` times P(bin | x) over bins and designs, of `in_blocks`, or (0, 0, 0) for nothing. Without `derive` the value
-    is the same and the derivatives are none, in half the time.
+    Less sum of ``expected`` times P(bin | x) over bins and designs, of `in_blocks`, or (0, 0, 0)
+    for nothing. Without `derive` the value is the same and the derivatives are none, in half the
+    time.
 
-    ``eta``, ``gamma``, ``delta``: see `bin_probabilities`; ``pair_weight`` and ``pair_bin`` of the pairs, sorted by design, ``pair_start``
-    (m + 1,): where those of each design begin, ``design_weight`` (m,): their sums.
+    ``eta``, ``gamma``, ``delta``: see `bin_probabilities`; ``pair_weight`` and ``pair_bin`` of the
+    pairs, sorted by design, ``pair_start`` (m + 1,): where those of each design begin,
+    ``design_weight`` (m,): their sums.
     """
     m, bins, knots = eta.shape[1], delta.shape[0], gamma.shape[0]
     edges, origin = bins - 1, hats.origin[0]
@@ -393,7 +444,9 @@ def weighted_sum(
         size = min(BLOCK, m - start)
         if not centred and design_weight[start : start + size].sum() == 0.0:
             continue
-        _carry(eta[:, start : start + size], gamma, hats, tilt, filled, slope, rows, total, work, spare)
+        _carry(
+            eta[:, start : start + size], gamma, hats, tilt, filled, slope, rows, total, work, spare
+        )
         scale[:] = 0.0
         for i in range(size):
             w = design_weight[start + i]
@@ -405,7 +458,9 @@ def weighted_sum(
             _expected(rows, tilt, total, expected[start // BLOCK], scale, taken, by_bin)
             value -= taken[:size].sum()
             for k in range(edges if derive else 0):
-                _sloped_by_bin(rows[k * _ROW : (k + 1) * _ROW], by_bin[k], by_bin[k + 1], tilt[k], tilt[k + 1])
+                _sloped_by_bin(
+                    rows[k * _ROW : (k + 1) * _ROW], by_bin[k], by_bin[k + 1], tilt[k], tilt[k + 1]
+                )
             for i in range(BLOCK):
                 last[_BY_DELTA + i] -= by_bin[edges, i] * last[_MASS + i]
         else:
@@ -419,7 +474,8 @@ def weighted_sum(
                     value += _observed(rows, i, pair_bin[pair], pair_weight[pair], delta, by_delta)
         if not derive:
             continue
-        # From the edges to what h adds between them: edges above z0 have all rises between z0 and them, edges below lack them.
+        # From the edges to what h adds between them: edges above z0 have all rises between z0 and
+        # them, edges below lack them.
         by_slope[:] = 0.0
         work[:] = 0.0
         for k in range(edges - 1, origin, -1):

@@ -9,7 +9,9 @@ __all__ = ["gathered", "scattered"]
 
 @kernel
 def gathered(parts: np.ndarray, index: np.ndarray) -> np.ndarray:
-    """Sum over blocks b of parts[k, index[b, row]], (K, m); parts (K, M), index (B, m) of unsigned integers."""
+    """Sum over blocks b of parts[k, index[b, row]], (K, m); parts (K, M), index (B, m) of unsigned
+    integers.
+    """
     sums = np.zeros((parts.shape[0], index.shape[1]))
     for k in range(parts.shape[0]):
         for b in range(index.shape[0]):

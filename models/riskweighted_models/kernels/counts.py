@@ -1,11 +1,20 @@
-"""Weighted log-likelihood of a finite mixture of negative binomials over rows that share designs and counts, and its gradient."""
+"""Weighted log-likelihood of a finite mixture of negative binomials over rows that share designs
+and counts, and its gradient.
+"""
 
 import math
 
 import numpy as np
 
 from riskweighted.common.jit import kernel
-from riskweighted_models.kernels.vectors import BLOCK, exp_below, fast_kernel, inlined, log_above, shared_out
+from riskweighted_models.kernels.vectors import (
+    BLOCK,
+    exp_below,
+    fast_kernel,
+    inlined,
+    log_above,
+    shared_out,
+)
 
 __all__ = ["count_mixture", "count_sum", "logistic_parts", "rises"]
 
@@ -16,21 +25,27 @@ _SHIFT = 10  # from here on the series of Stirling have all digits
 def _stirling(x):  # type: ignore[no-untyped-def]
     """log Gamma(x) - (x - 1/2) log x + x - log(2 pi) / 2, for x >= 10."""
     y, q = 1 / x, 1 / (x * x)
-    return y * (1 / 12 - q * (1 / 360 - q * (1 / 1260 - q * (1 / 1680 - q * (1 / 1188 - q * 691 / 360360)))))
+    return y * (
+        1 / 12 - q * (1 / 360 - q * (1 / 1260 - q * (1 / 1680 - q * (1 / 1188 - q * 691 / 360360))))
+    )
 
 
 @inlined
 def _digamma(x):  # type: ignore[no-untyped-def]
     """digamma(x) - log x, for x >= 10."""
     y, q = 1 / x, 1 / (x * x)
-    return -0.5 * y - q * (1 / 12 - q * (1 / 120 - q * (1 / 252 - q * (1 / 240 - q * (1 / 132 - q * 691 / 32760)))))
+    return -0.5 * y - q * (
+        1 / 12 - q * (1 / 120 - q * (1 / 252 - q * (1 / 240 - q * (1 / 132 - q * 691 / 32760))))
+    )
 
 
 @kernel
 def rises(count: np.ndarray, phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """log Gamma(count + phi) - log Gamma(phi) - count log(phi), (K, D), of counts (D,) and phi (K,), and its derivatives in log phi.
+    """log Gamma(count + phi) - log Gamma(phi) - count log(phi), (K, D), of counts (D,) and phi
+    (K,), and its derivatives in log phi.
 
-    A difference of two log Gammas would lose the digits of a large phi, for which this is next to 0.
+    A difference of two log Gammas would lose the digits of a large phi, for which this is next to
+    0.
     """
     value, slope = np.empty((len(phi), len(count))), np.empty((len(phi), len(count)))
     for k in range(len(phi)):
@@ -70,7 +85,8 @@ def logistic_parts(eta: np.ndarray, log_phi: np.ndarray) -> tuple[np.ndarray, np
             for i in range(BLOCK):
                 above[i] = 1 + below[i]
             log_above(above, bits, power, whole_bits, whole, logs)
-            for i in range(BLOCK):  # log(1 + x) = log(u) x / (u - 1) to the last digits, u being 1 + x as it is rounded
+            # log(1 + x) = log(u) x / (u - 1) to the last digits, u being 1 + x as it is rounded
+            for i in range(BLOCK):
                 rounded = above[i] - 1
                 logs[i] = logs[i] * (below[i] / rounded) if rounded > 0 else below[i]
                 logs[i] += max(far[i], 0.0)
@@ -93,16 +109,28 @@ def _read(weight, cell, place, start, ws, cells, places):  # type: ignore[no-unt
 
 @fast_kernel
 def count_sum(
-    weight: np.ndarray, cell: np.ndarray, place: np.ndarray, count: np.ndarray, base: np.ndarray, link: np.ndarray, tail: np.ndarray
+    weight: np.ndarray,
+    cell: np.ndarray,
+    place: np.ndarray,
+    count: np.ndarray,
+    base: np.ndarray,
+    link: np.ndarray,
+    tail: np.ndarray,
 ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
     """sum over rows of weight log sum_k exp(base_k + count link_k - tail_k), and its gradient.
 
-    ``cell`` and ``place`` (R,): the column of ``link`` and ``tail`` (K, m) that a row has, and that of ``count`` (D,) and ``base`` (K, D).
-    The derivatives are in base, link and, with the opposite sign, tail.
+    ``cell`` and ``place`` (R,): the column of ``link`` and ``tail`` (K, m) that a row has, and that
+    of ``count`` (D,) and ``base`` (K, D). The derivatives are in base, link and, with the opposite
+    sign, tail.
     """
     components = base.shape[0]
     by_base, by_link, by_tail = np.zeros(base.shape), np.zeros(link.shape), np.zeros(link.shape)
-    ws, counts, cells, places = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK, dtype=np.uint32), np.empty(BLOCK, dtype=np.uint32)
+    ws, counts, cells, places = (
+        np.empty(BLOCK),
+        np.empty(BLOCK),
+        np.empty(BLOCK, dtype=np.uint32),
+        np.empty(BLOCK, dtype=np.uint32),
+    )
     term, part = np.empty((components, BLOCK)), np.empty((components, BLOCK))
     top, total, logs, values = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK), np.zeros(BLOCK)
     bits, whole_bits = np.empty(BLOCK, dtype=np.int64), np.empty(BLOCK, dtype=np.int64)
@@ -135,9 +163,11 @@ def count_mixture(
     log_phi: np.ndarray,
     log_weight: np.ndarray,
 ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-    """sum over rows of weight log sum_k weight_k NB(count; mean_k, phi_k) count!, and its gradient; see `count_sum` for the rows.
+    """sum over rows of weight log sum_k weight_k NB(count; mean_k, phi_k) count!, and its gradient;
+    see `count_sum` for the rows.
 
-    ``eta`` (K, m): log means. The derivatives are in log means (K, m), log phi (K,) and log weights (K,), each taken as free.
+    ``eta`` (K, m): log means. The derivatives are in log means (K, m), log phi (K,) and log weights
+    (K,), each taken as free.
     """
     phi = np.exp(log_phi)
     base, change = rises(count, phi)

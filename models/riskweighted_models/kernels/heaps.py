@@ -1,4 +1,6 @@
-"""What the points inside the bins say of heaping: their weighted log-likelihood and its gradient (METHODS section 5)."""
+"""What the points inside the bins say of heaping: their weighted log-likelihood and its gradient
+(METHODS section 5).
+"""
 
 import numba
 import numpy as np
@@ -7,11 +9,14 @@ __all__ = ["heaped_sum"]
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def heaped_sum(log_phi: np.ndarray, heap_of: np.ndarray, points: np.ndarray, heaped: np.ndarray) -> tuple[float, np.ndarray]:
+def heaped_sum(
+    log_phi: np.ndarray, heap_of: np.ndarray, points: np.ndarray, heaped: np.ndarray
+) -> tuple[float, np.ndarray]:
     """sum of weight log P(point | bin), and its gradient (F,).
 
-    ``log_phi`` (F,): log of a point's weight, by bin and heap where ``heap_of`` (K, C) points to it, 0 where that is -1; ``points`` (K, C):
-    how many points each bin has of each heap; ``heaped`` (K, C): sums of alpha over the records of a bin and heap.
+    ``log_phi`` (F,): log of a point's weight, by bin and heap where ``heap_of`` (K, C) points to
+    it, 0 where that is -1; ``points`` (K, C): how many points each bin has of each heap; ``heaped``
+    (K, C): sums of alpha over the records of a bin and heap.
     """
     value, slope = 0.0, np.zeros(len(log_phi))
     bins, heaps = points.shape

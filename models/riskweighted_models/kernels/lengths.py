@@ -1,4 +1,6 @@
-"""Normal coefficients with one common scale, in the coordinates of `riskweighted_models.common_scale`: log density and gradient."""
+"""Normal coefficients with one common scale, in the coordinates of
+`riskweighted_models.common_scale`: log density and gradient.
+"""
 
 import math
 
@@ -13,7 +15,8 @@ __all__ = ["length_density"]
 def length_density(
     w: np.ndarray, half_precision: np.ndarray, log_weight: np.ndarray, least_log_length: float
 ) -> tuple[float, np.ndarray, float, np.ndarray]:
-    """Of w (d,): its log density and the gradient (d,); r / rho; and the derivatives of log(r / rho), (d,).
+    """Of w (d,): its log density and the gradient (d,); r / rho; and the derivatives of log(r /
+    rho), (d,).
 
     ``half_precision`` and ``log_weight`` (m,): the grid of the common scale, see `CommonLength`.
     """
@@ -34,7 +37,9 @@ def length_density(
     else:
         log_term = math.log1p(1 / rho)
         over, part = 1 + near * log_term, near * (1 / (1 + rho) + 2 * square * log_term)
-        change = -2 * square * part + near * (4 * square * log_term - rho / (1 + rho) ** 2 - 2 * square / (1 + rho))
+        change = -2 * square * part + near * (
+            4 * square * log_term - rho / (1 + rho) ** 2 - 2 * square / (1 + rho)
+        )
         ratio, first = -math.log(over), part / over
         second = change / over + first * first
     r_square = math.exp(2 * (log_rho + ratio))

@@ -1,4 +1,6 @@
-"""Weighted log-likelihood of a finite mixture of normal regressions over rows that share cells, and its gradient."""
+"""Weighted log-likelihood of a finite mixture of normal regressions over rows that share cells, and
+its gradient.
+"""
 
 import numpy as np
 
@@ -21,22 +23,40 @@ def _read(z, weight, cell, start, zs, ws, cells):  # type: ignore[no-untyped-def
 
 @fast_kernel
 def mixture_sum(
-    z: np.ndarray, weight: np.ndarray, cell: np.ndarray, mean: np.ndarray, sd: np.ndarray, log_share: np.ndarray
+    z: np.ndarray,
+    weight: np.ndarray,
+    cell: np.ndarray,
+    mean: np.ndarray,
+    sd: np.ndarray,
+    log_share: np.ndarray,
 ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
     """sum over rows of weight log sum_k share_k N(z; mean_k, sd_k), and its gradient.
 
-    ``cell`` (R,): the column of ``mean`` (K, m) that a row has, sorted to be fastest; ``log_share`` (K, m), or (K, 1) for all cells. The
-    derivatives are in mean, log sd (K,) and log share, each taken as free.
+    ``cell`` (R,): the column of ``mean`` (K, m) that a row has, sorted to be fastest; ``log_share``
+    (K, m), or (K, 1) for all cells. The derivatives are in mean, log sd (K,) and log share, each
+    taken as free.
     """
     components, gated = mean.shape[0], log_share.shape[1] > 1
-    by_mean, by_log_sd, by_log_share = np.zeros(mean.shape), np.zeros(components), np.zeros(log_share.shape)
+    by_mean, by_log_sd, by_log_share = (
+        np.zeros(mean.shape),
+        np.zeros(components),
+        np.zeros(log_share.shape),
+    )
     scale, level = 1.0 / sd, -np.log(sd) - _HALF_LOG_2PI
     zs, ws, cells = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK, dtype=np.uint32)
-    standard, term, part = np.empty((components, BLOCK)), np.empty((components, BLOCK)), np.empty((components, BLOCK))
+    standard, term, part = (
+        np.empty((components, BLOCK)),
+        np.empty((components, BLOCK)),
+        np.empty((components, BLOCK)),
+    )
     top, total, logs = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
     bits, whole_bits = np.empty(BLOCK, dtype=np.int64), np.empty(BLOCK, dtype=np.int64)
     power, whole = bits.view(np.float64), whole_bits.view(np.float64)
-    values, squares, shares = np.zeros(BLOCK), np.zeros((components, BLOCK)), np.zeros((components, BLOCK))
+    values, squares, shares = (
+        np.zeros(BLOCK),
+        np.zeros((components, BLOCK)),
+        np.zeros((components, BLOCK)),
+    )
     for start in range(0, z.shape[0], BLOCK):
         _read(z, weight, cell, start, zs, ws, cells)
         for k in range(components):

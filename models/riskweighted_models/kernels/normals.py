@@ -1,4 +1,6 @@
-"""Mixtures of normal distributions, one a record: masses, log densities and draws, without an array of records by components."""
+"""Mixtures of normal distributions, one a record: masses, log densities and draws, without an array
+of records by components.
+"""
 
 import math
 
@@ -12,17 +14,22 @@ __all__ = ["interval_sum", "log_densities", "masses_between", "pick"]
 
 _ROOT_HALF, _LOG_ROOT = math.sqrt(0.5), 0.5 * math.log(2 * math.pi)
 _NEVER = -1e300  # log density where no number is left of the density
-_FAR, _STEPS, _STEP = 8.5, 64, 1 / 64  # from where on nothing is left of a tail; nodes a unit between, and their distance
+# from where on nothing is left of a tail; nodes a unit between, and their distance
+_FAR, _STEPS, _STEP = 8.5, 64, 1 / 64
 _A, _B, _C, _D, _E = 1 / 2, 1 / 6, 1 / 24, 1 / 120, 1 / 720
 _NODES = np.arange(-_FAR * _STEPS, _FAR * _STEPS + 1) / _STEPS
 _BELOW, _HEIGHTS = ndtr(_NODES), np.exp(-0.5 * _NODES**2 - _LOG_ROOT)
 
 
 @kernel
-def masses_between(which: np.ndarray, mean: np.ndarray, sd: np.ndarray, share: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """P(lower <= z_i <= upper), (n,): of a component a difference of the tails that are near, so that small masses keep their digits.
+def masses_between(
+    which: np.ndarray, mean: np.ndarray, sd: np.ndarray, share: np.ndarray, ends: np.ndarray
+) -> np.ndarray:
+    """P(lower <= z_i <= upper), (n,): of a component a difference of the tails that are near, so
+    that small masses keep their digits.
 
-    ``which`` (n,): the row of each record in ``mean`` (m, K) and ``share`` (m, K), or (1, K) for all; ``ends`` (2, n): lower and upper.
+    ``which`` (n,): the row of each record in ``mean`` (m, K) and ``share`` (m, K), or (1, K) for
+    all; ``ends`` (2, n): lower and upper.
     """
     n, components, shared = len(which), mean.shape[1], len(share) == 1
     masses, unit = np.zeros(n), _ROOT_HALF / sd
@@ -42,14 +49,25 @@ def masses_between(which: np.ndarray, mean: np.ndarray, sd: np.ndarray, share: n
 
 
 @fast_kernel
-def log_densities(which: np.ndarray, mean: np.ndarray, sd: np.ndarray, log_share: np.ndarray, z: np.ndarray) -> np.ndarray:
+def log_densities(
+    which: np.ndarray, mean: np.ndarray, sd: np.ndarray, log_share: np.ndarray, z: np.ndarray
+) -> np.ndarray:
     """log p(z_i) of finite z, (n,); arguments as in `masses_between`."""
     n, components, shared = len(which), mean.shape[1], len(log_share) == 1
     heights, unit = np.empty(n), 1 / sd
     level = np.log(unit) - _LOG_ROOT
     bits, whole_bits = np.empty(BLOCK, dtype=np.int64), np.empty(BLOCK, dtype=np.int64)
-    power, whole, each = bits.view(np.float64), whole_bits.view(np.float64), np.zeros((components, BLOCK))
-    part, top, total, logs = np.empty((components, BLOCK)), np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
+    power, whole, each = (
+        bits.view(np.float64),
+        whole_bits.view(np.float64),
+        np.zeros((components, BLOCK)),
+    )
+    part, top, total, logs = (
+        np.empty((components, BLOCK)),
+        np.empty(BLOCK),
+        np.empty(BLOCK),
+        np.empty(BLOCK),
+    )
     once, values = np.ones(BLOCK), np.empty(BLOCK)
     for start in range(0, n, BLOCK):
         held = min(BLOCK, n - start)
@@ -57,7 +75,11 @@ def log_densities(which: np.ndarray, mean: np.ndarray, sd: np.ndarray, log_share
             for i in range(held):
                 row = which[start + i]
                 standard = (z[start + i] - mean[row, k]) * unit[k]
-                each[k, i] = (log_share[0, k] if shared else log_share[row, k]) + level[k] - 0.5 * standard * standard
+                each[k, i] = (
+                    (log_share[0, k] if shared else log_share[row, k])
+                    + level[k]
+                    - 0.5 * standard * standard
+                )
         for i in range(BLOCK):
             each[0, i] = max(each[0, i], _NEVER)
             values[i] = 0.0
@@ -68,7 +90,9 @@ def log_densities(which: np.ndarray, mean: np.ndarray, sd: np.ndarray, log_share
 
 @kernel
 def pick(which: np.ndarray, ends: np.ndarray, place: np.ndarray) -> np.ndarray:
-    """How many of the K ends of each record's row, (m, K) or (1, K), lie at or below its place, (n,)."""
+    """How many of the K ends of each record's row, (m, K) or (1, K), lie at or below its place,
+    (n,).
+    """
     chosen, shared = np.zeros(len(which), np.int64), len(ends) == 1
     for i in range(len(which)):
         row = 0 if shared else which[i]
@@ -81,21 +105,28 @@ def pick(which: np.ndarray, ends: np.ndarray, place: np.ndarray) -> np.ndarray:
 def interval_sum(
     ends: np.ndarray, expected: np.ndarray, mean: np.ndarray, sd: np.ndarray, log_share: np.ndarray
 ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-    """sum over designs and adjoining intervals of ``expected`` (m, G) times the mass of a mixture, and its gradient.
+    """sum over designs and adjoining intervals of ``expected`` (m, G) times the mass of a mixture,
+    and its gradient.
 
-    ``ends`` (G + 1,) of the intervals; ``mean`` (K, m), ``sd`` (K,), ``log_share`` (K, m), or (K, 1) for all designs. The derivatives are
-    in mean, log sd (K,) and log share, each taken as free. Normal tails and heights are Taylor series about the nearest of nodes 1/64
-    apart, to 1e-14: an exponential and an error function for each end took five times as long.
+    ``ends`` (G + 1,) of the intervals; ``mean`` (K, m), ``sd`` (K,), ``log_share`` (K, m), or (K,
+    1) for all designs. The derivatives are in mean, log sd (K,) and log share, each taken as free.
+    Normal tails and heights are Taylor series about the nearest of nodes 1/64 apart, to 1e-14: an
+    exponential and an error function for each end took five times as long.
     """
     components, designs, intervals = mean.shape[0], mean.shape[1], expected.shape[1]
-    by_mean, by_log_sd, by_log_share = np.zeros(mean.shape), np.zeros(components), np.zeros(log_share.shape)
+    by_mean, by_log_sd, by_log_share = (
+        np.zeros(mean.shape),
+        np.zeros(components),
+        np.zeros(log_share.shape),
+    )
     gated, total = log_share.shape[1] > 1, 0.0
     for row in range(designs):
         for k in range(components):
             share, unit = math.exp(log_share[k, row if gated else 0]), 1 / sd[k]
             centre, far = mean[k, row], _FAR * sd[k]
             first, last = np.searchsorted(ends, centre - far), np.searchsorted(ends, centre + far)
-            mass = expected[row, last - 1] if 0 < last <= intervals else 0.0  # of all ends above, which gain wholly
+            # of all ends above, which gain wholly
+            mass = expected[row, last - 1] if 0 < last <= intervals else 0.0
             moved, widened, before = 0.0, 0.0, expected[row, first - 1] if first > 0 else 0.0
             for edge in range(first, last):
                 after = expected[row, edge] if edge < intervals else 0.0
@@ -106,9 +137,17 @@ def interval_sum(
                 x = node * _STEP - _FAR
                 d = place - x
                 power, square = -d * (x + 0.5 * d), x * x
-                density = _HEIGHTS[node] * (1 + power * (1 + power * (_A + power * (_B + power * (_C + power * (_D + power * _E))))))
-                fifth = (square * (square - 6) + 3) * _D - d * x * (square * (square - 10) + 15) * _E
-                slope = 1 + d * (d * ((square - 1) * _B + d * (x * (3 - square) * _C + d * fifth)) - 0.5 * x)
+                density = _HEIGHTS[node] * (
+                    1
+                    + power
+                    * (1 + power * (_A + power * (_B + power * (_C + power * (_D + power * _E)))))
+                )
+                fifth = (square * (square - 6) + 3) * _D - d * x * (
+                    square * (square - 10) + 15
+                ) * _E
+                slope = 1 + d * (
+                    d * ((square - 1) * _B + d * (x * (3 - square) * _C + d * fifth)) - 0.5 * x
+                )
                 mass += step * (_BELOW[node] + _HEIGHTS[node] * d * slope)
                 moved += step * density
                 widened += step * density * place

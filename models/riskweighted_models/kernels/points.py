@@ -1,6 +1,8 @@
-"""What the records of each design have of the probabilities of its bins: densities, masses of intervals, bins and points drawn.
+"""What the records of each design have of the probabilities of its bins: densities, masses of
+intervals, bins and points drawn.
 
-Records are taken design by design, so that the probabilities of all bins are held for a few designs at a time.
+Records are taken design by design, so that the probabilities of all bins are held for a few designs
+at a time.
 """
 
 import math
@@ -9,14 +11,24 @@ import numpy as np
 
 from riskweighted.common.jit import kernel
 
-__all__ = ["by_design", "draw_points", "masses_between", "pick_bins", "probabilities_of", "shares_below", "units_reaching"]
+__all__ = [
+    "by_design",
+    "draw_points",
+    "masses_between",
+    "pick_bins",
+    "probabilities_of",
+    "shares_below",
+    "units_reaching",
+]
 
 _ENDLESS = np.iinfo(np.int64).max
 
 
 @kernel
 def by_design(which: np.ndarray, records: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """Some records in the order of their designs `which` (n,), of which design d begins at ``start`` (m,); those of one as they stand."""
+    """Some records in the order of their designs `which` (n,), of which design d begins at
+    ``start`` (m,); those of one as they stand.
+    """
     ordered, free = np.empty(len(records), np.int64), start.copy()
     for record in records:
         ordered[free[which[record]]] = record
@@ -25,7 +37,13 @@ def by_design(which: np.ndarray, records: np.ndarray, start: np.ndarray) -> np.n
 
 
 @kernel
-def probabilities_of(probabilities: np.ndarray, start: np.ndarray, order: np.ndarray, bins: np.ndarray, out: np.ndarray) -> None:
+def probabilities_of(
+    probabilities: np.ndarray,
+    start: np.ndarray,
+    order: np.ndarray,
+    bins: np.ndarray,
+    out: np.ndarray,
+) -> None:
     """P(own bin) of the records of some designs, of probabilities (d, K), into out (n,).
 
     ``order``: records, design by design, of which each design's begin at ``start`` (d + 1,).
@@ -37,7 +55,9 @@ def probabilities_of(probabilities: np.ndarray, start: np.ndarray, order: np.nda
 
 @kernel
 def _first_reaching(below: np.ndarray, target: float) -> int:
-    """How many of the increasing numbers lie below the target; without branches, which nothing could foresee."""
+    """How many of the increasing numbers lie below the target; without branches, which nothing
+    could foresee.
+    """
     at, length = 0, len(below)
     while length > 1:
         half = length // 2
@@ -47,8 +67,16 @@ def _first_reaching(below: np.ndarray, target: float) -> int:
 
 
 @kernel
-def pick_bins(probabilities: np.ndarray, start: np.ndarray, order: np.ndarray, place: np.ndarray, out: np.ndarray) -> None:
-    """The bin in which a share `place` (n,) of all probability is reached, by record, into out (n,)."""
+def pick_bins(
+    probabilities: np.ndarray,
+    start: np.ndarray,
+    order: np.ndarray,
+    place: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """The bin in which a share `place` (n,) of all probability is reached, by record, into out
+    (n,).
+    """
     below = np.empty(probabilities.shape[1])
     for design in range(len(probabilities)):
         total = 0.0
@@ -63,7 +91,8 @@ def pick_bins(probabilities: np.ndarray, start: np.ndarray, order: np.ndarray, p
 def shares_below(bins: np.ndarray, counts: np.ndarray, point_weight: np.ndarray) -> np.ndarray:
     """Share of its bin's probability below each of some ends, (e,).
 
-    ``bins`` (e,); ``counts`` (e, C): points of the bin below the end, by heap; ``point_weight`` (K, C): probability of one.
+    ``bins`` (e,); ``counts`` (e, C): points of the bin below the end, by heap; ``point_weight`` (K,
+    C): probability of one.
     """
     shares = np.zeros(len(bins))
     for end in range(len(bins)):
@@ -84,8 +113,8 @@ def masses_between(
 ) -> None:
     """Probability between two ends, by record, into out (n,).
 
-    ``ends`` (2, r): which of e ends is the lower and the upper one of each record of `order`, ``bins`` (2, r) where they lie; ``shares``
-    (e,): see `shares_below`.
+    ``ends`` (2, r): which of e ends is the lower and the upper one of each record of `order`,
+    ``bins`` (2, r) where they lie; ``shares`` (e,): see `shares_below`.
     """
     below = np.empty(probabilities.shape[1])
     for design in range(len(probabilities)):
@@ -101,8 +130,11 @@ def masses_between(
 
 
 @kernel
-def _unit_reaching(share: float, first: int, last: int, heaps: np.ndarray, weight: np.ndarray, before: np.ndarray) -> int:
-    """The first of the whole numbers from `first` to `last` up to which the points have this share of the bin; `last` if none has.
+def _unit_reaching(
+    share: float, first: int, last: int, heaps: np.ndarray, weight: np.ndarray, before: np.ndarray
+) -> int:
+    """The first of the whole numbers from `first` to `last` up to which the points have this share
+    of the bin; `last` if none has.
 
     ``weight`` (C,): of a point, by heap. ``before`` (C,) is room to work in.
     """
@@ -138,13 +170,19 @@ def units_reaching(
     weight: np.ndarray,
     out: np.ndarray,
 ) -> None:
-    """The value, in units, at which an interval has reached a share ``place`` (n,) of its probability, by record, into out (n,).
+    """The value, in units, at which an interval has reached a share ``place`` (n,) of its
+    probability, by record, into out (n,).
 
-    Of intervals without probability nothing is said. See `masses_between`; ``units`` (e,): the ends, of which the lower one is no part
-    of the interval; ``edges`` (K + 1,); ``weight`` (K, C): probability of a point of a bin, by ``heaps`` (C,). Without heaps (0,) values
-    are on no grid, and alike within their bin.
+    Of intervals without probability nothing is said. See `masses_between`; ``units`` (e,): the
+    ends, of which the lower one is no part of the interval; ``edges`` (K + 1,); ``weight`` (K, C):
+    probability of a point of a bin, by ``heaps`` (C,). Without heaps (0,) values are on no grid,
+    and alike within their bin.
     """
-    below, last, before = np.zeros(probabilities.shape[1] + 1), probabilities.shape[1] - 1, np.empty(len(heaps), np.int64)
+    below, last, before = (
+        np.zeros(probabilities.shape[1] + 1),
+        probabilities.shape[1] - 1,
+        np.empty(len(heaps), np.int64),
+    )
     for design in range(len(probabilities)):
         for k in range(last + 1):
             below[k + 1] = below[k] + probabilities[design, k]
@@ -163,15 +201,24 @@ def units_reaching(
             else:
                 first += 1.0
                 highest = int(edges[k + 1]) - (1 if k < last else 0)
-                value = float(_unit_reaching(share, int(edges[k]), highest, heaps, weight[k], before))
+                value = float(
+                    _unit_reaching(share, int(edges[k]), highest, heaps, weight[k], before)
+                )
             out[order[j]] = min(max(value, first), end)  # against rounding
 
 
 @kernel
 def draw_points(
-    bins: np.ndarray, edges: np.ndarray, heaps: np.ndarray, points: np.ndarray, below: np.ndarray, place: np.ndarray, unit: float
+    bins: np.ndarray,
+    edges: np.ndarray,
+    heaps: np.ndarray,
+    points: np.ndarray,
+    below: np.ndarray,
+    place: np.ndarray,
+    unit: float,
 ) -> np.ndarray:
-    """A point of each bin, (n,): a heap by ``below`` (K, C), probabilities summed up to each, then one of its points alike.
+    """A point of each bin, (n,): a heap by ``below`` (K, C), probabilities summed up to each, then
+    one of its points alike.
 
     ``place`` (2, n): numbers between 0 and 1, for the heap and for the point.
     """
@@ -186,6 +233,7 @@ def draw_points(
         before = math.ceil(edges[k] / heap) - 1  # multiples of the heap before the bin
         skipped = before - before // ratio  # of them those that are of this heap alone
         number = skipped + 1 + math.floor(place[1, i] * points[k, chosen])
-        multiple = number + (number - 1) // (ratio - 1)  # the number-th that the next heap does not divide
+        # the number-th that the next heap does not divide
+        multiple = number + (number - 1) // (ratio - 1)
         values[i] = unit * heap * multiple
     return values

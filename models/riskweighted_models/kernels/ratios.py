@@ -15,7 +15,9 @@ _MOST = 600.0  # of the logarithm of a product that is kept as it is
 
 @kernel
 def fill_probabilities(logits: np.ndarray, out: np.ndarray) -> None:
-    """Write P(level | design), (K, m), for logits (K - 1, m) of stopping at a level among those that reach it."""
+    """Write P(level | design), (K, m), for logits (K - 1, m) of stopping at a level among those
+    that reach it.
+    """
     levels, designs = out.shape
     reached = out[levels - 1]
     for design in range(designs):
@@ -33,7 +35,8 @@ def fill_probabilities(logits: np.ndarray, out: np.ndarray) -> None:
 
 @kernel
 def fill_by_odds(odds: np.ndarray, step: np.ndarray, factors: np.ndarray, out: np.ndarray) -> None:
-    """The same, (K, m), where the odds (m,) of going on from level k are ``factors`` (K - 1,) times ``odds`` times ``step`` to the power k.
+    """The same, (K, m), where the odds (m,) of going on from level k are ``factors`` (K - 1,) times
+    ``odds`` times ``step`` to the power k.
 
     ``step`` (m,) is (0,) where it is 1; ``odds`` is changed.
     """
@@ -53,15 +56,27 @@ def fill_by_odds(odds: np.ndarray, step: np.ndarray, factors: np.ndarray, out: n
 
 @kernel
 def logs_of_own(
-    shift: np.ndarray, drift: np.ndarray, intercepts: np.ndarray, width: float, code: np.ndarray, which: np.ndarray, out: np.ndarray
+    shift: np.ndarray,
+    drift: np.ndarray,
+    intercepts: np.ndarray,
+    width: float,
+    code: np.ndarray,
+    which: np.ndarray,
+    out: np.ndarray,
 ) -> None:
-    """log P(own level) of records with levels `code` and designs `which` (n,), into out (n,); see `log_sums` for the logits."""
+    """log P(own level) of records with levels `code` and designs `which` (n,), into out (n,); see
+    `log_sums` for the logits.
+    """
     levels = len(intercepts)
     factors = np.exp(intercepts)
     for i in range(len(code)):
         design, total, product = which[i], 0.0, 1.0
         by_drift = drift[design] if len(drift) > 0 else 0.0
-        logit, odds, step = shift[design] - by_drift, math.exp(shift[design] - by_drift), math.exp(width * by_drift)
+        logit, odds, step = (
+            shift[design] - by_drift,
+            math.exp(shift[design] - by_drift),
+            math.exp(width * by_drift),
+        )
         for level in range(min(code[i] + 1, levels)):
             product *= 1.0 + odds * factors[level]
             if product > _LARGE:
@@ -76,7 +91,9 @@ def logs_of_own(
 
 @inlined
 def _odds(shift, drift, start, end, bits, power, odds, step, width):  # type: ignore[no-untyped-def]
-    """exp(shift - drift) of a block of designs, and exp(width drift), by which it grows from level to level; 0 beyond the last design."""
+    """exp(shift - drift) of a block of designs, and exp(width drift), by which it grows from level
+    to level; 0 beyond the last design.
+    """
     for i in range(BLOCK):
         odds[i] = shift[start + i] if start + i < end else -_MOST
         step[i] = 0.0
@@ -99,14 +116,22 @@ def log_sums(
     last: np.ndarray,
     out: np.ndarray,
 ) -> None:
-    """Sum over designs and levels of weight times the sum of log(1 + exp(logit)) up to the level, into out (S,): logarithms of products.
+    """Sum over designs and levels of weight times the sum of log(1 + exp(logit)) up to the level,
+    into out (S,): logarithms of products.
 
-    The logit of level k is intercept_k + shift + (k width - 1) drift, of ``intercepts`` (S, K), ``shift`` and ``drift`` (S, m), or (S, 0)
-    for none; sizes at most 600 in all. ``largest`` (S, K): which no log(1 + exp(logit)) of the level exceeds, below 600 each; ``weight``
-    (K, M): M, a multiple of the block, is m or more, 0 beyond the last design; ``last`` (M / block,): how many levels any design of a block
-    faces.
+    The logit of level k is intercept_k + shift + (k width - 1) drift, of ``intercepts`` (S, K),
+    ``shift`` and ``drift`` (S, m), or (S, 0) for none; sizes at most 600 in all. ``largest`` (S,
+    K): which no log(1 + exp(logit)) of the level exceeds, below 600 each; ``weight`` (K, M): M, a
+    multiple of the block, is m or more, 0 beyond the last design; ``last`` (M / block,): how many
+    levels any design of a block faces.
     """
-    odds, step, product, logs, total = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
+    odds, step, product, logs, total = (
+        np.empty(BLOCK),
+        np.empty(BLOCK),
+        np.empty(BLOCK),
+        np.empty(BLOCK),
+        np.empty(BLOCK),
+    )
     bits, whole_bits = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
     power, whole = bits.view(np.float64), whole_bits.view(np.float64)
     for s in range(shift.shape[0]):
@@ -152,9 +177,11 @@ def slopes_of_logs(
     by_shift: np.ndarray,
     by_drift: np.ndarray,
 ) -> np.ndarray:
-    """The derivatives of `log_sums` in the intercepts, (K,), and into ``by_shift`` (m,) and ``by_drift`` (m,) or (0,).
+    """The derivatives of `log_sums` in the intercepts, (K,), and into ``by_shift`` (m,) and
+    ``by_drift`` (m,) or (0,).
 
-    Here ``shift`` (m,), ``drift`` (m,) or (0,) and ``intercepts`` (K,) are of one vector, and ``weight`` is that of all that reach a level.
+    Here ``shift`` (m,), ``drift`` (m,) or (0,) and ``intercepts`` (K,) are of one vector, and
+    ``weight`` is that of all that reach a level.
     """
     by_intercept = np.zeros(len(intercepts))
     odds, step, along, across = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
@@ -166,7 +193,12 @@ def slopes_of_logs(
         along[:] = 0.0
         across[:] = 0.0
         for k in range(last[block]):
-            factor, place, weights, total = np.exp(intercepts[k]), k * width - 1.0, weight[k, start : start + BLOCK], 0.0
+            factor, place, weights, total = (
+                np.exp(intercepts[k]),
+                k * width - 1.0,
+                weight[k, start : start + BLOCK],
+                0.0,
+            )
             if k > 0 and len(drift) > 0:
                 for i in range(BLOCK):
                     odds[i] *= step[i]

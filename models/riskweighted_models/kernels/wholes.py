@@ -1,7 +1,8 @@
-"""A normal mixture from what all of it comes to, and how far its components are from the last one, to its components, and derivatives back.
+"""A normal mixture from what all of it comes to, and how far its components are from the last one,
+to its components, and derivatives back.
 
-Arguments are parts of one vector: ``log_odds`` (K - 1,), ``centre`` (K,), ``log_sigma`` (K,), ``slope`` (p,), ``deviation`` (K, p). Any but
-the second and the third may be empty.
+Arguments are parts of one vector: ``log_odds`` (K - 1,), ``centre`` (K,), ``log_sigma`` (K,),
+``slope`` (p,), ``deviation`` (K, p). Any but the second and the third may be empty.
 """
 
 import math
@@ -14,8 +15,16 @@ __all__ = ["add_prior", "pull_back", "take_apart"]
 
 
 @kernel
-def take_apart(log_odds: np.ndarray, centre: np.ndarray, log_sigma: np.ndarray, slope: np.ndarray, deviation: np.ndarray) -> np.ndarray:
-    """The logarithms of the weights, (K,); centres, log sds and slopes become those of the components, in place."""
+def take_apart(
+    log_odds: np.ndarray,
+    centre: np.ndarray,
+    log_sigma: np.ndarray,
+    slope: np.ndarray,
+    deviation: np.ndarray,
+) -> np.ndarray:
+    """The logarithms of the weights, (K,); centres, log sds and slopes become those of the
+    components, in place.
+    """
     last = len(centre) - 1
     log_weight = np.zeros(last + 1)
     log_weight[:last] = log_odds
@@ -49,7 +58,8 @@ def pull_back(
     _, centre, log_sigma, _, deviation = parts
     by_odds, by_centre, by_log_sigma, by_slope, by_deviation = slopes
     last = len(centre) - 1
-    weight, by_share = np.exp(log_weight), np.zeros(last + 1)  # derivatives in the weights, times the weights
+    # derivatives in the weights, times the weights
+    weight, by_share = np.exp(log_weight), np.zeros(last + 1)
     variance = weight.copy()
     for k in range(last):
         variance[k] *= math.exp(2 * log_sigma[k])
@@ -80,10 +90,12 @@ def add_prior(
     slopes: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray],
     by_gate: np.ndarray,
 ) -> tuple[float, float]:
-    """Log density, up to a constant, of the priors of what `take_apart` makes, and its derivative in log tau.
+    """Log density, up to a constant, of the priors of what `take_apart` makes, and its derivative
+    in log tau.
 
-    centre, slope, gate ~ N(0, 1); sigma ~ half-N(0, 1); deviation ~ N(0, tau), tau ~ half-N(widest), where there are deviations; weights ~
-    Dirichlet(concentration). Derivatives in the parts and in ``gate`` are added to ``slopes`` and ``by_gate``.
+    centre, slope, gate ~ N(0, 1); sigma ~ half-N(0, 1); deviation ~ N(0, tau), tau ~
+    half-N(widest), where there are deviations; weights ~ Dirichlet(concentration). Derivatives in
+    the parts and in ``gate`` are added to ``slopes`` and ``by_gate``.
     """
     log_odds, centre, log_sigma, slope, deviation = parts
     by_odds, by_centre, by_log_sigma, by_slope, by_deviation = slopes

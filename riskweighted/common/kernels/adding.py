@@ -1,4 +1,6 @@
-"""Floating-point numbers added without rounding: their mantissas as whole numbers, a sum for each exponent."""
+"""Floating-point numbers added without rounding: their mantissas as whole numbers, a sum for each
+exponent.
+"""
 
 import numpy as np
 
@@ -10,11 +12,14 @@ BINS = 2046  # exponents of finite numbers
 
 
 @kernel
-def add_mantissas(bits: np.ndarray, counts: np.ndarray, high: np.ndarray, low: np.ndarray, strange: np.ndarray) -> None:
-    """Add numbers, given by their bits (K, n), to sums by exponent of the upper and the lower half of their mantissas, (K, BINS) each.
+def add_mantissas(
+    bits: np.ndarray, counts: np.ndarray, high: np.ndarray, low: np.ndarray, strange: np.ndarray
+) -> None:
+    """Add numbers, given by their bits (K, n), to sums by exponent of the upper and the lower half
+    of their mantissas, (K, BINS) each.
 
-    `counts` (n,): how often each number of a row counts; of length 0 where each counts once. They may add up to 2^36. What is infinite or
-    no number is added to `strange` (K,).
+    `counts` (n,): how often each number of a row counts; of length 0 where each counts once. They
+    may add up to 2^36. What is infinite or no number is added to `strange` (K,).
     """
     each = len(counts) > 0
     for row in range(bits.shape[0]):

@@ -1,5 +1,5 @@
-"""Sums over the candidates in every box: a sweep with a Fenwick tree for two variables; for more, of boxes of which one variable holds a
-short run, a look at its candidates one by one.
+"""Sums over the candidates in every box: a sweep with a Fenwick tree for two variables; for more,
+of boxes of which one variable holds a short run, a look at its candidates one by one.
 """
 
 from typing import NamedTuple
@@ -14,8 +14,8 @@ __all__ = ["Asked", "Swept", "scan_boxes", "sweep_covering", "sweep_sums"]
 class Swept(NamedTuple):
     """The variable whose sorted places are visited in turn.
 
-    ``order`` (n,): candidate at each place; ``first``, ``last`` (n,): places of each box, [first, last); ``opening``, ``closing``
-    (n,): the boxes by their first and by their last place.
+    ``order`` (n,): candidate at each place; ``first``, ``last`` (n,): places of each box, [first,
+    last); ``opening``, ``closing`` (n,): the boxes by their first and by their last place.
     """
 
     order: np.ndarray
@@ -26,7 +26,9 @@ class Swept(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """The other variable: ``rank`` of each candidate, ``first`` and ``last`` place of each box; (n,) each."""
+    """The other variable: ``rank`` of each candidate, ``first`` and ``last`` place of each box;
+    (n,) each.
+    """
 
     rank: np.ndarray
     first: np.ndarray
@@ -56,8 +58,8 @@ def _prefix(tree: np.ndarray, at: int) -> float:
 def sweep_sums(swept: Swept, asked: Asked, weights: np.ndarray) -> np.ndarray:
     """Sum of the weights (n,) of the candidates in each box, (n,).
 
-    The tree holds, by its place in variable 2, what was passed in variable 1; a box is what the tree holds in its run of
-    variable 2 at its end less at its start.
+    The tree holds, by its place in variable 2, what was passed in variable 1; a box is what the
+    tree holds in its run of variable 2 at its end less at its start.
     """
     order, rank2, first2, last2 = swept.order, asked.rank, asked.first, asked.last
     n = len(order)
@@ -104,7 +106,9 @@ def sweep_covering(swept: Swept, asked: Asked) -> np.ndarray:
 
 @kernel
 def _shortest(first: np.ndarray, last: np.ndarray, most: int) -> np.ndarray:
-    """The variable that holds the shortest run of each box, (n,); the number of variables where that holds more than `most`."""
+    """The variable that holds the shortest run of each box, (n,); the number of variables where
+    that holds more than `most`.
+    """
     n, variables = first.shape
     shortest = np.zeros(n, np.int64)
     for box in range(n):
@@ -119,7 +123,9 @@ def _shortest(first: np.ndarray, last: np.ndarray, most: int) -> np.ndarray:
 
 @kernel
 def _mark(places: np.ndarray, first: int, last: int, hit: np.ndarray) -> None:
-    """Keep the marks of the candidates whose places lie in [first, last); without branches, several at a time."""
+    """Keep the marks of the candidates whose places lie in [first, last); without branches, several
+    at a time.
+    """
     low, width = np.int32(first), np.uint32(last - first)
     for at in range(len(hit)):
         hit[at] &= np.uint8(np.uint32(places[at] - low) < width)
@@ -127,15 +133,26 @@ def _mark(places: np.ndarray, first: int, last: int, hit: np.ndarray) -> None:
 
 @kernel
 def scan_boxes(
-    orders: np.ndarray, rank: np.ndarray, first: np.ndarray, last: np.ndarray, most: int, weights: np.ndarray
+    orders: np.ndarray,
+    rank: np.ndarray,
+    first: np.ndarray,
+    last: np.ndarray,
+    most: int,
+    weights: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Sum of the weights (n,) of the candidates in each box, number of boxes that hold each candidate, and which boxes were left out.
+    """Sum of the weights (n,) of the candidates in each box, number of boxes that hold each
+    candidate, and which boxes were left out.
 
-    Those whose shortest run holds more than `most`. A box holds places first .. last - 1, (n, d) each; ``orders``, ``rank`` (d, n): of
-    the candidates in each variable, and where each stands there.
+    Those whose shortest run holds more than `most`. A box holds places first .. last - 1, (n, d)
+    each; ``orders``, ``rank`` (d, n): of the candidates in each variable, and where each stands
+    there.
     """
     variables, n = orders.shape
-    total, held, shortest = np.zeros(n, weights.dtype), np.zeros(n, np.int64), _shortest(first, last, most)
+    total, held, shortest = (
+        np.zeros(n, weights.dtype),
+        np.zeros(n, np.int64),
+        _shortest(first, last, most),
+    )
     beside, hit = np.empty((variables, n), np.int32), np.empty(min(max(most, 0), n), np.uint8)
     for variable in range(variables):
         for other in range(variables):

@@ -1,4 +1,6 @@
-"""Balls of one variable and the runs of candidates that they hold: one walk through two sorted lists a cell."""
+"""Balls of one variable and the runs of candidates that they hold: one walk through two sorted
+lists a cell.
+"""
 
 from typing import NamedTuple
 
@@ -14,8 +16,8 @@ SHORT = 64  # numbers at the most in a cell that is sorted by insertion
 class Line(NamedTuple):
     """Numbers sorted within cells.
 
-    ``values`` (n,); ``order`` (n,): whose each of them is; ``begin`` (C + 1,): places of the cells, that of cell c is
-    [begin[c], begin[c + 1]).
+    ``values`` (n,); ``order`` (n,): whose each of them is; ``begin`` (C + 1,): places of the cells,
+    that of cell c is [begin[c], begin[c + 1]).
     """
 
     values: np.ndarray
@@ -25,8 +27,14 @@ class Line(NamedTuple):
 
 @kernel
 def deal(values: np.ndarray, cell: np.ndarray, begin: np.ndarray) -> Line:
-    """Values (n,) dealt into their cells; those of cells of up to `SHORT` are sorted, the others in the order of the records."""
-    following, dealt, order = begin.copy(), np.empty(len(values), np.float64), np.empty(len(values), np.int64)
+    """Values (n,) dealt into their cells; those of cells of up to `SHORT` are sorted, the others in
+    the order of the records.
+    """
+    following, dealt, order = (
+        begin.copy(),
+        np.empty(len(values), np.float64),
+        np.empty(len(values), np.int64),
+    )
     for record in range(len(values)):
         at = following[cell[record]]
         dealt[at], order[at] = values[record], record
@@ -46,16 +54,20 @@ def deal(values: np.ndarray, cell: np.ndarray, begin: np.ndarray) -> Line:
 
 @kernel
 def find_places(candidates: Line, ends: Line, past: bool) -> np.ndarray:
-    """For each of the sorted ends (n,) of n balls the first place in its cell of a candidate that is not below it, (n,).
+    """For each of the sorted ends (n,) of n balls the first place in its cell of a candidate that
+    is not below it, (n,).
 
-    With `past` of one that is above it. Both lists are walked once; the candidates' order is not looked at.
+    With `past` of one that is above it. Both lists are walked once; the candidates' order is not
+    looked at.
     """
     places = np.empty(len(ends.values), np.int64)
     for cell in range(len(ends.begin) - 1):
         candidate, last = candidates.begin[cell], candidates.begin[cell + 1]
         for at in range(ends.begin[cell], ends.begin[cell + 1]):
             end = ends.values[at]
-            while candidate < last and (candidates.values[candidate] < end or (past and candidates.values[candidate] == end)):
+            while candidate < last and (
+                candidates.values[candidate] < end or (past and candidates.values[candidate] == end)
+            ):
                 candidate += 1
             places[at] = candidate
     return places
@@ -63,7 +75,9 @@ def find_places(candidates: Line, ends: Line, past: bool) -> np.ndarray:
 
 @kernel
 def count_held(lower: Line, upper: Line) -> np.ndarray:
-    """Number of balls of its cell that hold the lower end of each ball, (n,) by record; one walk through both ends of a cell's balls."""
+    """Number of balls of its cell that hold the lower end of each ball, (n,) by record; one walk
+    through both ends of a cell's balls.
+    """
     held = np.empty(len(lower.values), np.int64)
     for cell in range(len(lower.begin) - 1):
         begun, ended, last = lower.begin[cell], lower.begin[cell], lower.begin[cell + 1]

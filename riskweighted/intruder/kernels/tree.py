@@ -1,8 +1,9 @@
 """Sums over the candidates in every box of three and more variables: a k-d tree over their places.
 
-Every node halves its candidates by their places in one variable, the variables taken in turn. A plane at right angles to an axis then
-crosses O(n^(1 - 1/d)) nodes, and a box is found by the nodes that its 2 d faces cross: inside them a node counts as a whole, outside not
-at all (Lee & Wong 1977). Places are ranks, so halves are halves whatever the ties and the distribution of the values.
+Every node halves its candidates by their places in one variable, the variables taken in turn. A
+plane at right angles to an axis then crosses O(n^(1 - 1/d)) nodes, and a box is found by the nodes
+that its 2 d faces cross: inside them a node counts as a whole, outside not at all (Lee & Wong
+1977). Places are ranks, so halves are halves whatever the ties and the distribution of the values.
 """
 
 from typing import NamedTuple
@@ -17,9 +18,10 @@ _LEAF = 8  # candidates at the most in a leaf
 
 
 class Tree(NamedTuple):
-    """``items`` (n,): the candidates, those of a node side by side; ``places`` (n, d): theirs, in that order; ``begin``, ``end`` (nodes,):
-    the items of each node, [begin, end); ``lowest``, ``highest`` (nodes, d): its smallest and largest place of each variable. The children
-    of node k are 2 k + 1 and 2 k + 2; the last half of the nodes are leaves.
+    """``items`` (n,): the candidates, those of a node side by side; ``places`` (n, d): theirs, in
+    that order; ``begin``, ``end`` (nodes,): the items of each node, [begin, end); ``lowest``,
+    ``highest`` (nodes, d): its smallest and largest place of each variable. The children of node k
+    are 2 k + 1 and 2 k + 2; the last half of the nodes are leaves.
     """
 
     items: np.ndarray
@@ -32,7 +34,9 @@ class Tree(NamedTuple):
 
 @kernel
 def grow_tree(orders: np.ndarray, rank: np.ndarray) -> Tree:
-    """The tree of candidates whose orders in d variables and places there are given, (d, n) each; O(d n log n) time and O(d n) memory."""
+    """The tree of candidates whose orders in d variables and places there are given, (d, n) each;
+    O(d n log n) time and O(d n) memory.
+    """
     variables, n = orders.shape
     depth = 0
     while _LEAF << depth < n:
@@ -98,9 +102,12 @@ def _holds(tree: Tree, at: int, first: np.ndarray, last: np.ndarray) -> bool:
 
 
 @kernel
-def walk_boxes(tree: Tree, asked: np.ndarray, first: np.ndarray, last: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of the boxes asked for (n,): sum of the weights (n,) of the candidates in each, (n,), 0 for the others; and how many hold each
-    candidate, (n,), noted at the nodes that lie in a box, from where it goes down at the end.
+def walk_boxes(
+    tree: Tree, asked: np.ndarray, first: np.ndarray, last: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Of the boxes asked for (n,): sum of the weights (n,) of the candidates in each, (n,), 0 for
+    the others; and how many hold each candidate, (n,), noted at the nodes that lie in a box, from
+    where it goes down at the end.
 
     A box holds places first .. last - 1, (n, d) each.
     """

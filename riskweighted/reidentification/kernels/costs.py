@@ -1,4 +1,6 @@
-"""What a pair of values costs, and what one query costs with every code of the variables that have few."""
+"""What a pair of values costs, and what one query costs with every code of the variables that have
+few.
+"""
 
 from typing import NamedTuple
 
@@ -6,20 +8,36 @@ import numpy as np
 
 from riskweighted.common.jit import kernel
 
-__all__ = ["BLOCK", "EQUAL", "LOGISTIC", "MOST_CODES", "STEPS", "TABLE", "CostTables", "Query", "logistic", "make_query", "set_query"]
+__all__ = [
+    "BLOCK",
+    "EQUAL",
+    "LOGISTIC",
+    "MOST_CODES",
+    "STEPS",
+    "TABLE",
+    "CostTables",
+    "Query",
+    "logistic",
+    "make_query",
+    "set_query",
+]
 
-EQUAL, LOGISTIC, STEPS, TABLE = 0, 1, 2, 3  # what a variable costs: see `riskweighted.reidentification.nearest.Costs`
+# what a variable costs: see `riskweighted.reidentification.nearest.Costs`
+EQUAL, LOGISTIC, STEPS, TABLE = 0, 1, 2, 3
 BLOCK = 16  # columns of a table whose least costs are kept
-MOST_CODES = 63  # of a variable of few codes: with the one that stands for missing, the bits of a set
+# of a variable of few codes: with the one that stands for missing, the bits of a set
+MOST_CODES = 63
 
 
 class CostTables(NamedTuple):
     """The costs of all v variables.
 
-    ``kinds`` (v,): EQUAL, LOGISTIC, STEPS or TABLE; ``missing``: cost of a missing value; ``limit``: costs above it do not matter.
-    STEPS: ``breaks`` (v, b + 1), inf after the last; ``steps`` (v, b + 1): the cost up to each break and beyond the last; ``least``
-    (v, b + 1): the least cost at this difference or any greater one. TABLE: ``tables``, row by row, from ``starts`` (v,) on;
-    ``widths`` (v,): columns of each; ``blocks``: the least of every 16 columns, row by row, from ``block_starts`` (v,) on.
+    ``kinds`` (v,): EQUAL, LOGISTIC, STEPS or TABLE; ``missing``: cost of a missing value;
+    ``limit``: costs above it do not matter. STEPS: ``breaks`` (v, b + 1), inf after the last;
+    ``steps`` (v, b + 1): the cost up to each break and beyond the last; ``least`` (v, b + 1): the
+    least cost at this difference or any greater one. TABLE: ``tables``, row by row, from ``starts``
+    (v,) on; ``widths`` (v,): columns of each; ``blocks``: the least of every 16 columns, row by
+    row, from ``block_starts`` (v,) on.
     """
 
     kinds: np.ndarray
@@ -36,9 +54,10 @@ class CostTables(NamedTuple):
 
 
 class Query(NamedTuple):
-    """``values`` (v,) of one query. Of each variable of few codes ``by_code`` (v, 64): cost of each code, the last one a missing
-    value; ``classes`` (v,): how many different costs there are; ``least`` (v, 64): these, ascending; ``within`` (v, 64): the codes
-    that cost no more than each, as bits.
+    """``values`` (v,) of one query. Of each variable of few codes ``by_code`` (v, 64): cost of each
+    code, the last one a missing value; ``classes`` (v,): how many different costs there are;
+    ``least`` (v, 64): these, ascending; ``within`` (v, 64): the codes that cost no more than each,
+    as bits.
     """
 
     values: np.ndarray
@@ -70,7 +89,9 @@ def pair_cost(costs: CostTables, variable: int, first: float, second: float) -> 
             step += 1
         cost = costs.steps[variable, step]
     else:
-        cost = costs.tables[costs.starts[variable] + int(first) * costs.widths[variable] + int(second)]
+        cost = costs.tables[
+            costs.starts[variable] + int(first) * costs.widths[variable] + int(second)
+        ]
     return cost
 
 
@@ -79,7 +100,13 @@ def make_query(levels: np.ndarray, costs: CostTables) -> Query:
     """Room for the queries of a search; the first is missing in every variable."""
     v, most = len(levels), MOST_CODES + 1
     shape = (v, most)
-    query = Query(np.full(v, np.nan), np.empty(shape), np.zeros(v, np.int64), np.empty(shape), np.empty(shape, np.uint64))
+    query = Query(
+        np.full(v, np.nan),
+        np.empty(shape),
+        np.zeros(v, np.int64),
+        np.empty(shape),
+        np.empty(shape, np.uint64),
+    )
     for variable in range(v):
         if levels[variable] >= 0:
             _look_up(query, variable, np.nan, levels[variable], costs)
@@ -99,9 +126,18 @@ def set_query(query: Query, values: np.ndarray, levels: np.ndarray, costs: CostT
 @kernel
 def _look_up(query: Query, variable: int, value: float, levels: int, costs: CostTables) -> None:
     """Cost of a value with every code, and the codes by cost: an insertion sort."""
-    by_code, least, within, number = query.by_code[variable], query.least[variable], query.within[variable], 0
+    by_code, least, within, number = (
+        query.by_code[variable],
+        query.least[variable],
+        query.within[variable],
+        0,
+    )
     for code in range(levels + 1):
-        cost = costs.missing if code == levels or np.isnan(value) else pair_cost(costs, variable, value, float(code))
+        cost = (
+            costs.missing
+            if code == levels or np.isnan(value)
+            else pair_cost(costs, variable, value, float(code))
+        )
         by_code[code] = cost
         rank = number
         while rank > 0 and least[rank - 1] >= cost:

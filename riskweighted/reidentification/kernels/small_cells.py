@@ -14,8 +14,9 @@ SMALL_CELL = 4  # records of a cell, both files together, up to which its pairs 
 class CodedFiles(NamedTuple):
     """The linking variables of both files.
 
-    ``puf`` (n, v), ``eif`` (m, v): code of each record in each variable, 0 .. levels - 1, -1 where it is missing; ``levels`` (v,):
-    codes of each variable; ``bits`` (v,): its bit in a set of variables.
+    ``puf`` (n, v), ``eif`` (m, v): code of each record in each variable, 0 .. levels - 1, -1 where
+    it is missing; ``levels`` (v,): codes of each variable; ``bits`` (v,): its bit in a set of
+    variables.
     """
 
     puf: np.ndarray
@@ -27,8 +28,9 @@ class CodedFiles(NamedTuple):
 class SmallCell(NamedTuple):
     """Room to solve a cell in.
 
-    ``sets`` (SMALL_CELL + 1, SMALL_CELL): sets of variables still to be met, by how many variables may meet them; ``pairs``
-    (SMALL_CELL^2, 4): PUF row, EIF row, further variables as a set, their number.
+    ``sets`` (SMALL_CELL + 1, SMALL_CELL): sets of variables still to be met, by how many variables
+    may meet them; ``pairs`` (SMALL_CELL^2, 4): PUF row, EIF row, further variables as a set, their
+    number.
     """
 
     sets: np.ndarray
@@ -37,7 +39,9 @@ class SmallCell(NamedTuple):
 
 @kernel
 def _smallest_hitting_set(sets: np.ndarray, number: int, allowed: np.int64, size: int) -> np.int64:
-    """A subset of `allowed` with `size` bits that meets each of sets[size, :number]; the largest as a number, 0 for none."""
+    """A subset of `allowed` with `size` bits that meets each of sets[size, :number]; the largest as
+    a number, 0 for none.
+    """
     if size == 1:
         common = np.int64(allowed)
         for at in range(number):
@@ -73,13 +77,23 @@ def _agreement(first: np.ndarray, second: np.ndarray, bits: np.ndarray, after: i
 
 
 @kernel
-def solve_cell(files: CodedFiles, puf: np.ndarray, eif: np.ndarray, after: int, cell: SmallCell) -> int:
-    """All pairs that the finer cells of a small cell suspect by variables behind `after`; writes them to `cell.pairs`, returns how many.
+def solve_cell(
+    files: CodedFiles, puf: np.ndarray, eif: np.ndarray, after: int, cell: SmallCell
+) -> int:
+    """All pairs that the finer cells of a small cell suspect by variables behind `after`; writes
+    them to `cell.pairs`, returns how many.
 
-    A pair is alone in some finer cell exactly where it is alone in the finest one it shares, that of all variables in which it
-    agrees; and the smallest set that leaves it alone meets, for every other record, the variables that tell it apart.
+    A pair is alone in some finer cell exactly where it is alone in the finest one it shares, that
+    of all variables in which it agrees; and the smallest set that leaves it alone meets, for every
+    other record, the variables that tell it apart.
     """
-    puf_codes, eif_codes, bits, sets, pairs = files.puf, files.eif, files.bits, cell.sets, cell.pairs
+    puf_codes, eif_codes, bits, sets, pairs = (
+        files.puf,
+        files.eif,
+        files.bits,
+        cell.sets,
+        cell.pairs,
+    )
     number = 0
     for p in puf:
         for e in eif:
@@ -87,11 +101,15 @@ def solve_cell(files: CodedFiles, puf: np.ndarray, eif: np.ndarray, after: int, 
             others = 0
             for other in puf:
                 if other != p:
-                    sets[0, others] = common & ~_agreement(puf_codes[p], puf_codes[other], bits, after)
+                    sets[0, others] = common & ~_agreement(
+                        puf_codes[p], puf_codes[other], bits, after
+                    )
                     others += 1
             for other in eif:
                 if other != e:
-                    sets[0, others] = common & ~_agreement(eif_codes[e], eif_codes[other], bits, after)
+                    sets[0, others] = common & ~_agreement(
+                        eif_codes[e], eif_codes[other], bits, after
+                    )
                     others += 1
             if sets[0, :others].min() == 0:
                 continue
@@ -100,6 +118,11 @@ def solve_cell(files: CodedFiles, puf: np.ndarray, eif: np.ndarray, after: int, 
                 size += 1
                 sets[size, :others] = sets[0, :others]
                 smallest = _smallest_hitting_set(sets, others, common, size)
-            pairs[number, 0], pairs[number, 1], pairs[number, 2], pairs[number, 3] = p, e, smallest, size
+            pairs[number, 0], pairs[number, 1], pairs[number, 2], pairs[number, 3] = (
+                p,
+                e,
+                smallest,
+                size,
+            )
             number += 1
     return number

@@ -1,7 +1,9 @@
-"""A tree over profiles: each node knows what its profiles hold of every variable, so that a search can pass it by.
+"""A tree over profiles: each node knows what its profiles hold of every variable, so that a search
+can pass it by.
 
-A node has up to 64 children, which are bounded at once. They come of splits in two, each by the variable and at the value that
-keep apart what costs most together, judged by a sample of the node's profiles.
+A node has up to 64 children, which are bounded at once. They come of splits in two, each by the
+variable and at the value that keep apart what costs most together, judged by a sample of the node's
+profiles.
 """
 
 from typing import NamedTuple
@@ -13,16 +15,19 @@ from riskweighted.reidentification.kernels.costs import EQUAL, TABLE, CostTables
 
 __all__ = ["MISSING", "PRESENT", "Tree", "build_tree"]
 
-PRESENT, MISSING = np.uint64(1), np.uint64(2)  # what the set of a variable that has no few codes says
+# what the set of a variable that has no few codes says
+PRESENT, MISSING = np.uint64(1), np.uint64(2)
 _SAMPLE = 32
 _MOST_CHILDREN = 64
 
 
 class Tree(NamedTuple):
-    """``order`` (m,): the profiles, leaf by leaf. Per node, the root first: ``ends`` (k, 2): its profiles are those at places
-    [start, end) of `order`; ``child`` (k, 2): its children are nodes [first, last), none of a leaf. By variable: ``sets`` (v, k): of
-    one of few codes a bit for each that occurs, the last one for missing; else PRESENT, MISSING or both; ``low``, ``high`` (v, k):
-    least and greatest value, inf and -inf where all are missing. ``widest``: most profiles of a leaf or children of a node.
+    """``order`` (m,): the profiles, leaf by leaf. Per node, the root first: ``ends`` (k, 2): its
+    profiles are those at places [start, end) of `order`; ``child`` (k, 2): its children are nodes
+    [first, last), none of a leaf. By variable: ``sets`` (v, k): of one of few codes a bit for each
+    that occurs, the last one for missing; else PRESENT, MISSING or both; ``low``, ``high`` (v, k):
+    least and greatest value, inf and -inf where all are missing. ``widest``: most profiles of a
+    leaf or children of a node.
     """
 
     order: np.ndarray
@@ -50,7 +55,9 @@ def _describe(column: np.ndarray, rows: np.ndarray, few: int) -> tuple[np.uint64
 
 @kernel
 def _away(costs: CostTables, variable: int, value: float, nearest: float) -> float:
-    """About what a query like `value` pays with a half whose nearest value is `nearest`; with another category most of what there is."""
+    """About what a query like `value` pays with a half whose nearest value is `nearest`; with
+    another category most of what there is.
+    """
     kind = costs.kinds[variable]
     if kind == EQUAL:
         return 1.0
@@ -59,20 +66,28 @@ def _away(costs: CostTables, variable: int, value: float, nearest: float) -> flo
 
 @kernel
 def _gain(costs: CostTables, variable: int, sample: np.ndarray, missing: int, cut: int) -> float:
-    """What a split at sample[cut] saves: mean cost of the other half times its share; the first `missing` of the sample are so."""
+    """What a split at sample[cut] saves: mean cost of the other half times its share; the first
+    `missing` of the sample are so.
+    """
     n, total = len(sample), 0.0
     for at in range(missing, n):
         if at < cut:
             total += _away(costs, variable, sample[at], sample[cut]) * (n - cut)
         else:
-            part = costs.missing if missing == cut else _away(costs, variable, sample[at], sample[cut - 1])
+            part = (
+                costs.missing
+                if missing == cut
+                else _away(costs, variable, sample[at], sample[cut - 1])
+            )
             total += (min(part, costs.missing) if missing else part) * cut
     return total / (n * n)
 
 
 @kernel
 def _best_split(values: np.ndarray, rows: np.ndarray, costs: CostTables) -> tuple[int, float]:
-    """The variable and the value at which the upper half begins; -1 where a sample shows nothing to split by."""
+    """The variable and the value at which the upper half begins; -1 where a sample shows nothing to
+    split by.
+    """
     best, best_cut, most = -1, 0.0, -1.0
     chosen = rows[np.arange(min(_SAMPLE, len(rows))) * len(rows) // min(_SAMPLE, len(rows))]
     n = len(chosen)
@@ -85,7 +100,11 @@ def _best_split(values: np.ndarray, rows: np.ndarray, costs: CostTables) -> tupl
             missing += np.isnan(value)
         sample.sort()
         middle = sample[n // 2]
-        for candidate in (np.searchsorted(sample, middle), np.searchsorted(sample, middle, side="right"), missing):
+        for candidate in (
+            np.searchsorted(sample, middle),
+            np.searchsorted(sample, middle, side="right"),
+            missing,
+        ):
             if max(missing, 1) <= candidate < n:
                 gain = _gain(costs, variable, sample, missing, candidate)
                 if gain > most:
@@ -109,7 +128,9 @@ def _any_split(values: np.ndarray, rows: np.ndarray) -> tuple[int, float]:
 
 @kernel
 def _partition(values: np.ndarray, rows: np.ndarray, variable: int, cut: float) -> int:
-    """Order the rows so that those below the cut come first (a missing one is below all); where the others begin."""
+    """Order the rows so that those below the cut come first (a missing one is below all); where the
+    others begin.
+    """
     lower, upper = np.empty(len(rows), dtype=np.int64), np.empty(len(rows), dtype=np.int64)
     first, second = 0, 0
     for row in rows:
@@ -124,8 +145,12 @@ def _partition(values: np.ndarray, rows: np.ndarray, variable: int, cut: float) 
 
 
 @kernel
-def _split(values: np.ndarray, order: np.ndarray, parts: np.ndarray, number: int, costs: CostTables) -> bool:
-    """Split part `number` of a node in two, the second one at parts[-1]; False where its profiles are all alike."""
+def _split(
+    values: np.ndarray, order: np.ndarray, parts: np.ndarray, number: int, costs: CostTables
+) -> bool:
+    """Split part `number` of a node in two, the second one at parts[-1]; False where its profiles
+    are all alike.
+    """
     rows = order[parts[number, 0] : parts[number, 1]]
     best, cut = _best_split(values, rows, costs)
     if best < 0:
@@ -138,18 +163,29 @@ def _split(values: np.ndarray, order: np.ndarray, parts: np.ndarray, number: int
 
 
 @kernel
-def _shape(values: np.ndarray, costs: CostTables, leaf: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """`order`, `ends` and `child` of the tree: a node's largest part is split until there are enough parts or all are small."""
+def _shape(
+    values: np.ndarray, costs: CostTables, leaf: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """`order`, `ends` and `child` of the tree: a node's largest part is split until there are
+    enough parts or all are small.
+    """
     m = len(values)
     order = np.arange(m)
-    ends, child, nodes, node = np.zeros((2 * m + 1, 2), dtype=np.int64), np.zeros((2 * m + 1, 2), dtype=np.int64), 1, 0
+    ends, child, nodes, node = (
+        np.zeros((2 * m + 1, 2), dtype=np.int64),
+        np.zeros((2 * m + 1, 2), dtype=np.int64),
+        1,
+        0,
+    )
     ends[0, 1] = m
     parts = np.empty((_MOST_CHILDREN + 1, 2), dtype=np.int64)
     while node < nodes:
         parts[0], count = ends[node], 1
         while count < _MOST_CHILDREN:
             largest = int(np.argmax(parts[:count, 1] - parts[:count, 0]))
-            if parts[largest, 1] - parts[largest, 0] <= leaf or not _split(values, order, parts[: count + 1], largest, costs):
+            if parts[largest, 1] - parts[largest, 0] <= leaf or not _split(
+                values, order, parts[: count + 1], largest, costs
+            ):
                 break
             count += 1
         child[node] = nodes
@@ -163,13 +199,20 @@ def _shape(values: np.ndarray, costs: CostTables, leaf: int) -> tuple[np.ndarray
 
 @kernel
 def build_tree(values: np.ndarray, levels: np.ndarray, costs: CostTables, leaf: int) -> Tree:
-    """A tree over distinct profiles (m, v) whose leaves hold at most `leaf` of them; ``levels`` (v,): few codes of a variable, else -1."""
+    """A tree over distinct profiles (m, v) whose leaves hold at most `leaf` of them; ``levels``
+    (v,): few codes of a variable, else -1.
+    """
     order, ends, child = _shape(values, costs, leaf)
     shape = (values.shape[1], len(ends))
     sets, low, high = np.empty(shape, dtype=np.uint64), np.empty(shape), np.empty(shape)
     for variable in range(values.shape[1]):
         for node in range(len(ends)):
             rows = order[ends[node, 0] : ends[node, 1]]
-            sets[variable, node], low[variable, node], high[variable, node] = _describe(values[:, variable], rows, levels[variable])
-    widest = max((child[:, 1] - child[:, 0]).max(), (ends[:, 1] - ends[:, 0])[child[:, 0] == child[:, 1]].max())
+            sets[variable, node], low[variable, node], high[variable, node] = _describe(
+                values[:, variable], rows, levels[variable]
+            )
+    widest = max(
+        (child[:, 1] - child[:, 0]).max(),
+        (ends[:, 1] - ends[:, 0])[child[:, 0] == child[:, 1]].max(),
+    )
     return Tree(order, ends, child, sets, low, high, widest)

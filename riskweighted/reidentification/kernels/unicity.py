@@ -1,20 +1,38 @@
-"""Depth-first search over the interactions of linking variables: both files' cells, refined together by one more variable at a time."""
+"""Depth-first search over the interactions of linking variables: both files' cells, refined
+together by one more variable at a time.
+"""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from riskweighted.common.jit import kernel
-from riskweighted.reidentification.kernels.small_cells import SMALL_CELL, CodedFiles, SmallCell, solve_cell
+from riskweighted.reidentification.kernels.small_cells import (
+    SMALL_CELL,
+    CodedFiles,
+    SmallCell,
+    solve_cell,
+)
 
-__all__ = ["MOST_VARIABLES", "PairTable", "empty_table", "grown", "kept_pairs", "remember", "search_branch"]
+__all__ = [
+    "MOST_VARIABLES",
+    "PairTable",
+    "empty_table",
+    "grown",
+    "kept_pairs",
+    "remember",
+    "search_branch",
+]
 
 
-_MULTIPLIER = np.int64(-7046029254386353131)  # 2^64 / golden ratio: spreads consecutive keys over a hash table
+# 2^64 / golden ratio: spreads consecutive keys over a hash table
+_MULTIPLIER = np.int64(-7046029254386353131)
 
 
 class PairTable(NamedTuple):
-    """``pairs`` (2^k,): key of the pair at each place, -1 for none; ``best`` (2^k,): key of its smallest set; ``held`` (1,): pairs."""
+    """``pairs`` (2^k,): key of the pair at each place, -1 for none; ``best`` (2^k,): key of its
+    smallest set; ``held`` (1,): pairs.
+    """
 
     pairs: np.ndarray
     best: np.ndarray
@@ -24,12 +42,18 @@ class PairTable(NamedTuple):
 @kernel
 def empty_table(size: int) -> PairTable:
     """A table of `size` places, a power of two."""
-    return PairTable(np.full(size, -1, dtype=np.int64), np.empty(size, dtype=np.int64), np.zeros(1, dtype=np.int64))
+    return PairTable(
+        np.full(size, -1, dtype=np.int64),
+        np.empty(size, dtype=np.int64),
+        np.zeros(1, dtype=np.int64),
+    )
 
 
 @kernel
 def remember(table: PairTable, pair: int, smallest: int) -> None:
-    """Keep the smaller of `found` and what is known of a pair. The table must not be full: more than half full, it is to be `grown`."""
+    """Keep the smaller of `found` and what is known of a pair. The table must not be full: more
+    than half full, it is to be `grown`.
+    """
     pairs, best = table.pairs, table.best
     mask = len(pairs) - 1
     slot = ((pair * _MULTIPLIER) >> 20) & mask
@@ -65,8 +89,9 @@ MOST_VARIABLES = 50  # a set of variables and its size fit into one int64
 class Descent(NamedTuple):
     """The cells on the way down, of d = v + 1 depths and c = min(n, m) + 1, one row a depth.
 
-    ``puf`` (d, n), ``eif`` (d, m): rows, cell after cell; ``starts`` (d, c, 2): where each cell starts in `puf` and `eif`;
-    ``n_cells`` (d,); ``chosen`` (d,): the variable that refined last; ``members`` (d,): the set of all that refined.
+    ``puf`` (d, n), ``eif`` (d, m): rows, cell after cell; ``starts`` (d, c, 2): where each cell
+    starts in `puf` and `eif`; ``n_cells`` (d,); ``chosen`` (d,): the variable that refined last;
+    ``members`` (d,): the set of all that refined.
     """
 
     puf: np.ndarray
@@ -78,8 +103,9 @@ class Descent(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """Room to count by code in: ``puf``, ``eif`` (codes,): records of a cell, zero in between; ``puf_next``, ``eif_next``
-    (codes,): where the next record of a finer cell goes; ``used`` (codes,): codes met."""
+    """Room to count by code in: ``puf``, ``eif`` (codes,): records of a cell, zero in between;
+    ``puf_next``, ``eif_next`` (codes,): where the next record of a finer cell goes; ``used``
+    (codes,): codes met."""
 
     puf: np.ndarray
     eif: np.ndarray
@@ -90,7 +116,9 @@ class Tally(NamedTuple):
 
 @kernel
 def _count_codes(column: np.ndarray, rows: np.ndarray, count: np.ndarray, used: np.ndarray) -> int:
-    """Count rows by code, leaving out the missing; writes the codes met to `used` and returns how many."""
+    """Count rows by code, leaving out the missing; writes the codes met to `used` and returns how
+    many.
+    """
     met = 0
     for row in rows:
         code = column[row]
@@ -103,8 +131,12 @@ def _count_codes(column: np.ndarray, rows: np.ndarray, count: np.ndarray, used: 
 
 
 @kernel
-def _scatter(column: np.ndarray, rows: np.ndarray, other_count: np.ndarray, to: np.ndarray, out: np.ndarray) -> None:
-    """Write each row to the next free place of its code's cell, where records of the other file share that cell."""
+def _scatter(
+    column: np.ndarray, rows: np.ndarray, other_count: np.ndarray, to: np.ndarray, out: np.ndarray
+) -> None:
+    """Write each row to the next free place of its code's cell, where records of the other file
+    share that cell.
+    """
     for row in rows:
         code = column[row]
         if code >= 0 and other_count[code] > 0:
@@ -114,15 +146,24 @@ def _scatter(column: np.ndarray, rows: np.ndarray, other_count: np.ndarray, to: 
 
 @kernel
 def _refine(files: CodedFiles, descent: Descent, tally: Tally, depth: int, variable: int) -> None:
-    """Split every cell of a depth by one more variable into the cells of the next that hold records of both files."""
+    """Split every cell of a depth by one more variable into the cells of the next that hold records
+    of both files.
+    """
     puf_column, eif_column = files.puf[:, variable], files.eif[:, variable]
     puf, eif, starts = descent.puf[depth], descent.eif[depth], descent.starts[depth]
-    new_puf, new_eif, new_starts = descent.puf[depth + 1], descent.eif[depth + 1], descent.starts[depth + 1]
+    new_puf, new_eif, new_starts = (
+        descent.puf[depth + 1],
+        descent.eif[depth + 1],
+        descent.starts[depth + 1],
+    )
     p_count, e_count, used = tally.puf, tally.eif, tally.used
     kept, p_end, e_end = 0, 0, 0
     new_starts[0, 0], new_starts[0, 1] = 0, 0
     for cell in range(descent.n_cells[depth]):
-        puf_rows, eif_rows = puf[starts[cell, 0] : starts[cell + 1, 0]], eif[starts[cell, 1] : starts[cell + 1, 1]]
+        puf_rows, eif_rows = (
+            puf[starts[cell, 0] : starts[cell + 1, 0]],
+            eif[starts[cell, 1] : starts[cell + 1, 1]],
+        )
         met = _count_codes(puf_column, puf_rows, p_count, used)
         for row in eif_rows:
             code = eif_column[row]
@@ -146,12 +187,20 @@ def _refine(files: CodedFiles, descent: Descent, tally: Tally, depth: int, varia
 
 
 @kernel
-def _take_pairs(files: CodedFiles, descent: Descent, depth: int, room: SmallCell, table: PairTable) -> PairTable:
-    """Remember the pairs of a depth's cells that need no further refining, and close up the other cells.
+def _take_pairs(
+    files: CodedFiles, descent: Descent, depth: int, room: SmallCell, table: PairTable
+) -> PairTable:
+    """Remember the pairs of a depth's cells that need no further refining, and close up the other
+    cells.
 
     Those are cells of one record of each file, and from depth 2 on small ones.
     """
-    puf, eif, starts, solved = descent.puf[depth], descent.eif[depth], descent.starts[depth], room.pairs
+    puf, eif, starts, solved = (
+        descent.puf[depth],
+        descent.eif[depth],
+        descent.starts[depth],
+        room.pairs,
+    )
     members, variable = descent.members[depth], descent.chosen[depth]
     m, everything = files.eif.shape[0], (np.int64(1) << len(files.bits)) - 1
     large, p_end, e_end = 0, 0, 0
@@ -169,7 +218,9 @@ def _take_pairs(files: CodedFiles, descent: Descent, depth: int, room: SmallCell
             large, p_end, e_end = large + 1, p_end + p1 - p0, e_end + e1 - e0
             starts[large, 0], starts[large, 1] = p_end, e_end
         for pair in range(number):
-            key = ((np.int64(depth) + solved[pair, 3]) << MOST_VARIABLES) | (everything - (members | solved[pair, 2]))
+            key = ((np.int64(depth) + solved[pair, 3]) << MOST_VARIABLES) | (
+                everything - (members | solved[pair, 2])
+            )
             remember(table, solved[pair, 0] * m + solved[pair, 1], key)
             if 2 * table.held[0] > len(table.pairs):
                 table = grown(table)
@@ -187,7 +238,9 @@ class Room(NamedTuple):
 
 @kernel
 def _descend(files: CodedFiles, room: Room, table: PairTable, stop: np.ndarray) -> PairTable:
-    """Remember the pairs below the one cell that stands at depth 2: every set of variables behind its last one, depth first."""
+    """Remember the pairs below the one cell that stands at depth 2: every set of variables behind
+    its last one, depth first.
+    """
     v, descent = len(files.bits), room.descent
     depth, variable = 2, descent.chosen[2] + 1
     while True:
@@ -210,20 +263,30 @@ def _make_room(files: CodedFiles) -> Room:
     starts = np.zeros((v + 1, min(n, m) + 1, 2), dtype=np.int32)
     puf[0], eif[0] = np.arange(n), np.arange(m)
     starts[0, 1, 0], starts[0, 1, 1] = n, m
-    n_cells, chosen, members = np.zeros(v + 1, dtype=np.int64), np.full(v + 1, -1, dtype=np.int64), np.zeros(v + 1, dtype=np.int64)
+    n_cells, chosen, members = (
+        np.zeros(v + 1, dtype=np.int64),
+        np.full(v + 1, -1, dtype=np.int64),
+        np.zeros(v + 1, dtype=np.int64),
+    )
     n_cells[0] = 1
     counts = np.zeros((5, max(files.levels.max(), 1)), dtype=np.int32)
-    sets, pairs = np.empty((SMALL_CELL + 1, SMALL_CELL), dtype=np.int64), np.empty((SMALL_CELL * SMALL_CELL, 4), dtype=np.int64)
+    sets, pairs = (
+        np.empty((SMALL_CELL + 1, SMALL_CELL), dtype=np.int64),
+        np.empty((SMALL_CELL * SMALL_CELL, 4), dtype=np.int64),
+    )
     tally = Tally(counts[0], counts[1], counts[2], counts[3], counts[4])
     return Room(Descent(puf, eif, starts, n_cells, chosen, members), tally, SmallCell(sets, pairs))
 
 
 @kernel
-def search_branch(files: CodedFiles, first: int, second: int, stop: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs of every interaction that begins with variables `first`, `second`, or of `first` alone where they are equal.
+def search_branch(
+    files: CodedFiles, first: int, second: int, stop: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs of every interaction that begins with variables `first`, `second`, or of `first` alone
+    where they are equal.
 
-    Returns their keys (k,), PUF row * m + EIF row, and those of their smallest sets (k,): size, then the set, which is smaller
-    where it comes first. Ends early once `stop` (1,) is set.
+    Returns their keys (k,), PUF row * m + EIF row, and those of their smallest sets (k,): size,
+    then the set, which is smaller where it comes first. Ends early once `stop` (1,) is set.
     """
     room = _make_room(files)
     descent = room.descent
@@ -231,11 +294,17 @@ def search_branch(files: CodedFiles, first: int, second: int, stop: np.ndarray) 
     singles = _take_pairs(files, descent, 1, room.small, empty_table(1024))
     if first == second:
         return kept_pairs(singles)
-    _refine(files, descent, room.tally, 1, second)  # the pairs so far belong to the branch of `first` alone
+    # the pairs so far belong to the branch of `first` alone
+    _refine(files, descent, room.tally, 1, second)
     table = _take_pairs(files, descent, 2, room.small, empty_table(1024))
     cells = descent.n_cells[2]
-    puf, eif, starts = descent.puf[2].copy(), descent.eif[2].copy(), descent.starts[2, : cells + 1].copy()
-    for cell in range(cells):  # one after the other: the records of one cell fit into the processor's cache
+    puf, eif, starts = (
+        descent.puf[2].copy(),
+        descent.eif[2].copy(),
+        descent.starts[2, : cells + 1].copy(),
+    )
+    # one after the other: the records of one cell fit into the processor's cache
+    for cell in range(cells):
         p0, p1, e0, e1 = starts[cell, 0], starts[cell + 1, 0], starts[cell, 1], starts[cell + 1, 1]
         descent.puf[2, : p1 - p0], descent.eif[2, : e1 - e0] = puf[p0:p1], eif[e0:e1]
         descent.starts[2, 1, 0], descent.starts[2, 1, 1], descent.n_cells[2] = p1 - p0, e1 - e0, 1

@@ -1,8 +1,9 @@
-"""What is kept of draws that come one after the other, for many records at once: moments, and averages over the posterior without a
-record, from weighted draws (Vehtari et al. 2024).
+"""What is kept of draws that come one after the other, for many records at once: moments, and
+averages over the posterior without a record, from weighted draws (Vehtari et al. 2024).
 
-Pareto smoothing asks for the largest weights of a record alone. These are kept, in a heap whose first is the least; the others are
-summed as they leave it. So the room for S draws of n records is that of n (3 sqrt(S) + 1) pairs of numbers rather than n S.
+Pareto smoothing asks for the largest weights of a record alone. These are kept, in a heap whose
+first is the least; the others are summed as they leave it. So the room for S draws of n records is
+that of n (3 sqrt(S) + 1) pairs of numbers rather than n S.
 """
 
 import math
@@ -30,7 +31,9 @@ _LEAST = math.log(np.finfo(np.float64).tiny)
 
 
 class Moments(NamedTuple):
-    """Of V variables and n records, each (V, n): the least and the largest number so far, their mean, their squared distances from it."""
+    """Of V variables and n records, each (V, n): the least and the largest number so far, their
+    mean, their squared distances from it.
+    """
 
     low: np.ndarray
     high: np.ndarray
@@ -41,7 +44,9 @@ class Moments(NamedTuple):
 def no_moments(variables: int, records: int) -> Moments:
     """Those of no draw."""
     shape = (variables, records)
-    return Moments(np.full(shape, np.inf), np.full(shape, -np.inf), np.zeros(shape), np.zeros(shape))
+    return Moments(
+        np.full(shape, np.inf), np.full(shape, -np.inf), np.zeros(shape), np.zeros(shape)
+    )
 
 
 @kernel
@@ -58,8 +63,9 @@ def add_to_moments(moments: Moments, terms: np.ndarray, count: int) -> None:
 
 
 class LeftOut(NamedTuple):
-    """Of n records, M + 1 weights kept: ``log_weight``, ``value`` (n, M + 1) of the draws that are kept; ``largest`` (n,), the reference of
-    ``weights`` and ``weighted`` (n,), the sums of weights, and of weights times values, of the others; ``values`` (n,): of all draws."""
+    """Of n records, M + 1 weights kept: ``log_weight``, ``value`` (n, M + 1) of the draws that are
+    kept; ``largest`` (n,), the reference of ``weights`` and ``weighted`` (n,), the sums of weights,
+    and of weights times values, of the others; ``values`` (n,): of all draws."""
 
     log_weight: np.ndarray
     value: np.ndarray
@@ -106,8 +112,8 @@ def _replace_first(log_weight: np.ndarray, value: np.ndarray, weight: float, mov
 def add_to_left_out(left: LeftOut, terms: np.ndarray, values: np.ndarray, count: int) -> None:
     """Take in draw number `count`, from 1, in place.
 
-    `terms` (V, n): what each record adds to the log posterior, whose sum is the logarithm of one over its weight; `values` (n,): what is
-    averaged.
+    `terms` (V, n): what each record adds to the log posterior, whose sum is the logarithm of one
+    over its weight; `values` (n,): what is averaged.
     """
     kept = left.log_weight.shape[1]
     for i in range(len(values)):
@@ -151,7 +157,9 @@ def _mean_log(b: float, excess: np.ndarray) -> float:
 
 @kernel
 def _pareto(excess: np.ndarray) -> tuple[float, float]:
-    """Shape and scale of a generalized Pareto distribution, from excesses in increasing order (Zhang and Stephens 2009)."""
+    """Shape and scale of a generalized Pareto distribution, from excesses in increasing order
+    (Zhang and Stephens 2009).
+    """
     n = len(excess)
     tried = 30 + int(math.sqrt(n))
     quartile, largest = excess[int(n / 4 + 0.5) - 1], excess[-1]
@@ -178,7 +186,9 @@ def _pareto(excess: np.ndarray) -> tuple[float, float]:
 
 @kernel
 def _smooth(weights: np.ndarray, cutoff: float) -> float:
-    """Replace a tail of weights, in increasing order, by the order statistics of its Pareto distribution, at most 1; its shape."""
+    """Replace a tail of weights, in increasing order, by the order statistics of its Pareto
+    distribution, at most 1; its shape.
+    """
     n = len(weights)
     if n < _FEWEST:
         return np.inf
@@ -194,7 +204,9 @@ def _smooth(weights: np.ndarray, cutoff: float) -> float:
 
 @kernel
 def averages_without(left: LeftOut, draws: int) -> tuple[np.ndarray, np.ndarray]:
-    """Of every record the average of the values over the posterior without it, (n,), and the Pareto shape of its weights, (n,)."""
+    """Of every record the average of the values over the posterior without it, (n,), and the Pareto
+    shape of its weights, (n,).
+    """
     n = len(left.values)
     averages, shapes = np.empty(n), np.empty(n)
     kept = min(draws, left.log_weight.shape[1])
@@ -216,7 +228,8 @@ def averages_without(left: LeftOut, draws: int) -> tuple[np.ndarray, np.ndarray]
 
 @kernel
 def smoothed_weights(log_weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Weights (n, S) of sum 1 whose tails are smoothed, from their logarithms up to a constant; and their Pareto shapes, (n,).
+    """Weights (n, S) of sum 1 whose tails are smoothed, from their logarithms up to a constant; and
+    their Pareto shapes, (n,).
 
     The shape of weights that are all the same is 0.
     """
