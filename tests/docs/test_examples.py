@@ -43,11 +43,10 @@ def with_examples(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_first_line_is_a_sentence(name):
-    first, *rest = said(getattr(rw, name)).split("\n")
+def test_the_first_paragraph_begins_with_a_sentence(name):
+    first = " ".join(said(getattr(rw, name)).split("\n\n")[0].split())
     assert re.fullmatch(r"[A-Z`].*[^.]\.", first), first
     assert len(first.split()) >= 4
-    assert not rest or rest[0] == ""
 
 
 @pytest.mark.long
