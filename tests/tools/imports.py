@@ -16,6 +16,7 @@ name can be had through the door, modules that use it from inside are listed.
 import argparse
 import ast
 import json
+import re
 import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
@@ -285,6 +286,15 @@ def _room(name: str, floor: int, modules: Iterable[Module]) -> Room:
         functions,
         sum(module.lines > LONG_MODULE for module in own),
     )
+
+
+def budgets(architecture: str) -> dict[tuple[str, ...], int]:
+    """Lines that rooms may have together, from the table "Budgets" of ARCHITECTURE.md."""
+    _, _, table = architecture.partition("## Budgets")
+    rows = re.findall(r"^\| (`[^|]*`) \| ([\d,]+) \|", table.partition("\n## ")[0], re.MULTILINE)
+    return {
+        tuple(re.findall(r"`(\w+)/?`", rooms)): int(lines.replace(",", "")) for rooms, lines in rows
+    }
 
 
 def as_text(house: House) -> str:

@@ -2,10 +2,11 @@
 
 import ast
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
-from imports import circles, floors, main, module_files, survey
+from imports import budgets, circles, floors, main, module_files, survey
 
 pytestmark = pytest.mark.quick
 
@@ -176,3 +177,25 @@ def test_the_command(house, tmp_path, capsys):
     assert "rooms 5, floors 3, arrows 4" in capsys.readouterr().out
     with pytest.raises(SystemExit, match="root of the repository"):
         main([str(tmp_path / "riskweighted")])
+
+
+def test_no_room_has_more_lines_than_its_budget():
+    rooms = {room.name: room.lines for room in survey(ROOT).rooms}
+    table = budgets((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"))
+    assert sorted(name for names in table for name in names) == sorted(rooms)
+    lines = {names: sum(rooms[name] for name in names) for names in table}
+    over = {
+        names: f"{lines[names]:,} of {most:,}"
+        for names, most in table.items()
+        if lines[names] > most
+    }
+    assert not over, "shrink it, or raise the budget in ARCHITECTURE.md and say why in the commit"
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert settings["tool"]["ruff"]["line-length"] == 100, "lines are counted at this width"
+
+
+def test_budgets_are_read_from_their_table_alone():
+    table = (
+        "| `top/` | 9 |\n## Budgets\n| `left/`, `right/` | 1,200 | 900 |\n## More\n| `top/` | 9 |\n"
+    )
+    assert budgets(table) == {("left", "right"): 1200}
