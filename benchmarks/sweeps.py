@@ -93,7 +93,8 @@ def main() -> None:
         "at the start\n"
     )
     print(
-        f"{'':24}{'cells':>7}{'wall s':>9}{'processor s':>13}{'s/cell':>8}{'peak MB':>9}{'sum of mean risks':>20}"
+        f"{'':24}{'cells':>7}{'wall s':>9}{'processor s':>13}{'s/cell':>8}{'peak MB':>9}"
+        f"{'sum of mean risks':>20}"
     )
     found = {}
     for name, checkout in [

@@ -19,8 +19,11 @@ SCENARIO = rw.Scenario(known=["region", "age", "earner"], synthetic="income")
 # records: files
 SIZES, SCHEMES = {200: 40, 500: 20, 900: 20, 3_000: 20}, ("unweighted", "mix+(t=0.5)")
 FORMULA = "income ~ C(region) + C(age) + C(earner)"
-SHOWN = ["records", "scheme", "files", "pass", "warn", "not shown", "refuse", "D", "upper", "largest_upper", "isolated_upper", "failing",
-         "records_per_parameter", "looks", "fit_s", "disclosure_s"]  # fmt: skip
+SHOWN = [
+    "records", "scheme", "files", "pass", "warn", "not shown", "refuse",
+    "D", "upper", "largest_upper", "isolated_upper", "failing",
+    "records_per_parameter", "looks", "fit_s", "disclosure_s",
+]  # fmt: skip
 
 
 def persons(n: int, seed: int) -> pd.DataFrame:
