@@ -285,8 +285,9 @@ def to_latex(table: SummaryTable) -> str:
     Examples
     --------
     >>> from riskweighted.runs.examples import folder
-    >>> rw.to_latex(rw.summary_table(folder / "run")).splitlines()[0]
-    '% needs \\usepackage{booktabs}, \\usepackage{textcomp}; under pdfLaTeX \\usepackage[T1]{fontenc}'
+    >>> text = rw.to_latex(rw.summary_table(folder / "run"))
+    >>> print(text.splitlines()[0])
+    % needs \usepackage{booktabs}, \usepackage{textcomp}; under pdfLaTeX \usepackage[T1]{fontenc}
     """
     check_given(table, "table", "definitions", "SummaryTable", "summary_table(RUN)")
     head = " & ".join(["measure", *map(escape_latex, table.columns)])

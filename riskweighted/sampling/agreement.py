@@ -104,10 +104,9 @@ def check_agreement(
                 continue  # an impossible record: nothing to compare
             near = _TOLERANCE * (np.abs(parts).sum() + 1e-3)
             if not abs(graph - parts.sum()) <= near:
-                raise ContractError(
-                    f"{name}: "
-                    f"{_difference(label, graph, parts.sum(), weighted_sum(theta, np.ones(len(alpha))), near)}"
-                )
+                unweighted = weighted_sum(theta, np.ones(len(alpha)))
+                wrong = _difference(label, graph, parts.sum(), unweighted, near)
+                raise ContractError(f"{name}: {wrong}")
     return sums
 
 

@@ -39,8 +39,9 @@ __all__ = [
 ]
 
 _KNOWN = (
-    "sex|gender|male|female|age|birth|race|ethn|hisp|region|state|fips|county|province|marit|marr|mar|area|urban|rural|place|city|edu|school|"
-    "size|family|fam|household|child|kid|occup|prof|nation|citiz|industr|naics|nace|sector|branch|legal"
+    "sex|gender|male|female|age|birth|race|ethn|hisp|region|state|fips|county|province|marit|marr"
+    "|mar|area|urban|rural|place|city|edu|school|size|family|fam|household|child|kid|occup|prof"
+    "|nation|citiz|industr|naics|nace|sector|branch|legal"
 )
 _MOST_KNOWN, _WITHOUT_HINT = 4, 2
 _LEAST_ASKED = 0.25  # of the records, that have an amount of what is synthesized unasked

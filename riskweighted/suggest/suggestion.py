@@ -520,10 +520,8 @@ def _with_models(suggestion: Suggestion, data: pd.DataFrame) -> Suggestion:
     ):
         of_chain = replace(suggestion, chain=name, models=models, formula="", mixture=None)
         return replace(of_chain, products=_products(of_chain, data) if of_chain.multiplies else ())
-    formula = (
-        f"{quoted(target.name)} ~ "
-        f"{' + '.join(_predictors([suggestion.column(name) for name in complete], len(data))) or '1'}"
-    )
+    terms = _predictors([suggestion.column(name) for name in complete], len(data))
+    formula = f"{quoted(target.name)} ~ {' + '.join(terms) or '1'}"
     mixture = suggest_mixture(target.amounts, _is_count(target))
     left_out = {
         **suggestion.left_out,
