@@ -392,10 +392,9 @@ def test_a_mean_of_its_own_for_every_few_records_never_passes(size):
         }
     )
     fit = small_fit(data.round(1), "C(cell)")
-    told = attribution_of_fit(
-        fit, make_world(data.round(1), rw.Scenario(known="cell", synthetic="income")), Asked(), weighting=Weighting("unweighted"),
-        random_seed=2,
-    )  # fmt: skip
+    world = make_world(data.round(1), rw.Scenario(known="cell", synthetic="income"))
+    weighting = Weighting("unweighted")
+    told = attribution_of_fit(fit, world, Asked(), weighting=weighting, random_seed=2)
     assert told.attrs["verdict"] in ("refuse", "not shown", "not judged")
 
 

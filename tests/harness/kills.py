@@ -36,8 +36,8 @@ STUDY = study_text(
 FILES = {
     "study.toml": STUDY,
     "sweep.toml": 'study = "study.toml"\n[grid]\n"release.L" = [3, 2]\n',
-    "reidentify.toml": 'metrics = ["unicity", "taxicab"]\n[run]\nfolder = "reference/run"\nconfidential = '
-    '"data.csv"\n',
+    "reidentify.toml": 'metrics = ["unicity", "taxicab"]\n[run]\nfolder = "reference/run"\n'
+    'confidential = "data.csv"\n',
 }
 COMMANDS = {
     "run": ("run", "study.toml"),

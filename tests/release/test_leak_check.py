@@ -30,20 +30,22 @@ from riskweighted.release.pack import FORMATS, check_release, release_run
 from riskweighted.runs.finished import load_run
 
 TEXTS = [
-    "README.md", "codebook.md", "codebook.csv", "how_to_combine.md", "combine.py", "combine.R", "combine.sas", "combine.do",
+    "README.md", "codebook.md", "codebook.csv", "how_to_combine.md",
+    "combine.py", "combine.R", "combine.sas", "combine.do",
     "report.html", "sign_off.md", "manifest.json", "data/pairwise/README.txt",
 ]  # fmt: skip
 DATA = [f"data/pairwise/synthetic_pairwise_2.{name}" for name in FORMATS]
 PNG = base64.b64decode(
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5Erk"
+    "Jggg=="
 )
 
 
 def make_report(run):
     picture = base64.b64encode(PNG).decode()
     return (
-        "<html><img "
-        f'src="data:image/png;base64,{picture}"><table><tr><td>0.5</td><td>1,024</td></tr></table></html>'
+        f'<html><img src="data:image/png;base64,{picture}">'
+        "<table><tr><td>0.5</td><td>1,024</td></tr></table></html>"
     )
 
 
@@ -138,8 +140,9 @@ def planted_text(kind, secrets):
 
 
 KINDS = [
-    "one value", "one value, grouped", "one value, escaped", "weights", "risks as JSON", "values in a table", "posterior draws",
-    "pickle", "csv in base64", "download", "file behind an address", "more after a picture",
+    "one value", "one value, grouped", "one value, escaped", "weights", "risks as JSON",
+    "values in a table", "posterior draws", "pickle", "csv in base64", "download",
+    "file behind an address", "more after a picture",
 ]  # fmt: skip
 
 

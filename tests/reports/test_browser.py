@@ -190,7 +190,7 @@ def test_every_picture_is_drawn_and_every_text_is_text(opened, kind):
 
 @pytest.mark.parametrize("kind", ALL)
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
-def test_verdicts_reason_and_next_command_stand_on_the_first_screen_and_nothing_of_the_answer_scrolls(
+def test_verdicts_reason_and_next_command_stand_on_the_first_screen_and_no_answer_scrolls(
     opened, kind, width, height
 ):
     page = opened(kind, width, height)

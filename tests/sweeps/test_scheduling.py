@@ -125,11 +125,13 @@ from riskweighted.runs.study import make_study
 from pathlib import Path
 
 def strike():
-    Path("workers").write_text(" ".join(str(child.pid) for child in multiprocessing.active_children()))
+    children = multiprocessing.active_children()
+    Path("workers").write_text(" ".join(str(child.pid) for child in children))
     os.kill(os.getpid(), int(sys.argv[1]))
 
 if __name__ == "__main__":
-    sweep(Sweep(make_study(SETTINGS, Path.cwd()), GRID, REPETITIONS), "killed", workers=2, reporter=AtFirstCells(strike, after=8))
+    swept = Sweep(make_study(SETTINGS, Path.cwd()), GRID, REPETITIONS)
+    sweep(swept, "killed", workers=2, reporter=AtFirstCells(strike, after=8))
 """
 
 

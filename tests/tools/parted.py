@@ -33,7 +33,11 @@ columns = ["edu"]
 [evaluation]
 regression = "income ~ C(region) + edu"
 coefficient = "edu"
-regressions = ["log(income) ~ C(region) + edu", "income ~ C(edu) where age != 'old'", "age ~ log(income) + edu where age != 'old'"]
+regressions = [
+    "log(income) ~ C(region) + edu",
+    "income ~ C(edu) where age != 'old'",
+    "age ~ log(income) + edu where age != 'old'",
+]
 risk_draws = 20
 resamples = 100
 """
