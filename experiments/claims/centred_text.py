@@ -178,10 +178,8 @@ def _verdict(results: Results, cases: Sequence[str]) -> str:
             results.number(case, label, "isolated risk").value
             for label in ("unweighted", "marginal", "marginal+")
         )
-        left, learned = (
-            100 * (base - centred) / (base - plain),
-            results.change(case, "marginal+", "p_eff"),
-        )
+        left = 100 * (base - centred) / (base - plain)
+        learned = results.change(case, "marginal+", "p_eff")
         words.append(
             f"On {NAMES[case]} {left:.0f} % of the fall of isolated risk under marginal weights "
             f"is left; p_eff {learned} "

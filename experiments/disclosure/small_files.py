@@ -29,11 +29,9 @@ SHOWN = [
 def persons(n: int, seed: int) -> pd.DataFrame:
     """Incomes of 24 patterns, with heavy tails."""
     rng = np.random.default_rng(seed)
-    region, age, earner = (
-        rng.choice(list("abcd"), n, p=[0.4, 0.3, 0.2, 0.1]),
-        rng.choice(list("ymo"), n),
-        rng.choice(["0", "1"], n),
-    )
+    region = rng.choice(list("abcd"), n, p=[0.4, 0.3, 0.2, 0.1])
+    age = rng.choice(list("ymo"), n)
+    earner = rng.choice(["0", "1"], n)
     mean = 7 + 0.2 * (region == "a") + 0.3 * (age == "m") + 0.4 * (earner == "1")
     return pd.DataFrame(
         {

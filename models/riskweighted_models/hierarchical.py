@@ -138,10 +138,8 @@ class Hierarchical(OfFormula):
         group, scale_group = (
             known_patterns(data, names).codes for names in (self.groups, self.scale_groups)
         )
-        keys, scale_keys = (
-            _keys(data, self.groups, group),
-            _keys(data, self.scale_groups, scale_group),
-        )
+        keys = _keys(data, self.groups, group)
+        scale_keys = _keys(data, self.scale_groups, scale_group)
         return GroupedResponse(
             z,
             design.centred + design.centre,

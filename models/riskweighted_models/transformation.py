@@ -347,10 +347,8 @@ class BinnedGraph(NamedTuple):
 
     def mass(self, lower: np.ndarray, upper: np.ndarray) -> Any:
         n, grid = len(self.prepared.bins), self.prepared.grid
-        ends, which = (
-            find_ends(grid, interval_ends(lower, n), interval_ends(upper, n)),
-            self.prepared.distinct.which,
-        )
+        ends = find_ends(grid, interval_ends(lower, n), interval_ends(upper, n))
+        which = self.prepared.distinct.which
         weight = pt.switch(grid.points > 0, pt.exp(self.log_points), 0.0)
         share, shares = (ends.counts * weight[ends.bins]).sum(axis=1), pt.exp(self.log_bins)
         before = pt.cumsum(shares, axis=0) - shares

@@ -199,10 +199,8 @@ def _lines(tuning: "Tuning", out: Path | None, file: Path) -> Iterator[str]:
         f"{tuning.target} {reached}{'' if tuning.met else ', which misses what was asked'}, loss "
         f"{lost}"
     )
-    word, why = (
-        overall(tuning.verdicts, tuning.scheme),
-        in_a_line(tuning.verdicts, tuning.scheme, INTERNAL),
-    )
+    word = overall(tuning.verdicts, tuning.scheme)
+    why = in_a_line(tuning.verdicts, tuning.scheme, INTERNAL)
     told = {tuning.scheme: (word, f"{figures}; {why}" if why else figures)}
     for row in tuning.families.sort_values("loss", na_position="last", kind="stable").itertuples():
         # of the mode alone, which nothing was sampled of

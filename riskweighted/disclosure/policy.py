@@ -343,10 +343,8 @@ def _of_mean(
     elif math.isnan(row["upper"]) and row["records"]:
         yield Broken(_UNSHOWN, f"mean D of {of}: too few records for an error")
     elif row["upper"] > limit:
-        upper, runs = (
-            row["upper"],
-            f" ({settings.earlier} earlier runs looked, too)" if settings.earlier else "",
-        )
+        upper = row["upper"]
+        runs = f" ({settings.earlier} earlier runs looked, too)" if settings.earlier else ""
         yield Broken(
             _UNSHOWN,
             f"mean D of {of}: upper limit {upper:.3f} at the limit {limit:g}, shown small only "

@@ -294,10 +294,8 @@ def _without_limit(source: Source, column: SummaryColumn) -> bool:
 def _judged(source: Source) -> Iterator[Judged]:
     """A row a scheme: its verdict, and why, the largest reason first."""
     for label in source.labels:
-        verdict, of_label = (
-            overall(source.verdicts, label),
-            [each for each in source.verdicts if each.label == label],
-        )
+        verdict = overall(source.verdicts, label)
+        of_label = [each for each in source.verdicts if each.label == label]
         state = {
             PASS: "pass" if limits_cost(of_label) else "open",
             WARN: "open",

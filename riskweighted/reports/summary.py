@@ -166,10 +166,8 @@ def _definition(run: FinishedRun, column: SummaryColumn) -> str:
         return define(run, statistic) + (f"; interval: {rule}" if rule else "")
     if column in FIT_COLUMNS:
         return statistic.define()
-    told, of_data = (
-        _in_short(define(run, statistic)),
-        _in_short(define_confidential(run, statistic) or ""),
-    )
+    told = _in_short(define(run, statistic))
+    of_data = _in_short(define_confidential(run, statistic) or "")
     alike = re.sub(r"E\[IR\]|IR(?!\^)", "IR^c", told) == of_data  # which the terms say
     direction = statistic.measure.direction
     which = [f"higher is {direction}"] if direction != "neither" else []

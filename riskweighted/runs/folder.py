@@ -121,11 +121,9 @@ def write_results(
 
     `study_file`: text of a study file with what was chosen; `tuned`: the scheme among it.
     """
-    study, secret, fits = (
-        work.study,
-        result / "confidential",
-        {label: work.fit(label) for label in work.labels},
-    )
+    study = work.study
+    secret = result / "confidential"
+    fits = {label: work.fit(label) for label in work.labels}
     make_folder(secret, private=True)
     digits, columns = len(str(study.release.L)), study.released(work.confidential)
     for label, fitted in fits.items():

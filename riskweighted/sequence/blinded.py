@@ -40,11 +40,9 @@ def drawn_blindly(
         *_with_drawing(fit, watched).synthetic(L, random_seed=random_seed, precision=precision)
     ]
     for name, asked in watched.asked.items():
-        block, places = (
-            fit.blocks[name],
-            spread_draws(
-                fit.sizes["chain"], fit.sizes["draw"], min(2, math.prod(fit.sizes.values()))
-            ),
+        block = fit.blocks[name]
+        places = spread_draws(
+            fit.sizes["chain"], fit.sizes["draw"], min(2, math.prod(fit.sizes.values()))
         )
         guaranteed, thetas = block.censoring is not None, [block.draw(*place) for place in places]
         check_independent(

@@ -134,11 +134,9 @@ def test_the_richest_value_in_other_rows_is_refused_where_no_file_holds_it_witho
         }
     )
     coding = Coding(make_world(data, rw.Scenario(known="region", synthetic="income")))
-    patterns, of_row, everybody = (
-        pd.factorize(data["region"])[0],
-        np.arange(n) % 5,
-        {"all": np.ones(n, dtype=bool)},
-    )
+    patterns = pd.factorize(data["region"])[0]
+    of_row = np.arange(n) % 5
+    everybody = {"all": np.ones(n, dtype=bool)}
     richest = int(data["income"].argmax())
 
     def files():

@@ -305,11 +305,9 @@ BESIDE = [
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DATA)
 def test_a_leak_beside_the_synthesized_column_is_found(pack, secrets, name):
-    table, label, own = (
-        read_table(pack / name),
-        read_label(pack / name),
-        confidential_data().drop(columns="id"),
-    )
+    table = read_table(pack / name)
+    label = read_label(pack / name)
+    own = confidential_data().drop(columns="id")
     original = (pack / name).read_bytes()
     for act, _ in BESIDE:
         write_table(act(table, own), pack / name, label=label)

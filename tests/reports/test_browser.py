@@ -259,10 +259,8 @@ def test_sorting_by_keyboard(opened):
 
 
 def test_numbers_are_sorted_by_what_they_say(opened):
-    page, shown = (
-        opened("internal"),
-        ["12,345", "<0.001", "n/a", "0.067 ± <0.001", "-3", "0.001", "9"],
-    )
+    page = opened("internal")
+    shown = ["12,345", "<0.001", "n/a", "0.067 ± <0.001", "-3", "0.001", "9"]
     unfold(page)
     page.evaluate(
         "shown => [...document.querySelectorAll('#riskiest tbody tr')].forEach((row, i) => "

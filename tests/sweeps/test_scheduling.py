@@ -166,10 +166,8 @@ def test_a_killed_sweep_goes_on_with_the_same_bytes_and_leaves_no_process(folder
     done = subprocess.run(
         command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True, timeout=500
     )
-    shown, workers = (
-        done.stderr,
-        [int(process) for process in (folder / "workers").read_text().split()],
-    )
+    shown = done.stderr
+    workers = [int(process) for process in (folder / "workers").read_text().split()]
     assert done.returncode == -how, shown
     assert len(workers) == 2
     wait_until(lambda: not any(map(alive, workers)), 100)

@@ -273,11 +273,9 @@ def bin_probabilities(
     m, bins = eta.shape[1], delta.shape[0]
     tilt = np.exp(delta)
     shares = np.empty((m, bins))
-    filled, slope, rows = (
-        np.zeros((3, BLOCK)),
-        np.empty((gamma.shape[0], BLOCK)),
-        np.zeros(bins * _ROW),
-    )
+    filled = np.zeros((3, BLOCK))
+    slope = np.empty((gamma.shape[0], BLOCK))
+    rows = np.zeros(bins * _ROW)
     work, spare, total = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
     for start in range(0, m, BLOCK):
         size = min(BLOCK, m - start)
