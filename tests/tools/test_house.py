@@ -10,8 +10,7 @@ pytestmark = pytest.mark.quick
 
 FILES = {
     "riskweighted/__init__.py": "",
-    "riskweighted/sequence/__init__.py": """
-def is_chain(declared):
+    "riskweighted/sequence/__init__.py": """def is_chain(declared):
     return isinstance(declared, Chain)
 """,
     "riskweighted/sequence/blocks.py": "one = is_chain(3)\n",
