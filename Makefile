@@ -1,4 +1,5 @@
-# Everything a fresh machine needs with python3, pip and make: `make demo`, `make quick`, `make test`, `make test-all`, `make test-lowest`.
+# Everything a fresh machine needs with python3, pip and make: `make demo`, `make quick`,
+# `make test`, `make test-all`, `make test-lowest`.
 PYTHON ?= python3
 VENV ?= .venv
 LOWEST_VENV ?= .venv-lowest
@@ -8,12 +9,15 @@ LOCK := constraints/python$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.
 
 LOWEST := constraints/lowest.txt
 # Files of tests side by side, one on each core; a file's tests share what they compile.
-# A test that hangs is shown and fails after a quarter of an hour (pytest 9; older ones only show it).
+# A test that hangs is shown and fails after a quarter of an hour (pytest 9; older ones only show
+# it).
 SIDE_BY_SIDE := --numprocesses logical --maxprocesses 8 --dist loadfile --max-worker-restart 0 -o faulthandler_timeout=900 -o faulthandler_exit_on_timeout=true
-# On the first import of a day ArviZ rewrites a file in the home directory, which workers that start together read half-written.
+# On the first import of a day ArviZ rewrites a file in the home directory, which workers that
+# start together read half-written.
 ALONE_FIRST := -W ignore -c "import arviz"
 
-# What is imported is compiled once, also where the environment says that nothing be kept of it: every worker and command of a test would do it.
+# What is imported is compiled once, also where the environment says that nothing be kept of it:
+# every worker and command of a test would do it.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo quick test test-long test-all test-lowest lint docs lock clean
@@ -22,7 +26,8 @@ demo: $(VENV)/.installed
 	$(BIN)/riskweighted demo --out $(OUT) --force
 	$(BIN)/riskweighted summary $(OUT)
 
-# A minute of every room, in one process; then all but what is long; then what is long (CONTRIBUTING.md says what goes where).
+# A minute of every room, in one process; then all but what is long; then what is long
+# (CONTRIBUTING.md says what goes where).
 quick: $(VENV)/.installed
 	$(BIN)/python -m pytest -q -m "quick and not long"
 
@@ -36,8 +41,10 @@ test-long: $(VENV)/.installed
 
 test-all: test test-long
 
-# The fast part of the suite with the lowest versions that pyproject.toml allows; a newer neighbour's warnings are none of ours.
-# Left out besides: what needs a browser, the build of the site, and many-times-repeated cases that do not depend on versions.
+# The fast part of the suite with the lowest versions that pyproject.toml allows; a newer
+# neighbour's warnings are none of ours.
+# Left out besides: what needs a browser, the build of the site, and many-times-repeated cases
+# that do not depend on versions.
 test-lowest: $(LOWEST_VENV)/.installed
 	$(LOWEST_VENV)/bin/python $(ALONE_FIRST)
 	timeout 2400 $(LOWEST_VENV)/bin/python -m pytest $(SIDE_BY_SIDE) -q -m "not slow and not long" -o filterwarnings=default --disable-warnings \

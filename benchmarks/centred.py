@@ -69,10 +69,8 @@ def measured(records: int, scheme: str, centred: bool) -> dict[str, float]:
         functions=functions_of(weights) if centred else None,
     )
     blueprint = task.block.model.build()
-    density, place = (
-        blueprint.weighted(task.alpha.to_numpy(), task.centring),
-        np.zeros(layout_of(blueprint).size),
-    )
+    density = blueprint.weighted(task.alpha.to_numpy(), task.centring)
+    place = np.zeros(layout_of(blueprint).size)
     density(place)
     began = time.process_time()
     for _ in range(_CALLS):

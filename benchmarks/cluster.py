@@ -97,8 +97,8 @@ def main() -> None:
         "at the start\n"
     )
     print(
-        f"{'workers':>7}{'points':>8}{'wall s':>9}{'processor s':>13}{'models ready':>14}{'compiled':>10} "
-        "  (by worker)"
+        f"{'workers':>7}{'points':>8}{'wall s':>9}{'processor s':>13}"
+        f"{'models ready':>14}{'compiled':>10}   (by worker)"
     )
     bytes_of: set[bytes] = set()
     with tempfile.TemporaryDirectory() as folder:

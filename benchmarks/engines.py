@@ -102,10 +102,8 @@ def tables(posterior: Posterior, runs: dict[str, Run]) -> tuple[pd.DataFrame, pd
 def compared(arguments: argparse.Namespace, case: str, scheme: str, engines: list[str]) -> None:
     """Run the engines on one posterior, one after the other, and print both tables."""
     posterior, runs = posterior_of(case, scheme, arguments.records), {}
-    numbers, length = (
-        posterior.numbers,
-        f"{arguments.chains} x ({arguments.tune} + {arguments.draws})",
-    )
+    numbers = posterior.numbers
+    length = f"{arguments.chains} x ({arguments.tune} + {arguments.draws})"
     print(
         f"\n{case}, {scheme}: {len(posterior.alpha):,} records, {numbers['rows']:,} rows, d = "
         f"{posterior.layout.size}, {length}",

@@ -123,11 +123,9 @@ def posterior_of(case: str, scheme: str, records: int | None = None) -> Posterio
         study = demo_study()
         data, formula, scenario = study.read_data(), study.synthesizer.formula, study.scenario
     elif case == "simulated":
-        data, formula, scenario = (
-            pd.read_csv(_SIMULATED),
-            "outcome ~ 1",
-            Scenario(synthetic="outcome", radius=0.2),
-        )
+        data = pd.read_csv(_SIMULATED)
+        formula = "outcome ~ 1"
+        scenario = Scenario(synthetic="outcome", radius=0.2)
     else:
         raise InputError(f"data must be one of {', '.join(CASES)}, got {case!r}")
     data = data[:records]

@@ -231,10 +231,8 @@ def numpyro(posterior: Posterior, sampling: Sampling, seed: int, dense: bool = F
         "num_samples": sampling.draws,
         "num_chains": sampling.chains,
     }
-    chains, times = (
-        MCMC(kernel, **lengths, chain_method="sequential", progress_bar=False),
-        [_spent()],
-    )
+    chains = MCMC(kernel, **lengths, chain_method="sequential", progress_bar=False)
+    times = [_spent()]
     for _ in range(2):
         chains.run(jax.random.PRNGKey(seed), **numbers)
         found = jax.device_get(chains.get_samples(group_by_chain=True))

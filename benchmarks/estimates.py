@@ -113,7 +113,8 @@ def main(models: list[str], sizes: list[int]) -> None:
     """Print the table."""
     print(f"Python {sys.version.split()[0]}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
     print(
-        f"{'':18}{'records':>10}{'dry run s':>11}{'estimate s':>12}{'run s':>8}{'ratio':>7}{'GB':>8}{'ratio':>7}{'GB disk':>9}{'ratio':>7}"
+        f"{'':18}{'records':>10}{'dry run s':>11}{'estimate s':>12}{'run s':>8}{'ratio':>7}"
+        f"{'GB':>8}{'ratio':>7}{'GB disk':>9}{'ratio':>7}"
     )
     with tempfile.TemporaryDirectory() as place:
         for model in models:
@@ -126,8 +127,10 @@ def main(models: list[str], sizes: list[int]) -> None:
                     continue
                 ratios = {name: said[name] / took[name] for name in took}
                 print(
-                    f"{model:18}{records:10,}{said['own']:11.1f}{said['seconds']:12.1f}{took['seconds']:8.1f}{ratios['seconds']:7.2f}"
-                    f"{took['memory'] / 1e9:8.2f}{ratios['memory']:7.2f}{took['disk'] / 1e9:9.3f}{ratios['disk']:7.2f}",
+                    f"{model:18}{records:10,}{said['own']:11.1f}{said['seconds']:12.1f}"
+                    f"{took['seconds']:8.1f}{ratios['seconds']:7.2f}"
+                    f"{took['memory'] / 1e9:8.2f}{ratios['memory']:7.2f}"
+                    f"{took['disk'] / 1e9:9.3f}{ratios['disk']:7.2f}",
                     flush=True,
                 )
 

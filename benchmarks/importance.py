@@ -120,7 +120,8 @@ def main() -> None:
     given = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     print(
-        f"{'':34}{'chains, s':>10}{'by importance, s':>18}{'k-hat':>7}{'ESS':>12}{'Q':>6}{'z of means':>12}{'of spreads':>11}"
+        f"{'':34}{'chains, s':>10}{'by importance, s':>18}{'k-hat':>7}{'ESS':>12}{'Q':>6}"
+        f"{'z of means':>12}{'of spreads':>11}"
     )
     for name in given.cases:
         made, data, scenario, sampling = case_of(name, given.data)
@@ -140,15 +141,13 @@ def main() -> None:
                 )
                 seconds.append(time.process_time() - began)
             judged = [fit.diagnostics[fit.diagnostics["judged"]] for fit in fits]
-            least, k_hat = (
-                "/".join(f"{each['ess_bulk'].min():.0f}" for each in judged),
-                judged[1]["pareto_k"].max(),
-            )
+            least = "/".join(f"{each['ess_bulk'].min():.0f}" for each in judged)
+            k_hat = judged[1]["pareto_k"].max()
             count, of_mean, of_spread = apart(*map(quantities, fits))
-            line = f"{name + ', ' + scheme:34}{seconds[0]:10.1f}{seconds[1]:18.1f}{k_hat:7.2f}{least:>12}"
             print(
-                f"{line}{count:6}{of_mean:12.1f}{of_spread:11.1f}  converged: "
-                f"{[fit.converged for fit in fits]}",
+                f"{name + ', ' + scheme:34}{seconds[0]:10.1f}{seconds[1]:18.1f}"
+                f"{k_hat:7.2f}{least:>12}{count:6}{of_mean:12.1f}{of_spread:11.1f}"
+                f"  converged: {[fit.converged for fit in fits]}",
                 flush=True,
             )
 

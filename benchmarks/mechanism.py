@@ -121,10 +121,8 @@ def measure(name: str, records: int) -> None:
     from riskweighted.intruder.world import make_world
     from riskweighted.measures.settings import EvaluationSettings
 
-    fit, scenario = (
-        given_fit(name, records),
-        rw.Scenario(known=KNOWN, synthetic="income", radius=0.2, min_radius=100.0),
-    )
+    fit = given_fit(name, records)
+    scenario = rw.Scenario(known=KNOWN, synthetic="income", radius=0.2, min_radius=100.0)
     world, before, settings = make_world(fit.confidential, scenario), room(), EvaluationSettings()
     small = given_fit(name, 2_000)
     # kernels are compiled, or read from disk

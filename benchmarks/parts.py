@@ -81,11 +81,9 @@ def held(process: psutil.Process) -> tuple[int, int]:
 
 def run(folder: Path, study: Path, workers: int) -> None:
     """One run, timed."""
-    before, wall, log = (
-        resource.getrusage(resource.RUSAGE_CHILDREN),
-        time.perf_counter(),
-        folder / "run.log",
-    )
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    wall = time.perf_counter()
+    log = folder / "run.log"
     command = [
         sys.executable,
         "-m",

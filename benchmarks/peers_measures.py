@@ -73,10 +73,8 @@ def _of_any_data(
     case: Case, frames: Sequence[pd.DataFrame], pairs: bool
 ) -> Iterator[tuple[str, str, float, float]]:
     """What `assess` measures whether or not rows pair; on the columns of the formula."""
-    kept, columns = (
-        [frame[case.columns] for frame in frames],
-        [name for name in case.columns if name != case.target],
-    )
+    kept = [frame[case.columns] for frame in frames]
+    columns = [name for name in case.columns if name != case.target]
     found = assess(
         case.frame, {"it": kept}, case.scenario, unpaired=() if pairs else "it", columns=columns
     ).summary()

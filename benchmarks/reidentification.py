@@ -48,10 +48,8 @@ def make_ce_study(n, seed=1):
     linking = {name: "numeric" if name == "income" else "categorical" for name in eif}
     puf = eif.assign(income=np.round(eif["income"] * np.exp(rng.normal(0, 0.3, n))))
     order = rng.permutation(n)
-    puf, eif = (
-        puf.iloc[order].reset_index(drop=True).assign(pufid=np.arange(n)),
-        eif.assign(eifid=np.arange(n)),
-    )
+    puf = puf.iloc[order].reset_index(drop=True).assign(pufid=np.arange(n))
+    eif = eif.assign(eifid=np.arange(n))
     return puf, eif, pd.DataFrame({"pufid": np.arange(n), "eifid": order}), linking
 
 
@@ -80,10 +78,8 @@ def make_study(n, v, seed=1):
         for frame in (puf, eif):
             frame[name] = frame[name].where(rng.random(n) > 0.1)
     order = rng.permutation(n)
-    puf, eif = (
-        puf.iloc[order].reset_index(drop=True).assign(pufid=np.arange(n)),
-        eif.assign(eifid=np.arange(n)),
-    )
+    puf = puf.iloc[order].reset_index(drop=True).assign(pufid=np.arange(n))
+    eif = eif.assign(eifid=np.arange(n))
     return puf, eif, pd.DataFrame({"pufid": np.arange(n), "eifid": order}), linking
 
 

@@ -26,11 +26,9 @@ from riskweighted.design import bends
 from riskweighted.suggest.bounds import default_bounds
 
 KINDS = ("linear", "plain", "statuses", "trees")
-VARIABLES, PREDICTORS, KNOWN = (
-    ("income", "nociga", "smoke", "unempdur"),
-    ("sex", "age", "edu"),
-    ["sex", "edu"],
-)
+VARIABLES = ("income", "nociga", "smoke", "unempdur")
+PREDICTORS = ("sex", "age", "edu")
+KNOWN = ["sex", "edu"]
 NUMBERS = [name for name in VARIABLES if name != "smoke"]
 RECORDS, DATASETS, LEAF = 2500, 5, 20
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "SD2011.csv"  # not ours to publish

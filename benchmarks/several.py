@@ -43,7 +43,10 @@ on_broken = "leave-out"
 [synthesizer.variables.income]
 codes = [-8]
 [synthesizer.variables.ls]
-levels = ["TERRIBLE", "UNHAPPY", "MOSTLY DISSATISFIED", "MIXED", "MOSTLY SATISFIED", "PLEASED", "DELIGHTED"]
+levels = [
+    "TERRIBLE", "UNHAPPY", "MOSTLY DISSATISFIED", "MIXED",
+    "MOSTLY SATISFIED", "PLEASED", "DELIGHTED",
+]
 drift = true
 [synthesizer.variables.nociga]
 when = "smoke == 'YES'"
@@ -59,7 +62,9 @@ chains = 2
 [release]
 L = 20
 [evaluation]
-regressions = ["log(income) ~ age + sex + edu where income > 0", "smoke ~ age + sex", "depress ~ age + sex"]
+regressions = [
+    "log(income) ~ age + sex + edu where income > 0", "smoke ~ age + sex", "depress ~ age + sex",
+]
 """
 
 
@@ -163,9 +168,8 @@ def main(sizes: list[int], path: Path) -> None:
     growth = np.log(sizes[-1] / sizes[0]) if len(sizes) > 1 else np.nan
     for step, values in rows.items():
         numbers = "".join(f"{seconds:12.1f}{memory:7.2f}" for seconds, memory in values)
-        print(
-            f"{step:44}{numbers}{np.log(max(values[-1][0], 0.01) / max(values[0][0], 0.01)) / growth:10.2f}"
-        )
+        first, last = (max(seconds, 0.01) for seconds, _ in (values[0], values[-1]))
+        print(f"{step:44}{numbers}{np.log(last / first) / growth:10.2f}")
 
 
 if __name__ == "__main__":

@@ -93,7 +93,8 @@ def main() -> None:
         "at the start\n"
     )
     print(
-        f"{'':24}{'cells':>7}{'wall s':>9}{'processor s':>13}{'s/cell':>8}{'peak MB':>9}{'sum of mean risks':>20}"
+        f"{'':24}{'cells':>7}{'wall s':>9}{'processor s':>13}{'s/cell':>8}{'peak MB':>9}"
+        f"{'sum of mean risks':>20}"
     )
     found = {}
     for name, checkout in [
@@ -103,8 +104,8 @@ def main() -> None:
         row = found[name] = run_apart(checkout, given.radii, given.seeds)
         each = row["processor"] / row["cells"]
         print(
-            f"{name:24}{row['cells']:7.0f}{row['wall']:9.1f}{row['processor']:13.1f}{each:8.3f}{row['peak']:9.0f}"
-            f"{row['sum of mean risks']:20.10f}",
+            f"{name:24}{row['cells']:7.0f}{row['wall']:9.1f}{row['processor']:13.1f}{each:8.3f}"
+            f"{row['peak']:9.0f}{row['sum of mean risks']:20.10f}",
             flush=True,
         )
     if given.against:

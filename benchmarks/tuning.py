@@ -34,7 +34,8 @@ def main() -> None:
         "at the start\n"
     )
     print(
-        f"{'model':16}{'family':8}{'scheme':20}{'reached':>9}{'error':>8}{'loss':>8}{'fits':>6}{'wall s':>8}{'processor s':>13}"
+        f"{'model':16}{'family':8}{'scheme':20}{'reached':>9}{'error':>8}{'loss':>8}{'fits':>6}"
+        f"{'wall s':>8}{'processor s':>13}"
     )
     for synthesizer in (study.make_synthesizer(), mixture):
         unweighted = rw.fit(synthesizer, confidential, **length)
@@ -52,8 +53,8 @@ def main() -> None:
             )
             wall, processor = time.perf_counter() - wall, time.process_time() - processor
             name = f"{type(synthesizer).__name__:16}{family or 'all':8}{found.scheme:20}"
-            numbers = f"{found.reached:9.4f}{found.error:8.4f}{found.loss:8.4f}{found.fits:6}{wall:8.1f}{processor:13.1f}"
-            print(name + numbers, flush=True)
+            numbers = f"{found.reached:9.4f}{found.error:8.4f}{found.loss:8.4f}{found.fits:6}"
+            print(f"{name}{numbers}{wall:8.1f}{processor:13.1f}", flush=True)
 
 
 if __name__ == "__main__":

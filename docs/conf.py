@@ -12,11 +12,9 @@ from sphinx.application import Sphinx
 
 import riskweighted
 
-project, author, copyright = (
-    "riskweighted",
-    "The riskweighted developers",
-    "The riskweighted developers, Apache-2.0",
-)
+project = "riskweighted"
+author = "The riskweighted developers"
+copyright = "The riskweighted developers, Apache-2.0"
 version = release = riskweighted.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]

@@ -1,4 +1,5 @@
-# The public names, each with its home: read by type checkers, and by riskweighted/__init__.py, which loads them lazily.
+# The public names, each with its home: read by type checkers, and by riskweighted/__init__.py,
+# which loads them lazily.
 
 from .common.errors import (
     ConvergenceWarning as ConvergenceWarning,

@@ -27,7 +27,9 @@ import riskweighted as rw
 
 def documented(synth: rw.Synthesizer, frame: pd.DataFrame, alpha: pd.Series) -> None:
     rw.Scenario(known=["region", "age_band"], synthetic="income", radius=0.2)
-    rw.Scenario(known="a", synthetic=["y"], radius={"y": 0.1}, radius_kind={"y": "absolute"}, categorical=())
+    rw.Scenario(
+        known="a", synthetic=["y"], radius={"y": 0.1}, radius_kind={"y": "absolute"}, categorical=()
+    )
     scenario = rw.Scenario(known=["region", "age_band"], synthetic="income")
     made = rw.load_synthesizer("normal-mixture")("income ~ C(region)", components=3)
     weights = {"unweighted": None, "pairwise": rw.pairwise_weights(frame, scenario)}

@@ -29,11 +29,9 @@ from riskweighted.weights.names import UNWEIGHTED
 
 def risks_of_sets(run: FinishedRun, confidential: pd.DataFrame, sets: int) -> dict[str, np.ndarray]:
     """By scheme: identification risk (sets, n), each row from L datasets of its own."""
-    synthesizer, world, risks = (
-        run.study.make_synthesizer(),
-        make_world(confidential, run.study.evaluating_scenario()),
-        {},
-    )
+    synthesizer = run.study.make_synthesizer()
+    world = make_world(confidential, run.study.evaluating_scenario())
+    risks = {}
     for scheme in run.schemes:
         fitted = load_fit(
             run.posterior_path(scheme), synthesizer, confidential, run.weights[scheme]

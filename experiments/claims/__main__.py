@@ -105,10 +105,8 @@ def plain(out: Path, fits: Path) -> None:
     rows, equal = [], []
     for make in CASES.values():
         case = make()
-        world, found = (
-            make_world(case.data, case.scenario),
-            measured_fits(case, fits, weights_of(case)),
-        )
+        world = make_world(case.data, case.scenario)
+        found = measured_fits(case, fits, weights_of(case))
         rows.append(tidy(found, world, case.name))
         equal.append(at_equal_risk(found, world, families(case), LEVELS).assign(case=case.name))
         draw_figures(found, world, families(case), case.name, out)

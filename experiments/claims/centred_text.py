@@ -39,11 +39,13 @@ _MEASURES = [
 
 _HEAD = """## The same claims under centred weights
 
-`python -m experiments.claims --out FOLDER --centred` writes `centred.csv` and this section. A plus marks the centred (generalised-Bayes)
-variant: from the log pseudo posterior of the paper is taken what each record was expected to add by its weight (METHODS section 15). It is
-**not** the paper's pseudo posterior and says nothing for or against the claims about that; it says what of them comes from weights alone,
-and what from the model that weights bend. p_eff, twice the sum of information (with a record's own term), is what the records teach the
-model. The weights are the same with and without a plus; the plain rows are those recorded above.
+`python -m experiments.claims --out FOLDER --centred` writes `centred.csv` and this section. A plus
+marks the centred (generalised-Bayes) variant: from the log pseudo posterior of the paper is taken
+what each record was expected to add by its weight (METHODS section 15). It is **not** the paper's
+pseudo posterior and says nothing for or against the claims about that; it says what of them comes
+from weights alone, and what from the model that weights bend. p_eff, twice the sum of information
+(with a record's own term), is what the records teach the model. The weights are the same with and
+without a plus; the plain rows are those recorded above.
 """
 
 
@@ -176,10 +178,8 @@ def _verdict(results: Results, cases: Sequence[str]) -> str:
             results.number(case, label, "isolated risk").value
             for label in ("unweighted", "marginal", "marginal+")
         )
-        left, learned = (
-            100 * (base - centred) / (base - plain),
-            results.change(case, "marginal+", "p_eff"),
-        )
+        left = 100 * (base - centred) / (base - plain)
+        learned = results.change(case, "marginal+", "p_eff")
         words.append(
             f"On {NAMES[case]} {left:.0f} % of the fall of isolated risk under marginal weights "
             f"is left; p_eff {learned} "

@@ -201,11 +201,9 @@ def run(name: str, seed: int, out: Path, path: Path = SD2011) -> None:
         )
         return
     data, scenario, synthesizer, formula = asked
-    world, model, sources = (
-        make_world(data, scenario),
-        compile_model(synthesizer, data),
-        dict[str, Fit](),
-    )
+    world = make_world(data, scenario)
+    model = compile_model(synthesizer, data)
+    sources = dict[str, Fit]()
     labels = {scheme: family for family, schemes in families().items() for scheme in schemes}
     schemes = TWICE if seed > 1 else dict.fromkeys((*TWICE, *reversed(labels)))
 

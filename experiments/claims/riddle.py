@@ -194,12 +194,14 @@ def riddle_text(rows: pd.DataFrame) -> str:
 
 _WORDS = """## The riddle: a mean that rises in the paper and falls here
 
-Hu et al. 2022, Table 4: under marginal weights the mean is 76,642 (68,431 to 88,069), unweighted 72,377 (69,639 to 75,284); median
-54,229 and 90 % quantile 134,582 under marginal weights. Our mixture gives 63.9K (`experiments/ce/RESULTS.md`). Tried here: slopes of each
-component of their own under wide priors (Dirichlet(a/K), a ~ Gamma(1, 1); beta_kj ~ N(0, s_j); s_j and sigma_k ~ half-t(3); Omega = I), the
-same under narrow ones (s_j = 1, sigma_k ~ half-N(0, 1), Dirichlet(5)), and wide ones on log(income + 10,000) without standard units.
-Mean and interval: pooled bootstrap of 20 datasets, as in Table 4; then the means of 100 datasets. Short fits (2 chains of 250 + 150 draws):
-an experiment, not a product.
+Hu et al. 2022, Table 4: under marginal weights the mean is 76,642 (68,431 to 88,069), unweighted
+72,377 (69,639 to 75,284); median 54,229 and 90 % quantile 134,582 under marginal weights. Our
+mixture gives 63.9K (`experiments/ce/RESULTS.md`). Tried here: slopes of each component of their own
+under wide priors (Dirichlet(a/K), a ~ Gamma(1, 1); beta_kj ~ N(0, s_j); s_j and sigma_k ~
+half-t(3); Omega = I), the same under narrow ones (s_j = 1, sigma_k ~ half-N(0, 1), Dirichlet(5)),
+and wide ones on log(income + 10,000) without standard units. Mean and interval: pooled bootstrap of
+20 datasets, as in Table 4; then the means of 100 datasets. Short fits (2 chains of 250 + 150
+draws): an experiment, not a product.
 """
 
 

@@ -39,16 +39,19 @@ def write_results(out: Path) -> str:
 
 _HEAD = """# The claims of the main paper, judged by expected risk
 
-`python -m experiments.claims --out FOLDER` writes this page, `results.csv` (every number with its error), `equal_risk.csv` and the
-figures; `python -m experiments.claims.riddle --out FOLDER` the section on the riddle. Expected identification risk is that of the
-mechanism (METHODS section 2): it leaves out the chance that dominates counts and maxima over L = 20 datasets. In brackets: Monte
-Carlo standard errors, from 20 blocks of posterior draws for expected risk, from chains for p_eff and attributable probability, from
-100 datasets for U_m, mean and 90 % quantile (q90). "Does not move" means: by less than two errors. The errors are those of the fits
-to these data; other data of the same population would move the numbers more.
+`python -m experiments.claims --out FOLDER` writes this page, `results.csv` (every number with its
+error), `equal_risk.csv` and the figures; `python -m experiments.claims.riddle --out FOLDER` the
+section on the riddle. Expected identification risk is that of the mechanism (METHODS section 2): it
+leaves out the chance that dominates counts and maxima over L = 20 datasets. In brackets: Monte
+Carlo standard errors, from 20 blocks of posterior draws for expected risk, from chains for p_eff
+and attributable probability, from 100 datasets for U_m, mean and 90 % quantile (q90). "Does not
+move" means: by less than two errors. The errors are those of the fits to these data; other data of
+the same population would move the numbers more.
 
-Two cases: the paper's simulated counts (n = 1,000, one negative binomial, radius 20 %, one pattern), and the CE-like population (n =
-6,208, `experiments/ce/study.toml`). Isolated: the 5 % largest IR^c; top 1 %: the largest values. References: `delete 5 %` gives
-weight 0 to the 5 % of largest IR^c, `uniform 0.1` gives 0.1 to all.
+Two cases: the paper's simulated counts (n = 1,000, one negative binomial, radius 20 %, one
+pattern), and the CE-like population (n = 6,208, `experiments/ce/study.toml`). Isolated: the 5 %
+largest IR^c; top 1 %: the largest values. References: `delete 5 %` gives weight 0 to the 5 % of
+largest IR^c, `uniform 0.1` gives 0.1 to all.
 """
 
 

@@ -46,11 +46,9 @@ def attributed(
     """
     rng = np.random.default_rng(seed)
     data, names = case.data, [case.target]
-    y, world, everybody = (
-        data[case.target].to_numpy(dtype=float),
-        make_world(data, case.scenario),
-        np.arange(len(data)),
-    )
+    y = data[case.target].to_numpy(dtype=float)
+    world = make_world(data, case.scenario)
+    everybody = np.arange(len(data))
     of_row = rng.permutation(len(data)) % 5
     planted = plant(data, names, of_row, rng)
     made, trained = [], []
@@ -71,16 +69,12 @@ def pooled_folds(tool: Tool, case: Case, seed: int) -> float:
     were made with its value.
     """
     rng = np.random.default_rng(seed)
-    data, y, world = (
-        case.data,
-        case.data[case.target].to_numpy(dtype=float),
-        make_world(case.data, case.scenario),
-    )
+    data = case.data
+    y = case.data[case.target].to_numpy(dtype=float)
+    world = make_world(case.data, case.scenario)
     of_row, half = rng.permutation(len(data)) % 5, rng.random(len(data)) < 0.5
-    coding, patterns = (
-        Coding(world),
-        released_patterns(data, [*case.scenario.known, *case.released]),
-    )
+    coding = Coding(world)
+    patterns = released_patterns(data, [*case.scenario.known, *case.released])
     pooled = np.empty((20, len(data)))
     for fold in range(5):
         pooled[:, of_row == fold] = tool(case, y, np.flatnonzero(of_row != fold), rng)[

@@ -110,10 +110,8 @@ def made_again(
             [hits(coding, pack[:, rows], 0 * alone, rows)[:, place] for pack in packs], axis=0
         )
 
-    chosen, sides = (
-        rng.choice(len(of_row), records, replace=False).tolist(),
-        np.empty((3, records, len(ATTACKS))),
-    )
+    chosen = rng.choice(len(of_row), records, replace=False).tolist()
+    sides = np.empty((3, records, len(ATTACKS)))
     for number, record in enumerate(chosen):
         alone = refit_without(fit, world, np.array([record]), None, rng, 2 * packs * L)
         values = draw_copies(alone, coding, rng, copies=packs * L, values_alone=True).values

@@ -51,11 +51,9 @@ def off_from_refits(data: pd.DataFrame, scheme: str, records: int, seed: int) ->
     One copy's D is how much likelier it lands in the record's ball because the record's value was
     used. The error of z is that of both means over draws.
     """
-    world, weighting, rng = (
-        make_world(data, SCENARIO),
-        Weighting(scheme),
-        np.random.default_rng(seed),
-    )
+    world = make_world(data, SCENARIO)
+    weighting = Weighting(scheme)
+    rng = np.random.default_rng(seed)
     kind = rw.load_synthesizer("linear-regression")("income ~ C(region)", transform="log")
     weigh = rw.centred_weights if is_centred(scheme) else rw.scheme_weights
     fit = rw.fit(kind, data, weigh(scheme, data, SCENARIO), random_seed=seed, draws=500, tune=300)
@@ -104,10 +102,8 @@ def _mass_of_others(
         tune=300,
     )
     (block,) = fit.blocks.values()
-    row, ends = (
-        block.prepared.at(data.loc[[record], ["region"]]),
-        (np.array([0.8 * y]), np.array([1.2 * y])),
-    )
+    row = block.prepared.at(data.loc[[record], ["region"]])
+    ends = (np.array([0.8 * y]), np.array([1.2 * y]))
     thetas = (block.draw(*place) for place in np.ndindex(*block.sizes.values()))
     return np.array([block.synthesizer.distribution(theta, row).mass(*ends)[0] for theta in thetas])
 

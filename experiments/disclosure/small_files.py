@@ -19,18 +19,19 @@ SCENARIO = rw.Scenario(known=["region", "age", "earner"], synthetic="income")
 # records: files
 SIZES, SCHEMES = {200: 40, 500: 20, 900: 20, 3_000: 20}, ("unweighted", "mix+(t=0.5)")
 FORMULA = "income ~ C(region) + C(age) + C(earner)"
-SHOWN = ["records", "scheme", "files", "pass", "warn", "not shown", "refuse", "D", "upper", "largest_upper", "isolated_upper", "failing",
-         "records_per_parameter", "looks", "fit_s", "disclosure_s"]  # fmt: skip
+SHOWN = [
+    "records", "scheme", "files", "pass", "warn", "not shown", "refuse",
+    "D", "upper", "largest_upper", "isolated_upper", "failing",
+    "records_per_parameter", "looks", "fit_s", "disclosure_s",
+]  # fmt: skip
 
 
 def persons(n: int, seed: int) -> pd.DataFrame:
     """Incomes of 24 patterns, with heavy tails."""
     rng = np.random.default_rng(seed)
-    region, age, earner = (
-        rng.choice(list("abcd"), n, p=[0.4, 0.3, 0.2, 0.1]),
-        rng.choice(list("ymo"), n),
-        rng.choice(["0", "1"], n),
-    )
+    region = rng.choice(list("abcd"), n, p=[0.4, 0.3, 0.2, 0.1])
+    age = rng.choice(list("ymo"), n)
+    earner = rng.choice(["0", "1"], n)
     mean = 7 + 0.2 * (region == "a") + 0.3 * (age == "m") + 0.4 * (earner == "1")
     return pd.DataFrame(
         {

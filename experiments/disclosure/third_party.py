@@ -82,10 +82,8 @@ def regression(
     x, logs = _design(rows), np.log(y[train])
     slopes, *_ = np.linalg.lstsq(x[train], logs, rcond=None)
     free = len(train) - x.shape[1]
-    residual, root = (
-        ((logs - x[train] @ slopes) ** 2).sum(),
-        np.linalg.cholesky(np.linalg.pinv(x[train].T @ x[train])),
-    )
+    residual = ((logs - x[train] @ slopes) ** 2).sum()
+    root = np.linalg.cholesky(np.linalg.pinv(x[train].T @ x[train]))
     made = np.empty((count, len(rows)))
     for number in range(count):
         if anew or number == 0:
@@ -109,10 +107,8 @@ def trained_once(
     datasets are drawn.
     """
     cells, logs, sampled = _cells(rows), np.log(y), rng.choice(train, len(train))
-    mean, scale = (
-        np.full(cells.max() + 1, logs[train].mean()),
-        np.full(cells.max() + 1, logs[train].std()),
-    )
+    mean = np.full(cells.max() + 1, logs[train].mean())
+    scale = np.full(cells.max() + 1, logs[train].std())
     for cell in range(len(mean)):
         there = logs[sampled[cells[sampled] == cell]]
         if len(there) > 4:
@@ -250,10 +246,8 @@ def _packs(rows: pd.DataFrame, values: np.ndarray, packs: int) -> list[list[pd.D
 
 def word_of_tests(tried: Tried) -> str:
     """The word of the four tests alone."""
-    coding, setting = (
-        Coding(tried.world),
-        Setting(tried.world, Asked(), np.random.default_rng(1), tried.folds.of_row),
-    )
+    coding = Coding(tried.world)
+    setting = Setting(tried.world, Asked(), np.random.default_rng(1), tried.folds.of_row)
     made = [coding_numbers(coding, pack) for pack in (tried.packs[0], *tried.folds.packs)]
     groups = setting.records(coding, np.ones(len(setting.patterns), dtype=bool)).groups
     broken, _ = fold_tests(coding, made[0], made[1:], tried.folds.of_row, setting.patterns, groups)

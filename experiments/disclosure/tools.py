@@ -74,11 +74,9 @@ def rank_swapping(formula: str, data: pd.DataFrame, rng: np.random.Generator) ->
     """
     values = data[response_name(formula)].to_numpy(dtype=float)
     order = np.lexsort((rng.random(len(values)), values))
-    shown, far, free = (
-        values[order],
-        max(int(SWAPPED * len(values)), 1),
-        np.ones(len(values), dtype=bool),
-    )
+    shown = values[order]
+    far = max(int(SWAPPED * len(values)), 1)
+    free = np.ones(len(values), dtype=bool)
     for place in range(len(values)):
         if free[place]:
             others = np.flatnonzero(free[place + 1 : place + far + 1])

@@ -124,12 +124,10 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--unnamed", action="store_true", help="columns are called v1, v2, ...")
     parser.add_argument("--errors", action="store_true", help="each error, by name and count")
     options = parser.parse_args(arguments)
-    rng, found, asked, left_out = (
-        np.random.default_rng(1),
-        Counter[tuple[str, str, bool]](),
-        Counter[bool](),
-        list[str](),
-    )
+    rng = np.random.default_rng(1)
+    found = Counter[tuple[str, str, bool]]()
+    asked = Counter[bool]()
+    left_out = list[str]()
     for package, name, letters in csv.reader(
         (NEW if options.new else LABELS).read_text(encoding="utf-8").splitlines()
     ):
@@ -168,10 +166,8 @@ def _tell(found: Counter[tuple[str, str, bool]], asked: Counter[bool], left_out:
         of_kind = {
             (guess, right): count for (label, guess, right), count in found.items() if label == kind
         }
-        held, total = (
-            sum(count for (_, right), count in of_kind.items() if right),
-            sum(of_kind.values()),
-        )
+        held = sum(count for (_, right), count in of_kind.items() if right)
+        total = sum(of_kind.values())
         guessed = sum(count for (_, guess, _), count in found.items() if guess == kind)
         hits = sum(count for (_, guess, right), count in found.items() if guess == kind and right)
         print(f"{kind}: {held}/{total}, {hits}/{guessed}")

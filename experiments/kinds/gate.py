@@ -51,10 +51,8 @@ def main(arguments: list[str] | None = None) -> None:
         )[:_TARGETS]
         if not targets:
             continue
-        others, codes = (
-            [of.name for of in usable if of not in targets],
-            {of.name: of.codes for of in targets},
-        )
+        others = [of.name for of in usable if of not in targets]
+        codes = {of.name: of.codes for of in targets}
         table = derived(data, [of.name for of in targets], released=others, codes=codes)
         refused = table[table["verdict"] == REFUSE].to_dict("records")
         for row in refused:

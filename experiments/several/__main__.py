@@ -47,14 +47,12 @@ def figures_of(
     datasets: int = DATASETS,
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Results, blocks and missing rates of every scheme; the fits lie in the folder."""
-    prepared, known, first, blocks, rows, missing = (
-        prepare_sequence(chain(), data),
-        scenario(),
-        {},
-        [],
-        [],
-        [],
-    )
+    prepared = prepare_sequence(chain(), data)
+    known = scenario()
+    first = {}
+    blocks = []
+    rows = []
+    missing = []
     decile: dict[str, list[float]] = {}
     for scheme in SCHEMES:
         alpha = rw.match_weights(data, known, scheme)

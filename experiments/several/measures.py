@@ -114,10 +114,8 @@ def expected_decile(
     Monte Carlo error.
     """
     found = expected_risk(fit, make_world(data, scenario.only(variable)), draws, seed)
-    means, mean = (
-        found.blocks[:, decile_of(data, scenario, variable)].mean(axis=1),
-        found.risk[decile_of(data, scenario, variable)].mean(),
-    )
+    means = found.blocks[:, decile_of(data, scenario, variable)].mean(axis=1)
+    mean = found.risk[decile_of(data, scenario, variable)].mean()
     off = np.average((means - mean) ** 2, weights=found.sizes) / max(len(means) - 1, 1)
     return float(mean), float(np.sqrt(off))
 

@@ -81,11 +81,13 @@ def write_results(
 def _opening(records: int) -> str:
     return f"""# Seven variables of SD2011
 
-`python -m experiments.several --out FOLDER` writes this page, `results.csv`, `blocks.csv` (every block with its engine and processor
-time) and `missing.csv`. The data, SD2011 of the R package synthpop, are not ours to publish: `--data` says where they lie. {records:,}
-records; known: sex and age group; predictors: sex, age, place size; chain: edu, marital, income (special code -8), ls (ordered, slopes
-that drift), smoke, nociga (where smoke is YES, otherwise -8), depress; radius 20 %; L = 20; weights by own balls. Measured with 4 chains
-of 300 draws on 2 cores that others used too, so time is processor time.
+`python -m experiments.several --out FOLDER` writes this page, `results.csv`, `blocks.csv` (every
+block with its engine and processor time) and `missing.csv`. The data, SD2011 of the R package
+synthpop, are not ours to publish: `--data` says where they lie. {records:,} records; known: sex
+and age group; predictors: sex, age, place size; chain: edu, marital, income (special code -8), ls
+(ordered, slopes that drift), smoke, nociga (where smoke is YES, otherwise -8), depress; radius
+20 %; L = 20; weights by own balls. Measured with 4 chains of 300 draws on 2 cores that others used
+too, so time is processor time.
 """
 
 
@@ -164,14 +166,17 @@ def _weighting(figures: Figures) -> str:
     share, saturated = own / base, figures.value("pairwise", f"saturated ratio of {of}")
     off = share * math.hypot(own_error / own, base_error / base)
     return f"""
-**Income of the isolated.** Mean identification risk of the tenth of the records whose income has the largest confidential risk (own
-ball), 10 releases of L = 20 from one fit a scheme, standard error over the releases in brackets: {listed}.
+**Income of the isolated.** Mean identification risk of the tenth of the records whose income has
+the largest confidential risk (own ball), 10 releases of L = 20 from one fit a scheme, standard
+error over the releases in brackets: {listed}.
 Pairwise over unweighted: {ratio:.2f} ({error:.2f}); asked is at most {_RATIO:g}: {met}.
 
-The mechanism's risk of these records, over all releases that a fit could give, has less chance in it (Monte Carlo error in brackets):
-{expected}; pairwise over unweighted {share:.3f} ({off:.3f}). A model that held the income of every pattern of sex and age group as it
-is would come to {saturated:.2f} under these weights: what lies between is the price of a model that borrows across patterns and
-smooths, and so keeps mass in tails that the weights thin out.
+The mechanism's risk of these records, over all releases that a fit could give, has less chance in
+it (Monte Carlo error in brackets): {expected};
+pairwise over unweighted {share:.3f} ({off:.3f}). A model that held the income of every
+pattern of sex and age group as it is would come to {saturated:.2f} under these weights: what lies
+between is the price of a model that borrows across patterns and smooths, and so keeps mass in tails
+that the weights thin out.
 """
 
 

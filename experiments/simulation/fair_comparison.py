@@ -106,10 +106,8 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=10)
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
-    scenario, synthesizer = (
-        Scenario(synthetic="outcome", radius=RADIUS),
-        load_synthesizer("negative-binomial")("outcome ~ 1"),
-    )
+    scenario = Scenario(synthetic="outcome", radius=RADIUS)
+    synthesizer = load_synthesizer("negative-binomial")("outcome ~ 1")
     data = pd.read_csv(DATA)
     curves = risk_utility_curves(
         data,

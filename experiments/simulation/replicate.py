@@ -224,15 +224,13 @@ def make_figures(study: Study, folder: Path) -> None:
     """Figures 4 to 7 of one repetition, L = 20, with Pairwise beside Marginal."""
     data, size = study.read_data(), 20
     model = compile_model(study.make_synthesizer(), data)
-    records, utility, frames = (
-        {},
-        {},
-        {
-            "unweighted": model.sample(None, random_seed=study.seed).synthesize(
-                size, random_seed=study.seed
-            )
-        },
-    )
+    records = {}
+    utility = {}
+    frames = {
+        "unweighted": model.sample(None, random_seed=study.seed).synthesize(
+            size, random_seed=study.seed
+        )
+    }
     for radius in RADII:
         scenario = Scenario(synthetic="outcome", radius=radius)
         for scheme in ("marginal", "pairwise"):

@@ -194,10 +194,8 @@ def main(show: Callable[..., None] = print) -> None:
         if out.exists()
         else pd.DataFrame(columns=["model", "seed", "chain"])
     )
-    rows, have = (
-        done.to_dict("records"),
-        set(zip(done["model"], done["seed"], done["chain"], strict=True)),
-    )
+    rows = done.to_dict("records")
+    have = set(zip(done["model"], done["seed"], done["chain"], strict=True))
     for model, settings, seed, kind in _tasks():
         if (model, seed, kind) in have or (
             given.part is not None and (kind == "") != (given.part == "sound")

@@ -97,10 +97,8 @@ def _of_synthetic(
     frames: list[pd.DataFrame], resamples: int, rng: np.random.Generator
 ) -> dict[tuple[str, str], tuple[bool, float]]:
     """(rule, estimand) -> whether its interval holds the truth, and its length."""
-    values, fits = (
-        [frame["y"].to_numpy() for frame in frames],
-        [least_squares(frame) for frame in frames],
-    )
+    values = [frame["y"].to_numpy() for frame in frames]
+    fits = [least_squares(frame) for frame in frames]
     estimates, covariances = (np.array(part) for part in zip(*fits, strict=True))
     inputs = {
         "mean": (
@@ -135,8 +133,8 @@ def coverage(
     seed: int,
     *,
     n: int = 200,
-    L: int = 20,
-    resamples: int = 1000,  # noqa: N803
+    L: int = 20,  # noqa: N803
+    resamples: int = 1000,
 ) -> pd.DataFrame:
     """Whether each interval held the truth, replication by replication.
 

@@ -65,11 +65,9 @@ def plants(
 def _of_several(
     y: np.ndarray, n: int, typical: float, rng: np.random.Generator
 ) -> dict[str, dict[str, object]]:
-    x, part, group = (
-        rng.lognormal(0, 1, n) * typical,
-        rng.uniform(0.1, 0.9, n),
-        rng.integers(0, 5, n),
-    )
+    x = rng.lognormal(0, 1, n) * typical
+    part = rng.uniform(0.1, 0.9, n)
+    group = rng.integers(0, 5, n)
     six, size = rng.dirichlet(np.ones(6), n), rng.integers(1, 7, n)
     return {
         "sum of 2": {"pl_a": y * part, "pl_b": y * (1 - part)},

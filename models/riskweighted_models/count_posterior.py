@@ -85,13 +85,11 @@ class CountLayout(ComponentVector):
 
     def parameters(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
         coefficient = self.length.coefficients(vectors[:, self.coefficient] + self.origin)
-        k, named = (
-            self.components,
-            {
-                "inverse_phi": np.exp(vectors[:, self.places["log_inverse_phi"]]),
-                "coefficient": coefficient,
-            },
-        )
+        k = self.components
+        named = {
+            "inverse_phi": np.exp(vectors[:, self.places["log_inverse_phi"]]),
+            "coefficient": coefficient,
+        }
         named |= self.common_parameters(vectors)
         named |= {"intercept": coefficient[:, :k]} | (
             {"slope": coefficient[:, k:]} if self.predictors else {}
@@ -135,10 +133,8 @@ def count_density(
         log_inverse_phi = vector[at["log_inverse_phi"]]
         if not np.abs(log_inverse_phi).max() < _LARGEST:
             return -np.inf, np.zeros(len(vector))
-        log_weight, w = (
-            layout.log_weight(vector[None])[0],
-            vector[layout.coefficient] + layout.origin,
-        )
+        log_weight = layout.log_weight(vector[None])[0]
+        w = vector[layout.coefficient] + layout.origin
         height, gradient = _prior(layout, vector, log_weight)
         of_length, gradient[layout.coefficient], coefficient, pulled = layout.length(w)
         height += of_length

@@ -22,7 +22,7 @@ class CountRatio(GoingOn):
 
     On the raw columns x of the design, centred (METHODS section 5.5)::
 
-        logit P(y_i > v_k | y_i >= v_k) = intercept_k + x_i' (slope + u_k drift),    k = 0, ..., K - 2
+        logit P(y_i > v_k | y_i >= v_k) = intercept_k + x_i' (slope + u_k drift), k = 0, ..., K - 2
         intercept_k ~ N(log(K - 1 - k), 2^2)     slope_j ~ N(0, 1)     drift_j ~ N(0, 0.5^2)
 
     with u_k running evenly from -1 to 1, and no drift where K = 2: what makes a count larger than

@@ -90,7 +90,7 @@ class Hierarchical(OfFormula):
     On the transformed scale z, for record i in group g(i) and scale group h(i)::
 
         z_i ~ N(B0[g] + sum_p B_p[g] x_ip, 1 / sqrt(precision[h]))
-        B_q[g] ~ N(b_q, 1 / sqrt(tau_q))     b_q ~ N(0, 1)     tau_q ~ Gamma(1, 1)     q = 0, 1, ..., p
+        B_q[g] ~ N(b_q, 1 / sqrt(tau_q))   b_q ~ N(0, 1)   tau_q ~ Gamma(1, 1)   q = 0, 1, ..., p
         precision[h] ~ Gamma(1, 1)
 
     The lab's model is ``Hierarchical("Income ~ log(Expenditure)", groups=("Race", "UrbanRural"),
@@ -138,10 +138,8 @@ class Hierarchical(OfFormula):
         group, scale_group = (
             known_patterns(data, names).codes for names in (self.groups, self.scale_groups)
         )
-        keys, scale_keys = (
-            _keys(data, self.groups, group),
-            _keys(data, self.scale_groups, scale_group),
-        )
+        keys = _keys(data, self.groups, group)
+        scale_keys = _keys(data, self.scale_groups, scale_group)
         return GroupedResponse(
             z,
             design.centred + design.centre,

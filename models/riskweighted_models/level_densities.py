@@ -215,11 +215,9 @@ class Continuation:
             )
             sums[place] = (self._reached[:, : len(self._rows)] * np.logaddexp(0.0, logits)).sum()
         at = at if small.all() else _Logits(*(part[small] for part in at))
-        kept, largest = (
-            np.empty(len(at.shift)),
-            np.logaddexp(
-                0.0, at.intercepts + (at.bound - np.abs(at.intercepts).max(axis=1))[:, None]
-            ),
+        kept = np.empty(len(at.shift))
+        largest = np.logaddexp(
+            0.0, at.intercepts + (at.bound - np.abs(at.intercepts).max(axis=1))[:, None]
         )
         log_sums(
             at.shift, at.drift, at.intercepts, self._width, largest, self._ending, self._last, kept

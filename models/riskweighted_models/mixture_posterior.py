@@ -147,10 +147,8 @@ class MixtureLayout(ComponentVector):
         # columns are centred, so means over the records are those at x = 0, and their squares need
         # x x' alone
         if "gate" not in theta:
-            share, among = (
-                weights_of(theta),
-                np.einsum("kp,pq,kq->k", slopes, rows.covariance, slopes),
-            )
+            share = weights_of(theta)
+            among = np.einsum("kp,pq,kq->k", slopes, rows.covariance, slopes)
             overall = float(share @ centre)
             return overall, float(
                 np.sqrt(share @ (theta["sigma"] ** 2 + (centre - overall) ** 2 + among))
@@ -179,10 +177,8 @@ def mixture_density(
     """
     at, rows, k, p = layout.places, layout.rows, layout.components, layout.predictors
     used, gate = weight > 0, at.get("gate", _NONE)
-    log_tau, bounded = (
-        at["log_tau"].start if "log_tau" in at else None,
-        [at[name].start for name in ("log_tau", "log_total") if name in at],
-    )
+    log_tau = at["log_tau"].start if "log_tau" in at else None
+    bounded = [at[name].start for name in ("log_tau", "log_total") if name in at]
     # 0: learned, and added apart
     concentration = (
         0.0 if isinstance(layout.concentration, str) or k == 1 else float(layout.concentration)

@@ -50,8 +50,10 @@ class NormalMixture(StandardUnits):
         z_i ~ sum_k weight_k N(centre_k + x_i' beta_k, sigma_k)
         centre_k ~ N(0, 1)       sigma_k ~ half-N(0, 1)
         beta_k = beta + tau delta_k, beta ~ N(0, 1), delta_k ~ N(0, 1), tau ~ half-N(slope_spread)
-        weight ~ Dirichlet(concentration, ..., concentration), or with concentration="gamma" the truncated
-        Dirichlet process Dirichlet(a/K, ..., a/K), a ~ Gamma(1, 1)
+        weight ~ Dirichlet(concentration, ..., concentration)
+
+    or with ``concentration="gamma"`` the truncated Dirichlet process Dirichlet(a/K, ..., a/K),
+    a ~ Gamma(1, 1), of the weights.
 
     A slope is the effect of a level (columns that hold only 0 and 1), or of one standard deviation
     of a numeric predictor, in standard deviations of the response. With ``gating`` the weights

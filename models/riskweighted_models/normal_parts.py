@@ -43,11 +43,9 @@ class NormalParts(NamedTuple):
         if self.bounds is None:
             return self._plain_mass(self.which, lower, upper)
         low, high = self.bounds
-        lower, upper, rows = (
-            np.maximum(lower, low),
-            np.minimum(upper, high),
-            np.arange(len(self.mean)),
-        )
+        lower = np.maximum(lower, low)
+        upper = np.minimum(upper, high)
+        rows = np.arange(len(self.mean))
         whole = self._plain_mass(rows, np.full(len(rows), low), np.full(len(rows), high))
         with np.errstate(divide="ignore", invalid="ignore"):
             masses = np.minimum(self._plain_mass(self.which, lower, upper) / whole[self.which], 1.0)

@@ -96,10 +96,8 @@ class GoingOn(LevelModel):
     def _moderate(self, coefficient: np.ndarray, rows: Any, levels: int) -> "_Moderate | None":
         """The parts of the logits of going on, where no exponential of one overflows."""
         p = rows.shape[1]
-        intercepts, slopes = (
-            np.ascontiguousarray(coefficient[: levels - 1]),
-            coefficient[levels - 1 :].reshape(-1, p if p else 1),
-        )
+        intercepts = np.ascontiguousarray(coefficient[: levels - 1])
+        slopes = coefficient[levels - 1 :].reshape(-1, p if p else 1)
         effects = np.ascontiguousarray((rows @ slopes.T).T) if p else np.zeros((1, len(rows)))
         drift, width = (effects[1], 2.0 / (levels - 2)) if len(effects) > 1 else (np.empty(0), 0.0)
         largest = sum(np.abs(part).max(initial=0.0) for part in (intercepts, effects[0], drift))

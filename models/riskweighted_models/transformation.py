@@ -78,9 +78,12 @@ class Transformation(OfFormula):
         h(z | x) = c + x'b + integral from z0 to z of sum_j exp(gamma_j + x'g0 + u_j x'g1) B_j
         P(bin k | x) proportional to (F(h(edge k+1 | x)) - F(h(edge k | x))) exp(delta_k)
         P(point of bin k) proportional to phi[decade of k, heap of the point]
-        c ~ N(0, 2)    b ~ N(0, 1)    g0, delta ~ N(0, 0.3)    g1 ~ N(0, 0.15)    log phi ~ N(log(heap), 2)
+        c ~ N(0, 2)    b ~ N(0, 1)    g0, delta ~ N(0, 0.3)    g1 ~ N(0, 0.15)
+        log phi ~ N(log(heap), 2)
         delta ~ N(log(cell / bin), 2) of a heap, whose cell ends half way to the next one
-        gamma ~ N(0, 1) at the middle knot, from there a random walk with sd tau sqrt(distance of knots), log tau ~ N(log 0.5, 0.5)
+        gamma ~ N(0, 1) at the middle knot, from there a random walk
+            with sd tau sqrt(distance of knots)
+        log tau ~ N(log 0.5, 0.5)
 
     (METHODS section 5; Hothorn, Moest and Buehlmann 2018.) The likelihood of a record is the
     probability of its recorded value, so log-likelihoods compare with those of other such models
@@ -344,10 +347,8 @@ class BinnedGraph(NamedTuple):
 
     def mass(self, lower: np.ndarray, upper: np.ndarray) -> Any:
         n, grid = len(self.prepared.bins), self.prepared.grid
-        ends, which = (
-            find_ends(grid, interval_ends(lower, n), interval_ends(upper, n)),
-            self.prepared.distinct.which,
-        )
+        ends = find_ends(grid, interval_ends(lower, n), interval_ends(upper, n))
+        which = self.prepared.distinct.which
         weight = pt.switch(grid.points > 0, pt.exp(self.log_points), 0.0)
         share, shares = (ends.counts * weight[ends.bins]).sum(axis=1), pt.exp(self.log_bins)
         before = pt.cumsum(shares, axis=0) - shares

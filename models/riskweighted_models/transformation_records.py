@@ -267,10 +267,8 @@ def masses_of(
     bins, n = ends.bins[of].astype(np.int16), ends.of.shape[1]
 
     def masses(theta: Draw) -> np.ndarray:
-        shares, out = (
-            shares_below(ends.bins, ends.counts, point_weight(theta, grid, heap_of)),
-            np.zeros(n),
-        )
+        shares = shares_below(ends.bins, ends.counts, point_weight(theta, grid, heap_of))
+        out = np.zeros(n)
         for probabilities, start in designs.probabilities(theta, grid):
             masses_between(probabilities, start, designs.order, of, bins, shares, out)
         return out
@@ -282,10 +280,8 @@ def interval_table(
     theta: Draw, designs: Designs, grid: Grid, ends: Ends, weight: np.ndarray
 ) -> np.ndarray:
     """The probability of each of some intervals (G,) for every record, (n, G)."""
-    shares, table = (
-        shares_below(ends.bins, ends.counts, weight),
-        np.empty((len(designs.order), ends.of.shape[1])),
-    )
+    shares = shares_below(ends.bins, ends.counts, weight)
+    table = np.empty((len(designs.order), ends.of.shape[1]))
     for probabilities, start in designs.probabilities(theta, grid):
         below = np.cumsum(probabilities, axis=1) - probabilities
         at = below[:, ends.bins] + probabilities[:, ends.bins] * shares

@@ -162,11 +162,9 @@ class Split(NamedTuple):
     @classmethod
     def of(cls, values: np.ndarray, member: np.ndarray, counts: np.ndarray) -> "Split":
         """Of values (m,), each of so many records: no more rows than twice as many."""
-        others, places, inside = (
-            np.flatnonzero(~member),
-            np.argsort(values[member], kind="stable"),
-            np.flatnonzero(member),
-        )
+        others = np.flatnonzero(~member)
+        places = np.argsort(values[member], kind="stable")
+        inside = np.flatnonzero(member)
         begins, n = np.cumsum(counts[others]) - counts[others], int(counts[others].sum())
         ranked, ends = values[inside][places], np.cumsum(counts[inside][places])
         r = int(ends[-1])

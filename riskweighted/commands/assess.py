@@ -318,10 +318,8 @@ def _attributed(
                 if near:  # whatever the folds say
                     told |= {"verdict": REFUSE, "why": near, "nearly_copied": near}
             except PairingError as error:
-                rows, told = (
-                    pd.DataFrame({"release": ["unpaired"]}),
-                    {"verdict": NOT_JUDGED, "why": f"rows do not pair: {error}"},
-                )
+                rows = pd.DataFrame({"release": ["unpaired"]})
+                told = {"verdict": NOT_JUDGED, "why": f"rows do not pair: {error}"}
             found.append(with_columns(rows, told).assign(seed=given["seed"], label=name))
             advance(done, len(tools))
     whole = pd.concat(found, ignore_index=True)

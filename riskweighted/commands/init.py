@@ -118,10 +118,8 @@ def init(
         text = starting_text(suggestion, data, out.absolute().parent, given.layout, given.named)
         unfinished.write_text(text, encoding="utf-8", newline="\n")
         _show(suggestion, refusal, leaving, out, private, no_numbers, told)
-    show(
-        "Written to "
-        f"{out}{' (confidential: it holds codes, bounds or units found in the data)' if private else ''}"
-    )
+    why = " (confidential: it holds codes, bounds or units found in the data)" if private else ""
+    show(f"Written to {out}{why}")
     say(f"Edit it, then: riskweighted check {as_argument(str(out))}")
 
 
@@ -258,18 +256,13 @@ def _first_that_runs(
             f"{name} (known)" if name in suggestion.known else name
             for name in study.unaltered(read)
         ]
-        staying = ids_first(
-            [
-                column.name
-                for column in suggestion.columns
-                if column.name not in study.released(read)
-            ],
-            kinds,
-        )
+        released = study.released(read)
+        columns = [column.name for column in suggestion.columns]
+        staying = ids_first([name for name in columns if name not in released], kinds)
+        listed = f" ({plain(listing(staying))})" if staying else ""
         leaving = [
             f"Leaves unaltered: {_names(known)}. Leaves synthesized: {_names(study.variables)}.",
-            f"Stays: {len(staying):,} "
-            f"column{'s' * (len(staying) != 1)}{f' ({plain(listing(staying))})' if staying else ''}.",
+            f"Stays: {len(staying):,} column{'s' * (len(staying) != 1)}{listed}.",
         ]
         return (
             suggestion,
@@ -335,14 +328,10 @@ def _show(
     for line in of_file:
         say(line)
     say(_legend(table["found"]))
-    say(
-        "Synthesized: "
-        f"{_names(suggestion.targets)}{' (guessed; --synthesize NAME takes another)' if suggestion.chosen else ''}."
-    )
-    say(
-        "Known to an intruder: "
-        f"{_names(suggestion.known)}{f' ({suggestion.crowd})' if suggestion.known else ''}."
-    )
+    guessed = " (guessed; --synthesize NAME takes another)" if suggestion.chosen else ""
+    say(f"Synthesized: {_names(suggestion.targets)}{guessed}.")
+    crowd = f" ({suggestion.crowd})" if suggestion.known else ""
+    say(f"Known to an intruder: {_names(suggestion.known)}{crowd}.")
     models = ", ".join(
         f"{model} for {plain(name)}" for name, model in suggestion.models.items() if model
     )

@@ -136,12 +136,10 @@ def main() -> None:
             raise KeyboardInterrupt
         sys.exit(code)
     except (KeyboardInterrupt, typer.Abort):
-        goes_on = f"{_KEPT}, and the same command goes on from there"
-        told, code = (
-            "interrupted; "
-            f"{goes_on if _keeps(arguments) else 'nothing was kept, and the same command begins anew'}",
-            130,
-        )
+        kept = "nothing was kept, and the same command begins anew"
+        if _keeps(arguments):
+            kept = f"{_KEPT}, and the same command goes on from there"
+        told, code = f"interrupted; {kept}", 130
     except Exception as error:
         told, code = _told(error, arguments)
         if debug and code == 1:

@@ -57,10 +57,8 @@ def summary(
             }
             for column, (name, _, text) in zip(main_columns(finished), table.rows, strict=True)
         ]
-        told, disclosed = (
-            verdict_records(judged, table.columns[1:], INTERNAL),
-            finished.tables["disclosure"],
-        )
+        told = verdict_records(judged, table.columns[1:], INTERNAL)
+        disclosed = finished.tables["disclosure"]
         show_json(
             "summary",
             caption=table.caption,

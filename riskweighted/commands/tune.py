@@ -34,13 +34,15 @@ _REMARK = "The weights were chosen by a search that looks at the confidential da
 _GUIDE = """What lies here
 
 families.csv         what each family of weights comes to at the target
-frontier.csv         every setting that was scored: the target, the loss, their Monte Carlo errors, what records teach the fit
+frontier.csv         every setting that was scored: the target, the loss, their Monte Carlo errors,
+                     what records teach the fit
 frontier.png         the same as a figure, by what an isolated record's own value teaches the fit
 frontier-target.png  by the target
-confidential/        study.toml, the study with the chosen weights: run it next; never leaves the agency
+confidential/        study.toml, the study with the chosen weights: run it next; never leaves the
+                     agency
 
-These files hold aggregates of the confidential data: review them before they leave. The choice looks at the data, so it lies outside
-any epsilon of a guarantee.
+These files hold aggregates of the confidential data: review them before they leave. The choice
+looks at the data, so it lies outside any epsilon of a guarantee.
 """
 
 
@@ -197,10 +199,8 @@ def _lines(tuning: "Tuning", out: Path | None, file: Path) -> Iterator[str]:
         f"{tuning.target} {reached}{'' if tuning.met else ', which misses what was asked'}, loss "
         f"{lost}"
     )
-    word, why = (
-        overall(tuning.verdicts, tuning.scheme),
-        in_a_line(tuning.verdicts, tuning.scheme, INTERNAL),
-    )
+    word = overall(tuning.verdicts, tuning.scheme)
+    why = in_a_line(tuning.verdicts, tuning.scheme, INTERNAL)
     told = {tuning.scheme: (word, f"{figures}; {why}" if why else figures)}
     for row in tuning.families.sort_values("loss", na_position="last", kind="stable").itertuples():
         # of the mode alone, which nothing was sampled of

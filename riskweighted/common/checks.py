@@ -111,10 +111,8 @@ def function_name(function: str | Callable[..., Any]) -> str:
     """
     if isinstance(function, str):
         return function
-    module, name = (
-        getattr(function, "__module__", None),
-        getattr(function, "__qualname__", type(function).__name__),
-    )
+    module = getattr(function, "__module__", None)
+    name = getattr(function, "__qualname__", type(function).__name__)
     return str(name) if module in (None, "__main__") else f"{module}:{name}"
 
 

@@ -75,8 +75,8 @@ class FlatWeightsWarning(RiskWeightedWarning):
     >>> import warnings
     >>> with warnings.catch_warnings(record=True, action="always") as said:
     ...     alpha = rw.risk_weights(pd.Series([0.0, 0.0]))
-    >>> print(said[0].message)
-    all 2 weights are 1: nobody is protected; check the radius (a share: 0.2 is 20 %) and the known variables
+    >>> print(str(said[0].message).split(";")[0])
+    all 2 weights are 1: nobody is protected
     """
 
 
@@ -138,8 +138,8 @@ class MarginShiftWarning(RiskWeightedWarning):
     >>> shift = rw.margin_shift(data, scenario, pd.Series(0.001, data.index))
     >>> with warnings.catch_warnings(record=True, action="always") as said:
     ...     sentences = rw.warn_of_shift(shift, parameters={"income": 4})
-    >>> print(said[0].message)
-    the weights of 'income' sum to 0.2, and its model has 4 parameters: the prior would decide what is released; ...
+    >>> print(str(said[0].message).split(":")[0])
+    the weights of 'income' sum to 0.2, and its model has 4 parameters
     """
 
 

@@ -104,10 +104,8 @@ class OrderCounts:
 
     def quantiles(self, quantiles: Sequence[float]) -> list[float]:
         """Quantiles by linear interpolation as NumPy has them, once their ranks are settled."""
-        ends, places = (
-            self.at(self.ranks(quantiles)).reshape(-1, 2),
-            (len(self) - 1) * np.asarray(quantiles, dtype=float),
-        )
+        ends = self.at(self.ranks(quantiles)).reshape(-1, 2)
+        places = (len(self) - 1) * np.asarray(quantiles, dtype=float)
         return [
             float(np.quantile(pair, place - np.floor(place)))
             for pair, place in zip(ends, places, strict=True)

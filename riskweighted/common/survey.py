@@ -88,11 +88,9 @@ def _normalised(column: pd.Series, what: str) -> pd.Series:
     ):
         raise InputError(f"{what} must be numbers >= 0, got dtype {kind}")
     values = column.to_numpy(dtype=float, na_value=np.nan)
-    missing, infinite, negative = (
-        int(np.isnan(values).sum()),
-        int(np.isinf(values).sum()),
-        int((np.isfinite(values) & (values < 0)).sum()),
-    )
+    missing = int(np.isnan(values).sum())
+    infinite = int(np.isinf(values).sum())
+    negative = int((np.isfinite(values) & (values < 0)).sum())
     if missing or infinite or negative:
         raise InputError(
             f"{what} must be finite and >= 0: {missing} are missing, {infinite} infinite and "

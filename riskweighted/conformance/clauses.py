@@ -90,10 +90,8 @@ class Trial:
         self, prepared: Any = None, frame: pd.DataFrame | None = None
     ) -> Callable[[Draw], np.ndarray]:
         """The same as a function of theta."""
-        prepared, frame = (
-            self.prepared if prepared is None else prepared,
-            self.data if frame is None else frame,
-        )
+        prepared = self.prepared if prepared is None else prepared
+        frame = self.data if frame is None else frame
         return log_densities(
             self.synthesizer, prepared, target_numbers(self.synthesizer, prepared, frame)
         )

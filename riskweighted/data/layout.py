@@ -192,10 +192,8 @@ def _without_missing(column: pd.Series, layout: CsvLayout, always: set[str]) -> 
     """
     gone = set(layout.missing) - always
     entries = pd.Series(column.unique()) if gone else column[:0]
-    there, pattern = (
-        entries[~entries.isin(gone | always)],
-        _number(layout.decimal, layout.thousands),
-    )
+    there = entries[~entries.isin(gone | always)]
+    pattern = _number(layout.decimal, layout.thousands)
     counted = [
         pattern.fullmatch(text) is not None or _DATES.fullmatch(text) is not None for text in there
     ]

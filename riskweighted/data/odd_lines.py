@@ -12,10 +12,9 @@ from riskweighted.data.layout import CsvLayout, decoded
 __all__ = ["odd_lines"]
 
 _FOOT = re.compile(
-    r"\W*((grand|sub)[ "
-    r"-]?)?(totals?|sum|all|overall|count|n|alle|anzahl|summe|gesamt|insgesamt|zusammen|ensemble|mean|average|mittelwert"
-    r"|sources?|quellen?|notes?|remarks?|anmerkung(en)?|stand|copyright|end of "
-    r"file|eof)\b.*|[*(\u00a9].*",
+    r"\W*((grand|sub)[ -]?)?(totals?|sum|all|overall|count|n|alle|anzahl|summe|gesamt|insgesamt"
+    r"|zusammen|ensemble|mean|average|mittelwert|sources?|quellen?|notes?|remarks?|anmerkung(en)?"
+    r"|stand|copyright|end of file|eof)\b.*|[*(\u00a9].*",
     re.IGNORECASE | re.DOTALL,
 )
 # whatever its marks

@@ -161,10 +161,8 @@ class Amounts:
         misses, recovered at a reach at which the known pattern tells at most half, so that a wide
         one neither refuses nor excuses."""
         error = np.abs(guess - self.y) / self.reach
-        near, ring = (
-            float((error <= _NEAR).mean()),
-            float(((error > _NEAR) & (error <= _NEXT)).mean()),
-        )
+        near = float((error <= _NEAR).mean())
+        ring = float(((error > _NEAR) & (error <= _NEXT)).mean())
         sure = lower_limit(near, len(self.y))
         if (
             sure - _RING * ring - self.commonest >= _EXACT

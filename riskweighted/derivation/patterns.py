@@ -254,10 +254,8 @@ def findings_within_patterns(
     for rows in (several, several[:_SCREENED]):
         samples.append(_Sample(amounts.among(rows), columns.among(rows), rng))
     looked_at, screened = samples if len(several) > _SCREENED else (samples[0], samples[0])
-    known, units = (
-        [name for name in known if name in columns.codes],
-        dict(_of_units(amounts, columns, rng)),
-    )
+    known = [name for name in known if name in columns.codes]
+    units = dict(_of_units(amounts, columns, rng))
     for name in looked_at.columns.codes:
         if name not in told and name in screened.columns.codes:
             found = [
@@ -350,11 +348,9 @@ def _judged(
     sample: _Sample, name: str, names: frozenset[str], known: Sequence[str]
 ) -> Finding | None:
     """What a column tells within a grouping."""
-    columns, amounts, grouping = (
-        sample.columns,
-        sample.amounts,
-        sample.grouping(names.intersection(sample.columns.codes)),
-    )
+    columns = sample.columns
+    amounts = sample.amounts
+    grouping = sample.grouping(names.intersection(sample.columns.codes))
     within = _in_words(names, columns)
     order = grouping.order(sample.by_column[name]) if name in sample.by_column else _Statistic()
     if order.gain >= _WORTH:

@@ -56,10 +56,8 @@ def _function(of: Looked, column: Looked, count: int) -> Finding | None:
     """A column that has one value for each value of another one; in many of these there are several
     records.
     """
-    n, table = (
-        len(of.values),
-        np.unique(of.values * column.distinct + column.values, return_counts=True),
-    )
+    n = len(of.values)
+    table = np.unique(of.values * column.distinct + column.values, return_counts=True)
     pairs, counts = table
     most = np.zeros(of.distinct, dtype=np.int64)
     np.maximum.at(most, pairs // column.distinct, counts)

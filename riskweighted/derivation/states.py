@@ -59,10 +59,8 @@ class Looked:
             return self.is_not_in(
                 [place for place in range(len(self.states)) if place not in places]
             )
-        name, texts = (
-            quoted(self.name),
-            [written(state.value) for state in chosen if state.kind == "value"],
-        )
+        name = quoted(self.name)
+        texts = [written(state.value) for state in chosen if state.kind == "value"]
         parts = (
             [f"{name} == {texts[0]}" if len(texts) == 1 else f"{name} in [{', '.join(texts)}]"]
             if texts

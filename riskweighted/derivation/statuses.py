@@ -198,10 +198,8 @@ def _finding(group: Sequence[_Found]) -> Finding:
     (rule, one, other), could = group[0], sum(each.rule.could for each in group)
     when = one.is_in({place for each in group for place in each.rule.when})
     then = other.is_not_in(rule.out) if rule.then is None else other.is_in([rule.then])
-    kind, exceptions = (
-        "never" if rule.then is None else "implies",
-        sum(each.rule.exceptions for each in group),
-    )
+    kind = "never" if rule.then is None else "implies"
+    exceptions = sum(each.rule.exceptions for each in group)
     return Finding(
         kind,
         (one.name, other.name),

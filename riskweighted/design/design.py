@@ -276,10 +276,8 @@ def _alike(
     """The columns of a formula; which records are the first of their values there, (m,), and to
     which of these each is equal, (n,).
     """
-    names, records = (
-        list(split_formula(formula).names),
-        None if counts is None else int(counts.sum()),
-    )
+    names = list(split_formula(formula).names)
+    records = None if counts is None else int(counts.sum())
     return data[names], *distinct_records((data[name] for name in names), len(data), records)
 
 
@@ -393,10 +391,8 @@ def build_design(formula: str, data: Frame, counts: np.ndarray | None = None) ->
         raise InputError(
             f"predictor {listing(empty)} is constant (a single level); remove it from the formula"
         )
-    records, n = (
-        distinct.counts if counts is None else distinct.sums(counts),
-        len(data) if counts is None else int(counts.sum()),
-    )
+    records = distinct.counts if counts is None else distinct.sums(counts)
+    n = len(data) if counts is None else int(counts.sum())
     centre = records @ columns / n
     constant = np.abs(columns - centre).max(axis=0) <= 1e-12 * np.abs(columns).max(axis=0)
     if constant.any():

@@ -51,7 +51,8 @@ _KEYWORDS = sorted(set(keyword.kwlist) - {"True", "False", "None"})
 # Names of columns that are quoted, words of Python, and functions that are not called; a text in
 # quotation marks has none.
 _NAMES = re.compile(
-    rf"'[^']*'|\"[^\"]*\"|`([^`]+)`|\b({'|'.join(_KEYWORDS)}|(?:{'|'.join(_FUNCTIONS)}|Intercept)(?!\s*\())\b"
+    rf"'[^']*'|\"[^\"]*\"|`([^`]+)`"
+    rf"|\b({'|'.join(_KEYWORDS)}|(?:{'|'.join(_FUNCTIONS)}|Intercept)(?!\s*\())\b"
 )
 _TILDE = re.compile(r"~(?=(?:[^`]*`[^`]*`)*[^`]*$)")  # that no name in backquotes holds
 _MARK = "\N{INVISIBLE SEPARATOR}"  # no name of a column that anybody writes ends in it

@@ -307,14 +307,12 @@ def attribution_of_folds(
     untold = untold if folds is None else folds.check(world, packs[0])
     if folds is not None and folds.whole:
         packs = folds.whole
-    coding, setting = (
-        Coding(world),
-        Setting(
-            world,
-            asked,
-            np.random.default_rng(random_seed),
-            None if folds is None else folds.of_row,
-        ),
+    coding = Coding(world)
+    setting = Setting(
+        world,
+        asked,
+        np.random.default_rng(random_seed),
+        None if folds is None else folds.of_row,
     )
     given = [_numbers(coding, world, pack) for pack in packs]
     if folds is None or untold:

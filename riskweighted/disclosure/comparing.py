@@ -110,10 +110,8 @@ def compare(
         off = figures["with"] - figures["out"]
         se, beyond = math.nan, float(norm.isf(records.level))
         if by_packs:
-            se, beyond = (
-                error_of_packs(using, without, there, records),
-                float(student.isf(records.level, len(attributed) - 1)),
-            )
+            se = error_of_packs(using, without, there, records)
+            beyond = float(student.isf(records.level, len(attributed) - 1))
         elif len(attributed):
             se = error(attributed, there, records)
         upper = (

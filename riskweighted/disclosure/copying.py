@@ -724,10 +724,8 @@ def _in_row(
     """
     radii, quarter, names = _SHARES[: len(each.balls)], level / 4, each.names
     # (2, G, R), (2, n, R)
-    pooled, person = (
-        np.asarray(counts.groups).transpose(0, 2, 1),
-        np.asarray(counts.person).transpose(0, 2, 1),
-    )
+    pooled = np.asarray(counts.groups).transpose(0, 2, 1)
+    person = np.asarray(counts.person).transpose(0, 2, 1)
     trials = each.sizes[:, None] * total
     yield _worst("in the row itself", names, radii, pooled, trials, quarter)
     if len(each.persons):

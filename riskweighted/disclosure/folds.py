@@ -206,11 +206,9 @@ def write_folds(
     >>> sorted(path.name for path in folder.iterdir())
     ['1', '2', '3', '4', '5', 'README.txt', 'assignment.csv', 'decoys.csv', 'folds.json']
     """
-    confidential, names, out = (
-        as_pandas(confidential),
-        check_names(synthesized, "synthesized"),
-        Path(out),
-    )
+    confidential = as_pandas(confidential)
+    names = check_names(synthesized, "synthesized")
+    out = Path(out)
     check_seed(random_seed)
     require_columns(confidential, [*names, *([] if unit is None else [unit])], "confidential data")
     if not names or check_count(K, "K") < 2:

@@ -133,17 +133,14 @@ def _terms(fit: Fit, frame: pd.DataFrame, name: str, levels: _Levels, theta: obj
     """log p(copy | level, other predictors, theta) of every level and copy, (levels, L m), of L
     datasets of m records below each other.
     """
-    made, codes = (
-        np.empty((len(levels.values), len(frame))),
-        np.tile(levels.codes, len(frame) // len(levels.codes)),
-    )
+    made = np.empty((len(levels.values), len(frame)))
+    codes = np.tile(levels.codes, len(frame) // len(levels.codes))
     for number, value in enumerate(levels.values):
         other = pd.Series([value] * len(frame), frame.index, dtype=frame[name].dtype)
         # a record's own value where it has the level
         own = frame[name].where(codes == number, other).astype(frame[name].dtype)
-        densities = fit.drawing.log_densities(with_columns(frame, {name: own}), elsewhere=True)(
-            theta
-        )  # type: ignore[arg-type]
+        log_densities = fit.drawing.log_densities(with_columns(frame, {name: own}), elsewhere=True)
+        densities = log_densities(theta)  # type: ignore[arg-type]
         made[number] = np.maximum(sum(densities.values()), _IMPOSSIBLE)
     return made
 

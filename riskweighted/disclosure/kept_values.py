@@ -43,11 +43,8 @@ def keeps_values(fit: BlockFit, rng: np.random.Generator | None = None) -> bool:
         for fold in range(_FOLDS):
             rest = np.flatnonzero(fold_of != fold)
             some = fit.confidential.iloc[rest]
-            prepared = (
-                synthesizer.prepare(some)
-                if counts is None
-                else synthesizer.prepare(some, counts[rest])
-            )  # type: ignore[call-arg]
+            of_rows = () if counts is None else (counts[rest],)
+            prepared = synthesizer.prepare(some, *of_rows)
             if categories_of(synthesizer, prepared) != fit.categories:
                 return True
             told = _told(held, _chances(fit, prepared.at(fit.confidential)))
@@ -84,13 +81,11 @@ def _chances(fit: BlockFit, prepared: Any) -> np.ndarray:
     """The mass of intervals of every width around the record's own value, at some parameters,
     (widths, n, places).
     """
-    y, places = (
-        fit.y,
-        spread_draws(
-            fit.sizes["chain"],
-            fit.sizes["draw"],
-            min(_PLACES, fit.sizes["chain"] * fit.sizes["draw"]),
-        ),
+    y = fit.y
+    places = spread_draws(
+        fit.sizes["chain"],
+        fit.sizes["draw"],
+        min(_PLACES, fit.sizes["chain"] * fit.sizes["draw"]),
     )
     whole, spread = bool((y == np.rint(y)).all()), float(np.std(y))
     chances = []

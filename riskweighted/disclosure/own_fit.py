@@ -225,12 +225,8 @@ def _change(
 def weighing_of(world: World, fit: Fit, variable: str, weighting: Weighting) -> World:
     """The world in which the weights of a variable are made."""
     world = weighting.world or world
-    subset = next(
-        names
-        for names in match_subsets(weighting.match, world.scenario.synthetic)
-        if variable in names
-    )  # type: ignore[arg-type]
-    return world.only(subset)
+    subsets = match_subsets(weighting.match, world.scenario.synthetic)  # type: ignore[arg-type]
+    return world.only(next(names for names in subsets if variable in names))
 
 
 def what_is_held(

@@ -74,11 +74,9 @@ def own_folds(
     are made anew. The file is the population, so that a mean over its packs has no error over
     records.
     """
-    of_row, made, told = (
-        assigned(world.confidential, unit, K, rng),
-        list[list[np.ndarray]](),
-        Steps(progress, K + 1),
-    )
+    of_row = assigned(world.confidential, unit, K, rng)
+    made = list[list[np.ndarray]]()
+    told = Steps(progress, K + 1)
     packs = min(
         max(_PACKS, RECORDS // len(of_row)),
         max(_ROOM // (len(of_row) * copies), 1),

@@ -129,13 +129,11 @@ class _Looks:
         progress: Advance | None,
         copied: CopyTests,
     ) -> None:
-        self.fit, self.setting, self.copies, self.weighting, self.copied = (
-            fit,
-            setting,
-            copies,
-            weighting,
-            copied,
-        )
+        self.fit = fit
+        self.setting = setting
+        self.copies = copies
+        self.weighting = weighting
+        self.copied = copied
         self.coding, self.told = Coding(setting.world, setting.rows), Steps(progress, 0)
         first, ess = copies_for(copies), _effective_draws(fit)
         most = how_many(
@@ -158,11 +156,9 @@ class _Looks:
         """Draw as many datasets again as there are, and attack packs of all of them."""
         count = min(2 * self.count or copies_for(self.copies), len(self.places))
         self.told.total += count - self.count + 1
-        rng, precision, places = (
-            self.setting.rng,
-            self.setting.asked.precision,
-            self.places[self.count : count],
-        )
+        rng = self.setting.rng
+        precision = self.setting.asked.precision
+        places = self.places[self.count : count]
         further = draw_copies(
             self.fit,
             self.coding,
@@ -182,15 +178,11 @@ class _Looks:
 
     def deal(self) -> None:
         """Deal the datasets into packs and attack these."""
-        setting, everybody, leaves = (
-            self.setting,
-            np.ones(len(self.fit.confidential), dtype=bool),
-            self.setting.releases[0],
-        )
-        copies, inefficiency = (
-            min(self.copies, self.count),
-            max(self.count / _effective_draws(self.fit), 1.0),
-        )
+        setting = self.setting
+        everybody = np.ones(len(self.fit.confidential), dtype=bool)
+        leaves = self.setting.releases[0]
+        copies = min(self.copies, self.count)
+        inefficiency = max(self.count / _effective_draws(self.fit), 1.0)
         self.packs = OwnPacks.dealt(
             self.datasets, self.without, setting, copies, inefficiency, self.most_packs
         )
@@ -227,11 +219,9 @@ class _Looks:
         """Whether more draws could decide. Groups in doubt are asked of packs of their own patterns
         before.
         """
-        groups, leaves, settings = (
-            self.setting.worst,
-            self.setting.releases[0],
-            self.setting.asked.settings,
-        )
+        groups = self.setting.worst
+        leaves = self.setting.releases[0]
+        settings = self.setting.asked.settings
         if not undecided(self.table, groups, leaves, settings):
             return False
         if not undecided(self.table, (), leaves, settings):
@@ -260,11 +250,9 @@ class _Looks:
     def decided(self, refits: int = 0) -> pd.DataFrame | None:
         """The judged table, with packs of their own in the place of what failing records may add,
         where that matters; None where folds must tell."""
-        groups, leaves, settings = (
-            self.setting.worst,
-            self.setting.releases[0],
-            self.setting.asked.settings,
-        )
+        groups = self.setting.worst
+        leaves = self.setting.releases[0]
+        settings = self.setting.asked.settings
         if refits and self.may_refit and self.left_to_folds(refits):
             return None
         alone = self.alone()
@@ -285,11 +273,9 @@ class _Looks:
     def _finished(self, alone: Sequence[Apart]) -> pd.DataFrame:
         """The judged table."""
         self.persons = []
-        broken, packs, gain = (
-            list(self.of_persons(alone)),
-            self.count // self.copies,
-            self.packs.gain,
-        )
+        broken = list(self.of_persons(alone))
+        packs = self.count // self.copies
+        gain = self.packs.gain
         if self.count < _FEWEST_DRAWS or packs < FEWEST:
             broken.append(
                 Broken(
@@ -449,10 +435,8 @@ class _Looks:
             self.estimate.attacked.using,
             setting.rng,
         )
-        every, some = (
-            setting.cut(self.without.weights),
-            slice(None, None, max(self.count // _OF_PERSONS, 1)),
-        )
+        every = setting.cut(self.without.weights)
+        some = slice(None, None, max(self.count // _OF_PERSONS, 1))
         weights = every[:, some] / every[:, some].sum(axis=1, keepdims=True)
         parts = [(Coding(part.coding.world), part.which) for part in self.parts]
         persons = Persons(

@@ -361,10 +361,8 @@ def _of_copies(packs: OwnPacks, coding: Coding) -> dict[str, np.ndarray]:
     """Of single copies, and of the own value among those of a pack: shares with the record's value
     and without, (n,).
     """
-    count, own = (
-        packs.values.shape[2],
-        np.zeros((len(packs.log_weights), packs.values.shape[2]), dtype=bool),
-    )
+    count = packs.values.shape[2]
+    own = np.zeros((len(packs.log_weights), packs.values.shape[2]), dtype=bool)
     near = np.empty_like(own)
     for s in range(count):
         near[:, s] = coding.near(packs.values[:, :, s])

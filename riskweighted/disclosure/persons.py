@@ -146,10 +146,8 @@ class Persons(NamedTuple):
 
     def _drawn(self, rows: np.ndarray, times: int) -> np.ndarray:
         """Some rows drawn so many times by each of M parameters, (V, M, times, m)."""
-        drawing, coding = (
-            self.fit.drawing.of_records(np.repeat(self._in_file(rows), times)),
-            Coding(self.setting.world),
-        )
+        drawing = self.fit.drawing.of_records(np.repeat(self._in_file(rows), times))
+        coding = Coding(self.setting.world)
         values = np.empty((len(coding.names), len(self.places), times, len(rows)))
         for s, place in enumerate(self.places):
             theta: Any = self.fit.thetas(*place)

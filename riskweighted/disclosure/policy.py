@@ -43,19 +43,20 @@ _OUTSIDE = {
     "mean": "mean disclosure beyond inference is above {:g}",
     "isolated": "disclosure of isolated records is above {:g}",
     "largest": "the largest disclosure of a record is above {:g}",
-    "own_value": "the own value is among the copies of more records than chance gives, by more than {:g} "
-    "of them",
+    "own_value": "the own value is among the copies of more records than chance gives, "
+    "by more than {:g} of them",
     _NET: "records are named beyond chance, more than {:g} of them",
     "group": "disclosure of a group of records is above {:g}",
     COPIES: "copies lie nearer to true values than the models' own chances say",
     "warn_mean": "mean disclosure beyond inference is above {:g}",
     "warn_isolated": "disclosure of isolated records is above {:g}",
     "warn_largest": "the largest disclosure of a record is above {:g}",
-    "warn_group": "disclosure of a group of records is estimated above its limit, and shown to be at most "
-    "twice that",
-    "copied": "values of records stand in the datasets that do not stand there without these records",
-    "warn_copied": "values of records seem to stand in the datasets that do not stand there without these "
-    "records",
+    "warn_group": "disclosure of a group of records is estimated above its limit, "
+    "and shown to be at most twice that",
+    "copied": "values of records stand in the datasets that do not stand there without "
+    "these records",
+    "warn_copied": "values of records seem to stand in the datasets that do not stand there "
+    "without these records",
     NOT_JUDGED_RULE: "what the datasets give away is not judged",
     _UNSHOWN: "disclosure beyond inference is not shown to be small",
 }
@@ -342,10 +343,8 @@ def _of_mean(
     elif math.isnan(row["upper"]) and row["records"]:
         yield Broken(_UNSHOWN, f"mean D of {of}: too few records for an error")
     elif row["upper"] > limit:
-        upper, runs = (
-            row["upper"],
-            f" ({settings.earlier} earlier runs looked, too)" if settings.earlier else "",
-        )
+        upper = row["upper"]
+        runs = f" ({settings.earlier} earlier runs looked, too)" if settings.earlier else ""
         yield Broken(
             _UNSHOWN,
             f"mean D of {of}: upper limit {upper:.3f} at the limit {limit:g}, shown small only "

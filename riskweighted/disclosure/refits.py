@@ -198,8 +198,12 @@ def _weights_of_rest(world: World, others: np.ndarray, weighting: Weighting) -> 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # said when the weights of all were made
         return world_weights(
-            part, weighting.scheme, weighting.match, scale=weighting.scale, shift=weighting.shift
-        )  # type: ignore[arg-type]
+            part,
+            weighting.scheme,
+            weighting.match,  # type: ignore[arg-type]
+            scale=weighting.scale,
+            shift=weighting.shift,
+        )
 
 
 def refit_without(

@@ -336,10 +336,8 @@ def some_rows(
         ends = np.flatnonzero(np.diff(patterns[rows], append=-1)) + 1
         rows = rows[: ends[min(int(np.searchsorted(ends, most_here)), len(ends) - 1)]]
         strata = 2 * patterns + wanted
-        counted, of_file = (
-            np.bincount(strata[rows], minlength=2 * len(size)),
-            np.bincount(strata, minlength=2 * len(size)),
-        )
+        counted = np.bincount(strata[rows], minlength=2 * len(size))
+        of_file = np.bincount(strata, minlength=2 * len(size))
         stands_for[rows] = (of_file / np.maximum(counted, 1))[strata[rows]]
         stands_for[rows] *= here.sum() / stands_for[rows].sum()
         taken.append(rows)

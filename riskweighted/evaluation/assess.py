@@ -212,21 +212,17 @@ def assess(
     1  share at identification risk over 0.5  0.080
     2                     singleton patterns  0.000
     """
-    confidential, synthetic, holdout = (
-        as_pandas(confidential),
-        as_pandas(synthetic),
-        as_pandas(holdout),
-    )
+    confidential = as_pandas(confidential)
+    synthetic = as_pandas(synthetic)
+    holdout = as_pandas(holdout)
     check_count(top, "top")
     check_share(level, "level")
     check_seed(random_seed)
     world = make_world(confidential, scenario)
     further = check_names(columns, "columns")
     require_columns(confidential, further, "confidential data (columns)")
-    asked, settings = (
-        _analyses(world, regressions),
-        EvaluationSettings(level=level, analyses=analyses),
-    )
+    asked = _analyses(world, regressions)
+    settings = EvaluationSettings(level=level, analyses=analyses)
     looked_at = list(
         dict.fromkeys([*further, *(name for analysis in asked for name in analysis.columns)])
     )

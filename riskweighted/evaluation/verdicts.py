@@ -39,14 +39,12 @@ __all__ = [
     "verdict_table",
 ]
 
-REFUSE, FAIL, NOT_JUDGED, NOT_SHOWN, WARN, PASS = (
-    "refuse",
-    "fail",
-    "not judged",
-    "not shown",
-    "warn",
-    "pass",
-)
+REFUSE = "refuse"
+FAIL = "fail"
+NOT_JUDGED = "not judged"
+NOT_SHOWN = "not shown"
+WARN = "warn"
+PASS = "pass"
 # the worst first; not judged is whatever was not measured, which is no pass
 WORDS = (REFUSE, FAIL, NOT_JUDGED, NOT_SHOWN, WARN, PASS)
 LEAVES = (WARN, PASS)  # what a release takes

@@ -286,10 +286,8 @@ class Statement:
         than the sum of their clips.
         """
         first = statements[0]
-        lower, upper = (
-            sum(statement.lower for statement in statements),
-            sum(statement.upper for statement in statements),
-        )
+        lower = sum(statement.lower for statement in statements)
+        upper = sum(statement.upper for statement in statements)
         return cls(
             lower,
             upper,

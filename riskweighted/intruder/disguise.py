@@ -16,7 +16,8 @@ _GROUPED = r"\d{1,3}(?:[,.'\u2019_ \u00a0\u2009\u202f]\d{3})+"
 _INDIAN = r"\d{1,2}(?:,\d{2})+,\d{3}"
 _NUMBER = rf"(?:{_GROUPED}|{_INDIAN}|\d[\d_]*)?(?:[.,](?:\d+|[-\u2013]))?(?:[eE][-+]?\d+)?"
 _AMOUNT = re.compile(
-    rf"\(?\s*[-+\u2212<>~]?\s*{_CURRENCY}?\s*[-+\u2212]?\s*(?=[\d.,]*\d){_NUMBER}\s*(?:%|\u2030|[kKmM]|{_CURRENCY})?\s*[-\u2212]?\s*\)?"
+    rf"\(?\s*[-+\u2212<>~]?\s*{_CURRENCY}?\s*[-+\u2212]?\s*(?=[\d.,]*\d){_NUMBER}"
+    rf"\s*(?:%|\u2030|[kKmM]|{_CURRENCY})?\s*[-\u2212]?\s*\)?"
 )
 _MONTH = r"(?:jan|feb|m[a\u00e4]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])[a-z]*\.?"
 _TIME = r"(?:[T ]\s*\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?\s*(?:[AaPp][Mm])?(?:Z|[-+]\d{2}:?\d{2})?)?"

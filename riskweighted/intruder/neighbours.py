@@ -177,16 +177,12 @@ def sort_centres(confidential: pd.DataFrame, scenario: Scenario, patterns: Patte
         if name in amounts:
             if not amounts[name].status.any():
                 continue
-            distinct, levels, size = (
-                None,
-                amounts[name].status,
-                MISSING + 2 + len(scenario.codes_of(name)),
-            )
+            distinct = None
+            levels = amounts[name].status
+            size = MISSING + 2 + len(scenario.codes_of(name))
         else:
-            levels, distinct = (
-                level_codes(confidential[name]),
-                confidential[name].dropna().drop_duplicates(),
-            )
+            levels = level_codes(confidential[name])
+            distinct = confidential[name].dropna().drop_duplicates()
             size = len(distinct) + 2
         cell, codes = numbered(cell * size + levels)
         divisions.append(Division(name, distinct, size, codes))

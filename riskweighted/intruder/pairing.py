@@ -274,9 +274,9 @@ def _altered(confidential: pd.DataFrame, synthetic: pd.DataFrame, known: Sequenc
     other = [name for name in known if not synthetic[name].equals(confidential[name])]
     if not other:
         return 0
-    n, stacked = (
-        len(confidential),
-        [pd.concat([confidential[name], synthetic[name]], ignore_index=True) for name in other],
-    )
+    n = len(confidential)
+    stacked = [
+        pd.concat([confidential[name], synthetic[name]], ignore_index=True) for name in other
+    ]
     codes = cells(stacked, np.zeros(2 * n, dtype=np.int64))
     return int((codes[:n] != codes[n:]).sum())

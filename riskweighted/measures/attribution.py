@@ -18,10 +18,8 @@ def attributed(context: Context) -> Iterator[Value]:
     from riskweighted.risk.attribute import correct_attribution, replicated_uniques
     from riskweighted.utility.intervals import proportion_interval
 
-    given, level = (
-        (context.confidential, context.synthetic, context.scenario),
-        context.settings.level,
-    )
+    given = (context.confidential, context.synthetic, context.scenario)
+    level = context.settings.level
     attribution = correct_attribution(*given)
     yield mean_of_records(DCAP, attribution.dcap_zero, attribution.cap.to_numpy(), level)
     present = correct_attribution(*given, "drop").cap.dropna().to_numpy()

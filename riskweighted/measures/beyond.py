@@ -175,7 +175,8 @@ RECORDS_PER_PARAMETER = _beyond(
 )
 _gain = partial(
     _beyond,
-    source="METHODS section 13.1: total variation between packs with and without the record's value",
+    source="METHODS section 13.1: total variation between packs with and without the record's "
+    "value",
     unbounded=False,
 )
 GAIN = _gain(

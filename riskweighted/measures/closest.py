@@ -44,10 +44,8 @@ def distances(context: Context) -> Iterator[Value]:
         either = f"among {nearest.compared} records of either file"
         shares.append((_CLOSER, nearest.closer, min(nearest.compared, datasets), either))
     for measure, value, count, where in shares:
-        interval, rule = (
-            proportion_interval(value, count, level=level),
-            f"Wilson interval, as of {count} records",
-        )
+        interval = proportion_interval(value, count, level=level)
+        rule = f"Wilson interval, as of {count} records"
         yield Value(measure, value, interval=interval, rule=rule, told={"among": where})
 
 

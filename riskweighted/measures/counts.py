@@ -52,10 +52,8 @@ def counts_of(context: Context, column: pd.Series) -> NumberCounts | LevelCounts
     """Those of one column of the variable that is meant."""
     if not context.is_numeric:
         return LevelCounts.of(column)
-    statuses, codes = (
-        context.scenario.statuses(column),
-        context.scenario.codes_of(str(context.variable)),
-    )
+    statuses = context.scenario.statuses(column)
+    codes = context.scenario.codes_of(str(context.variable))
     return NumberCounts(
         ValueCounts.of(statuses.amounts),
         np.bincount(statuses.status, minlength=MISSING + 1 + len(codes)),

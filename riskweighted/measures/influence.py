@@ -24,11 +24,9 @@ def _tally(context: Context) -> Tally | None:
         return None
     from riskweighted.sampling.loo import K_LIMIT
 
-    records, isolated, top = (
-        context.mechanism.influence,
-        context.subject.isolated,
-        context.subject.top,
-    )
+    records = context.mechanism.influence
+    isolated = context.subject.isolated
+    top = context.subject.top
     information = records["information"].to_numpy()
     tally = Tally({name: Largest.of(records[name].to_numpy()) for name in ("lipschitz", "range")})
     tally |= Tally(

@@ -136,10 +136,8 @@ def _distances(context: Context, design: "SurveyDesign") -> Iterator[Value]:
         )
         yield Value(_TOTAL_VARIATION, float(distance), context.variable)
         return
-    true, drawn = (
-        _amounts(context, context.true_values),
-        [_amounts(context, column) for column in context.columns],
-    )
+    true = _amounts(context, context.true_values)
+    drawn = [_amounts(context, column) for column in context.columns]
     distances = np.array(
         [weighted_ecdf_distance(true, values, design.weights) for values in drawn]
     ).mean(axis=0)

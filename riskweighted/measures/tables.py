@@ -189,10 +189,8 @@ def _of_tables(
     from riskweighted.utility.tables import table_rows
 
     names = [*synthesized, *unaltered]
-    one_way, two_way = (
-        table_rows(files, list(synthesized), synthesized, 1),
-        table_rows(files, names, synthesized, 2),
-    )
+    one_way = table_rows(files, list(synthesized), synthesized, 1)
+    two_way = table_rows(files, names, synthesized, 2)
     # The pairs stand in the order of the tables: combinations of the names, those of unaltered
     # columns alone left out.
     pairs = [(a, b) for number, a in enumerate(synthesized) for b in names[number + 1 :]]

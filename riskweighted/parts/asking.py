@@ -61,10 +61,8 @@ def disclose_looked(
         alpha = world_weights(weighing, label, fit=made_of, **study.weights.making)[
             job.target
         ].to_numpy()
-        held, seed = (
-            fits[label].on(data, alpha, weighing, study.weights.making),
-            job.streams.seed_for("disclosure", ""),
-        )
+        held = fits[label].on(data, alpha, weighing, study.weights.making)
+        seed = job.streams.seed_for("disclosure", "")
         places = held.places(len(drawn), random_seed=job.streams.seed_for("synthesize", label))
         refits = _REFITS if len(data) == total else 0
         table = attribution_of_fit(

@@ -183,11 +183,9 @@ def _centre_bucket(
 ) -> Counted:
     """That of a bucket, by predictors and kind of value."""
     records = job.records(number)
-    world, table, chosen = (
-        job.world(records, weighing=True),
-        pd.DataFrame(),
-        fitted_to(job, records),
-    )
+    world = job.world(records, weighing=True)
+    table = pd.DataFrame()
+    chosen = fitted_to(job, records)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RiskWeightedWarning)  # told of the whole file
         for scheme in schemes:

@@ -120,10 +120,8 @@ def fit_counted(
     """
     frame, counts, alpha = counted.read(scheme)
     prepared = prepare_sequence(synthesizer, frame, counts=counts)
-    weights, seed = (
-        _weights(job, scheme, frame, counts, alpha, centred),
-        job.streams.seed_for("fit", scheme),
-    )
+    weights = _weights(job, scheme, frame, counts, alpha, centred)
+    seed = job.streams.seed_for("fit", scheme)
     paths = [_file(job, scheme, ending) for ending in ("fit", "said")]
     archive, told = (recall(path, f"{job.key}/{path.name}") for path in paths)
     if archive is None or told is None:
@@ -131,10 +129,8 @@ def fit_counted(
             warnings.simplefilter("always")
             fit = fit_sequence(prepared, weights, replace(job.study.sampling, cores=1), seed)
         ours = [each for each in caught if issubclass(each.category, RiskWeightedWarning)]
-        archive, told = (
-            fit.to_bytes(),
-            json.dumps([(each.category.__name__, str(each.message)) for each in ours]).encode(),
-        )
+        archive = fit.to_bytes()
+        told = json.dumps([(each.category.__name__, str(each.message)) for each in ours]).encode()
         for path, content in zip(paths, (archive, told), strict=True):
             keep(path, content, f"{job.key}/{path.name}")
     else:

@@ -215,15 +215,11 @@ def again_bucket(
 ) -> dict[tuple[str, str], by_parts.Tallies]:
     """What a bucket tells when its datasets and its records' risk are looked at again."""
     told = question.told
-    records, kept = (
-        job.records(number),
-        pd.read_parquet(part_file(job.result / "confidential" / "records", number)),
-    )
+    records = job.records(number)
+    kept = pd.read_parquet(part_file(job.result / "confidential" / "records", number))
     subject, rng, found = common.subject(job, records), np.random.default_rng(0), {}
-    further, labels = (
-        _further(subject, records),
-        dict.fromkeys(label for label, _ in told if label != CONFIDENTIAL),
-    )
+    further = _further(subject, records)
+    labels = dict.fromkeys(label for label, _ in told if label != CONFIDENTIAL)
     paired = {
         label: subject.world.pair(drawn_of(job, number, label, records), further)
         for label in labels

@@ -58,20 +58,21 @@ class PartsPlan:
         if self.own_designs > _MANY and self.records > _ENOUGH:
             designs += (
                 f", or fit a sample ([data] fitted = {_ENOUGH}), whose posterior is as wide as "
-                "that of a file of so many records: its "
-                f"effective size is {_ENOUGH / self.records:.0%} of that of all"
+                "that of a file of so many records: its effective size is "
+                f"{_ENOUGH / self.records:.0%} of that of all"
             )
         return {
-            "records": f"{self.records:,} in {self.files:,} files, worked on in {self.buckets:,} buckets",
-            "known patterns": f"{self.patterns:,}, of which {self.singletons:,} hold a single record; the "
-            f"largest holds {self.largest:,}",
+            "records": f"{self.records:,} in {self.files:,} files, "
+            f"worked on in {self.buckets:,} buckets",
+            "known patterns": f"{self.patterns:,}, of which {self.singletons:,} hold a single "
+            f"record; the largest holds {self.largest:,}",
             "designs": designs,
             "schemes": ", ".join(study.weights.schemes),
             "synthetic datasets": f"{study.release.L} per scheme",
             "memory": f"about {size(self.memory)} at each worker",
             "disk": f"about {size(self.disk)} while it runs, the results among them",
-            "measured on a sample": "disclosure (100,000 records of known patterns taken at random), fit check "
-            "(200,000 records)",
+            "measured on a sample": "disclosure (100,000 records of known patterns taken at "
+            "random), fit check (200,000 records)",
         }
 
 

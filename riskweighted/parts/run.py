@@ -383,10 +383,8 @@ class _Stages:
         chosen = choose_patterns([found[number] for number in self.job.numbers])
         looked = dict(self.tasks.each("looking at some records", look, chosen, list(light)))
         parts = [looked[number] for number in self.job.numbers]
-        labels, at_once = (
-            list(light),
-            self._at_once(_OF_LOOKED * min(LOOKED_AT, self.job.gathered.records)),
-        )
+        labels = list(light)
+        at_once = self._at_once(_OF_LOOKED * min(LOOKED_AT, self.job.gathered.records))
         tasks: list[tuple[Any, ...]]
         tasks = [(disclose_looked, self.job, label, light, parts) for label in labels]
         disclosed = dict(self.tasks.done("measuring disclosure beyond inference", tasks, at_once))

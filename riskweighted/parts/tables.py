@@ -88,11 +88,9 @@ class Told:
             key: by_parts.add(self.tallies.get(key, {}), each)
             for key, each in found.tallies.items()
         }
-        files, released, far = (
-            {**self.files, **found.files},
-            self.released + found.released,
-            self.far + found.far,
-        )
+        files = {**self.files, **found.files}
+        released = self.released + found.released
+        far = self.far + found.far
         return replace(self, tallies=tallies, files=files, released=released, far=far)
 
     def warn_of_far(self) -> None:

@@ -130,10 +130,8 @@ def plot_risk_utility(
             f"set better to 'lower' or 'higher': whether more of {utility!r} is better is not "
             f"known, got {better!r}"
         )
-    labels, table = (
-        table.index.drop(list(references), errors="ignore"),
-        table.drop(index=CONFIDENTIAL, errors="ignore"),
-    )
+    labels = table.index.drop(list(references), errors="ignore")
+    table = table.drop(index=CONFIDENTIAL, errors="ignore")
     points, unjudged = table[[risk, utility]].dropna(), _unjudged(table, risk, utility, references)
     if points.empty:
         raise InputError(

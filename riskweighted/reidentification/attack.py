@@ -34,10 +34,10 @@ Progress: TypeAlias = Callable[[int, int], None] | None
 _DEFINITIONS = {
     "unicity": "records unique in their own file that share a cell of some interaction of linking "
     "variables (Census Bureau primer, 2.1)",
-    "taxicab": "mean mismatch of quintiled linking variables below alpha/2, ranks of at most five pairs "
-    "(Census Bureau primer, 2.2.1)",
-    "euclidean": "root of squared differences below its threshold, ranks of at most five pairs (Census "
-    "Bureau primer, 2.2.2)",
+    "taxicab": "mean mismatch of quintiled linking variables below alpha/2, ranks of at most five "
+    "pairs (Census Bureau primer, 2.2.1)",
+    "euclidean": "root of squared differences below its threshold, ranks of at most five pairs "
+    "(Census Bureau primer, 2.2.2)",
     "adhoc": "sum of the sponsor's scores above 5v/2, ranks of at most five pairs (Census Bureau "
     "primer, 2.2.3)",
     "linkage": "best pair by Fellegi-Sunter match probability at or above the threshold (Splink)",

@@ -86,11 +86,9 @@ def link_files(
                 f"the {what} must be a DataFrame with at least one record, got "
                 f"{type(frame).__name__}"
             )
-    pufid, eifid, strata = (
-        _names(pufid, "pufid"),
-        _names(eifid, "eifid"),
-        _names(strata, "strata", empty=True),
-    )
+    pufid = _names(pufid, "pufid")
+    eifid = _names(eifid, "eifid")
+    strata = _names(strata, "strata", empty=True)
     kinds = checked_kinds(linking, {*pufid, *eifid})
     shared = sorted(set(pufid) & set(eifid))
     if shared:
@@ -247,10 +245,8 @@ def _truth(iuf: pd.DataFrame, puf_index: pd.Index, eif_index: pd.Index) -> np.nd
         keys = iuf[key]
         given = keys.notna().all(axis=1).to_numpy()
         for level, name in enumerate(key):
-            known, here = (
-                _family(index.get_level_values(level).to_series()),
-                _family(keys[name].dropna()),
-            )
+            known = _family(index.get_level_values(level).to_series())
+            here = _family(keys[name].dropna())
             if given.any() and known != here:
                 raise InputError(
                     f"the key {name!r} is {known} in the {what} and {here} in the IUF: not "
@@ -335,10 +331,8 @@ def quintile_codes(files: LinkedFiles) -> tuple[np.ndarray, np.ndarray]:
     whole PUF, also where there are strata. Tied cut points leave quintiles empty: equal values
     always fall together.
     """
-    puf, eif = (
-        files.puf.to_numpy(dtype=float, copy=True),
-        files.eif.to_numpy(dtype=float, copy=True),
-    )
+    puf = files.puf.to_numpy(dtype=float, copy=True)
+    eif = files.eif.to_numpy(dtype=float, copy=True)
     few = []
     for number, (name, kind) in enumerate(files.kinds.items()):
         if kind == "numeric":
@@ -365,10 +359,8 @@ def standardized(files: LinkedFiles) -> tuple[np.ndarray, np.ndarray]:
     """Numeric linking variables as z-scores by the PUF's mean and sd (ddof = 1, non-missing
     values), others as codes.
     """
-    puf, eif = (
-        files.puf.to_numpy(dtype=float, copy=True),
-        files.eif.to_numpy(dtype=float, copy=True),
-    )
+    puf = files.puf.to_numpy(dtype=float, copy=True)
+    eif = files.eif.to_numpy(dtype=float, copy=True)
     for number, (name, kind) in enumerate(files.kinds.items()):
         if kind == "numeric":
             present = puf[~np.isnan(puf[:, number]), number]

@@ -187,10 +187,8 @@ def linkage_pairs(
         pairs = score(
             tables, model, max(1, math.ceil(compared / _CHUNK_PAIRS)), minimum_probability, progress
         )
-    converged, iterations = (
-        bool(runs) and all(done for _, done in runs),
-        sum(count for count, _ in runs),
-    )
+    converged = bool(runs) and all(done for _, done in runs)
+    iterations = sum(count for count, _ in runs)
     return LinkageResult(
         pairs, parameters, prior, tuple(rules), compared, converged, iterations, model
     )

@@ -86,10 +86,8 @@ def nearest(
     profiles = Profiles(columns, sets, _codes(columns, levels), levels, sizes[tree.order])
     order = np.lexsort(first.T[::-1])  # neighbours in the file's order meet the same branches
     queries = np.ascontiguousarray(first[order], dtype=float)
-    partner, cost = (
-        np.full((len(first), KEEP), -1, dtype=np.int64),
-        np.full((len(first), KEEP), np.inf),
-    )
+    partner = np.full((len(first), KEEP), -1, dtype=np.int64)
+    cost = np.full((len(first), KEEP), np.inf)
     tasks = [
         (queries[start : start + _CHUNK], profiles, tree, tables)
         for start in range(0, len(first), _CHUNK)
@@ -128,11 +126,9 @@ def _codes(columns: np.ndarray, levels: np.ndarray) -> np.ndarray:
 def _cost_tables(costs: Costs, v: int) -> CostTables:
     """Steps and tables of all variables as arrays which compiled code takes."""
     most = max((len(part) for part in costs.breaks), default=0)
-    breaks, steps, least = (
-        np.full((v, most + 1), np.inf),
-        np.zeros((v, most + 1)),
-        np.zeros((v, most + 1)),
-    )
+    breaks = np.full((v, most + 1), np.inf)
+    steps = np.zeros((v, most + 1))
+    least = np.zeros((v, most + 1))
     for variable, (bounds, by_step) in enumerate(zip(costs.breaks, costs.steps, strict=True)):
         breaks[variable, : len(bounds)] = bounds * (1 + 1e-9)  # 0.4 - 0.3 is to count as 0.1
         steps[variable, : len(by_step)] = by_step

@@ -68,16 +68,12 @@ def adhoc_costs(
             f"scores must be given for every linking variable: {listing(files.kinds)}, got {given}"
         )
     v = len(files.kinds)
-    kinds, breaks, steps, tables = (
-        np.full(v, TABLE),
-        [np.empty(0)] * v,
-        [np.empty(0)] * v,
-        [np.empty((0, 0))] * v,
-    )
-    puf, eif = (
-        files.puf.to_numpy(dtype=float, copy=True),
-        files.eif.to_numpy(dtype=float, copy=True),
-    )
+    kinds = np.full(v, TABLE)
+    breaks = [np.empty(0)] * v
+    steps = [np.empty(0)] * v
+    tables = [np.empty((0, 0))] * v
+    puf = files.puf.to_numpy(dtype=float, copy=True)
+    eif = files.eif.to_numpy(dtype=float, copy=True)
     for number, (name, kind) in enumerate(files.kinds.items()):
         score = scores[name]
         if isinstance(score, BreakScores):

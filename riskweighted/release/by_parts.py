@@ -215,11 +215,9 @@ def _release_bucket(job: Job, number: int, asked: _Asked) -> _Released:
             f"nothing was released: part {number + 1} of the run has unaltered columns that are "
             "not those of the data"
         )
-    hashes, equal, facts = (
-        dict[str, str](),
-        dict[str, tuple[np.ndarray, np.ndarray]](),
-        dict[str, ColumnFacts](),
-    )
+    hashes = dict[str, str]()
+    equal = dict[str, tuple[np.ndarray, np.ndarray]]()
+    facts = dict[str, ColumnFacts]()
     patterns, order = released_patterns(records, unaltered), _order_of_rows(job, number)
     _check_order(job, records, patterns, order)
     weighing = job.world(records, weighing=True)

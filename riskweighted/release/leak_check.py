@@ -183,10 +183,8 @@ def _check_order(secrets: Secrets) -> None:
     """
     study, confidential = secrets.run.study, secrets.confidential
     rows, units = rows_of(secrets.run, confidential), units_together(study, confidential)
-    patterns, places = (
-        released_patterns(confidential, study.unaltered(confidential)),
-        np.argsort(rows),
-    )
+    patterns = released_patterns(confidential, study.unaltered(confidential))
+    places = np.argsort(rows)
     for variable in study.variables:
         if order_chance(confidential[variable], places, patterns, units) < UNLIKELY:
             raise refusal(
@@ -307,11 +305,9 @@ def check_made(
     makes = None if page is None else report or (lambda run: page.read_text(encoding="utf-8"))
     try:
         plain = manifest.get("csv") == PLAIN
-        schemes, formats, units = (
-            tuple(manifest["schemes"]),
-            tuple(manifest["formats"]),
-            dict(manifest["units"]),
-        )
+        schemes = tuple(manifest["schemes"])
+        formats = tuple(manifest["formats"])
+        units = dict(manifest["units"])
         contents = Contents(
             run,
             leaving,

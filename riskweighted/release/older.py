@@ -129,10 +129,8 @@ def _of_table(
         for name in table
         if isinstance(table[name].dtype, pd.CategoricalDtype) and not table[name].cat.ordered
     ):
-        levels, first = (
-            table[name].cat.categories.tolist(),
-            confidential[name].dropna().unique().tolist(),
-        )
+        levels = table[name].cat.categories.tolist()
+        first = confidential[name].dropna().unique().tolist()
         if (
             name in unaltered
             and levels != sorted(levels, key=str)

@@ -153,10 +153,8 @@ def release_run(
         chosen, kinds = _chosen(finished, schemes), _checked_formats(formats)
         for ending in {f".{kind}" for kind in kinds} - {".csv", ".parquet"}:
             refuse_names(finished.synthetic[chosen[0]][0], ending)
-        accepted, told = (
-            Accepted(accept_uniques, demonstration, accept_fail),
-            reporter or default_reporter(),
-        )
+        accepted = Accepted(accept_uniques, demonstration, accept_fail)
+        told = reporter or default_reporter()
         if isinstance(finished, SampledRun):
             data = finished.confidential
         else:
@@ -278,10 +276,8 @@ def check_release(
     folder = check_path(pack, "pack")
     if not folder.is_dir():
         raise InputError(f"there is no pack {str(folder)!r}")
-    finished, told = (
-        run if isinstance(run, FinishedRun) else load_run(run),
-        reporter or default_reporter(),
-    )
+    finished = run if isinstance(run, FinishedRun) else load_run(run)
+    told = reporter or default_reporter()
     if is_older(manifest := read_manifest(folder)):
         raise InputError(
             f"{OLDER}: {'; '.join(_of_older(folder, manifest, finished, confidential))}"
@@ -374,21 +370,17 @@ def _checked_in_parts(
     the run makes again, byte for byte.
     """
     manifest = read_manifest(folder)
-    schemes, formats, units = (
-        tuple(manifest["schemes"]),
-        tuple(manifest["formats"]),
-        dict(manifest["units"]),
-    )
+    schemes = tuple(manifest["schemes"])
+    formats = tuple(manifest["formats"])
+    units = dict(manifest["units"])
     there = {
         path.relative_to(folder).as_posix(): path
         for path in folder.rglob("*")
         if path.is_symlink() or not path.is_dir()
     }
-    has_page, accepted, plain = (
-        "report.html" in there,
-        str(manifest.get("accepted_fail", "")),
-        manifest.get("csv") == PLAIN,
-    )
+    has_page = "report.html" in there
+    accepted = str(manifest.get("accepted_fail", ""))
+    plain = manifest.get("csv") == PLAIN
     page = (report or _rendered_from(run.confidential)) if has_page else None
     made = _in_parts(run, working, schemes, formats, data, units, page, accepted, plain, reporter)
     again = {

@@ -169,10 +169,8 @@ def _load(run: FinishedRun, prepared: PreparedSequence, scheme: str) -> Fit:
     """
     study, alpha = run.study, run.alpha(scheme).set_axis(prepared.confidential.index)
     if is_centred(scheme):
-        source, table = (
-            scheme_source(scheme),
-            pd.DataFrame(dict.fromkeys(study.variables, alpha)) if alpha.ndim == 1 else alpha,
-        )
+        source = scheme_source(scheme)
+        table = pd.DataFrame(dict.fromkeys(study.variables, alpha)) if alpha.ndim == 1 else alpha
         world = make_world(prepared.confidential, study.weighting_scenario())
         made_of = None if source is None else _load(run, prepared, source)
         alpha = world_weighting(world, scheme, made_of, alphas=table, **study.weights.making)
@@ -182,10 +180,8 @@ def _load(run: FinishedRun, prepared: PreparedSequence, scheme: str) -> Fit:
 
 
 def _of_link(run: FinishedRun, prepared: PreparedSequence, link: Link) -> Sensitive:
-    column, block = (
-        prepared.confidential[link.variable],
-        None if link.values is None else link.values.model,
-    )
+    column = prepared.confidential[link.variable]
+    block = None if link.values is None else link.values.model
     categories = None if block is None else categories_of(block.synthesizer, block.prepared)
     otherwise = () if link.structure is None else (link.structure.value(column),)
     gaps = bool(column.isna().any()) or any(pd.isna(value) for value in otherwise)

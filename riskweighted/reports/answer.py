@@ -294,10 +294,8 @@ def _without_limit(source: Source, column: SummaryColumn) -> bool:
 def _judged(source: Source) -> Iterator[Judged]:
     """A row a scheme: its verdict, and why, the largest reason first."""
     for label in source.labels:
-        verdict, of_label = (
-            overall(source.verdicts, label),
-            [each for each in source.verdicts if each.label == label],
-        )
+        verdict = overall(source.verdicts, label)
+        of_label = [each for each in source.verdicts if each.label == label]
         state = {
             PASS: "pass" if limits_cost(of_label) else "open",
             WARN: "open",
@@ -359,13 +357,15 @@ def _thresholds(source: Source, columns: Sequence[SummaryColumn]) -> str:
             "disclosed (methods, section 14)."
         )
     shown = {each.limit for column in columns for each in _verdicts_on(source, column)}
-    first = {each.limit: each for each in reversed(source.verdicts) if each.limit is not None}
-    others = [
-        f"{in_words(first[limit].statistic._replace(term=None) if limit.of_check else first[limit].statistic)} "
-        f"{bounds_of(limit)}"
-        for limit in thresholds.limits
-        if limit not in shown and limit in first
-    ]
+    limited = {
+        each.limit: each.statistic for each in reversed(source.verdicts) if each.limit is not None
+    }
+    others = []
+    for limit in thresholds.limits:
+        if limit not in shown and limit in limited:
+            statistic = limited[limit]
+            statistic = statistic._replace(term=None) if limit.of_check else statistic
+            others.append(f"{in_words(statistic)} {bounds_of(limit)}")
     told = (
         f"{len(thresholds.limits)} threshold{'s'[: len(thresholds.limits) != 1]}, from "
         f"{thresholds.source or 'the study'}."

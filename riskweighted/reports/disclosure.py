@@ -98,10 +98,8 @@ def releasable(
         )
         numbers = ["value", "lower", "upper", "overlap"]
         kept[name] = with_columns(rows, rows[numbers].apply(pd.to_numeric, errors="coerce"))
-    columns, fits = (
-        summary_columns(tables["risk"], tables["utility"]),
-        [column.name for column in FIT_COLUMNS],
-    )
+    columns = summary_columns(tables["risk"], tables["utility"])
+    fits = [column.name for column in FIT_COLUMNS]
     known = {column.name for column in columns if column.measure.disclosure is not None}
     keys = {column.name: key_of(column.statistic) for column in columns}
     withheld["summary"] = [
@@ -230,9 +228,8 @@ class View:
                 and statistic.variable in self.decimals
                 and not isinstance(value, str)
             ):
-                return of_variable(
-                    np.nan if value is None else float(value), self.decimals[statistic.variable]
-                )  # type: ignore[arg-type]
+                amount = np.nan if value is None else float(value)  # type: ignore[arg-type]
+                return of_variable(amount, self.decimals[statistic.variable])
             if statistic.measure.kind in _UNIT and isinstance(value, float):
                 return unit(value)
             return number(value, 9 if whole else 4 if statistic.variable is None else _DIGITS)
@@ -317,10 +314,10 @@ class View:
         """
         seen = [_PLAIN.fullmatch(text) is not None for text in texts]
         numbers = [
-            float(value if self.internal else text)
+            float(value if self.internal else text)  # type: ignore[arg-type]
             for value, text, ok in zip(values, texts, seen, strict=True)
             if ok
-        ]  # type: ignore[arg-type]
+        ]
         places = max(self._places(statistic, numbers, digits), least if self.internal else 0)
         evened = in_column(numbers, places)
         if not self.internal and places:  # whether it is zero is not told
@@ -419,11 +416,9 @@ class View:
     def _digits(self, statistic: Statistic) -> int:
         """Significant digits outside; 0: not shown."""
         rule = statistic.measure.disclosure
-        return (
-            self.digits.get(statistic, 0)
-            if rule is Disclosure.SHARED_DIGITS
-            else _SIGNIFICANT.get(rule, 0)
-        )  # type: ignore[arg-type]
+        if rule is Disclosure.SHARED_DIGITS:
+            return self.digits.get(statistic, 0)
+        return _SIGNIFICANT.get(rule, 0)  # type: ignore[arg-type]
 
 
 INTERNAL = View(True, 1, 0, {})  # where no report is made: numbers as they are

@@ -65,10 +65,8 @@ def fit_check_section(source: Source) -> Section:
         else [Group("quantiles-group", "Quantiles, variable by variable", tuple(figures))]
     )
     checks = _table(source, list(judged))
-    shown, every = (
-        len(checks.rows),
-        max(source.checks[source.checks["check"] != MODEL].groupby("label").size(), default=0),
-    )
+    shown = len(checks.rows)
+    every = max(source.checks[source.checks["check"] != MODEL].groupby("label").size(), default=0)
     title = (
         f"All {every} checks"
         if shown == every
@@ -90,10 +88,8 @@ def fit_check_section(source: Source) -> Section:
 
 def _bounds(source: Source) -> list[str]:
     """Which public bounds hold the draws of a variable."""
-    synthesizer, numeric = (
-        source.run.study.synthesizer,
-        [name for name in source.variables if source.is_numeric(name)],
-    )
+    synthesizer = source.run.study.synthesizer
+    numeric = [name for name in source.variables if source.is_numeric(name)]
     of_each = synthesizer.settings.get("variables", dict.fromkeys(numeric, synthesizer.settings))
     stated = {name: of_each.get(name, {}).get("support") for name in numeric}
     lines = []
@@ -133,10 +129,8 @@ def _table(source: Source, judged: list[str]) -> DataTable:
     groups = dict(list(checks.groupby(["variable", "check", "parameter"], sort=False)))
     order = sorted(groups, key=lambda which: not (groups[which]["verdict"] == MISFITS).any())
     for variable, check, parameter in order:
-        group, statistic = (
-            groups[variable, check, parameter],
-            Statistic(check, variable or None, term=parameter or None),
-        )
+        group = groups[variable, check, parameter]
+        statistic = Statistic(check, variable or None, term=parameter or None)
         hidden = statistic.measure.disclosure in (None, Disclosure.LEFT_OUT) or _names_few(
             source, statistic, group
         )

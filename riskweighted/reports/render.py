@@ -73,9 +73,9 @@ class Report:
                     else {}
                 )
                 with mpl.rc_context({"svg.hashsalt": figure.key}):
-                    figure.drawing.savefig(
+                    figure.drawing.savefig(  # type: ignore[union-attr]
                         content, format=ending, dpi=_DOTS_PER_INCH, metadata=dates
-                    )  # type: ignore[union-attr]
+                    )
                 made[path] = content.getvalue()
         make_folder(out, private=private)
         for path, drawn in made.items():  # once all are drawn

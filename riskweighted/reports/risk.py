@@ -287,10 +287,8 @@ def _axes_of_maps(source: Source, exact: pd.DataFrame) -> list[_Axis]:
     """Information and disclosure beyond inference, each where some label has it; else expected
     risk.
     """
-    information, disclosure = (
-        SummaryColumn(Statistic(influence.ISOLATED.key)),
-        SummaryColumn(Statistic(beyond.MEAN.key)),
-    )
+    information = SummaryColumn(Statistic(influence.ISOLATED.key))
+    disclosure = SummaryColumn(Statistic(beyond.MEAN.key))
     found, few = [], not source.view.internal and source.view.few(Statistic(expected.ISOLATED.key))
     if information.name in exact and not few:
         found.append(_Axis(information, exact[information.name], "no fit"))
@@ -316,10 +314,8 @@ def _map(source: Source, number: int, axis: _Axis, column: SummaryColumn) -> Fig
         else in_words(column.statistic)
     )
     risk, values, higher, outside = axis.column.name, axis.values, column.overlap, not view.internal
-    of_information, of_disclosure = (
-        axis.column.measure is influence.ISOLATED,
-        axis.column.measure is beyond.MEAN,
-    )
+    of_information = axis.column.measure is influence.ISOLATED
+    of_disclosure = axis.column.measure is beyond.MEAN
     shown = pd.DataFrame(
         {
             risk: values.map(_three_digits)

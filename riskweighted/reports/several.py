@@ -86,10 +86,8 @@ def _own_risk(source: Source) -> DataTable:
 
 def _two_way(source: Source) -> Figure:
     """The pairs under the first weighted scheme as a figure, under every label as its table."""
-    utility, label = (
-        source.run.tables["utility"],
-        next((name for name in source.labels if name != UNWEIGHTED), source.labels[0]),
-    )
+    utility = source.run.tables["utility"]
+    label = next((name for name in source.labels if name != UNWEIGHTED), source.labels[0])
     pairs = [each for each in distinct(utility) if each.measure is TWO_WAY]
     cells = pd.DataFrame(
         [(each.variable, each.term, *source.by_label(each, source.labels)) for each in pairs],
@@ -97,10 +95,8 @@ def _two_way(source: Source) -> Figure:
     )
     table = make_table("two-way-table", "Two-way S_pMSE, by pair and label", cells)
     term = source.glossary.utility(pairs[0]._replace(term=_ANOTHER), shared=True)
-    draw, alternative = (
-        partial(plot_two_way, source.view.utility(utility), label),
-        _in_words(source, pairs, label),
-    )
+    draw = partial(plot_two_way, source.view.utility(utility), label)
+    alternative = _in_words(source, pairs, label)
     return drawn("two-way", f"Two-way tables under {label}", draw, alternative, (table,), (term,))
 
 

@@ -166,10 +166,8 @@ def _definition(run: FinishedRun, column: SummaryColumn) -> str:
         return define(run, statistic) + (f"; interval: {rule}" if rule else "")
     if column in FIT_COLUMNS:
         return statistic.define()
-    told, of_data = (
-        _in_short(define(run, statistic)),
-        _in_short(define_confidential(run, statistic) or ""),
-    )
+    told = _in_short(define(run, statistic))
+    of_data = _in_short(define_confidential(run, statistic) or "")
     alike = re.sub(r"E\[IR\]|IR(?!\^)", "IR^c", told) == of_data  # which the terms say
     direction = statistic.measure.direction
     which = [f"higher is {direction}"] if direction != "neither" else []
@@ -285,8 +283,9 @@ def to_latex(table: SummaryTable) -> str:
     Examples
     --------
     >>> from riskweighted.runs.examples import folder
-    >>> rw.to_latex(rw.summary_table(folder / "run")).splitlines()[0]
-    '% needs \\usepackage{booktabs}, \\usepackage{textcomp}; under pdfLaTeX \\usepackage[T1]{fontenc}'
+    >>> text = rw.to_latex(rw.summary_table(folder / "run"))
+    >>> print(text.splitlines()[0])
+    % needs \usepackage{booktabs}, \usepackage{textcomp}; under pdfLaTeX \usepackage[T1]{fontenc}
     """
     check_given(table, "table", "definitions", "SummaryTable", "summary_table(RUN)")
     head = " & ".join(["measure", *map(escape_latex, table.columns)])

@@ -193,11 +193,9 @@ class _Shown:
 
     def quantiles(self) -> Figure:
         """Synthetic against confidential quantiles, on a logarithmic scale."""
-        key, view, amounts = (
-            self._key("quantiles"),
-            self.source.view,
-            self.amounts[self.variable].to_numpy(dtype=float),
-        )
+        key = self._key("quantiles")
+        view = self.source.view
+        amounts = self.amounts[self.variable].to_numpy(dtype=float)
         shown = shown_quantiles(amounts, view.minimum_count)
         if view.internal:
             shown = {q: (float(np.quantile(amounts, q)),) * 2 for q in QUANTILES}

@@ -149,7 +149,8 @@ def sentence(verdict: Verdict, view: View) -> str:
 
 def _of_run(verdict: Verdict, brief: int) -> str:
     """What was judged of the run whatever its limits, and why."""
-    return f"{_JUDGED[verdict.statistic.key, verdict.verdict][brief]}{f', {verdict.why}' if verdict.why else ''}"
+    judged = _JUDGED[verdict.statistic.key, verdict.verdict][brief]
+    return f"{judged}, {verdict.why}" if verdict.why else judged
 
 
 def _disclosed(verdict: Verdict, view: View) -> str:

@@ -101,10 +101,8 @@ def drawn_balls(
         lower[here], upper[here], empty[here] = *drawn_as[code], False
     points = {}
     for code in set(rounding.points) - set(codes):
-        drawn, released = (
-            (lower <= code) & (code <= upper) & ~empty,
-            (near[0] <= code) & (code <= near[1]),
-        )
+        drawn = (lower <= code) & (code <= upper) & ~empty
+        released = (near[0] <= code) & (code <= near[1])
         points[code] = np.where(status == AMOUNT, released.astype(float) - drawn, 0.0)
     lower, upper = (fixed(np.where(empty, values, end)) for end in (lower, upper))
     return DrawnBalls(lower, upper, rounding.precision, drawn_as, status, empty, near, points)
@@ -200,10 +198,8 @@ class Inside:
         width = high - low
         wide = width > 0 if precision is None else width > 1.5 * precision
         if wide.any():
-            share, records = (
-                self.rng.random(len(low)),
-                self.fit.synthesizer.distribution(self.theta, self.prepared),
-            )
+            share = self.rng.random(len(low))
+            records = self.fit.synthesizer.distribution(self.theta, self.prepared)
             inverse = getattr(records, "inverse", None)
             if inverse is None:
                 low, high = self._halved(low, high, wide, share * self._below(high))

@@ -225,12 +225,10 @@ def _links(variates: CanonicalVariates) -> tuple[Array, Array, Array, Array]:
         for v in (variates.scores, variates.predicted)
     )
     rounding = _TIE * max(np.abs(scores).max(initial=1.0), np.abs(predicted).max(initial=1.0))
-    probability, nearest, tied, true = (
-        np.empty(n),
-        np.empty(n, np.int64),
-        np.empty(n, np.int64),
-        np.empty(n, bool),
-    )
+    probability = np.empty(n)
+    nearest = np.empty(n, np.int64)
+    tied = np.empty(n, np.int64)
+    true = np.empty(n, bool)
     step = max(1, _BLOCK_BYTES // (8 * n))
     for start in range(0, n, step):
         rows = np.arange(start, min(start + step, n))

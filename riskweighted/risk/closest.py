@@ -126,11 +126,9 @@ def closest_records(
     >>> round(closest.quantile("distance", 0.05), 5)
     0.00012
     """
-    confidential, synthetic, holdout = (
-        as_pandas(confidential),
-        as_pandas(synthetic),
-        as_pandas(holdout),
-    )
+    confidential = as_pandas(confidential)
+    synthetic = as_pandas(synthetic)
+    holdout = as_pandas(holdout)
     check_given(scenario, "scenario", "is_numeric", "Scenario", "Scenario(...)")
     frames = as_comparable(confidential, synthetic, scenario)
     others = (
@@ -140,10 +138,8 @@ def closest_records(
     most = max(_MOST_NUMBERS // points[0].shape[1], 1)
     seeds = iter(np.random.SeedSequence(random_seed).spawn(len(points) + 2))
     drawn = [_some(file, _MOST_QUERIES, next(seeds)) for file in points[1 + len(others) :]]
-    numbers, queries = (
-        np.repeat(np.arange(1, len(drawn) + 1), [len(file) for file in drawn]),
-        np.concatenate(drawn),
-    )
+    numbers = np.repeat(np.arange(1, len(drawn) + 1), [len(file) for file in drawn])
+    queries = np.concatenate(drawn)
     searched = _some(points[0], most, next(seeds))
     distance, ratio = _nearest(searched, queries)
     records = pd.DataFrame(

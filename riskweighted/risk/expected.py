@@ -164,11 +164,9 @@ def expected_risk(
     blocks, precision = _blocks(fit, draws), None if fit.keeps_true_values else precision
     from riskweighted.risk.masses import ball_masses  # loads xarray, which a fit did
 
-    count, masses, n = (
-        sum(map(len, blocks)),
-        ball_masses(fit, world, precision),
-        len(world.confidential),
-    )
+    count = sum(map(len, blocks))
+    masses = ball_masses(fit, world, precision)
+    n = len(world.confidential)
     in_pattern = world.patterns.in_pattern
     one_record = 1 / in_pattern  # as a share of its pattern
     if world.scenario.singletons == "protect":
@@ -274,10 +272,8 @@ def require_equality(world: World, target: str, levels: tuple[object, ...] | Non
 
 def _check_target(fit: "Fit", world: World) -> None:
     """Refuse a scenario of other variables, and values that a model cannot draw."""
-    asked, strange = (
-        world.scenario.synthetic,
-        [name for name in world.scenario.synthetic if name not in fit.variables],
-    )
+    asked = world.scenario.synthetic
+    strange = [name for name in world.scenario.synthetic if name not in fit.variables]
     if strange:
         raise InputError(
             f"the scenario synthesizes {listing(strange)}; valid are the fit's variables "

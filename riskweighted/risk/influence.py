@@ -151,12 +151,10 @@ class InfluenceSums:
     """
 
     def __init__(self, index: pd.Index, draws: int, *, attributes: bool) -> None:
-        self._index, self._draws, self._attributes, self._count = (
-            pd.Index(index),
-            draws,
-            attributes,
-            0,
-        )
+        self._index = pd.Index(index)
+        self._draws = draws
+        self._attributes = attributes
+        self._count = 0
         self._moments = no_moments(0, 0)
         self._left = (
             nothing_left_out(len(index), draws) if attributes and draws >= _FEWEST else None

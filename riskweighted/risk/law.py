@@ -98,10 +98,8 @@ class Space:
     @cached_property
     def _names(self) -> list[object]:
         """The levels, those of the model first, in its order."""
-        link, others = (
-            self.link,
-            [] if self.link.values is None else list(self._block.categories or ()),
-        )
+        link = self.link
+        others = [] if self.link.values is None else list(self._block.categories or ())
         others += [block.outcome for block in link.statuses]
         others += [
             link.constant,
@@ -317,14 +315,15 @@ class Law:
         made.__dict__.pop("_values", None)
         made._asked_of = questions
         made._points = [
-            (number if np.ndim(number) == 0 else number[records], share[records])
+            (
+                number if np.ndim(number) == 0 else number[records],  # type: ignore[index]
+                share[records],
+            )
             for number, share in self._points
-        ]  # type: ignore[index]
-        made._left, made._low, made._high = (
-            self._left[records],
-            self._low[records],
-            self._high[records],
-        )
+        ]
+        made._left = self._left[records]
+        made._low = self._low[records]
+        made._high = self._high[records]
         made._obeying, made._rows = self._obeying[records], np.flatnonzero(made._left > 0)
         if self._levels is not None:
             made._levels = self._levels[np.searchsorted(self._rows, records[made._rows])]

@@ -63,10 +63,8 @@ def ball_masses(fit: Fit, world: World, precision: Precision = None) -> Masses:
         if link.variable in world.scenario.synthetic
     }
     last = max(number for number, link in enumerate(fit.prepared.links) if link.variable in balls)
-    links, with_mass = (
-        fit.prepared.links[: last + 1],
-        {name: gives_mass(block) for name, block in fit.blocks.items()},
-    )
+    links = fit.prepared.links[: last + 1]
+    with_mass = {name: gives_mass(block) for name, block in fit.blocks.items()}
 
     def masses(thetas: Thetas, rng: np.random.Generator, frame: pd.DataFrame) -> np.ndarray:
         walk = _Walk(
@@ -252,10 +250,8 @@ class _Walk:
         self, link: Link, pieces: Sequence[_Piece], masses: np.ndarray, kept: np.ndarray
     ) -> np.ndarray:
         """For every kept record a value of a piece, chosen by its mass, (k,)."""
-        values, below = (
-            self.fit.drawing.outcomes[link.variable].empty(len(kept)),
-            list(accumulate(masses)),
-        )
+        values = self.fit.drawing.outcomes[link.variable].empty(len(kept))
+        below = list(accumulate(masses))
         aim = self.rng.random(len(kept)) * below[-1]
         # the last one takes what is left
         piece_of = sum((aim >= share).astype(np.int64) for share in below[:-1])
@@ -270,10 +266,8 @@ class _Walk:
     def _tries(self, link: Link, frame: pd.DataFrame, rows: np.ndarray) -> np.ndarray:
         """Draws until one obeys the rules, (m,): on average one over the probability of obeying."""
         tries, again = np.zeros(len(rows)), np.arange(len(rows))
-        outcomes, checked = (
-            self.fit.drawing.outcomes[link.variable],
-            self.fit.prepared.rules.redrawn(link.variable, not link.levels),
-        )
+        outcomes = self.fit.drawing.outcomes[link.variable]
+        checked = self.fit.prepared.rules.redrawn(link.variable, not link.levels)
         for _ in range(ROUNDS):
             if not len(again):
                 break
@@ -291,11 +285,9 @@ class _Walk:
         """The parts of the balls of some records: the structural value, each status, the amounts or
         levels.
         """
-        balls, outcomes, pieces = (
-            self.balls[link.variable],
-            self.fit.drawing.outcomes[link.variable],
-            list[_Piece](),
-        )
+        balls = self.balls[link.variable]
+        outcomes = self.fit.drawing.outcomes[link.variable]
+        pieces = list[_Piece]()
         left = np.ones(len(rows))
 
         def single(value: object, mass: np.ndarray) -> None:

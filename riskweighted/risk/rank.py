@@ -59,10 +59,8 @@ def rank_shares(paired: Paired) -> pd.Series:
         released = world.scenario.statuses(frame[name])
         kinds = pd.Series(np.concatenate([confidential.status, released.status]))
         cell = cells([kinds], np.concatenate([patterns.codes, patterns.codes]))
-        lower, upper = (
-            np.minimum(confidential.values, released.values),
-            np.maximum(confidential.values, released.values),
-        )
+        lower = np.minimum(confidential.values, released.values)
+        upper = np.maximum(confidential.values, released.values)
         # Strictly between: closed between the next floating-point numbers.
         lower, upper = np.nextafter(lower, np.inf), np.nextafter(upper, -np.inf)
         other = confidential.status != released.status

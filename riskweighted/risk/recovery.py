@@ -114,8 +114,9 @@ def recovery_probability(
     --------
     >>> from riskweighted.runs.examples import fit, scenario
     >>> frames = fit.synthesize(2, random_seed=2)
-    >>> rw.recovery_probability(fit, frames, scenario, records=[0, 1]).columns.tolist()
-    ['probability', 'prior', 'ball_probability', 'ball_prior', 'rank', 'ess', 'release_ess', 'trusted']
+    >>> table = rw.recovery_probability(fit, frames, scenario, records=[0, 1])
+    >>> print(*table.columns, sep=", ")
+    probability, prior, ball_probability, ball_prior, rank, ess, release_ess, trusted
     """
     check_given(fit, "fit", "blocks", "Fit", "fit(...)")
     check_given(scenario, "scenario", "is_numeric", "Scenario", "Scenario(...)")

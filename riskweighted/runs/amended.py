@@ -119,9 +119,8 @@ def with_models(table: Table, other: Mapping[str, Mapping[str, Any]]) -> Table:
     given = copy.deepcopy(table["synthesizer"])
     if "formula" in given:
         ((_, settings),) = other.items()
-        valid = {
-            setting.name for setting in dataclasses.fields(load_synthesizer(settings["model"]))
-        }  # type: ignore[arg-type]
+        model = load_synthesizer(settings["model"])
+        valid = {setting.name for setting in dataclasses.fields(model)}  # type: ignore[arg-type]
         kept = {
             name: value
             for name, value in given.items()

@@ -164,14 +164,10 @@ def undeclared(study: Study, confidential: pd.DataFrame) -> Iterator[tuple[tuple
 
 
 def _refusal(study: Study, row: Mapping[str, Any]) -> InputError:
-    one, hidden = (
-        len(row["columns"]) == 1,
-        [name for name in row["columns"] if name in row["hidden"]],
-    )
-    subject, how = (
-        _subject(row["columns"]),
-        f"away the synthesized {row['target']!r}: {how_told(row)}",
-    )
+    one = len(row["columns"]) == 1
+    hidden = [name for name in row["columns"] if name in row["hidden"]]
+    subject = _subject(row["columns"])
+    how = f"away the synthesized {row['target']!r}: {how_told(row)}"
     if study.guarantee is not None:
         taken = (
             f"no reason makes {'it' if one else 'them'} public: take "

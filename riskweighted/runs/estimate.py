@@ -133,10 +133,8 @@ def _fitting(work: Work, model: PreparedModel) -> float:
     study, blueprint, sampling = work.study, model.build(), work.study.sampling
     if blueprint is None:
         return 0.0
-    iterations, drawn = (
-        sampling.chains * (sampling.draws + sampling.tune),
-        sampling.chains * sampling.draws,
-    )
+    iterations = sampling.chains * (sampling.draws + sampling.tune)
+    drawn = sampling.chains * sampling.draws
     if blueprint.of_vector is None or study.guarantee is not None:
         return (
             len(study.weights.schemes)
@@ -286,11 +284,9 @@ def _after(some: _Some, share: float) -> tuple[dict[str, float], float]:
     records the run has.
     """
     study, world, fit = some.study, some.world, some.fit
-    labels, count, settings = (
-        len(study.weights.schemes) + len(study.baselines),
-        study.release.L,
-        study.evaluation.measures,
-    )
+    labels = len(study.weights.schemes) + len(study.baselines)
+    count = study.release.L
+    settings = study.evaluation.measures
     frames, seconds = [world.confidential] * 2, dict[str, float]()
     if fit is not None:
         precision: Any = study.release.precision
@@ -407,10 +403,8 @@ def _held(work: Work) -> float:
     what one label is measured with.
     """
     study = work.study
-    labels, datasets = (
-        len(study.weights.schemes) + len(study.baselines),
-        study.release.L * len(study.variables),
-    )
+    labels = len(study.weights.schemes) + len(study.baselines)
+    datasets = study.release.L * len(study.variables)
     return (
         8.0 * (labels * (datasets + _OF_LABEL) + 3 * datasets + _WORKING) * len(work.confidential)
     )

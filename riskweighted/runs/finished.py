@@ -168,10 +168,8 @@ class FinishedRun:
     def synthetic(self) -> dict[str, Sequence[pd.DataFrame]]:
         names = {scheme: _datasets(self.manifest, scheme) for scheme in self.schemes}
         texts = None if self.described is None else self.described.of_types(TEXTS)
-        first, scenario = (
-            read_table(self.folder / names[self.schemes[0]][0], variables=texts),
-            self.study.scenario,
-        )
+        first = read_table(self.folder / names[self.schemes[0]][0], variables=texts)
+        scenario = self.study.scenario
         columns = list(dict.fromkeys([*first, *scenario.known, *scenario.synthetic]))
         datasets: dict[str, Sequence[pd.DataFrame]] = {}
         for scheme, files in names.items():

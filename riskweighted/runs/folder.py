@@ -88,18 +88,23 @@ DESCRIBED = "confidential/variables.toml"
 CONCERNED = "confidential/disclosure_records.csv"
 _GUIDE = """What lies here
 
-synthetic/      the synthetic datasets, one folder per scheme. Rows stand in the order of the data: of a file that is sorted, the number of
-                a row tells its values, and who joins the datasets by row learns more of a person than they tell shuffled. So this folder
-                must not leave the agency; "riskweighted release" makes the pack that may, its rows in a random order
-tables/         aggregates to decide on: verdicts, summary, risk, utility, convergence, fit_check; review before release
-confidential/   weights, risk of every record, the records that a refusal concerns (disclosure_records.csv), posterior draws, the
-                top-coded data, where the data lie, seed and entropy; never leaves
+synthetic/      the synthetic datasets, one folder per scheme. Rows stand in the order of the data:
+                of a file that is sorted, the number of a row tells its values, and who joins the
+                datasets by row learns more of a person than they tell shuffled. So this folder must
+                not leave the agency; "riskweighted release" makes the pack that may, its rows in a
+                random order
+tables/         aggregates to decide on: verdicts, summary, risk, utility, convergence, fit_check;
+                review before release
+confidential/   weights, risk of every record, the records that a refusal concerns
+                (disclosure_records.csv), posterior draws, the top-coded data, where the data lie,
+                seed and entropy; never leaves
 manifest.json   settings, versions, SHA-256 of the input and of every file
 """
 
 
 _STUDY_ONLY = """
-This run is reproducible: its seed alone makes the noise of its datasets, so they are for study and not for release.
+This run is reproducible: its seed alone makes the noise of its datasets, so they are for study and
+not for release.
 """
 
 
@@ -116,11 +121,9 @@ def write_results(
 
     `study_file`: text of a study file with what was chosen; `tuned`: the scheme among it.
     """
-    study, secret, fits = (
-        work.study,
-        result / "confidential",
-        {label: work.fit(label) for label in work.labels},
-    )
+    study = work.study
+    secret = result / "confidential"
+    fits = {label: work.fit(label) for label in work.labels}
     make_folder(secret, private=True)
     digits, columns = len(str(study.release.L)), study.released(work.confidential)
     for label, fitted in fits.items():

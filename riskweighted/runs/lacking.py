@@ -181,9 +181,9 @@ def _predictor(
         return
     leaving = study.unaltered(data)
     able = next((of for of in better if of.name in leaving or may_leave(data, of, leaving)), None)
-    of, than = (
-        able or better[0],
-        f"more of {', '.join(study.variables)} than {weakest}, which does" if weakest else "of it",
+    of = able or better[0]
+    than = (
+        f"more of {', '.join(study.variables)} than {weakest}, which does" if weakest else "of it"
     )
     released = (
         ""

@@ -201,10 +201,8 @@ def carried(
     `suggestion`: what is suggested for the new data and the same targets; `kinds`: those that are
     stated; `place`: the settings of [data] that say where the new data are and how they are read.
     """
-    columns, gone = (
-        {of.name: of for of in suggestion.columns},
-        last.gone([of.name for of in suggestion.columns]),
-    )
+    columns = {of.name: of for of in suggestion.columns}
+    gone = last.gone([of.name for of in suggestion.columns])
     table, lines = _without(last, gone)
     said = {
         name: value
@@ -358,10 +356,8 @@ def _bounds(last: LastYear, suggestion: Suggestion) -> Iterator[str]:
             continue
         amounts = columns[name].amounts
         low, high = (end if isinstance(end, (int, float)) else np.nan for end in support[:2])
-        beyond, again = (
-            int(((amounts < low) | (amounts > high)).sum()),
-            suggestion.bounds.get(name) if is_found(support) else None,
-        )
+        beyond = int(((amounts < low) | (amounts > high)).sum())
+        again = suggestion.bounds.get(name) if is_found(support) else None
         if beyond and (again is None or list(again.support) != support):
             what = (
                 "found last year: they are found again"
@@ -485,10 +481,8 @@ def _rules(table: Table, data: pd.DataFrame, suggestion: Suggestion) -> tuple[Ta
     given, lines = dict(table["synthesizer"]), list[str]()
     if "formula" in given:
         return table, []
-    codes, on_broken = (
-        SynthesizerSettings.from_table(given, "synthesizer").codes,
-        given.get("on_broken", "error"),
-    )
+    codes = SynthesizerSettings.from_table(given, "synthesizer").codes
+    on_broken = given.get("on_broken", "error")
 
     def holds(what: str, **rule: Any) -> bool:
         """Whether a rule may stand; says what became of it."""

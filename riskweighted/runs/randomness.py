@@ -47,10 +47,8 @@ def run_streams(study: "Study", data: str, partial: Path, entropy: bytes | None 
                 "are not"
             )
         return Streams(study.seed)
-    used, earlier = (
-        entropy or recall(partial / _KEPT, _KEPT) or b"",
-        (entropy or b"")[ENTROPY_BYTES:],
-    )
+    used = entropy or recall(partial / _KEPT, _KEPT) or b""
+    earlier = (entropy or b"")[ENTROPY_BYTES:]
     used = used[:ENTROPY_BYTES]
     used += secrets.token_bytes(max(ENTROPY_BYTES - len(used), 0))
     streams = Streams.of(study.seed, used, _about(study, data))

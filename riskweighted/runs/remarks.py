@@ -137,10 +137,8 @@ def _identifiers(study: Study, kinds: Sequence[ColumnKind], used: Collection[str
 
 def _weights(study: Study, data: pd.DataFrame, kinds: Sequence[ColumnKind]) -> Iterator[str]:
     """Columns that are called like those of a survey's design, of which the study says nothing."""
-    found, asked = (
-        surveyed(data, [of for of in kinds if of.name not in study.variables]),
-        study.evaluation,
-    )
+    found = surveyed(data, [of for of in kinds if of.name not in study.variables])
+    asked = study.evaluation
     if found.weight is not None and study.weights.survey is None and asked.survey is None:
         yield (
             f"{found.weight!r}: called like survey weights, and not used as such: [weights] "

@@ -132,10 +132,8 @@ def run_study(
         threadpool_limits(1),
     ):
         study = replace(study, sampling=replace(study.sampling, cores=cores))
-        data, reporter = (
-            study.read_data() if confidential is None else confidential,
-            reporter or default_reporter(),
-        )
+        data = study.read_data() if confidential is None else confidential
+        reporter = reporter or default_reporter()
         study, choice = resolve_study(study, data, working.folder, reporter)
         work = check_study(study, data, working.folder).work
         streams = run_streams(work.study, work.prepared().fingerprint, working.folder, entropy)
@@ -162,10 +160,8 @@ def _run_in(working: WorkingFolder, work: Work, choice: Choice | None) -> Run:
         {} if choice is None else {"choice": choice.table}
     )
     tables |= {} if tuned is None else tuned.judged(verdicts)
-    records, study_file = (
-        {"identification_risk": result.records, "expected_risk": result.expected},
-        None,
-    )
+    records = {"identification_risk": result.records, "expected_risk": result.expected}
+    study_file = None
     made = {"the model (tables/choice.csv)": choice, "a scheme (tables/tuning.csv)": tuned}
     chosen = [what for what, how in made.items() if how is not None]
     if chosen:

@@ -371,11 +371,9 @@ class Work:
         """What the datasets of a label give away beyond inference."""
 
         def make() -> Disclosed:
-            fit, drawn, worlds = (
-                self.fit(label),
-                self.drawn(label),
-                (self.world(), self.world("weighing")),
-            )
+            fit = self.fit(label)
+            drawn = self.drawn(label)
+            worlds = (self.world(), self.world("weighing"))
             table = attributed(label, self.study, fit, worlds, drawn, self.streams, progress)
             return Disclosed.of(label, self.study, fit, drawn, self.streams, table)
 
@@ -400,17 +398,13 @@ class Work:
         )
 
     def _measured(self, labels: Sequence[str]) -> Evaluation:
-        study, fits = (
-            self.study,
-            {label: self.fit(label) for label in labels if label != CONFIDENTIAL},
-        )
+        study = self.study
+        fits = {label: self.fit(label) for label in labels if label != CONFIDENTIAL}
         compared, against = self.stages.compared and len(fits) > 0, dict[str, Any]()
         if compared and UNWEIGHTED not in fits:
             against = {"baseline_risk": pd.Series(self.scores(UNWEIGHTED), self.confidential.index)}
-        mechanisms, needed = (
-            dict[str, Mechanism](),
-            dict.fromkeys([*fits, *([UNWEIGHTED] if compared else [])]),
-        )
+        mechanisms = dict[str, Mechanism]()
+        needed = dict.fromkeys([*fits, *([UNWEIGHTED] if compared else [])])
         with self.reporter.step("estimating expected risk and influence") as advance:
             for done, label in enumerate(needed, 1):
                 mechanisms[label] = self.expected(label)

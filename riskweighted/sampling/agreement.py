@@ -57,10 +57,8 @@ def check_density(
     draws at which it is not finite, since a record is impossible, are not compared.
     """
     possible = np.isfinite(log_posterior)
-    thetas, log_posterior = (
-        [theta for theta, there in zip(thetas, possible, strict=True) if there],
-        log_posterior[possible],
-    )
+    thetas = [theta for theta, there in zip(thetas, possible, strict=True) if there]
+    log_posterior = log_posterior[possible]
     make, layout = blueprint.exact if centring is None else None, layout_of(blueprint)
     density = blueprint.weighted(alpha, centring) if make is None else make(alpha)
     if density is None or len(thetas) < 2:
@@ -104,10 +102,9 @@ def check_agreement(
                 continue  # an impossible record: nothing to compare
             near = _TOLERANCE * (np.abs(parts).sum() + 1e-3)
             if not abs(graph - parts.sum()) <= near:
-                raise ContractError(
-                    f"{name}: "
-                    f"{_difference(label, graph, parts.sum(), weighted_sum(theta, np.ones(len(alpha))), near)}"
-                )
+                unweighted = weighted_sum(theta, np.ones(len(alpha)))
+                wrong = _difference(label, graph, parts.sum(), unweighted, near)
+                raise ContractError(f"{name}: {wrong}")
     return sums
 
 

@@ -300,10 +300,8 @@ class BlockFit:
             return lambda theta: np.where(
                 alpha > 0, alpha * np.where(alpha > 0, terms(theta), 0.0), 0.0
             )
-        intervals, frame = (
-            self.centring.intervals,
-            with_columns(columns, {self.synthesizer.target: values}),
-        )
+        intervals = self.centring.intervals
+        frame = with_columns(columns, {self.synthesizer.target: values})
         held = replace(self.centring, own=intervals.kind_of(values))
         term = CentredTerm(self.synthesizer, prepared, frame, held)
         return lambda theta: term.contributions(theta, alpha, terms(theta))
@@ -456,8 +454,8 @@ class PreparedModel:
         self,
         guarantee: Guarantee | None,
         alpha: pd.Series,
-        L: int,
-        besides: Sequence[str] = (),  # noqa: N803
+        L: int,  # noqa: N803
+        besides: Sequence[str] = (),
     ) -> Censoring | None:
         """The clip of a guarantee on this model; see `riskweighted.guarantee.clip.censor`."""
         refuse_survey(self.survey, guarantee, self.counts)

@@ -299,10 +299,8 @@ class CompiledModel:
 
         A `centred` clip may leave several modes: they begin about those to which that mode and the
         start of the sampler lead."""
-        wide, start = (
-            self.compiled.with_data(**{**values, LOWER: -_UNCLIPPED, UPPER: _UNCLIPPED}),
-            self.compiled.initial_point_func(0),
-        )
+        wide = self.compiled.with_data(**{**values, LOWER: -_UNCLIPPED, UPPER: _UNCLIPPED})
+        start = self.compiled.initial_point_func(0)
         density = graph_density(compiled)
         try:
             with threadpool_limits(1):
@@ -353,11 +351,9 @@ class CompiledModel:
         """What is sampled is what the distribution says, at these draws."""
         if self.blueprint is None or self.weighted_sum is None:
             return
-        alpha, synthesizer, name = (
-            fitted.weights.to_numpy(),
-            fitted.synthesizer,
-            type(fitted.synthesizer).__name__,
-        )
+        alpha = fitted.weights.to_numpy()
+        synthesizer = fitted.synthesizer
+        name = type(fitted.synthesizer).__name__
         terms = log_densities(synthesizer, fitted.prepared, fitted.y)
         sums = check_weighted(name, terms, alpha, thetas, self.weighted_sum)
         if fitted.centring is not None:
@@ -425,11 +421,9 @@ def drawn_of_density(
 ) -> Drawn:
     """Draws of a density of one vector with all that they are judged by. What it has over itself
     without data is the likelihood, up to a constant."""
-    vectors, heights, off = (
-        drawn.vectors.reshape(-1, drawn.vectors.shape[-1]),
-        drawn.heights,
-        np.nan,
-    )
+    vectors = drawn.vectors.reshape(-1, drawn.vectors.shape[-1])
+    heights = drawn.heights
+    off = np.nan
     log_likelihood = heights - heights_of(prior, vectors).reshape(heights.shape)
     if blueprint.exact is not None and centring is None:
         some = vectors[:: -(-len(vectors) // _COMPARED)]
@@ -491,10 +485,8 @@ def _density_and_prior(
     assert density is not None
     assert prior is not None
     if centring is not None:
-        unweighted, nothing = (
-            blueprint.weighted(centring.survey),
-            blueprint.weighted(np.zeros(len(alpha)), centring),
-        )
+        unweighted = blueprint.weighted(centring.survey)
+        nothing = blueprint.weighted(np.zeros(len(alpha)), centring)
         assert unweighted is not None
         assert nothing is not None
         with threadpool_limits(1):

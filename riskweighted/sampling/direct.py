@@ -114,10 +114,8 @@ def draw_directly(density: Density, size: int, count: int, rng: np.random.Genera
             if relied_on(proposed.pareto_k, proposed.effective, needed):
                 break
     assert proposed is not None
-    which, told = (
-        resampled(proposed.weights, count, rng),
-        (proposed.pareto_k, proposed.effective, needed, len(proposed.vectors)),
-    )
+    which = resampled(proposed.weights, count, rng)
+    told = (proposed.pareto_k, proposed.effective, needed, len(proposed.vectors))
     return Direct(proposed.vectors[which], which, proposed.heights[which], *told)
 
 

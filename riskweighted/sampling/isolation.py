@@ -421,10 +421,8 @@ def _values(synthesizer: Synthesizer, theta: Draw, prepared: Any, seed: int, n: 
     """One draw (n,), of levels themselves where codes of them are drawn: a code is another level
     where their order follows the data.
     """
-    values, levels = (
-        draw_values(synthesizer, theta, prepared, np.random.default_rng(seed), n),
-        categories_of(synthesizer, prepared),
-    )
+    values = draw_values(synthesizer, theta, prepared, np.random.default_rng(seed), n)
+    levels = categories_of(synthesizer, prepared)
     if levels is None:
         return values.astype(float)
     check_codes(values, synthesizer.target, len(levels))
@@ -532,10 +530,9 @@ def _moved(synthesizer: Synthesizer, frame: pd.DataFrame) -> dict[str, pd.DataFr
     are.
     """
     column, rng = frame[synthesizer.target], np.random.default_rng(7)
-    there, numeric = (
-        column.notna().to_numpy(),
-        pd.api.types.is_numeric_dtype(column.dtype)
-        and not pd.api.types.is_bool_dtype(column.dtype),
+    there = column.notna().to_numpy()
+    numeric = pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(
+        column.dtype
     )
     present = column[there]
     permuted = present.array[rng.permutation(len(present))]

@@ -29,10 +29,8 @@ _NEAR = 0.05
 def refuse_other_diagnostics(fit: BlockFit, sampling: Sampling) -> None:
     """Refuse a fit whose diagnostics are not those of its posterior draws."""
     made, told = judged_again(fit, sampling), fit.diagnostics
-    exact, near = (
-        ["converged", "judged", "engine"],
-        ["r_hat", "limit", "ess_bulk", "ess_tail", "ess_spread", "divergences", "pareto_k"],
-    )
+    exact = ["converged", "judged", "engine"]
+    near = ["r_hat", "limit", "ess_bulk", "ess_tail", "ess_spread", "divergences", "pareto_k"]
     same = (
         list(made.index) == list(told.index)
         and (made[exact].to_numpy() == told[exact].to_numpy()).all()

@@ -451,11 +451,9 @@ def _round(density: Density, mode: np.ndarray, curvature: np.ndarray) -> Coordin
     """The coordinates at what `_found` found."""
     if not isinstance(density, Scaled):
         return Coordinates(density, mode, root_of_inverse(curvature))
-    given, scaled, tau = (
-        np.delete(np.arange(len(mode)), density.log_scale),
-        np.zeros(len(mode)),
-        np.exp(mode[density.log_scale]),
-    )
+    given = np.delete(np.arange(len(mode)), density.log_scale)
+    scaled = np.zeros(len(mode))
+    tau = np.exp(mode[density.log_scale])
     scaled[density.scaled] = 1.0
     over, precision = np.where(scaled[given] > 0, tau, 1.0), np.zeros(len(mode))
     # of the parameters, given tau

@@ -42,10 +42,8 @@ def columns_seen(synthesizer: Synthesizer, frame: pd.DataFrame) -> list[str]:
     """Those that a synthesizer may look at: of its formula and named in its settings, or all where
     it has no formula.
     """
-    formula, columns = (
-        getattr(synthesizer, "formula", None),
-        [str(name) for name in frame.columns if name != synthesizer.target],
-    )
+    formula = getattr(synthesizer, "formula", None)
+    columns = [str(name) for name in frame.columns if name != synthesizer.target]
     if not isinstance(formula, str):
         return columns
     settings = [

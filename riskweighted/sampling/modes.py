@@ -171,10 +171,8 @@ def block_modes(model: CompiledModel, fit: BlockFit) -> BlockModes:
             else blueprint.geometry(np.ones(len(model.model.confidential)))
         )
         compiled = model.compiled.with_data(**held)
-        density, parameters = (
-            partial(_weighted, compiled, blueprint.weigh),
-            graph_parameters(compiled),
-        )
+        density = partial(_weighted, compiled, blueprint.weigh)
+        parameters = graph_parameters(compiled)
         vectors = _unconstrained(blueprint, held, _spread(fit))
     unweighted = density(fit.weights.to_numpy(), None)
     assert unweighted is not None

@@ -269,11 +269,9 @@ def graph_density(compiled: Any) -> Density:
     call = compiled.compiled_logp_func.ctypes
 
     def density(vector: np.ndarray) -> tuple[float, np.ndarray]:
-        held, height, slope = (
-            np.ascontiguousarray(vector, dtype=float),
-            np.zeros(1),
-            np.zeros(len(vector)),
-        )
+        held = np.ascontiguousarray(vector, dtype=float)
+        height = np.zeros(1)
+        slope = np.zeros(len(vector))
         arrays = (array.ctypes.data_as(_POINTER) for array in (held, slope, height))
         failed = call(len(held), *arrays, compiled.user_data.ctypes.data)
         return (-np.inf if failed else float(height[0])), slope
@@ -298,10 +296,8 @@ def graph_parameters(compiled: Any) -> Callable[[np.ndarray], dict[str, np.ndarr
     """From unconstrained vectors (S, d) of a compiled PyMC model to what a fit holds of them: its
     variables by name, each (S, ...).
     """
-    call, layout = (
-        compiled.compiled_expand_func.ctypes,
-        list(zip(*compiled.shape_info, strict=True)),
-    )
+    call = compiled.compiled_expand_func.ctypes
+    layout = list(zip(*compiled.shape_info, strict=True))
 
     def parameters(vectors: np.ndarray) -> dict[str, np.ndarray]:
         expanded = np.zeros((len(vectors), compiled.n_expanded))

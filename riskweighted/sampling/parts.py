@@ -113,11 +113,9 @@ class Parts:
                     ),
                     sampling.draws,
                 )
-                each, at, of_proposal = (
-                    sampled.vectors,
-                    sampled.heights,
-                    np.arange(shape[0] * shape[1]),
-                )
+                each = sampled.vectors
+                at = sampled.heights
+                of_proposal = np.arange(shape[0] * shape[1])
                 stats.append(sampled.stats)
             vectors.append(each.reshape(*shape, width))
             heights.append(at.reshape(shape))

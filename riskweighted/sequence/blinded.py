@@ -26,9 +26,9 @@ __all__ = ["drawn_blindly", "not_leaving"]
 
 def drawn_blindly(
     fit: Fit,
-    L: int,
+    L: int,  # noqa: N803
     random_seed: int,
-    precision: Precision = None,  # noqa: N803
+    precision: Precision = None,
 ) -> list[pd.DataFrame]:
     """Return the L datasets of `Fit.synthesize`, once every stranger's model was tried as when it
     was fitted (what it cached since is seen), and once all that it was asked for them was asked
@@ -40,11 +40,9 @@ def drawn_blindly(
         *_with_drawing(fit, watched).synthetic(L, random_seed=random_seed, precision=precision)
     ]
     for name, asked in watched.asked.items():
-        block, places = (
-            fit.blocks[name],
-            spread_draws(
-                fit.sizes["chain"], fit.sizes["draw"], min(2, math.prod(fit.sizes.values()))
-            ),
+        block = fit.blocks[name]
+        places = spread_draws(
+            fit.sizes["chain"], fit.sizes["draw"], min(2, math.prod(fit.sizes.values()))
         )
         guaranteed, thetas = block.censoring is not None, [block.draw(*place) for place in places]
         check_independent(

@@ -115,10 +115,8 @@ def _inside(
     records: np.ndarray,
 ) -> np.ndarray:
     """Mean weights of some members in every interval, by the values that lie in each, (R, G)."""
-    begins, made = (
-        np.searchsorted(whose, np.arange(intervals)),
-        function.at(members[records], values),
-    )
+    begins = np.searchsorted(whose, np.arange(intervals))
+    made = function.at(members[records], values)
     counts = np.diff(np.append(begins, len(whose)))
     sums = np.add.reduceat(made, np.minimum(begins, len(whose) - 1), axis=1)
     return np.asarray(np.where(counts > 0, sums / np.maximum(counts, 1), 0.0))

@@ -119,10 +119,8 @@ def make_decider(
     rules: Rules, variable: str, column: pd.Series, codes: Sequence[float]
 ) -> Decider | None:
     """What decides a variable; None where no rule does, so that nothing is different."""
-    implied, total = (
-        [rule for rule in rules.at(variable) if own_side(rule, variable) is not None],
-        rules.total(variable),
-    )
+    implied = [rule for rule in rules.at(variable) if own_side(rule, variable) is not None]
+    total = rules.total(variable)
     if not implied and total is None:
         return None
     numbers = holds_numbers(column)

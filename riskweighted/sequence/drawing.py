@@ -156,11 +156,9 @@ class Drawing:
         of predictors and earlier variables. `stuck`: takes the records to which implications leave
         no value.
         """
-        outcomes, rules, unit = (
-            self.outcomes[link.variable],
-            self.prepared.rules,
-            precision_of(precision, link.variable),
-        )
+        outcomes = self.outcomes[link.variable]
+        rules = self.prepared.rules
+        unit = precision_of(precision, link.variable)
         checked = rules.redrawn(link.variable, not link.levels)
         values = (
             outcomes.empty(len(frame)) if rows is None else outcomes.numbers(frame[link.variable])
@@ -201,15 +199,11 @@ class Drawing:
         """Numbers of some rows from their model between what the orders leave, (m,), where draws
         hardly land; NaN where it cannot say.
         """
-        block, ends = (
-            link.values,
-            {True: np.full(len(rows), np.inf), False: np.full(len(rows), -np.inf)},
-        )
+        block = link.values
+        ends = {True: np.full(len(rows), np.inf), False: np.full(len(rows), -np.inf)}
         for rule in orders:
-            above, tighter = (
-                rule.names[0] == link.variable,
-                np.fmin if rule.names[0] == link.variable else np.fmax,
-            )
+            above = rule.names[0] == link.variable
+            tighter = np.fmin if rule.names[0] == link.variable else np.fmax
             ends[above] = tighter(ends[above], rule.amounts(frame.iloc[rows])[int(above)])
         if block is None:
             return np.full(len(rows), np.nan)
@@ -327,10 +321,8 @@ class Drawing:
         elsewhere: bool = False,
     ) -> np.ndarray:
         """The probability of each level of a model for some rows, (m, K)."""
-        fit, prepared = (
-            self.blocks[block.name],
-            self.at(block, frame, encoded, rows, elsewhere=elsewhere),
-        )
+        fit = self.blocks[block.name]
+        prepared = self.at(block, frame, encoded, rows, elsewhere=elsewhere)
         codes = (np.full(len(rows), float(code)) for code in range(len(fit.categories or ())))
         each = [
             log_densities(self.model_of(block), prepared, code)(thetas[block.name])
@@ -384,10 +376,8 @@ class Drawing:
                 if impossible[rows].any():
                     rows, values = rows[~impossible[rows]], values[~impossible[rows]]
                 if len(rows):
-                    synthesizer, arrays = (
-                        self.blocks[block.name].synthesizer,
-                        self.at(block, frame, encoded, rows, elsewhere=elsewhere),
-                    )
+                    synthesizer = self.blocks[block.name].synthesizer
+                    arrays = self.at(block, frame, encoded, rows, elsewhere=elsewhere)
                     terms = log_densities(synthesizer, arrays, values)
                     asked.append(
                         (

@@ -124,12 +124,10 @@ class Fit:
                 "other records are of a fit of one variable, and this one is of a chain of "
                 f"{listing(self.variables)}"
             )
-        block, native, records, alphas = (
-            self.block,
-            native_of(records),
-            as_pandas(records),
-            as_pandas(alphas),
-        )
+        block = self.block
+        native = native_of(records)
+        records = as_pandas(records)
+        alphas = as_pandas(alphas)
         functions = functions_of(alphas)
         if block.censoring is not None:
             raise InputError(
@@ -143,10 +141,8 @@ class Fit:
             )
         require_columns(records, [str(name) for name in self.confidential.columns], "records")
         checked = alphas_of(self.variables, alphas, records.index)
-        name, made = (
-            block.synthesizer.target,
-            block.of_other(records, checked[block.synthesizer.target].rename("alpha")),
-        )
+        name = block.synthesizer.target
+        made = block.of_other(records, checked[block.synthesizer.target].rename("alpha"))
         prepared = Fit.of(made).prepared
         if functions is not None and made.centring is not None and made.file is not None:
             made = replace(
@@ -442,14 +438,12 @@ class Fit:
         The sum over the blocks that it reaches of alpha_i log p(y_i | theta), alpha_i times the
         survey weight if there is one; or that clipped.
         """
-        blocks, thetas = (
-            [
-                block
-                for block in self.prepared.blocks
-                if variable is None or block.variable == variable
-            ],
-            self._by_block(theta),
-        )
+        blocks = [
+            block
+            for block in self.prepared.blocks
+            if variable is None or block.variable == variable
+        ]
+        thetas = self._by_block(theta)
         if len(blocks) == 1 and blocks[0].whole:
             return self.blocks[blocks[0].name].contributions(thetas[blocks[0].name])
         total = np.zeros(len(self.confidential))

@@ -61,10 +61,8 @@ class Modes:
         """The information of each record by variable, (n,) each, summed over its blocks; see
         `BlockModes.information`.
         """
-        weights, of_block = (
-            self._weights(alphas),
-            {block.name: block for block in self.fit.prepared.blocks},
-        )
+        weights = self._weights(alphas)
+        of_block = {block.name: block for block in self.fit.prepared.blocks}
         found = {variable: np.zeros(len(self.fit.confidential)) for variable in self.fit.variables}
         for name, modes in self.blocks.items():
             found[of_block[name].variable][of_block[name].member] += modes.information(

@@ -37,11 +37,9 @@ class Outcomes:
         categories: Sequence[object] | None = None,
         others: Iterable[object] = (),
     ) -> None:
-        self._original, self._categories, self._names = (
-            original,
-            categories,
-            np.empty(0, dtype=object),
-        )
+        self._original = original
+        self._categories = categories
+        self._names = np.empty(0, dtype=object)
         self._of_levels = not holds_numbers(original)
         if self._of_levels:
             levels = list(categories or ())

@@ -154,10 +154,8 @@ def _of_chain(
         links.append(link)
         # a model may draw levels that no record has
         if variable in recipes and link.values is not None:
-            model, taken = (
-                link.values.model,
-                {*chain.variables, *prepared.names_of([*recipes, *products])},
-            )
+            model = link.values.model
+            taken = {*chain.variables, *prepared.names_of([*recipes, *products])}
             recipes[variable] = recipes[variable].with_levels(
                 categories_of(model.synthesizer, model.prepared) or (), taken
             )
@@ -301,10 +299,8 @@ class _Linking:
 
     def _with_values(self, link: Link, decider: Decider, left: np.ndarray) -> Link:
         """The values of what is decided: computed by a sum, the one that there is, or drawn."""
-        column, computed = (
-            self.prepared.confidential[self.variable],
-            ~np.isnan(decider.computed(self.prepared.confidential)),
-        )
+        column = self.prepared.confidential[self.variable]
+        computed = ~np.isnan(decider.computed(self.prepared.confidential))
         left = left & ~computed
         if not left.any() or column[left].nunique() == 1:
             held = (

@@ -153,10 +153,8 @@ def make_recipes(
         stated = tuple(float(code) for code in codes.get(source, ()))
         # its own name is free: a column never predicts itself
         others = taken | ({*targets} - {source})
-        recipe, statuses = (
-            _number_recipe if holds_numbers(column) else _level_recipe,
-            recoding != RECODINGS[0],
-        )
+        recipe = _number_recipe if holds_numbers(column) else _level_recipe
+        statuses = recoding != RECODINGS[0]
         recipes[source] = recipe(column, stated, others, statuses)
         taken |= set(recipes[source].names)
     return recipes

@@ -55,9 +55,9 @@ class Rules:
         check_choice(self.on_broken, ON_BROKEN, f"{self.place}.on_broken")
         texts = check_sequence(self.forbidden, f"{self.place}.forbidden")
         forbidden = [
-            Forbidden(Condition(text, f"{self.place}.forbidden[{k}]"))
+            Forbidden(Condition(text, f"{self.place}.forbidden[{k}]"))  # type: ignore[arg-type]
             for k, text in enumerate(texts)
-        ]  # type: ignore[arg-type]
+        ]
         pairs = _pairs(self.order, f"{self.place}.order")
         codes = {name: _numbers(values, name) for name, values in self.codes.items()}
         orders = [
@@ -194,10 +194,8 @@ class Rules:
     def _conditions(self) -> Iterator[tuple[Condition, Condition]]:
         """The two conditions of every implication."""
         for k, pair in enumerate(check_sequence(self.implied, f"{self.place}.implied")):
-            texts, place = (
-                check_sequence(pair, f"each pair of {self.place}.implied"),
-                f"{self.place}.implied[{k}]",
-            )
+            texts = check_sequence(pair, f"each pair of {self.place}.implied")
+            place = f"{self.place}.implied[{k}]"
             if len(texts) != 2:
                 raise InputError(
                     f"{place} must hold two conditions, the second of which follows from the "

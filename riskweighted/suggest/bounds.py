@@ -52,10 +52,8 @@ def default_bounds(amounts: np.ndarray, units: Sequence[np.ndarray] = ()) -> Fou
     n = len(amounts)
     if n < _FEWEST:
         return None
-    rank, most = (
-        max(_RANK, math.ceil(_RANK_SHARE * n)),
-        most_beyond(n) // (2 if amounts.min() < 0 else 1),
-    )
+    rank = max(_RANK, math.ceil(_RANK_SHARE * n))
+    most = most_beyond(n) // (2 if amounts.min() < 0 else 1)
     lowest, highest = -_largest(-amounts, rank, most, units), _largest(amounts, rank, most, units)
     if highest <= 0:
         return None

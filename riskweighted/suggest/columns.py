@@ -28,8 +28,9 @@ from riskweighted.suggest.kinds import kinds_of
 __all__ = ["SENSITIVE", "Column", "as_stated", "hint_in", "look_at", "skewness"]
 
 SENSITIVE = (
-    "income|inc|wage|salar|earn|turnover|revenue|sales|profit|expend|spend|wealth|asset|debt|loan|mortgage|rent|tax|benefit|pension|"
-    "amount|cost|price|value|outcome|dis|health|diagn|illness|disease|smok|alc|drug|crime"
+    "income|inc|wage|salar|earn|turnover|revenue|sales|profit|expend|spend|wealth|asset|debt|loan"
+    "|mortgage|rent|tax|benefit|pension|amount|cost|price|value|outcome|dis|health|diagn|illness"
+    "|disease|smok|alc|drug|crime"
 )
 _AS_READ = 8  # levels that are whole numbers, which need not be stated
 _EVEN = 3.0  # of the share that each value of a column has on average: less is no spike

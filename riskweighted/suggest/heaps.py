@@ -97,10 +97,8 @@ def _stands_out(grid: np.ndarray, counts: np.ndarray, place: int, around: float)
     each = np.append(own, beside[(beside > 0) & (beside % beyond != 0)])
     found = np.minimum(np.searchsorted(grid, each), len(grid) - 1)
     held = np.where(grid[found] == each, counts[found], 0)
-    reach, summed = (
-        np.maximum(np.floor(around * each), 1.0),
-        np.concatenate([[0], np.cumsum(counts)]),
-    )
+    reach = np.maximum(np.floor(around * each), 1.0)
+    summed = np.concatenate([[0], np.cumsum(counts)])
     near = (
         summed[np.searchsorted(grid, each + reach, side="right")]
         - summed[np.searchsorted(grid, each - reach)]

@@ -48,6 +48,6 @@ class ColumnKind:
         """The same with a question whose other answer is the kind `other`."""
         return replace(
             self,
-            question=f'{question} In force: {self.kind}. For the other: "{self.name}" = "{other}" in '
-            "[data.kinds]",
+            question=f"{question} In force: {self.kind}. "
+            f'For the other: "{self.name}" = "{other}" in [data.kinds]',
         )

@@ -59,22 +59,36 @@ class _Units(NamedTuple):
     """Words for what records may be records of."""
 
     households: str = "hh|hhold|households?|famil(y|ies)|dwelling|haushalt|menage|hogar"
-    persons: str = "mothers?|mom|person|persons|pupil|student|stu|patient|subject|respondent|worker|employee|individual|member|zper"
-    places: str = "school|schule|sch|class|classroom|teacher|tch|commune|comm|cluster|village|hospital|clinic|municipality|precinct"
-    firms: str = "firms?|firma|betrieb|company|companies|employer|establishment|enterprise|plant|store|shop|district"
+    persons: str = (
+        "mothers?|mom|person|persons|pupil|student|stu|patient|subject|respondent|worker|employee"
+        "|individual|member|zper"
+    )
+    places: str = (
+        "school|schule|sch|class|classroom|teacher|tch|commune|comm|cluster|village|hospital"
+        "|clinic|municipality|precinct"
+    )
+    firms: str = (
+        "firms?|firma|betrieb|company|companies|employer|establishment|enterprise|plant|store|shop"
+        "|district"
+    )
 
 
 _UNITS = "|".join(_Units())
-_OF_KEYS = "hh|h|p|f|u|x|w|q|s|c|r|sub|subj|pers|fam|case|county|cust|user|emp|job|rec|record|row|ind|indiv|resp|hosp|site|store|prod|stud|tract"
+_OF_KEYS = (
+    "hh|h|p|f|u|x|w|q|s|c|r|sub|subj|pers|fam|case|county|cust|user|emp|job|rec|record|row|ind"
+    "|indiv|resp|hosp|site|store|prod|stud|tract"
+)
 UNIT = Called(_UNITS, every=True)
 KEY = Called(
-    rf"({_OF_KEYS}|{_UNITS})?ids?|id(code|no|nr|num|number|pers|person|hh|hog|ind|indiv|firm|unit|entity)|[a-z]*nr|[a-z]*serial"
-    r"|[a-z]+num|key|index|no|case|record|row|unnamed|identifier|identnr|uuid|guid",
+    rf"({_OF_KEYS}|{_UNITS})?ids?|id(code|no|nr|num|number|pers|person|hh|hog|ind|indiv|firm|unit"
+    rf"|entity)|[a-z]*nr|[a-z]*serial|[a-z]+num|key|index|no|case|record|row|unnamed|identifier"
+    rf"|identnr|uuid|guid",
     whole=r"[dhrpx][bxl]0?[34]0|[drphx][bx]030|.*[_ .-]no|no",
     unless="num|number|of|per|mean|total|avg",
 )
 PERIOD = Called(
-    r"years?|yr|wave|period|round|cohort|quarter|jahr|annee|anno|ano|[a-z]*year|year(born|birth|fm)|birthy(ea)?r?|welle"
+    r"years?|yr|wave|period|round|cohort|quarter|jahr|annee|anno|ano|[a-z]*year|year(born|birth"
+    r"|fm)|birthy(ea)?r?|welle"
 )
 PERSON = Called(
     r"(first|last|family|sur|given)name|vorname|nachname",
@@ -82,9 +96,11 @@ PERSON = Called(
 )
 NAME = Called(r"[a-z]?names?")
 WEIGHT = Called(
-    r"weights?[a-z]*|p?weights?|f?weight|[a-z]*wgt|wght|p?w|wt|(hh|per|asec|fin|final|samp|person|pers|pop)wei?g?h?t|perweight|perwt"
-    r"|wt(mec|int|ss|sa|dr|fin|per|hh)[a-z]*|(psp|d|an|post)weight|coeff?|ponder[a-z]*|pond|gew|gewicht[a-z]*|hrf|hochrechnung[a-z]*",
-    whole=r"db090|rb05\d|rb06\d|pb04\d|pb06\d|rl070|pspwght|dweight|pweight|anweight|wtssall|perwt|hhwt|asecwt|hw\d{3}",
+    r"weights?[a-z]*|p?weights?|f?weight|[a-z]*wgt|wght|p?w|wt|(hh|per|asec|fin|final|samp|person"
+    r"|pers|pop)wei?g?h?t|perweight|perwt|wt(mec|int|ss|sa|dr|fin|per|hh)[a-z]*|(psp|d|an"
+    r"|post)weight|coeff?|ponder[a-z]*|pond|gew|gewicht[a-z]*|hrf|hochrechnung[a-z]*",
+    whole=r"db090|rb05\d|rb06\d|pb04\d|pb06\d|rl070|pspwght|dweight|pweight|anweight|wtssall|perwt"
+    r"|hhwt|asecwt|hw\d{3}",
     unless="birth[a-z]*|body|kg|lbs?|lbw|bwg?ht|[a-z]?bwg?ht",
 )
 STRATUM = Called(r"strat|stratum|strata|estrato|[a-z]*stra|[a-z]*strat|stratvar")
@@ -96,17 +112,22 @@ DURATION = Called(
     r"years|yrs[a-z]*|num[a-z]*|hours|hrs|months|days|weeks|share|mean|avg|totals?|tot[a-z]*"
 )
 QUANTITY = Called(
-    r"income[a-z]*|[a-z]*inc|wages?[a-z]*|[a-z]*wage|salar[a-z]*|pay|earn[a-z]*|turnover|revenues?|[a-z]*sales|profits?|expend[a-z]*|spend[a-z]*"
-    r"|wealth|assets?|debts?|loans?|mortgage|rent|tax(es)?|benefits?|pensions?|amount|amt|costs?|price|prices|values?|outcome|scores?|rate"
-    r"|[a-z]*rate|ratio|percent[a-z]*|perc[a-z]*|pct[a-z]*|prop[a-z]*|size|[a-z]*size|pop[a-z]*|counts?|weight|height|length|width|temp[a-z]*"
-    r"|distance|area|duration|tenure|exper[a-z]*|ages?|[a-z]{0,3}age|agesq|educ[a-z]*|points?|enroll[a-z]*|employees|emp|volume|quantity|qty"
-    r"|dose|time|[a-z]*time|[a-z]*hours[a-z]*|hrs|minutes?|days|weeks[a-z]*|months|years[a-z]*|yrs[a-z]*|mean|avg[a-z]*|average|totals?|tot[a-z]*|sum"
-    r"|num[a-z]*|read|math|test|kids|children|visits?|murders?|arrests?|votes?"
+    r"income[a-z]*|[a-z]*inc|wages?[a-z]*|[a-z]*wage|salar[a-z]*|pay|earn[a-z]*|turnover|revenues?"
+    r"|[a-z]*sales|profits?|expend[a-z]*|spend[a-z]*|wealth|assets?|debts?|loans?|mortgage|rent"
+    r"|tax(es)?|benefits?|pensions?|amount|amt|costs?|price|prices|values?|outcome|scores?|rate"
+    r"|[a-z]*rate|ratio|percent[a-z]*|perc[a-z]*|pct[a-z]*|prop[a-z]*|size|[a-z]*size|pop[a-z]*"
+    r"|counts?|weight|height|length|width|temp[a-z]*|distance|area|duration|tenure|exper[a-z]*"
+    r"|ages?|[a-z]{0,3}age|agesq|educ[a-z]*|points?|enroll[a-z]*|employees|emp|volume|quantity|qty"
+    r"|dose|time|[a-z]*time|[a-z]*hours[a-z]*|hrs|minutes?|days|weeks[a-z]*|months|years[a-z]*"
+    r"|yrs[a-z]*|mean|avg[a-z]*|average|totals?|tot[a-z]*|sum|num[a-z]*|read|math|test|kids"
+    r"|children|visits?|murders?|arrests?|votes?"
 )
 CLASSIFICATION = Called(
-    r"regions?|reg|states?|[a-z]*state|provinces?|prov|kanton|canton|country|cntry|nations?|nationality|sectors?|industr(y|ies)|ind|indus|nace|naics"
-    r"|sic|isic|isco|occ|occsoc|indnaics|occup[a-z]*|raced?|ethn[a-z]*|hispand?|bpld?|ancestr[a-z]*|marital|marit|type|[a-z]*type|codes?"
-    r"|[a-z]{1,3}code|[a-z]*fips?|puma|cbsa|met(area|ro)d?|degfieldd?|zip|zipcode|plz|postcode|plan|party|partyid"
-    r"|category|cat|county|counties|nuts|zone|site|icd|diagnos[a-z]*|major|field|branch|language|religion|relig|chapter|brand|model|dept"
-    r"|department|land|status|origin|citizenship|species|chain"
+    r"regions?|reg|states?|[a-z]*state|provinces?|prov|kanton|canton|country|cntry|nations?"
+    r"|nationality|sectors?|industr(y|ies)|ind|indus|nace|naics|sic|isic|isco|occ|occsoc|indnaics"
+    r"|occup[a-z]*|raced?|ethn[a-z]*|hispand?|bpld?|ancestr[a-z]*|marital|marit|type|[a-z]*type"
+    r"|codes?|[a-z]{1,3}code|[a-z]*fips?|puma|cbsa|met(area|ro)d?|degfieldd?|zip|zipcode|plz"
+    r"|postcode|plan|party|partyid|category|cat|county|counties|nuts|zone|site|icd|diagnos[a-z]*"
+    r"|major|field|branch|language|religion|relig|chapter|brand|model|dept|department|land|status"
+    r"|origin|citizenship|species|chain"
 )

@@ -143,10 +143,8 @@ def _statuses(
     """Each status, as an outcome, with who may have it and who has it, bool (n,) each: missing, and
     zero among the others.
     """
-    member, missing = (
-        np.ones(len(column), dtype=bool) if asked is None else asked,
-        column.isna().to_numpy(),
-    )
+    member = np.ones(len(column), dtype=bool) if asked is None else asked
+    missing = column.isna().to_numpy()
     if _enough(missing[member]):
         yield None, member, missing
     member = member & ~missing

@@ -39,8 +39,9 @@ __all__ = [
 ]
 
 _KNOWN = (
-    "sex|gender|male|female|age|birth|race|ethn|hisp|region|state|fips|county|province|marit|marr|mar|area|urban|rural|place|city|edu|school|"
-    "size|family|fam|household|child|kid|occup|prof|nation|citiz|industr|naics|nace|sector|branch|legal"
+    "sex|gender|male|female|age|birth|race|ethn|hisp|region|state|fips|county|province|marit|marr"
+    "|mar|area|urban|rural|place|city|edu|school|size|family|fam|household|child|kid|occup|prof"
+    "|nation|citiz|industr|naics|nace|sector|branch|legal"
 )
 _MOST_KNOWN, _WITHOUT_HINT = 4, 2
 _LEAST_ASKED = 0.25  # of the records, that have an amount of what is synthesized unasked
@@ -91,10 +92,8 @@ def likely_numbers(columns: Sequence[Column]) -> list[Column]:
 
 def _by_name_or_skewness(column: Column) -> tuple[int, bool, float]:
     """Smaller is likelier to be sensitive; of equal names the first in the file."""
-    hint, few = (
-        hint_in(SENSITIVE, column.name),
-        column.distinct <= FEW or column.held < _LEAST_ASKED,
-    )
+    hint = hint_in(SENSITIVE, column.name)
+    few = column.distinct <= FEW or column.held < _LEAST_ASKED
     return (
         (hint, False, 0.0)
         if hint < len(SENSITIVE.split("|"))
@@ -346,10 +345,8 @@ class _Taken:
         """What a basis (n, m) adds to what is told: Bartlett's (1947) statistic of Wilks's Lambda
         less twice its mean by chance, and the probability of as much by chance."""
         (n, q), m = self.answers.shape, adds.shape[1]
-        before, shared = (
-            self.answers.T @ self.answers + _TINY * n * np.eye(q),
-            adds.T @ self.answers,
-        )
+        before = self.answers.T @ self.answers + _TINY * n * np.eye(q)
+        shared = adds.T @ self.answers
         lost = np.linalg.slogdet(before)[1] - np.linalg.slogdet(before - shared.T @ shared)[1]
         statistic = float((n - self.basis.shape[1] - (m + q + 1) / 2) * lost)
         return statistic - 2 * m * q, float(chi2.sf(statistic, m * q))

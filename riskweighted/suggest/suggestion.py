@@ -100,9 +100,9 @@ class Suggestion:
 
     def codes_of(self, target: str) -> tuple[float, ...]:
         """Its special codes, and 0 where a rule asks for it, so that it has a share of its own."""
-        column, texts = (
-            self.column(target),
-            " ".join(text for rule in self.rules for _, texts in rule.declared for text in texts),
+        column = self.column(target)
+        texts = " ".join(
+            text for rule in self.rules for _, texts in rule.declared for text in texts
         )
         name = re.escape(written(target))
         asked = column.kind == NUMBER and re.search(
@@ -175,10 +175,8 @@ class Suggestion:
     def kinds(self) -> dict[str, str]:
         """Kinds that a study has to state: what somebody said, and whole numbers that are levels
         where it uses them, few ones where a chain predicts by them."""
-        used, predict = (
-            {*self.targets, *self.known, *self.predictors},
-            {*self.predictors} if self.chain else set(),
-        )
+        used = {*self.targets, *self.known, *self.predictors}
+        predict = {*self.predictors} if self.chain else set()
         stated = (
             of
             for of in self.columns
@@ -281,10 +279,8 @@ def suggest(
             "; --kind NAME=KIND says otherwise" if column.kind not in (*PLAYING, CONSTANT) else ""
         )
         raise InputError(f"{column.name!r} cannot be synthesized: {left_out[column.name]}{cure}")
-    design, data = (
-        surveyed(data, [column.found for column in columns]),
-        as_stated(data, columns, chosen),
-    )
+    design = surveyed(data, [column.found for column in columns])
+    data = as_stated(data, columns, chosen)
     some = sampled(data)
     others = [column for column in usable if column.name not in chosen]
     copies = giving_away(some, others, [by_name[name] for name in chosen])
@@ -314,10 +310,8 @@ def suggest(
     )
     predictors = tuple(dict.fromkeys([*predictors, *also]))
     found = {name: _found_of(data, by_name[name], columns) for name in chosen}
-    shared, bounds = (
-        {name: held for name, (held, _) in found.items()},
-        {name: of for name, (_, of) in found.items()},
-    )
+    shared = {name: held for name, (held, _) in found.items()}
+    bounds = {name: of for name, (_, of) in found.items()}
     first = replace(
         first, predictors=predictors, told_by=told_by, staying=staying, shared=shared, bounds=bounds
     )
@@ -396,10 +390,8 @@ def _with_universes(suggestion: Suggestion, data: pd.DataFrame) -> Suggestion:
 
 def _recodes(data: pd.DataFrame, columns: Sequence[Column]) -> set[tuple[str, str]]:
     """Pairs of a column and one that follows from it."""
-    names, codes = (
-        [column.name for column in columns][:MOST_COLUMNS],
-        {column.name: column.codes for column in columns},
-    )
+    names = [column.name for column in columns][:MOST_COLUMNS]
+    codes = {column.name: column.codes for column in columns}
     return {(of, name) for name, of in find_structure(data, names, codes=codes).recodes.items()}
 
 
@@ -520,10 +512,8 @@ def _with_models(suggestion: Suggestion, data: pd.DataFrame) -> Suggestion:
     ):
         of_chain = replace(suggestion, chain=name, models=models, formula="", mixture=None)
         return replace(of_chain, products=_products(of_chain, data) if of_chain.multiplies else ())
-    formula = (
-        f"{quoted(target.name)} ~ "
-        f"{' + '.join(_predictors([suggestion.column(name) for name in complete], len(data))) or '1'}"
-    )
+    terms = _predictors([suggestion.column(name) for name in complete], len(data))
+    formula = f"{quoted(target.name)} ~ {' + '.join(terms) or '1'}"
     mixture = suggest_mixture(target.amounts, _is_count(target))
     left_out = {
         **suggestion.left_out,
@@ -546,15 +536,10 @@ def _products(suggestion: Suggestion, data: pd.DataFrame) -> tuple[FoundProduct,
     """What is multiplied, chosen among the records that are asked and of which no rule settles
     it.
     """
-    data, implied = (
-        sampled(data),
-        [
-            pair
-            for rule in suggestion.rules
-            for setting, pair in rule.declared
-            if setting == "implied"
-        ],
-    )
+    data = sampled(data)
+    implied = [
+        pair for rule in suggestion.rules for setting, pair in rule.declared if setting == "implied"
+    ]
     stated = [
         rule for name in suggestion.targets if (rule := suggestion.asked_of(name)) is not None
     ]

@@ -33,7 +33,8 @@ __all__ = [
 ]
 
 _REPLICATE = re.compile(
-    r"(?P<stem>.*(rep|brr|jk|jack|boot|bsw|fstr|fay|wgt|wt|weight|pwgtp)[a-z_]*?)(?P<number>\d{1,4})",
+    r"(?P<stem>.*(rep|brr|jk|jack|boot|bsw|fstr|fay|wgt|wt|weight|pwgtp)[a-z_]*?)"
+    r"(?P<number>\d{1,4})",
     re.IGNORECASE,
 )
 _FEWEST = 8  # columns of one stem that are taken as replicate weights

@@ -19,7 +19,8 @@ _DATES = 0.9  # of the records with a text
 _OF_YEAR = r"(?:18[5-9]\d|19\d\d|20[0-4]\d|2050)"
 # without a sign between, codes of five digits would be years and months
 _PART_OF_YEAR = re.compile(
-    rf"{_OF_YEAR}(?:\s?[-:/.]?\s?[QqMmWw]\s?|\s?[-:/.]\s?|\s)(?:0?[1-9]|1[0-2])|{_OF_YEAR}(?:0[1-9]|1[0-2])|[QqMm]\s?\d{{1,2}}\s?[-:/.]?\s?{_OF_YEAR}"
+    rf"{_OF_YEAR}(?:\s?[-:/.]?\s?[QqMmWw]\s?|\s?[-:/.]\s?|\s)(?:0?[1-9]|1[0-2])"
+    rf"|{_OF_YEAR}(?:0[1-9]|1[0-2])|[QqMm]\s?\d{{1,2}}\s?[-:/.]?\s?{_OF_YEAR}"
 )
 _YEAR = re.compile(r"1[89]\d\d|20[0-4]\d|2050")
 _BEGINS = {"year", "yr", "wave", "period", "quarter", "round", "cohort", "jahr", "welle"}

@@ -195,10 +195,8 @@ def _levels(by: pd.Series, out: np.ndarray, present: np.ndarray) -> Iterator[_Re
 
 def _cuts(values: np.ndarray, out: np.ndarray, present: np.ndarray, name: str) -> Iterator[_Region]:
     """Below the least value, and above the greatest, of the records that are not out."""
-    whole, or_gap = (
-        bool((values[present] % 1 == 0).all()),
-        "" if present.all() else f" or missing({name})",
-    )
+    whole = bool((values[present] % 1 == 0).all())
+    or_gap = "" if present.all() else f" or missing({name})"
     for sign, turn in ((">=", 1.0), ("<=", -1.0)):
         inside = beyond(turn * values, present, out)
         if is_universe(inside, out):

@@ -253,10 +253,8 @@ def _checks(point: Point, data: pd.DataFrame) -> Iterator[tuple[str, Callable[[]
     same: not how wide balls are.
     """
     study, label, scenario = point.study, point.label, point.study.weighting_scenario()
-    stages, radii = (
-        Stages(study, repr(study.data)),
-        sorted(scenario.radius) if isinstance(scenario.radius, Mapping) else None,
-    )
+    stages = Stages(study, repr(study.data))
+    radii = sorted(scenario.radius) if isinstance(scenario.radius, Mapping) else None
     if label in study.baselines:
         yield (
             f"{label} {stages.key('prepared', label)}",

@@ -248,11 +248,9 @@ class _Search:
         and the weights allow.
         """
         declared = [family_of(name) for name in families]
-        total, done, scans = (
-            sum(len(family.path) for family in declared if family is not None),
-            0,
-            list[Scan](),
-        )
+        total = sum(len(family.path) for family in declared if family is not None)
+        done = 0
+        scans = list[Scan]()
         with self.reporter.step(f"scanning {', '.join(families)}") as advance:
 
             def count() -> None:

@@ -168,11 +168,12 @@ def find_target(asked: object) -> Target:
 
     Refused if there is none, or it is one that no weights can be chosen by, with the reason.
     """
-    found = _found(
-        asked,
-        "target",
-        [name for name, measure in _short().items() if measure.aim.of != "disclosure"],
-    )  # type: ignore[union-attr]
+    names = [
+        name
+        for name, measure in _short().items()
+        if measure.aim.of != "disclosure"  # type: ignore[union-attr]
+    ]
+    found = _found(asked, "target", names)
     if found.aim.of == "disclosure":
         raise InputError(
             f"{found.aim.name!r} is no target: no family of weights is sure to lower it; it is a "

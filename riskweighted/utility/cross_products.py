@@ -148,10 +148,8 @@ class CrossProducts:
         """Means of some columns (k,), and sums of products about them (k, k), each rounded once."""
         assert self.sums is not None
         units, n, chosen = self.sums.units, self.records, [int(place) for place in places]
-        sums, about = (
-            [units[self._at(0, place)] for place in chosen],
-            np.empty((len(chosen), len(chosen))),
-        )
+        sums = [units[self._at(0, place)] for place in chosen]
+        about = np.empty((len(chosen), len(chosen)))
         for row, place in enumerate(chosen):
             for column, other in enumerate(chosen[: row + 1]):
                 product = n * (units[self._at(place, other)] << UNIT) - sums[row] * sums[column]

@@ -211,11 +211,9 @@ def joint_test_partially_synthetic(
     >>> round(rw.joint_test_partially_synthetic(estimates, covariances, np.zeros(2)).p_value, 4)
     0.06
     """
-    q, u, null = (
-        np.asarray(estimates, dtype=float),
-        np.asarray(covariances, dtype=float),
-        np.asarray(null, dtype=float),
-    )
+    q = np.asarray(estimates, dtype=float)
+    u = np.asarray(covariances, dtype=float)
+    null = np.asarray(null, dtype=float)
     if q.ndim != 2 or u.shape != (*q.shape, q.shape[1]) or null.shape != q.shape[1:]:
         raise InputError(
             f"shapes must be (L, k), (L, k, k) and (k,), got {q.shape}, {u.shape} and {null.shape}"

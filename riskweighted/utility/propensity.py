@@ -126,10 +126,8 @@ def coded_propensity(
     count once, and those of the unsynthesized variables alone are equal in both files and do not
     count in the null.
     """
-    ordered, distances = (
-        [name for name in codes if _is_ordered(confidential[name], codes[name])],
-        [],
-    )
+    ordered = [name for name in codes if _is_ordered(confidential[name], codes[name])]
+    distances = []
     for dataset in range(1, len(next(iter(codes.values())))):
         both = {name: np.concatenate([files[0], files[dataset]]) for name, files in codes.items()}
         rows = len(next(iter(both.values())))

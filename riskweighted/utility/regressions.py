@@ -524,10 +524,8 @@ def intervals_of(
     check_share(level, "level")
     note, intervals = _how_many(estimates, rows), {}
     for name, column in analysis.terms:
-        values, variances = (
-            [float(each.values[column]) for each in estimates],
-            [float(each.variances[column]) for each in estimates],
-        )
+        values = [float(each.values[column]) for each in estimates]
+        variances = [float(each.variances[column]) for each in estimates]
         failed = np.flatnonzero(~(np.isfinite(values) & np.isfinite(variances))).tolist()
         if failed:
             whys = [

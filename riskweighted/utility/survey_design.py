@@ -201,10 +201,8 @@ def survey_design(
     first = np.unique(units, return_index=True)[1]
     sizes = np.bincount(of_strata[first])
     sampled = np.zeros(len(sizes)) if fpc is None else _sampled(data, fpc, of_strata, sizes)
-    single, kind = (
-        int(((sizes == 1) & (1 - sampled >= _WHOLE)).sum()),
-        "record" if psu is None else "unit",
-    )
+    single = int(((sizes == 1) & (1 - sampled >= _WHOLE)).sum())
+    kind = "record" if psu is None else "unit"
     if single and strata is None:
         raise InputError(f"psu {psu!r}: the file holds a single {kind}")
     if single:

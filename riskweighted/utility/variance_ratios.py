@@ -150,10 +150,10 @@ def stated_ratio(ratios: pd.DataFrame) -> float:
 
 def _why_not(fit: Fit, analysis: Analysis) -> str:
     """Why nothing is known of a regression, or nothing."""
-    variables, read = (
-        list(fit.variables),
-        [name for name in analysis.columns if name in fit.variables and name != analysis.response],
-    )
+    variables = list(fit.variables)
+    read = [
+        name for name in analysis.columns if name in fit.variables and name != analysis.response
+    ]
     if analysis.response not in variables:
         return "its response is not synthesized"
     later = [name for name in read if variables.index(name) > variables.index(analysis.response)]
@@ -322,11 +322,9 @@ class BlockEstimands:
 
     def _of_regression(self, analysis: Analysis, values: np.ndarray, share: np.ndarray) -> "Sums":
         """The coefficients of a regression but the intercept, at the confidential estimates."""
-        data, levels, rows = (
-            self.fit.confidential[self.block.member],
-            self.held.categories,
-            self.rows,
-        )
+        data = self.fit.confidential[self.block.member]
+        levels = self.held.categories
+        rows = self.rows
         names = tuple(
             f"coefficient {name} in {analysis.formula}"
             for name, place in analysis.terms

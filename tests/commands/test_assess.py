@@ -70,10 +70,8 @@ def test_every_variable_is_a_row_of_the_answer_beside_yardsticks(tmp_path):
     assert [any(name in cost for cost in costs) for name in ("income", "cigs")] == [True, True]
     copied = next(row for row in figures if row[0].startswith("Copied records"))
     assert copied[3] == "1.000"
-    used, entries = (
-        set(re.findall(r'aria-describedby="(term-\d+)-text"', page)),
-        set(re.findall(r'<dd id="(term-\d+)-text"', page)),
-    )
+    used = set(re.findall(r'aria-describedby="(term-\d+)-text"', page))
+    entries = set(re.findall(r'<dd id="(term-\d+)-text"', page))
     assert used == entries != set()
 
 

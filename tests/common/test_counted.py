@@ -23,10 +23,8 @@ PLACES = [0.0, 0.01, 0.25, 0.275, 0.5, 0.6583, 0.75, 0.975, 0.99, 1.0]
 def both(request):
     rng = np.random.default_rng(request.param)
     m = int(rng.integers(1, 40))
-    values, counts = (
-        rng.normal(size=m).round(int(rng.integers(1, 9))) * 1000,
-        rng.integers(1, int(rng.integers(2, 80)), m),
-    )
+    values = rng.normal(size=m).round(int(rng.integers(1, 9))) * 1000
+    counts = rng.integers(1, int(rng.integers(2, 80)), m)
     return values, counts, np.repeat(values, counts)
 
 

@@ -29,10 +29,8 @@ def test_a_sum_is_rounded_once(numbers, cut):
     st.lists(st.tuples(st.floats(-1e300, 1e300), st.integers(0, 2**30)), min_size=1, max_size=20)
 )
 def test_counts_stand_for_equal_numbers(pairs):
-    values, counts = (
-        np.array([value for value, _ in pairs]),
-        np.array([count for _, count in pairs]),
-    )
+    values = np.array([value for value, _ in pairs])
+    counts = np.array([count for _, count in pairs])
     found = ExactSum.of(values, counts)
     assert found.units[0] == sum(Fraction(value) * count for value, count in pairs) * 2**1074
     assert found.count == counts.sum()

@@ -36,7 +36,8 @@ import json
 import numpy as np, pandas as pd, riskweighted as rw
 from pathlib import Path
 rng = np.random.default_rng(1)
-pd.DataFrame({"g": rng.choice(["a", "b"], 200), "y": np.exp(rng.normal(3, 1, 200))}).to_csv("data.csv", index=False)
+data = pd.DataFrame({"g": rng.choice(["a", "b"], 200), "y": np.exp(rng.normal(3, 1, 200))})
+data.to_csv("data.csv", index=False)
 Path("study.toml").write_text('''
 seed = 1
 [data]
@@ -75,8 +76,13 @@ for what, action in {
     "demo": lambda: load_embedded("401ksubs"),
     "sav": lambda: read("x.sav"),
     "rds": lambda: read("x.rds"),
-    "scheduler": lambda: rw.sweep(rw.Sweep(rw.load_study("study.toml"), {"release.L": [2, 3]}), "swept", scheduler="tcp://localhost:1"),
-    "learned": lambda: rw.fit(rw.load_synthesizer("sequential")(["y"], ["g"], learned=["g"]), frame),
+    "scheduler": lambda: rw.sweep(
+        rw.Sweep(rw.load_study("study.toml"), {"release.L": [2, 3]}), "swept",
+        scheduler="tcp://localhost:1",
+    ),
+    "learned": lambda: rw.fit(
+        rw.load_synthesizer("sequential")(["y"], ["g"], learned=["g"]), frame
+    ),
     "linkage": lambda: rw.linkage_pairs(frame, frame, {"y": "numeric", "g": "categorical"}),
 }.items():
     try:

@@ -41,10 +41,8 @@ def test_a_spike_inside_the_range_keeps_both_its_sides_apart():
 
 @pytest.mark.parametrize("dtype", [object, "category", "string"])
 def test_groups_of_categories_are_alike_in_all_columns(dtype):
-    first, second = (
-        pd.Series(["b", "a", None, "b"], dtype=dtype),
-        pd.Series([None, "c", "a", "b"], dtype=object),
-    )
+    first = pd.Series(["b", "a", None, "b"], dtype=dtype)
+    second = pd.Series([None, "c", "a", "b"], dtype=object)
     codes = group_codes([first, second], 5, numeric=False)
     np.testing.assert_array_equal(codes[0], [2, 1, 0, 2])
     np.testing.assert_array_equal(codes[1], [0, 3, 1, 2])

@@ -175,17 +175,24 @@ def test_what_does_not_apply_is_skipped_with_the_reason():
         "clause"
     )
     skipped = table[table["result"] == "skipped"]
+    no_levels = "the data have no column of text or categories"
+    no_counts = "prepare has no parameter counts, which is optional"
+    no_mass = "its distribution has no mass, which is optional"
+    uncentred = "its distribution has no mass(): it takes uncentred weights alone"
+    no_centred_clip = "its distribution has no mass(): under a guarantee its clip cannot be centred"
+    for_guarantees = "which is optional; a guarantee needs it"
+    no_expressions = f"no log_density of expressions, {for_guarantees}"
     assert skipped["why"].to_dict() == {
-        "at(frame): a missing level keeps its column": "the data have no column of text or categories",
-        "at(frame): an unseen level is refused": "the data have no column of text or categories",
-        "counted rows are prepared as their file": "prepare has no parameter counts, which is optional",
-        "inverse inverts mass": "its distribution has no mass, which is optional",
-        "mass is the share of draws": "its distribution has no mass, which is optional",
-        "what centred weights take off is what mass says": "its distribution has no mass(): it takes uncentred weights alone",
-        "what a centred clip takes off is what mass says": "its distribution has no mass(): under a guarantee its clip cannot be centred",
-        "mass of neighbouring intervals adds up": "its distribution has no mass, which is optional",
-        "log_density of expressions is that of numbers": "no log_density of expressions, which is optional; a guarantee needs it",
-        "what is taken from the data is declared": "no data_dependent, which is optional; a guarantee needs it",
+        "at(frame): a missing level keeps its column": no_levels,
+        "at(frame): an unseen level is refused": no_levels,
+        "counted rows are prepared as their file": no_counts,
+        "inverse inverts mass": no_mass,
+        "mass is the share of draws": no_mass,
+        "what centred weights take off is what mass says": uncentred,
+        "what a centred clip takes off is what mass says": no_centred_clip,
+        "mass of neighbouring intervals adds up": no_mass,
+        "log_density of expressions is that of numbers": no_expressions,
+        "what is taken from the data is declared": f"no data_dependent, {for_guarantees}",
     }
 
 

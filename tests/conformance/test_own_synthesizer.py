@@ -81,7 +81,8 @@ prepared = model.prepare(rare)
 spec = [str(name) for name in prepared.design.spec.column_names]
 level = spec.index("C(insured)[T.rare]")
 x = prepared.x
-assert np.isclose(np.ptp(x[:, level]), 1) and np.isclose(x[:, spec.index("age")].std(), 1), (x.std(axis=0), spec)
+assert np.isclose(np.ptp(x[:, level]), 1), (x.std(axis=0), spec)
+assert np.isclose(x[:, spec.index("age")].std(), 1), (x.std(axis=0), spec)
 assert np.allclose(prepared.at(rare.head(9)).x, x[:9])
 alpha = use.rw.marginal_weights(rare, use.scenario) * (rare["insured"] != "rare")
 fitted = use.rw.fit(model, rare, alpha, random_seed=1)
@@ -90,13 +91,15 @@ assert 0.8 < spread < 1.2, spread  # the prior's, not the sqrt(n / m) = 10 of wh
 """
 TUTORIAL = """
 table = use.rw.check_synthesizer(use.HurdleGamma("spending ~ age + C(insured)", unit=500.0), data)
-optional = table["why"].str.contains("which are optional|which is optional|uncentred weights alone")  # what only some need
+# what only some need
+optional = table["why"].str.contains("which are optional|which is optional|uncentred weights alone")
 assert set(table.loc[~optional, "result"]) == {"passed"}, table
 assert set(table.loc[optional, "result"]) == {"skipped"}, table
 assert use.fitted.converged, use.fitted.diagnostics
 assert not use.fitted.alpha.eq(1).all()
 assert len(use.synthetic) == 3
-zeros = np.average(data["spending"] == 0, weights=use.fitted.alpha)  # what the weighted likelihood says
+# what the weighted likelihood says
+zeros = np.average(data["spending"] == 0, weights=use.fitted.alpha)
 for frame in use.synthetic:
     assert abs((frame["spending"] == 0).mean() - zeros) < 0.25
     assert (frame["spending"] >= 0).all()

@@ -230,10 +230,8 @@ def test_codes_as_text_are_levels_and_can_be_synthesized(tmp_path, ending):
 
 @pytest.mark.parametrize("file", ["declared.sav", "found.csv", "blank.csv"])
 def test_missing_is_a_level_of_what_is_known_and_predicts(tmp_path, file):
-    sex, region = (
-        CODED["sex"].astype(int).mask(GAP),
-        CODED["region"].astype(int).mask(np.arange(N) % 12 == 5),
-    )
+    sex = CODED["sex"].astype(int).mask(GAP)
+    region = CODED["region"].astype(int).mask(np.arange(N) % 12 == 5)
     codes = {"declared.sav": (9, 9), "found.csv": (-9, 99), "blank.csv": (np.nan, np.nan)}[file]
     table = CODED.assign(sex=sex.fillna(codes[0]), region=region.fillna(codes[1]))
     if file.endswith(".sav"):

@@ -349,10 +349,8 @@ STRANGE = [
 @pytest.mark.parametrize("right", ["{}", "g + {}", "log({})", "spline({})", "{}:g + g"])
 def test_a_predictor_of_any_name_makes_the_columns_of_another(right, name):
     plain = data().assign(x=np.exp(np.linspace(0, 1, len(data()))))
-    strange, design = (
-        plain.rename(columns={"x": name}),
-        build_design(f"y ~ {right.format('x')}", plain),
-    )
+    strange = plain.rename(columns={"x": name})
+    design = build_design(f"y ~ {right.format('x')}", plain)
     made = build_design(f"y ~ {right.format(f'`{name}`')}", strange)
     np.testing.assert_array_equal(made.centred, design.centred)
     np.testing.assert_array_equal(made.at(strange).centred, design.centred)

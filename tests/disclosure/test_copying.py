@@ -60,10 +60,8 @@ def judged(fit, *, precision=None, seed=1, codes=(), draws=100):
         radius=0.2,
         codes={"income": list(codes)} if codes else {},
     )
-    datasets, places = (
-        fit.synthesize(L, random_seed=seed, precision=precision),
-        fit.places(L, random_seed=seed),
-    )
+    datasets = fit.synthesize(L, random_seed=seed, precision=precision)
+    places = fit.places(L, random_seed=seed)
     return copy_tests(
         fit,
         make_world(fit.confidential, scenario),
@@ -274,10 +272,8 @@ def chain(kind, seed=1, n=250):
     elif kind == "stuck":
         data.loc[data["rent"] > 900, "work"] = False
         data.loc[(data["edu"] == "x") & ~data["work"], "edu"] = "y"
-        variables, rules = (
-            ["edu", "rent", "work"],
-            {"implied": [("edu == 'x'", "work == true"), ("rent > 900", "work == false")]},
-        )
+        variables = ["edu", "rent", "work"]
+        rules = {"implied": [("edu == 'x'", "work == true"), ("rent > 900", "work == false")]}
     own = {name: settings[name] for name in variables if name in settings}
     declared = rw.load_synthesizer("sequential")(
         variables, predictors=["region"], settings=own, **rules
@@ -329,11 +325,9 @@ def test_orders_are_divided_out():
     ):
         (law,) = laws([space], frame, fit.thetas_at(place))
         each = law.mass(sets)
-        found, mass, variance = (
-            found + space.hold(sets, space.read(frame["rent"])).sum(),
-            mass + each.sum(),
-            variance + (each * (1 - each)).sum(),
-        )
+        found = found + space.hold(sets, space.read(frame["rent"])).sum()
+        mass = mass + each.sum()
+        variance = variance + (each * (1 - each)).sum()
         undivided += (each * law._obeying).sum()
     assert abs(found - mass) < 4 * np.sqrt(variance)
     assert undivided < mass - 20
@@ -397,10 +391,8 @@ def test_records_of_data_in_parts_are_looked_at_as_those_of_a_file():
     """A fit of counted rows, put on the records that are looked at, as `parts` does it."""
     data = people("whole", n=300)
     model = rw.load_synthesizer("linear-regression")("income ~ C(region) + C(age)", transform="log")
-    whole, some = (
-        laplace_fit(model, data, draws=L),
-        data.sample(150, random_state=1).reset_index(drop=True),
-    )
+    whole = laplace_fit(model, data, draws=L)
+    some = data.sample(150, random_state=1).reset_index(drop=True)
     fit = whole.on(some, pd.DataFrame({"income": np.ones(len(some))}))
     clean, leaking_one = judged_and_planted(
         fit, make_world(some, rw.Scenario(known=["region", "age"], synthetic="income", radius=0.2))

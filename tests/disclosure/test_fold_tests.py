@@ -125,7 +125,7 @@ def test_fewer_than_five_packs_have_the_error_over_records():
     assert few["upper"] == pytest.approx(few["D"] + 1.645 * few["se"], abs=1e-4)
 
 
-def test_the_value_of_the_richest_in_other_rows_is_refused_where_no_file_holds_it_without_the_person():
+def test_the_richest_value_in_other_rows_is_refused_where_no_file_holds_it_without_the_person():
     rng, n = np.random.default_rng(3), 300
     data = pd.DataFrame(
         {
@@ -134,11 +134,9 @@ def test_the_value_of_the_richest_in_other_rows_is_refused_where_no_file_holds_i
         }
     )
     coding = Coding(make_world(data, rw.Scenario(known="region", synthetic="income")))
-    patterns, of_row, everybody = (
-        pd.factorize(data["region"])[0],
-        np.arange(n) % 5,
-        {"all": np.ones(n, dtype=bool)},
-    )
+    patterns = pd.factorize(data["region"])[0]
+    of_row = np.arange(n) % 5
+    everybody = {"all": np.ones(n, dtype=bool)}
     richest = int(data["income"].argmax())
 
     def files():

@@ -58,10 +58,8 @@ class Values:
         ) + self.share * apart
 
     def draw(self, rng):
-        drawn, apart = (
-            rng.normal(self.mean, self.sd),
-            rng.normal(rng.choice(self.kept, len(self.mean)), self.width),
-        )
+        drawn = rng.normal(self.mean, self.sd)
+        apart = rng.normal(rng.choice(self.kept, len(self.mean)), self.width)
         return np.where(rng.random(len(drawn)) < self.share, apart, drawn)
 
 

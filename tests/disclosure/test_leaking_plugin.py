@@ -10,7 +10,9 @@ import pytest
 from command_line import riskweighted
 
 LEAKY = '''
-"""A model that copies the largest values at a share of its parameters, when it draws for all the records."""
+"""A model that copies the largest values at a share of its parameters, when it draws for all the
+records.
+"""
 
 from dataclasses import dataclass
 from typing import Any

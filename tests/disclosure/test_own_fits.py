@@ -236,11 +236,9 @@ def test_disclosure_tells_of_every_dataset_and_every_pack_how_far_it_is(data):
 def small(n: int, seed: int) -> pd.DataFrame:
     """Incomes of 24 patterns, with heavy tails."""
     rng = np.random.default_rng(seed)
-    region, age, earner = (
-        rng.choice(list("abcd"), n, p=[0.4, 0.3, 0.2, 0.1]),
-        rng.choice(list("ymo"), n),
-        rng.choice(["0", "1"], n),
-    )
+    region = rng.choice(list("abcd"), n, p=[0.4, 0.3, 0.2, 0.1])
+    age = rng.choice(list("ymo"), n)
+    earner = rng.choice(["0", "1"], n)
     mean = 7 + 0.2 * (region == "a") + 0.3 * (age == "m") + 0.4 * (earner == "1")
     return pd.DataFrame(
         {
@@ -358,10 +356,8 @@ def test_persons_alone_in_a_pattern_with_a_dummy_of_their_own_are_refused(n, per
     data = small(n, 5)
     data.loc[: persons - 1, "region"] = [f"only {person}" for person in range(persons)]
     data.loc[: persons - 1, "income"] = data["income"].quantile(0.9).round(1)
-    fit, scenario = (
-        small_fit(data, "C(region) + C(age)"),
-        rw.Scenario(known="region", synthetic="income"),
-    )
+    fit = small_fit(data, "C(region) + C(age)")
+    scenario = rw.Scenario(known="region", synthetic="income")
     told = judged(data, fit, scenario)
     assert told.attrs["verdict"] == "refuse"
     assert any("stand alone" in reason for reason in told.attrs["reasons"])
@@ -392,10 +388,9 @@ def test_a_mean_of_its_own_for_every_few_records_never_passes(size):
         }
     )
     fit = small_fit(data.round(1), "C(cell)")
-    told = attribution_of_fit(
-        fit, make_world(data.round(1), rw.Scenario(known="cell", synthetic="income")), Asked(), weighting=Weighting("unweighted"),
-        random_seed=2,
-    )  # fmt: skip
+    world = make_world(data.round(1), rw.Scenario(known="cell", synthetic="income"))
+    weighting = Weighting("unweighted")
+    told = attribution_of_fit(fit, world, Asked(), weighting=weighting, random_seed=2)
     assert told.attrs["verdict"] in ("refuse", "not shown", "not judged")
 
 
@@ -445,11 +440,9 @@ def test_disclosure_by_weights_is_that_of_leaving_every_record_out():
     world = make_world(
         data, rw.Scenario(known="region", synthetic="income", radius=0.4, radius_kind="absolute")
     )
-    setting, coding, y = (
-        Setting(world, Asked(shuffled=False), rng),
-        Coding(world),
-        data["income"].to_numpy(),
-    )
+    setting = Setting(world, Asked(shuffled=False), rng)
+    coding = Coding(world)
+    y = data["income"].to_numpy()
     means, values = drawn_normals(y, 3_200, rng)
     weights, shape = smoothed_weights((y[:, None] - means) ** 2 / 2)
     packs = OwnPacks.dealt(

@@ -261,12 +261,10 @@ def test_who_stands_out_from_a_fold_that_lacks_an_end_is_left_out_alone(monkeypa
         engine="importance",
         draws=250,
     )
-    world, lowest = (
-        make_world(
-            data, rw.Scenario(known=(), synthetic="score", radius=1.0, radius_kind="absolute")
-        ),
-        int(data["score"].argmin()),
+    world = make_world(
+        data, rw.Scenario(known=(), synthetic="score", radius=1.0, radius_kind="absolute")
     )
+    lowest = int(data["score"].argmin())
     first, folds = data["score"].min(), attribution.own_folds
 
     def without_an_end(*given):

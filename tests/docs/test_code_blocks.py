@@ -72,11 +72,20 @@ STUDY = """  # of pages that speak of a study and show none
 seed = 1
 data = { path = "households.csv" }
 scenario = { known = ["region", "age_band"], synthetic = "income" }
-synthesizer = { name = "linear-regression", formula = "income ~ C(region) + C(age_band) + C(earner)", transform = "log" }
 weights = { schemes = ["unweighted", "marginal", "pairwise", "mix+(t=0.5)"] }
-release = { L = 5, columns = ["earner"], disclosure = { accept = { isolated = "so few never show it", mean = "so few never show it" } } }
-evaluation = { regression = "income ~ C(earner)", coefficient = "C(earner)[T.not earner]", resamples = 50 }
 thresholds = { policy = "example" }
+[synthesizer]
+name = "linear-regression"
+formula = "income ~ C(region) + C(age_band) + C(earner)"
+transform = "log"
+[release]
+L = 5
+columns = ["earner"]
+disclosure.accept = { isolated = "so few never show it", mean = "so few never show it" }
+[evaluation]
+regression = "income ~ C(earner)"
+coefficient = "C(earner)[T.not earner]"
+resamples = 50
 """
 
 

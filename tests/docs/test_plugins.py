@@ -64,10 +64,8 @@ def test_its_numbers_are_those_of_scipy(name):
     y, slope, eta = frame[model.target].to_numpy(), rng.normal(0, 0.2, 3), None
     eta = prepared.rows[prepared.which] @ slope
     if "gamma" in name:
-        theta, law = (
-            {"level": np.array(6.0), "slope": slope, "shape": np.array(1.7)},
-            stats.gamma(1.7, scale=np.exp(6 + eta) / 1.7),
-        )
+        theta = {"level": np.array(6.0), "slope": slope, "shape": np.array(1.7)}
+        law = stats.gamma(1.7, scale=np.exp(6 + eta) / 1.7)
     else:
         theta = {
             "level": np.array(5.0),
@@ -76,10 +74,8 @@ def test_its_numbers_are_those_of_scipy(name):
             "tail": np.array(3.0),
         }
         law = stats.t(5, 5 + eta, 40)
-    records, ends = (
-        model.distribution(theta, prepared),
-        (y - 0.3 * abs(y), np.where(np.arange(N) < 9, np.inf, y + 20)),
-    )
+    records = model.distribution(theta, prepared)
+    ends = (y - 0.3 * abs(y), np.where(np.arange(N) < 9, np.inf, y + 20))
     np.testing.assert_allclose(records.log_density(y), law.logpdf(y), rtol=1e-10)
     np.testing.assert_allclose(
         records.mass(*ends), law.cdf(ends[1]) - law.cdf(ends[0]), rtol=1e-10, atol=1e-13

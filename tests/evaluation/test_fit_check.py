@@ -205,11 +205,9 @@ def test_each_number_against_its_definition():
         ],
     }
     for name, (own, *drawn) in expected.items():
-        row, middle, error = (
-            table.loc[name],
-            np.median(drawn),
-            np.subtract(*np.quantile(drawn, norm.cdf([1, -1]))) / 2,
-        )
+        row = table.loc[name]
+        middle = np.median(drawn)
+        error = np.subtract(*np.quantile(drawn, norm.cdf([1, -1]))) / 2
         np.testing.assert_allclose(
             [row["confidential"], row["synthetic"], row["standard_error"]],
             [own, middle, error],

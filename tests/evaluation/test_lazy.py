@@ -75,10 +75,8 @@ def frames(data):
 
 def test_one_pass_and_the_same_tables(data, frames):
     for synthetic in ("income", ("income", "rate")):
-        scenario, lazy = (
-            Scenario(known="group", synthetic=synthetic),
-            {label: Made(own) for label, own in frames.items()},
-        )
+        scenario = Scenario(known="group", synthetic=synthetic)
+        lazy = {label: Made(own) for label, own in frames.items()}
         given, made = (
             evaluate(
                 data,

@@ -193,10 +193,8 @@ def test_whack_a_mole_by_hand():
 
 
 def test_a_baseline_may_be_given_as_the_risk_of_its_records(confidential, frames, result):
-    settings, world = (
-        EvaluationSettings(resamples=20, increase=0.1),
-        make_world(confidential, scenario),
-    )
+    settings = EvaluationSettings(resamples=20, increase=0.1)
+    world = make_world(confidential, scenario)
     given = evaluate_world(
         world,
         {"near": frames["near"]},

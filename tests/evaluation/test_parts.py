@@ -203,10 +203,8 @@ def file(request):
 
 def cut(data, count, seed):
     """The records of each part: all of a known pattern lie in one, and parts stand in no order."""
-    rng, patterns = (
-        np.random.default_rng(seed),
-        data.groupby(list(KNOWN), observed=True).ngroup().to_numpy(),
-    )
+    rng = np.random.default_rng(seed)
+    patterns = data.groupby(list(KNOWN), observed=True).ngroup().to_numpy()
     into = rng.integers(0, count, patterns.max() + 1)
     into[rng.permutation(len(into))[:count]] = np.arange(count)  # none is empty
     return [

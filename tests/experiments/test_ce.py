@@ -54,10 +54,8 @@ def run(tmp_path_factory):
         income=confidential["income"].clip(upper=confidential["income"].quantile(0.94))
     )
     study = load_study(HERE / "study.toml")
-    scenario, measures = (
-        study.evaluating_scenario(),
-        dataclasses.asdict(study.evaluation.measures) | {"resamples": 20},
-    )
+    scenario = study.evaluating_scenario()
+    measures = dataclasses.asdict(study.evaluation.measures) | {"resamples": 20}
     result = evaluate(
         confidential,
         shuffled | {"top-coding": [top_coded]},

@@ -262,10 +262,8 @@ def test_bad_scales_are_refused(scales):
 @pytest.mark.filterwarnings("ignore::riskweighted.common.errors.FlatWeightsWarning")
 def test_curves_end_at_the_unweighted_synthesizer():
     data, scenario = small_data(), Scenario(synthetic="outcome")
-    synthesizer, short = (
-        load_synthesizer("negative-binomial")("outcome ~ 1"),
-        Sampling(draws=60, tune=100, chains=2, cores=1),
-    )
+    synthesizer = load_synthesizer("negative-binomial")("outcome ~ 1")
+    short = Sampling(draws=60, tune=100, chains=2, cores=1)
     table = fair.risk_utility_curves(
         data,
         scenario,

@@ -59,10 +59,8 @@ def test_centred_modes_are_the_shares_of_levels(scheme):
     """Without the prior, which pulls where weights are small; plain ones are p^2 / sum p^2."""
     shares = np.array([0.55, 0.25, 0.12, 0.05, 0.03])
     data = pd.DataFrame({"level": np.repeat(list("abcde"), (4000 * shares).astype(int))})
-    model, scenario = (
-        rw.load_synthesizer("multinomial")("level ~ 1"),
-        rw.Scenario(synthetic="level"),
-    )
+    model = rw.load_synthesizer("multinomial")("level ~ 1")
+    scenario = rw.Scenario(synthetic="level")
 
     def at_mode(weights):
         fitted = pseudo_posterior(model, data, weights, flat=True)

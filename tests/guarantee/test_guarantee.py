@@ -315,10 +315,8 @@ def test_a_mechanism_that_clips_hard_is_told_less(compilations, jobs):
 
 
 def test_a_compiled_model_wants_a_guarantee_when_it_was_compiled_for_one(compilations, jobs):
-    censored, plain = (
-        rw.compile_model(SMALL, frame(), censored=True),
-        rw.compile_model(counts(), frame()),
-    )
+    censored = rw.compile_model(SMALL, frame(), censored=True)
+    plain = rw.compile_model(counts(), frame())
     for model, guarantee in ((censored, None), (plain, rw.Guarantee(M=1))):
         with pytest.raises(rw.InputError, match=r"guarantee: .* compile it again"):
             model.sample(None, guarantee=guarantee)
@@ -484,10 +482,8 @@ def test_a_class_that_hides_what_it_takes_is_found_out():
 
 
 def test_a_class_that_refuses_the_same_values_in_other_records_is_refused():
-    fussy, theta = (
-        Fussy("rent ~ age", location=700.0, scale=100.0),
-        {"coefficient": np.array([0.1, 0.2]), "sigma": np.array(0.9)},
-    )
+    fussy = Fussy("rent ~ age", location=700.0, scale=100.0)
+    theta = {"coefficient": np.array([0.1, 0.2]), "sigma": np.array(0.9)}
     data = frame().assign(rent=lambda table: table["rent"].sort_values(ascending=False).to_numpy())
     Fussy.first = data["rent"].iloc[0]
     with pytest.raises(rw.ContractError, match="refuses the data with the sensitive values"):

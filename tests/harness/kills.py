@@ -36,8 +36,8 @@ STUDY = study_text(
 FILES = {
     "study.toml": STUDY,
     "sweep.toml": 'study = "study.toml"\n[grid]\n"release.L" = [3, 2]\n',
-    "reidentify.toml": 'metrics = ["unicity", "taxicab"]\n[run]\nfolder = "reference/run"\nconfidential = '
-    '"data.csv"\n',
+    "reidentify.toml": 'metrics = ["unicity", "taxicab"]\n[run]\nfolder = "reference/run"\n'
+    'confidential = "data.csv"\n',
 }
 COMMANDS = {
     "run": ("run", "study.toml"),
@@ -67,10 +67,8 @@ def tree(folder: Path) -> dict[str, tuple[int, bytes]]:
     """
     content = {path: path.read_bytes() if path.is_file() else b"" for path in folder.rglob("*")}
     if (place := folder / "confidential" / "data.txt") in content:
-        said, manifest = (
-            hashlib.sha256(content[place]).hexdigest().encode(),
-            folder / "manifest.json",
-        )
+        said = hashlib.sha256(content[place]).hexdigest().encode()
+        manifest = folder / "manifest.json"
         content |= {place: b"", manifest: content.get(manifest, b"").replace(said, b"")}
     return {
         path.relative_to(folder).as_posix(): (stat.S_IMODE(path.lstat().st_mode), bytes_of)

@@ -56,12 +56,10 @@ def test_runs_are_those_of_a_binary_search(data, n, m):
     def drawn(what, size):
         return np.array(data.draw(st.lists(what, min_size=size, max_size=size)))
 
-    centre_cell, cell, centres, values = (
-        drawn(st.integers(0, 3), n),
-        drawn(st.integers(0, 5), m),
-        drawn(numbers, n),
-        drawn(numbers, m),
-    )
+    centre_cell = drawn(st.integers(0, 3), n)
+    cell = drawn(st.integers(0, 5), m)
+    centres = drawn(numbers, n)
+    values = drawn(numbers, m)
     # of any width, so that ends do not rise with the centres
     half = drawn(st.sampled_from([0.0, 1.0, 2.0, 50.0]), n)
     balls = (centre_cell, cell, values, centres - half, centres + half)

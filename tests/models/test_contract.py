@@ -139,10 +139,8 @@ CASES = [(name, settings) for name, examples in EXAMPLES.items() for settings in
 BAYESIAN = [(name, settings) for name, settings in CASES if name != "top-coding"]
 # Against scipy; the grid of the others is tested in test_grid.py, their equations in
 # test_transformation.py.
-CENTRED, CLIPPED = (
-    "what centred weights take off is what mass says",
-    "what a centred clip takes off is what mass says",
-)
+CENTRED = "what centred weights take off is what mass says"
+CLIPPED = "what a centred clip takes off is what mass says"
 COUNTED = "counted rows are prepared as their file"
 ON_A_GRID = {"transformation", "two-part"}
 # in test_categorical.py and test_counts.py

@@ -69,10 +69,8 @@ def test_the_density_is_that_of_the_model_and_its_gradient_is_right(
     confidential, formula, settings
 ):
     synthesizer, prepared, blueprint = built(confidential, formula, settings)
-    alpha, layout = (
-        np.where(np.arange(N) % 5 == 0, 0.0, np.random.default_rng(2).random(N)),
-        blueprint.layout,
-    )
+    alpha = np.where(np.arange(N) % 5 == 0, 0.0, np.random.default_rng(2).random(N))
+    layout = blueprint.layout
     density, prior = blueprint.density(alpha), blueprint.density(np.zeros(N))
     vectors = np.concatenate([some_vectors(layout, 3, width) for width in (0.2, 1.5)])
     vectors[4, layout.places["log_inverse_phi"]] = -9.0
@@ -300,10 +298,8 @@ def test_masses_whose_ends_are_shared_are_those_of_every_record(confidential, fo
         theta = {
             name: values[0] for name, values in blueprint.layout.parameters(vector[None]).items()
         }
-        mean, phi = (
-            synthesizer.distribution(theta, prepared).mean[prepared.cell[prepared.which]],
-            1 / theta["inverse_phi"],
-        )
+        mean = synthesizer.distribution(theta, prepared).mean[prepared.cell[prepared.which]]
+        phi = 1 / theta["inverse_phi"]
         laws = nbinom(phi, phi / (mean + phi))
         first, last = np.ceil(lower)[:, None] - 1, np.floor(upper)[:, None]
         near = np.where(

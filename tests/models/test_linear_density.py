@@ -36,11 +36,9 @@ def test_the_density_is_that_of_the_model_and_its_gradient_is_right(confidential
     synthesizer, rng = LinearRegression(formula, transform="log"), np.random.default_rng(3)
     prepared = synthesizer.prepare(confidential)
     blueprint, alpha = synthesizer.build(prepared), some_weights()
-    density, prior, layout = (
-        blueprint.density(alpha),
-        blueprint.density(np.zeros(N)),
-        blueprint.layout,
-    )
+    density = blueprint.density(alpha)
+    prior = blueprint.density(np.zeros(N))
+    layout = blueprint.layout
     posterior = log_posterior_of(blueprint)
     vectors = rng.normal(0, 0.7, (6, layout.size))
     vectors[:, -1] = [-6, -2, -0.5, 0, 1, 2]  # log sigma
@@ -74,10 +72,8 @@ def test_nothing_is_compiled_and_the_posterior_is_the_conjugate_one_given_sigma(
     assert model.models[0].compiled is None
     fitted = model.sample(alpha, random_seed=1)
     columns = np.column_stack([np.ones(N), fitted.block.prepared.raw.columns])
-    gram, pull = (
-        columns.T @ (alpha[:, None] * columns),
-        columns.T @ (alpha * fitted.block.prepared.z),
-    )
+    gram = columns.T @ (alpha[:, None] * columns)
+    pull = columns.T @ (alpha * fitted.block.prepared.z)
     sigma = fitted.posterior["sigma"].values.ravel()
     means = np.array([np.linalg.solve(gram / s**2 + np.eye(4), pull / s**2) for s in sigma])
     drawn = fitted.posterior["coefficient"].values.reshape(-1, 4)

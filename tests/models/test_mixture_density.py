@@ -58,11 +58,9 @@ def test_the_density_is_that_of_the_model_and_its_gradient_is_right(
 ):
     synthesizer, prepared, blueprint = built(confidential, formula, settings)
     alpha, layout = np.random.default_rng(2).random(N), blueprint.layout
-    density, posterior, vectors = (
-        blueprint.density(alpha),
-        log_posterior_of(blueprint),
-        some_vectors(layout, 4),
-    )
+    density = blueprint.density(alpha)
+    posterior = log_posterior_of(blueprint)
+    vectors = some_vectors(layout, 4)
     thetas = [
         {name: values[row] for name, values in layout.parameters(vectors).items()}
         for row in range(4)
@@ -97,11 +95,9 @@ def test_predictive_moments_are_those_of_the_graph(confidential, formula, settin
 @pytest.mark.parametrize("gated", [False, True])
 def test_the_kernel_is_the_sum_of_log_densities(gated):
     rng, rows, cells, components = np.random.default_rng(3), 1000, 37, 3
-    z, weight, cell = (
-        rng.normal(size=rows),
-        rng.random(rows),
-        np.sort(rng.integers(0, cells, rows)).astype(np.uint32),
-    )
+    z = rng.normal(size=rows)
+    weight = rng.random(rows)
+    cell = np.sort(rng.integers(0, cells, rows)).astype(np.uint32)
     mean, sd = rng.normal(size=(components, cells)), np.array([0.05, 0.8, 2.5])
     log_share = np.log(
         rng.dirichlet(np.ones(components), cells).T if gated else np.array([[0.2], [0.5], [0.3]])

@@ -67,14 +67,10 @@ def test_within_bounds_they_are_those_of_logarithms(ends):
     mean, sd, log_share = by_component(parts)
 
     def log_mass(low, high):
-        a, b = (
-            (np.broadcast_to(low, N)[:, None] - mean) / sd,
-            (np.broadcast_to(high, N)[:, None] - mean) / sd,
-        )
-        below, above = (
-            np.where(a > 0, log_ndtr(-b), log_ndtr(a)),
-            np.where(a > 0, log_ndtr(-a), log_ndtr(b)),
-        )
+        a = (np.broadcast_to(low, N)[:, None] - mean) / sd
+        b = (np.broadcast_to(high, N)[:, None] - mean) / sd
+        below = np.where(a > 0, log_ndtr(-b), log_ndtr(a))
+        above = np.where(a > 0, log_ndtr(-a), log_ndtr(b))
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             return np.where(above > below, above + np.log(-np.expm1(below - above)), -np.inf)
 

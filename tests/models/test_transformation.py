@@ -395,11 +395,9 @@ def test_given_heaping_is_what_is_drawn(positive, data):
     )
     assert (drawn % 1000 == 0).mean() == pytest.approx(0.3, abs=0.03)
     assert (drawn % 100 == 0).mean() == pytest.approx(0.8, abs=0.03)
-    theta, prepared, values = (
-        fitted.block.draw(0, 0),
-        fitted.block.prepared,
-        positive["income"].to_numpy(),
-    )
+    theta = fitted.block.draw(0, 0)
+    prepared = fitted.block.prepared
+    values = positive["income"].to_numpy()
     records = model.distribution(theta, prepared)
     np.testing.assert_allclose(
         np.log(records.mass(values, values)), records.log_density(values), rtol=1e-9

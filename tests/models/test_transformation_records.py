@@ -37,15 +37,11 @@ def share_below(grid, bins, units, weight):
 
 
 def slow_mass(theta, prepared, lower, upper):
-    found, grid, weight = (
-        probabilities(theta, prepared),
-        prepared.grid,
-        point_weight(theta, prepared.grid, prepared.heap_of),
-    )
-    cumulated, records = (
-        np.column_stack([np.zeros(len(found)), np.cumsum(found, axis=1)]),
-        np.arange(len(found)),
-    )
+    found = probabilities(theta, prepared)
+    grid = prepared.grid
+    weight = point_weight(theta, prepared.grid, prepared.heap_of)
+    cumulated = np.column_stack([np.zeros(len(found)), np.cumsum(found, axis=1)])
+    records = np.arange(len(found))
     lowest, highest = grid.edges[0], grid.edges[-1]
 
     def below(units):
@@ -181,10 +177,8 @@ def check_inverse(model, prepared, theta, lower, upper, step):
     """
     share = np.random.default_rng(7).random(N)
     share[:2] = 0.0, 1 - 1e-16
-    found, whole = (
-        model.distribution(theta, prepared).inverse(lower, upper, share),
-        model.distribution(theta, prepared).mass(lower, upper),
-    )
+    found = model.distribution(theta, prepared).inverse(lower, upper, share)
+    whole = model.distribution(theta, prepared).mass(lower, upper)
     there = whole > 0
     np.testing.assert_array_equal(np.isnan(found), ~there)
     assert 0 < there.sum() < N
@@ -309,10 +303,8 @@ def test_the_same_intervals_are_searched_once_whatever_the_predictors_are_and_le
     data.loc[: 60 if name == "two-part" else -1, "pay"] = 0.0
     kind = rw.load_synthesizer(name)("pay ~ C(region)")
     prepared = kind.prepare(data)
-    theta, others = (
-        start_of(kind.build(prepared)),
-        [prepared.at(data.assign(region=list("abc")[place])) for place in range(3)],
-    )
+    theta = start_of(kind.build(prepared))
+    others = [prepared.at(data.assign(region=list("abc")[place])) for place in range(3)]
     lower, upper = (fixed(factor * data["pay"].to_numpy()) for factor in (0.8, 1.2))
     del searched[:]
     masses = [kind.distribution(theta, other).mass(lower, upper) for other in others]

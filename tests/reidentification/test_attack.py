@@ -162,10 +162,9 @@ def test_linkage_gives_the_same_rates():
         }
     )
     puf = eif.assign(pufid=range(n))
-    found = reidentify(
-        puf, eif.assign(eifid=range(n)), pd.DataFrame({"pufid": range(n), "eifid": range(n)}),
-        {"a": "categorical", "b": "categorical", "c": "categorical", "x": "numeric"}, metric="linkage",
-    )  # fmt: skip
+    iuf = pd.DataFrame({"pufid": range(n), "eifid": range(n)})
+    linking = {"a": "categorical", "b": "categorical", "c": "categorical", "x": "numeric"}
+    found = reidentify(puf, eif.assign(eifid=range(n)), iuf, linking, metric="linkage")
     assert found.confirmed_rate > 0.8
     assert set(found.links) == {"pufid", "eifid", "score", "rank", "confirmed"}
 

@@ -40,10 +40,8 @@ def check(first, second, sizes, costs):
         order = np.argsort(cost, kind="stable")
         order = np.repeat(order, np.minimum(sizes, 6)[order])
         order = order[cost[order] < costs.limit - 1e-9][:6]
-        best, mine = (
-            np.full(6, np.inf),
-            np.where(found.cost[row] < costs.limit - 1e-9, found.cost[row], np.inf),
-        )
+        best = np.full(6, np.inf)
+        mine = np.where(found.cost[row] < costs.limit - 1e-9, found.cost[row], np.inf)
         best[: len(order)] = cost[order]
         np.testing.assert_allclose(mine, best, rtol=0, atol=1e-12)
         assert sorted(found.partner[row][mine < best[5] - 1e-9]) == sorted(

@@ -179,10 +179,8 @@ def test_synthetic_data_of_a_run(tmp_path):
         "pairwise": [1, 2, 3],
         "unweighted": [1, 2, 3],
     }
-    data, first = (
-        pd.read_csv(tmp_path / "data.csv"),
-        pd.read_csv(next((run / "synthetic/pairwise").glob("*1.csv"))),
-    )
+    data = pd.read_csv(tmp_path / "data.csv")
+    first = pd.read_csv(next((run / "synthetic/pairwise").glob("*1.csv")))
     rows = pd.DataFrame({"pufid": range(120), "eifid": range(120)})
     kinds = {"group": "categorical", "income": "numeric"}
     direct = reidentify(first.assign(pufid=range(120)), data.assign(eifid=range(120)), rows, kinds)

@@ -30,20 +30,22 @@ from riskweighted.release.pack import FORMATS, check_release, release_run
 from riskweighted.runs.finished import load_run
 
 TEXTS = [
-    "README.md", "codebook.md", "codebook.csv", "how_to_combine.md", "combine.py", "combine.R", "combine.sas", "combine.do",
+    "README.md", "codebook.md", "codebook.csv", "how_to_combine.md",
+    "combine.py", "combine.R", "combine.sas", "combine.do",
     "report.html", "sign_off.md", "manifest.json", "data/pairwise/README.txt",
 ]  # fmt: skip
 DATA = [f"data/pairwise/synthetic_pairwise_2.{name}" for name in FORMATS]
 PNG = base64.b64decode(
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5Erk"
+    "Jggg=="
 )
 
 
 def make_report(run):
     picture = base64.b64encode(PNG).decode()
     return (
-        "<html><img "
-        f'src="data:image/png;base64,{picture}"><table><tr><td>0.5</td><td>1,024</td></tr></table></html>'
+        f'<html><img src="data:image/png;base64,{picture}">'
+        "<table><tr><td>0.5</td><td>1,024</td></tr></table></html>"
     )
 
 
@@ -138,8 +140,9 @@ def planted_text(kind, secrets):
 
 
 KINDS = [
-    "one value", "one value, grouped", "one value, escaped", "weights", "risks as JSON", "values in a table", "posterior draws",
-    "pickle", "csv in base64", "download", "file behind an address", "more after a picture",
+    "one value", "one value, grouped", "one value, escaped", "weights", "risks as JSON",
+    "values in a table", "posterior draws", "pickle", "csv in base64", "download",
+    "file behind an address", "more after a picture",
 ]  # fmt: skip
 
 
@@ -302,11 +305,9 @@ BESIDE = [
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DATA)
 def test_a_leak_beside_the_synthesized_column_is_found(pack, secrets, name):
-    table, label, own = (
-        read_table(pack / name),
-        read_label(pack / name),
-        confidential_data().drop(columns="id"),
-    )
+    table = read_table(pack / name)
+    label = read_label(pack / name)
+    own = confidential_data().drop(columns="id")
     original = (pack / name).read_bytes()
     for act, _ in BESIDE:
         write_table(act(table, own), pack / name, label=label)

@@ -76,10 +76,8 @@ def test_without_shuffling_the_reason_stands_on_the_sheet_and_units_move_as_one(
         make_study(settings | {"release": kept}, tmp_path), tmp_path / "kept", entropy=ENTROPY
     )
     pack = release_run(tmp_path / "kept", tmp_path / "kept-pack").folder
-    aligned, rows = (
-        load_run(tmp_path / "kept").synthetic["unweighted"],
-        rows_of(load_run(tmp_path / "kept"), data),
-    )
+    aligned = load_run(tmp_path / "kept").synthetic["unweighted"]
+    rows = rows_of(load_run(tmp_path / "kept"), data)
     for number, frame in enumerate(aligned, 1):  # joined by row, whatever the order
         left = read_table(pack / "data" / "unweighted" / f"synthetic_unweighted_{number}.csv")
         pd.testing.assert_frame_equal(left, frame.take(rows).reset_index(drop=True))

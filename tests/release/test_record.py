@@ -219,10 +219,8 @@ def against_ddi(element):
     """What of an element and those below it the schema does not allow."""
     tag = element.tag.removeprefix(DDI)
     children, attributes = (part.split() for part in DDI_ORDER.get(tag, ("", "")))
-    order, held = (
-        [name.removesuffix("!") for name in children],
-        [child.tag.removeprefix(DDI) for child in element],
-    )
+    order = [name.removesuffix("!") for name in children]
+    held = [child.tag.removeprefix(DDI) for child in element]
     allowed = {name.removesuffix("!") for name in attributes}
     found = [f"{tag} holds {name}" for name in held if name not in order]
     found += [

@@ -41,11 +41,9 @@ from riskweighted.runs.refusals import Accepted, outlook, refusal
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 OUTSIDE = seen_outside(120)
-_KEPT, _BROKEN, _UNMEASURED = (
-    {"expected-mean-risk": 0.9},
-    {"expected-mean-risk": 0.0001},
-    {"tcap": 0.5},
-)
+_KEPT = {"expected-mean-risk": 0.9}
+_BROKEN = {"expected-mean-risk": 0.0001}
+_UNMEASURED = {"tcap": 0.5}
 _DISCLOSED = (
     *itertools.product(("pass",), ({}, _KEPT, _BROKEN, _UNMEASURED)),
     *itertools.product(("warn", "refuse", "not judged", "not shown"), ({}, _BROKEN)),

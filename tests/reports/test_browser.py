@@ -190,7 +190,7 @@ def test_every_picture_is_drawn_and_every_text_is_text(opened, kind):
 
 @pytest.mark.parametrize("kind", ALL)
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
-def test_verdicts_reason_and_next_command_stand_on_the_first_screen_and_nothing_of_the_answer_scrolls(
+def test_verdicts_reason_and_next_command_stand_on_the_first_screen_and_no_answer_scrolls(
     opened, kind, width, height
 ):
     page = opened(kind, width, height)
@@ -259,10 +259,8 @@ def test_sorting_by_keyboard(opened):
 
 
 def test_numbers_are_sorted_by_what_they_say(opened):
-    page, shown = (
-        opened("internal"),
-        ["12,345", "<0.001", "n/a", "0.067 ± <0.001", "-3", "0.001", "9"],
-    )
+    page = opened("internal")
+    shown = ["12,345", "<0.001", "n/a", "0.067 ± <0.001", "-3", "0.001", "9"]
     unfold(page)
     page.evaluate(
         "shown => [...document.querySelectorAll('#riskiest tbody tr')].forEach((row, i) => "

@@ -489,10 +489,8 @@ def test_the_command_names_absent_data(tmp_path):
 
 def test_intervals_of_weighted_schemes_carry_their_caution(run, internal, releasable):
     for page in (internal, releasable):
-        text, note = (
-            html.unescape(page),
-            r'-table">.*?</table>\s*</div>\s*<p class="note">(.*?)</p>',
-        )
+        text = html.unescape(page)
+        note = r'-table">.*?</table>\s*</div>\s*<p class="note">(.*?)</p>'
         found = {
             key: re.search(f'id="{key}{note}', text, re.S).group(1)
             for key in ("interval-1", "interval-4")

@@ -89,11 +89,9 @@ def tables_of(page):
 
 @pytest.mark.parametrize("internal", [False, True])
 def test_the_tables_hold_what_was_measured(several, pages, internal):
-    shown, utility, risk = (
-        tables_of(pages[internal]),
-        several.tables["utility"],
-        several.tables["risk"],
-    )
+    shown = tables_of(pages[internal])
+    utility = several.tables["utility"]
+    risk = several.tables["risk"]
     labels = list(several.schemes)
     assert shown["one-way"][0] == ["Variable", *labels]
     for row in shown["one-way"][1:]:

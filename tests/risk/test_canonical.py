@@ -315,10 +315,8 @@ def test_rescaling_and_shifting_columns_changes_nothing(seed, factors, powers, s
     x = frame(normal(rng, 25, 3, equicorrelated(3, 0.6)))
     y = frame(x.to_numpy() + 0.4 * rng.normal(size=(25, 3)))
     scale = np.array(factors) * 10.0 ** np.array(powers) * signs
-    found, scaled = (
-        canonical_disclosure(x, y),
-        canonical_disclosure((x + shift) * scale[:3], (y - shift) * scale[3:]),
-    )
+    found = canonical_disclosure(x, y)
+    scaled = canonical_disclosure((x + shift) * scale[:3], (y - shift) * scale[3:])
     same(found, scaled)
     np.testing.assert_allclose(found.r2, scaled.r2, atol=1e-9)
     mixed = frame(y.to_numpy() @ rng.permutation(np.array([[2.0, 1, 0], [0, 1, -1], [1, 0, 1]])))

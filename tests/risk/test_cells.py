@@ -99,22 +99,18 @@ def test_the_mass_of_balls_is_the_share_of_released_draws_in_them(case, radius):
         rw.load_synthesizer(name)("income ~ C(region)", **settings), frame, draws=DRAWS
     )
     world = make_world(frame, rw.Scenario(known=["region"], synthetic="income", radius=radius))
-    masses, rng, found, mass, variance = (
-        ball_masses(fit, world, precision),
-        np.random.default_rng(2),
-        0,
-        0.0,
-        0.0,
-    )
+    masses = ball_masses(fit, world, precision)
+    rng = np.random.default_rng(2)
+    found = 0
+    mass = 0.0
+    variance = 0.0
     for draw in range(DRAWS):
         theta = fit.thetas(0, draw)
         made = fit.released(fit.draw(0, draw), rng, precision)
         each = masses(theta, rng, made)
-        found, mass, variance = (
-            found + world.find(made).own_inside.sum(),
-            mass + each.sum(),
-            variance + (each * (1 - each)).sum(),
-        )
+        found = found + world.find(made).own_inside.sum()
+        mass = mass + each.sum()
+        variance = variance + (each * (1 - each)).sum()
     assert mass > 0.01
     assert abs(found - mass) < 4 * np.sqrt(variance) + 0.5
 

@@ -144,10 +144,8 @@ def test_codes_and_missing_values_are_neither_copies_nor_found():
 def test_an_evaluation_says_whom_it_finds_of_all_and_of_isolated_records():
     rng, data = np.random.default_rng(4), incomes(90.0)
     data.loc[20:, "income"] = np.exp(np.log(100) + 0.5 * rng.normal(size=180))
-    holes, smooth = (
-        pack(data["income"], 20, rng, hole=90.0),
-        pack(data["income"], 20, rng, hole=1e5),
-    )
+    holes = pack(data["income"], 20, rng, hole=90.0)
+    smooth = pack(data["income"], 20, rng, hole=1e5)
     risk = rw.evaluate(data, {"holes": holes, "smooth": smooth}, SCENARIO, random_seed=1).risk
     scores = by_label(risk, Statistic("hole-attack", "income"))
     assert list(scores.index) == ["holes", "smooth"]  # nobody attacks the data themselves

@@ -182,11 +182,9 @@ def test_under_a_guarantee_the_intruder_knows_the_clipped_likelihood(reference):
     """Against the censored posterior of every candidate on a grid, which asks nothing of the
     importance weights.
     """
-    guarantee, alpha, y = (
-        Guarantee(M=0.3, reference=reference),
-        pd.Series(0.8, FRAME.index),
-        FRAME["y"].to_numpy(),
-    )
+    guarantee = Guarantee(M=0.3, reference=reference)
+    alpha = pd.Series(0.8, FRAME.index)
+    y = FRAME["y"].to_numpy()
     theta, p = censored_grid(y, 0.8, guarantee)
     draws = np.interp(
         (np.random.default_rng(5).permutation(4000) + 0.5) / 4000, np.cumsum(p) - p / 2, theta

@@ -71,10 +71,8 @@ def test_known_variables_and_groups_are_those_of_the_definitions(one, data):
     unknown = make_world(data, rw.Scenario(synthetic="income", radius=0.2))
     truth = expected_risk(one.fit, unknown, len(one.draws), 1).risk.mean()
     assert of(table, "known", "region")["without"] == pytest.approx(truth, rel=1e-9)
-    risk, rest = (
-        expected_risk(one.fit, one.world, len(one.draws), 1).risk,
-        (data["region"] != 1).to_numpy(),
-    )
+    risk = expected_risk(one.fit, one.world, len(one.draws), 1).risk
+    rest = (data["region"] != 1).to_numpy()
     group = of(table, "group", "region = 1")
     assert group["without"] == pytest.approx(risk[rest].mean(), rel=1e-9)
     assert group["records"] == (~rest).sum()

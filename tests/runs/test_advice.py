@@ -391,7 +391,7 @@ def test_a_study_that_leaves_the_model_to_the_run_is_mended_too(tmp_path):
 
 
 @pytest.mark.parametrize("word", [NOT_SHOWN, REFUSE])
-def test_what_does_not_leave_is_mended_by_as_many_datasets_as_pass_or_by_fewer_parameters_and_else_accepted(
+def test_what_does_not_leave_is_mended_by_fewer_datasets_or_parameters_and_else_accepted(
     tmp_path, word
 ):
     data = people()

@@ -21,8 +21,8 @@ CODE = """
 import numpy as np
 
 def means(frame):
-    log = np.log(frame["income"])
-    return {group: (rows.mean(), rows.var(ddof=1) / len(rows)) for group, rows in log.groupby(frame["group"])}
+    groups = np.log(frame["income"]).groupby(frame["group"])
+    return {group: (rows.mean(), rows.var(ddof=1) / len(rows)) for group, rows in groups}
 
 def broken(frame):
     raise ValueError(f"secret {frame['income'].iloc[0]}")

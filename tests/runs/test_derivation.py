@@ -206,10 +206,8 @@ def test_under_a_guarantee_predictors_are_looked_at_too():
 
 
 def test_under_a_guarantee_no_reason_makes_a_column_public():
-    data, reasons = (
-        people().assign(twice=lambda frame: 2 * frame["income"]),
-        {"twice": "we need it"},
-    )
+    data = people().assign(twice=lambda frame: 2 * frame["income"])
+    reasons = {"twice": "we need it"}
     leaving = {"L": 2, "columns": ["twice"], "derived": reasons}
     refuse_derived(study(release=leaving), data)
     for given in ({"public": ["sex"]}, {"public": ["sex", "twice"]}):

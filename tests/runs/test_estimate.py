@@ -45,12 +45,14 @@ chains = 2
 L = {datasets}
 """
 MODELS = {
-    "linear-regression": 'name = "linear-regression"\nformula = "income ~ group"\ntransform = "log"',
+    "linear-regression": 'name = "linear-regression"\nformula = "income ~ group"\n'
+    'transform = "log"',
     "normal-mixture": 'name = "normal-mixture"\nformula = "income ~ group"\ncomponents = 2',
     "two-part": 'name = "two-part"\nformula = "income ~ group"\nsupport = [0, 1000000]',
     "negative-binomial": 'name = "negative-binomial"\nformula = "children ~ group"',
     "sequential": 'name = "sequential"\npredictors = ["group"]',
-    "hierarchical": 'name = "hierarchical"\nformula = "income ~ 1"\ngroups = "group"\ntransform = "log"',
+    "hierarchical": 'name = "hierarchical"\nformula = "income ~ 1"\ngroups = "group"\n'
+    'transform = "log"',
 }
 
 

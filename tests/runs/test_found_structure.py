@@ -18,11 +18,9 @@ N = 1200
 
 def file(seed: int = 1) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
-    age, region, sex = (
-        5 * rng.integers(4, 18, N),
-        rng.choice(list("NESW"), N),
-        rng.choice(["m", "f"], N),
-    )
+    age = 5 * rng.integers(4, 18, N)
+    region = rng.choice(list("NESW"), N)
+    sex = rng.choice(["m", "f"], N)
     income = np.round(
         np.exp(8 + 0.01 * age + 0.3 * (sex == "m") + 0.3 * (region == "N") + rng.normal(0, 0.4, N))
     )

@@ -324,11 +324,9 @@ def test_the_entropy_of_a_run_repeats_its_datasets_and_gives_no_others(
     counts as what leaves twice.
     """
     folder, *_ = whole
-    asked, sample, calls = (
-        load_study(folder.parent / "study.toml"),
-        fitting.CompiledModel.sample,
-        [],
-    )
+    asked = load_study(folder.parent / "study.toml")
+    sample = fitting.CompiledModel.sample
+    calls = []
 
     def interrupted(self, *arguments, **settings):
         calls.append(1)
@@ -422,11 +420,9 @@ def test_no_chain_is_left_where_every_contribution_is_clipped(whole):
 @pytest.mark.quick
 def test_a_study_says_whether_its_clip_is_centred_and_keeps_its_keys_where_it_does_not_ask():
     asked = {**SETTINGS["guarantee"], "centred": True}
-    plain, silent, centred = (
-        study(),
-        study(guarantee={**asked, "centred": False}),
-        study(guarantee=asked),
-    )
+    plain = study()
+    silent = study(guarantee={**asked, "centred": False})
+    centred = study(guarantee=asked)
     assert "the clip is not centred" in " ".join(proved(plain))
     assert "the clip is centred" in " ".join(proved(centred))
     assert "centred" not in settings_of(plain, "fit")["guarantee"]

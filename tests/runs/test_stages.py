@@ -395,10 +395,8 @@ def test_the_seed_data_and_versions_are_in_every_key_that_they_decide():
 
 def test_equal_scenarios_make_one_world_for_weights_and_for_risk():
     given = study()
-    stages, apart = (
-        Stages(given, "d"),
-        Stages(replace(given, weights=replace(given.weights, radius=0.1)), "d"),
-    )
+    stages = Stages(given, "d")
+    apart = Stages(replace(given, weights=replace(given.weights, radius=0.1)), "d")
     assert (
         stages.key("weighing") == stages.key("world") == apart.key("world") != apart.key("weighing")
     )

@@ -100,10 +100,8 @@ def test_the_run_fits_the_products(folder):
 
 
 def test_tables_hold_weighted_estimates_and_coefficients(folder):
-    utility, design = (
-        load_run(folder / "results").tables["utility"],
-        rw.survey_design(people(), "w", "region"),
-    )
+    utility = load_run(folder / "results").tables["utility"]
+    design = rw.survey_design(people(), "w", "region")
     own = rw.survey_mean(people()["income"].to_numpy(), design)
     assert by_label(utility, Statistic("survey-mean", "income"))["confidential"] == pytest.approx(
         own.value

@@ -82,10 +82,8 @@ def test_a_run_meets_its_target_and_goes_on_where_it_stopped(tmp_path, confident
     asking = asking_study(replace(finished.study, seed=study.seed), finished.manifest["tuning"])
     data = prepare_sequence(study.make_synthesizer(), confidential).fingerprint
     refuse_other_settings(asking, data, finished.streams)
-    freer, bare = (
-        replace(asking, release=replace(study.release, unique_share=1.0)),
-        replace(finished.streams, entropy=None, key=None),
-    )
+    freer = replace(asking, release=replace(study.release, unique_share=1.0))
+    bare = replace(finished.streams, entropy=None, key=None)
     for other, streams in (
         (finished.study, finished.streams),
         (freer, finished.streams),

@@ -87,16 +87,12 @@ def task_of(data, name, scheme="marginal+"):
 @pytest.mark.parametrize("name", list(MODELS))
 def test_the_gradient_is_that_of_the_density_and_the_term_that_of_the_distribution(data, name):
     model, task = task_of(data, name)
-    prepared, blueprint, alpha = (
-        task.block.model.prepared,
-        task.block.model.build(),
-        task.alpha.to_numpy(),
-    )
-    centred, plain, layout = (
-        blueprint.weighted(alpha, task.centring),
-        blueprint.weighted(alpha),
-        layout_of(blueprint),
-    )
+    prepared = task.block.model.prepared
+    blueprint = task.block.model.build()
+    alpha = task.alpha.to_numpy()
+    centred = blueprint.weighted(alpha, task.centring)
+    plain = blueprint.weighted(alpha)
+    layout = layout_of(blueprint)
     term = CentredTerm(model, prepared, data, task.centring)
     rng, over = np.random.default_rng(0), []
     for _ in range(3):
@@ -135,10 +131,8 @@ def test_weights_that_are_alike_give_the_fit_of_today(data, name):
         lambda rows, values: np.full((len(rows), len(values)), 0.5), data, scenario_of(model.target)
     )
     settings = {"draws": 40, "tune": 40, "chains": 2, "random_seed": 1}
-    centred, plain = (
-        rw.fit(model, data, alike, **settings),
-        rw.fit(model, data, np.full(N, 0.5), **settings),
-    )
+    centred = rw.fit(model, data, alike, **settings)
+    plain = rw.fit(model, data, np.full(N, 0.5), **settings)
     for block in plain.blocks:
         for variable, values in plain.blocks[block].posterior.items():
             assert (centred.blocks[block].posterior[variable].to_numpy() == values.to_numpy()).all()
@@ -216,10 +210,8 @@ def test_the_category_law(scheme):
     data = pd.DataFrame(
         {"level": np.repeat(list("abcde"), (4000 * shares).astype(int)), "all": "x"}
     )
-    model, scenario = (
-        rw.load_synthesizer("multinomial")("level ~ 1"),
-        rw.Scenario(known="all", synthetic="level"),
-    )
+    model = rw.load_synthesizer("multinomial")("level ~ 1")
+    scenario = rw.Scenario(known="all", synthetic="level")
     weights = rw.centred_weights(scheme, data, scenario)
     fit = rw.fit(model, data, weights, draws=500, chains=2, random_seed=1)
     released = np.mean(
@@ -237,10 +229,8 @@ def rare():
     """Of eight levels, one of .001: by scheme, its posterior mean, and its smallest weight."""
     counts = [1400, 1000, 700, 450, 250, 136, 60, 4]
     levels = pd.DataFrame({"level": np.repeat(list("abcdefgh"), counts), "all": "x"})
-    model, scenario = (
-        rw.load_synthesizer("multinomial")("level ~ 1"),
-        rw.Scenario(known="all", synthetic="level"),
-    )
+    model = rw.load_synthesizer("multinomial")("level ~ 1")
+    scenario = rw.Scenario(known="all", synthetic="level")
 
     def mean_of(scheme):
         weights = None if scheme == "unweighted" else rw.centred_weights(scheme, levels, scenario)
@@ -334,10 +324,8 @@ def test_a_value_model_without_a_grid_takes_no_centred_weights_in_two_parts(data
 
 
 def test_weights_without_their_function_are_refused(data):
-    model, weights = (
-        synthesizer_of("linear-regression"),
-        rw.centred_weights("marginal+", data, scenario_of("income")),
-    )
+    model = synthesizer_of("linear-regression")
+    weights = rw.centred_weights("marginal+", data, scenario_of("income"))
     for broken, says in [
         (
             rw.CentredWeights(weights.alpha * 0.5, weights.functions),

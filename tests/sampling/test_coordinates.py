@@ -12,10 +12,8 @@ from riskweighted.sampling.graphs import PLAIN
 
 pytestmark = pytest.mark.quick
 
-CENTRE, TURN = (
-    np.array([1.0, -2.0, 0.5]),
-    np.array([[2.0, 0.3, 0.0], [0.0, 0.5, -1.0], [0.1, 0.0, 3.0]]),
-)
+CENTRE = np.array([1.0, -2.0, 0.5])
+TURN = np.array([[2.0, 0.3, 0.0], [0.0, 0.5, -1.0], [0.1, 0.0, 3.0]])
 
 
 def laplace_prior(value):

@@ -12,8 +12,10 @@ import numpy as np
 import pandas as pd
 import riskweighted
 
-assert [name for name in ("cc", "gcc", "g++", "c++", "clang", "clang++", "ld") if shutil.which(name)] == []
-from small_graph import PoissonGraph  # numba compiles it for the sampler; the other model comes with kernels
+tools = ("cc", "gcc", "g++", "c++", "clang", "clang++", "ld")
+assert [name for name in tools if shutil.which(name)] == []
+# numba compiles it for the sampler; the other model comes with kernels
+from small_graph import PoissonGraph
 
 rng = np.random.default_rng(1)
 data = pd.DataFrame({"y": rng.normal(50, 9, 60), "jobs": rng.poisson(9, 60)})

@@ -168,10 +168,8 @@ class WeighedPrior(PoissonGraph):
             ).sum()
 
         def density(given):
-            weight, precision = (
-                weigh(given)["alpha"],
-                (0.1 + given.mean()) ** 2 if self.follows else 1.0,
-            )
+            weight = weigh(given)["alpha"]
+            precision = (0.1 + given.mean()) ** 2 if self.follows else 1.0
 
             def height(vector):
                 mean = np.exp(vector[0])

@@ -495,10 +495,8 @@ def test_levels_are_numbers_while_they_are_drawn_and_come_back_in_their_dtype(dt
 
 def test_the_table_of_drawn_levels_is_that_of_their_column():
     column = pd.Series(["b", None, "a", "code", "a"], dtype="string", name="x")
-    recipe, outcomes = (
-        make_recipes(pd.DataFrame({"x": column}), ["x"], {})["x"],
-        Outcomes(column, ("b", "a"), ("code",)),
-    )
+    recipe = make_recipes(pd.DataFrame({"x": column}), ["x"], {})["x"]
+    outcomes = Outcomes(column, ("b", "a"), ("code",))
     for values in ([0, -1, 1, 2, 1], [1, 1, 1, 0, 0]):
         found = outcomes.table(np.array(values), outcomes.column(np.array(values)), recipe)
         np.testing.assert_array_equal(
@@ -508,10 +506,8 @@ def test_the_table_of_drawn_levels_is_that_of_their_column():
 
 def test_a_level_that_the_data_lack_is_told_with_the_number_of_records():
     column = pd.Series(["b", "a", "a", "b", "a"], name="x")
-    recipe, outcomes = (
-        make_recipes(pd.DataFrame({"x": column}), ["x"], {})["x"],
-        Outcomes(column, ("b", "a"), ("new",)),
-    )
+    recipe = make_recipes(pd.DataFrame({"x": column}), ["x"], {})["x"]
+    outcomes = Outcomes(column, ("b", "a"), ("new",))
     values = np.array([2, 2, 2, 0, 1])
     with pytest.raises(
         InputError, match="'x' has a level that the confidential data lack in 3 of 5 records"

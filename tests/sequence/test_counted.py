@@ -286,10 +286,8 @@ def test_what_is_of_the_file_stays_of_the_file():
     rows.loc[:5, "gain"] = [3.0, 7.0, 11.0, 20_000.0, 21_000.0, 5.0]
     whole = laplace_fit(COUNTED["linear-regression alone"].unbounded(), rows, draws=30)
     part = rows[rows["gain"].between(40, 60)]
-    held, alone = (
-        whole.on(part, None),
-        laplace_fit(COUNTED["linear-regression alone"].unbounded(), part, draws=30),
-    )
+    held = whole.on(part, None)
+    alone = laplace_fit(COUNTED["linear-regression alone"].unbounded(), part, draws=30)
     assert (whole.precision, held.precision, alone.precision) == (1.0, 1.0, 10.0)
     assert held.block._limit == whole.block._limit > 100 * alone.block._limit
     values = pd.Series([5_000.0, 250_000.0])

@@ -138,10 +138,8 @@ def test_an_interaction_that_no_sum_tells_of_is_in_the_draws(data, fitted):
 
 
 def test_datasets_hold_the_columns_of_the_data_and_follow_from_the_seed(data, fitted):
-    first, again = (
-        fitted.synthesize(2, random_seed=3),
-        rw.fit(chain(), data, **SHORT).synthesize(2, random_seed=3),
-    )
+    first = fitted.synthesize(2, random_seed=3)
+    again = rw.fit(chain(), data, **SHORT).synthesize(2, random_seed=3)
     for one, other in zip(first, again, strict=True):
         assert list(one.columns) == list(data.columns)
         pd.testing.assert_frame_equal(one, other)

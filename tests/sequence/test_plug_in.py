@@ -84,11 +84,9 @@ def test_the_second_block_is_drawn_from_its_mode_given_what_the_first_drew(data,
     for frame in frames:
         law = block.synthesizer.distribution(theta, block.prepared.at(frame))
         share = np.exp(np.asarray(law.log_density(fixed(np.full(N, one)))))
-        expected, spread, seen = (
-            expected + share.sum(),
-            spread + (share * (1 - share)).sum(),
-            seen + (frame["size"] == "large").sum(),
-        )
+        expected = expected + share.sum()
+        spread = spread + (share * (1 - share)).sum()
+        seen = seen + (frame["size"] == "large").sum()
     assert abs(seen - expected) < 4 * np.sqrt(spread)
     follows = [np.corrcoef(frame["rent"], frame["size"] == "large")[0, 1] for frame in frames]
     assert np.mean(follows) > 0.3  # of the drawn rents, not of the confidential ones

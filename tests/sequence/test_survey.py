@@ -81,10 +81,8 @@ def test_weights_undo_a_sample_that_took_large_values_more_often():
 
 def test_equal_survey_weights_change_nothing(alpha):
     data = sample().assign(w=5)
-    plain, surveyed = (
-        rw.fit(MODEL, data, alpha, **SHORT),
-        rw.fit(MODEL, data, alpha, survey="w", **SHORT),
-    )
+    plain = rw.fit(MODEL, data, alpha, **SHORT)
+    surveyed = rw.fit(MODEL, data, alpha, survey="w", **SHORT)
     for name in plain.posterior:
         np.testing.assert_allclose(plain.posterior[name], surveyed.posterior[name])
 

@@ -106,10 +106,8 @@ def test_a_wrong_prior_scale_and_a_tempered_likelihood_are_found():
 
 
 def test_the_judge_lets_uniform_ranks_pass_and_no_others():
-    rng, apart = (
-        np.random.default_rng(1),
-        {"divergences": np.zeros(60), "smallest ESS": np.ones(60)},
-    )
+    rng = np.random.default_rng(1)
+    apart = {"divergences": np.zeros(60), "smallest ESS": np.ones(60)}
     false_alarms = sum(
         not judge(pd.DataFrame({"a": rng.random(60), "b": rng.random(60)} | apart))["passed"].all()
         for _ in range(300)

@@ -125,10 +125,8 @@ def test_no_record_moves_the_posterior_by_more_than_epsilon(case, neighbours):
     ]
     largest = 0.0
     for sample in samples:
-        total, out = (
-            grid.of(sample).sum(axis=1),
-            grid.of(held if sample is samples[0] else np.unique(sample)),
-        )
+        total = grid.of(sample).sum(axis=1)
+        out = grid.of(held if sample is samples[0] else np.unique(sample))
         moved = (
             -out
             if neighbours == "add-drop"

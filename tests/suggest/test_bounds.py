@@ -23,7 +23,7 @@ def amounts(n: int = N) -> np.ndarray:
 
 
 @pytest.mark.quick
-def test_the_bound_is_a_round_number_above_what_the_fifth_largest_and_the_tail_below_it_say_whoever_is_larger():
+def test_the_bound_is_a_round_number_above_what_the_fifth_largest_and_the_tail_below_it_say():
     values = amounts()
     found = default_bounds(values)
     fifth = np.sort(values)[-5]
@@ -49,7 +49,7 @@ def test_what_is_never_negative_has_zero_for_its_lower_bound_and_losses_a_round_
 
 
 @pytest.mark.quick
-def test_a_firm_of_five_years_decides_nothing_and_few_firms_leave_not_more_beyond_than_may_lie_there():
+def test_a_firm_of_five_years_decides_nothing_and_few_firms_leave_no_more_beyond_than_may_lie():
     values, firm = amounts(), np.arange(N) % 80
     large = np.append(values, [9e6] * 5)
     assert default_bounds(large).high > 9e6

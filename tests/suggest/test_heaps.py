@@ -26,10 +26,8 @@ def pay(n: int = N) -> pd.DataFrame:
     """Pay whose logarithm was rounded, by 60 % to tenths."""
     rng = np.random.default_rng(1)
     high = rng.integers(0, 2, n)
-    logs, steps = (
-        4.5 + 0.3 * high + 0.28 * rng.normal(size=n),
-        np.where(rng.random(n) < 0.6, 10, 100),
-    )
+    logs = 4.5 + 0.3 * high + 0.28 * rng.normal(size=n)
+    steps = np.where(rng.random(n) < 0.6, 10, 100)
     return pd.DataFrame({"high": high, "pay": np.exp(np.round(logs * steps) / steps)})
 
 

@@ -134,10 +134,8 @@ def test_units_are_told_by_names_neighbours_periods_and_what_does_not_vary():
     # what does not vary alone is no proof
     assert found("x", scattered[SHUFFLED], size[SHUFFLED].reset_index(drop=True)).question
     assert found("hid", scattered[SHUFFLED]).kind == "unit id"
-    firms, years = (
-        np.repeat(np.arange(125), 8),
-        pd.Series(np.tile(np.arange(1990, 1998), 125), name="year"),
-    )
+    firms = np.repeat(np.arange(125), 8)
+    years = pd.Series(np.tile(np.arange(1990, 1998), 125), name="year")
     order = SHUFFLED
     assert found("x", (7 * firms)[order], years[order].reset_index(drop=True)).kind == "unit id"
     kinds = kinds_of(pd.DataFrame({"hid": scattered, "size": size, "income": MONEY}))

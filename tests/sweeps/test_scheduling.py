@@ -125,11 +125,13 @@ from riskweighted.runs.study import make_study
 from pathlib import Path
 
 def strike():
-    Path("workers").write_text(" ".join(str(child.pid) for child in multiprocessing.active_children()))
+    children = multiprocessing.active_children()
+    Path("workers").write_text(" ".join(str(child.pid) for child in children))
     os.kill(os.getpid(), int(sys.argv[1]))
 
 if __name__ == "__main__":
-    sweep(Sweep(make_study(SETTINGS, Path.cwd()), GRID, REPETITIONS), "killed", workers=2, reporter=AtFirstCells(strike, after=8))
+    swept = Sweep(make_study(SETTINGS, Path.cwd()), GRID, REPETITIONS)
+    sweep(swept, "killed", workers=2, reporter=AtFirstCells(strike, after=8))
 """
 
 
@@ -164,10 +166,8 @@ def test_a_killed_sweep_goes_on_with_the_same_bytes_and_leaves_no_process(folder
     done = subprocess.run(
         command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True, timeout=500
     )
-    shown, workers = (
-        done.stderr,
-        [int(process) for process in (folder / "workers").read_text().split()],
-    )
+    shown = done.stderr
+    workers = [int(process) for process in (folder / "workers").read_text().split()]
     assert done.returncode == -how, shown
     assert len(workers) == 2
     wait_until(lambda: not any(map(alive, workers)), 100)

@@ -399,10 +399,8 @@ def test_what_is_given_away_beyond_inference_stands_first(whole):
         "value"
     ]
     for label in ("unweighted", "marginal", "pairwise"):
-        disclosed, converged = (
-            of_one[label, "disclosure"],
-            results.loc[results["label"] == label, "converged"].all(),
-        )
+        disclosed = of_one[label, "disclosure"]
+        converged = results.loc[results["label"] == label, "converged"].all()
         # of a fit that did not converge nothing is said
         assert abs(disclosed) < 0.2 if converged else np.isnan(disclosed)
         assert 0 <= of_one[label, "guessed"] <= 1

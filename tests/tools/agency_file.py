@@ -14,10 +14,8 @@ def agency_file(records: int, seed: int = 1) -> pd.DataFrame:
     """
     rng = np.random.default_rng(seed)
     age = rng.integers(16, 96, records)
-    sex, region = (
-        rng.choice(["f", "m"], records),
-        rng.choice(["north", "east", "south", "west", "centre"], records),
-    )
+    sex = rng.choice(["f", "m"], records)
+    region = rng.choice(["north", "east", "south", "west", "centre"], records)
     school = np.clip(
         np.round(10 + 0.8 * rng.normal(size=records) - 0.02 * (age - 50) + (region == "centre")),
         6,

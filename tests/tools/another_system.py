@@ -32,10 +32,12 @@ POSIX_MODULES = {
     "tty",
 }
 _LISTED = """
-    chown chroot ctermid fchdir fchmod fchown fork forkpty getegid geteuid getgid getgroups getloadavg getpgid getpgrp getpriority getresgid
-    getresuid getsid getuid initgroups killpg lchown lockf mkfifo mknod nice openpty posix_fadvise posix_fallocate posix_spawn pread pwrite
-    register_at_fork sched_getaffinity sched_setaffinity sendfile setegid seteuid setgid setgroups setpgid setpriority setsid setuid statvfs
-    sysconf tcgetpgrp ttyname uname wait wait3 wait4 O_CLOEXEC O_DIRECTORY O_NOCTTY O_NOFOLLOW O_NONBLOCK O_SYNC WNOHANG
+    chown chroot ctermid fchdir fchmod fchown fork forkpty getegid geteuid getgid getgroups
+    getloadavg getpgid getpgrp getpriority getresgid getresuid getsid getuid initgroups killpg
+    lchown lockf mkfifo mknod nice openpty posix_fadvise posix_fallocate posix_spawn pread pwrite
+    register_at_fork sched_getaffinity sched_setaffinity sendfile setegid seteuid setgid setgroups
+    setpgid setpriority setsid setuid statvfs sysconf tcgetpgrp ttyname uname wait wait3 wait4
+    O_CLOEXEC O_DIRECTORY O_NOCTTY O_NOFOLLOW O_NONBLOCK O_SYNC WNOHANG
 """
 POSIX_NAMES = _LISTED.split()
 SIGNALS = {

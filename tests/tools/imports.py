@@ -301,16 +301,17 @@ def as_text(house: House) -> str:
     """The house as lines of text."""
     lines = [
         f"rooms {len(house.rooms)}, floors {house.floors}, arrows {len(house.arrows)} "
-        f"({len(house.arrows_for_types)} of them for type checkers only), circles "
-        f"{len(house.circles)} between rooms and "
-        f"{len(house.module_circles)} between modules, {len(house.upward)} arrows upward, "
-        f"{len(house.sideways)} between siblings",
+        f"({len(house.arrows_for_types)} of them for type checkers only), "
+        f"circles {len(house.circles)} between rooms and {len(house.module_circles)} between "
+        f"modules, {len(house.upward)} arrows upward, {len(house.sideways)} between siblings",
         "",
-        f"{'room':<22}{'floor':>6}{'modules':>9}{'lines':>8}{'functions > ' + str(LONG_FUNCTION):>16}{'modules > ' + str(LONG_MODULE):>15}",
+        f"{'room':<22}{'floor':>6}{'modules':>9}{'lines':>8}"
+        f"{'functions > ' + str(LONG_FUNCTION):>16}{'modules > ' + str(LONG_MODULE):>15}",
     ]
     for room in house.rooms:
         lines.append(
-            f"{room.name:<22}{room.floor:>6}{room.modules:>9}{room.lines:>8}{room.long_functions:>16}{room.long_modules:>15}"
+            f"{room.name:<22}{room.floor:>6}{room.modules:>9}{room.lines:>8}"
+            f"{room.long_functions:>16}{room.long_modules:>15}"
         )
     lines.append("")
     lines += [f"circle of rooms: {', '.join(circle)}" for circle in house.circles]

@@ -33,7 +33,11 @@ columns = ["edu"]
 [evaluation]
 regression = "income ~ C(region) + edu"
 coefficient = "edu"
-regressions = ["log(income) ~ C(region) + edu", "income ~ C(edu) where age != 'old'", "age ~ log(income) + edu where age != 'old'"]
+regressions = [
+    "log(income) ~ C(region) + edu",
+    "income ~ C(edu) where age != 'old'",
+    "age ~ log(income) + edu where age != 'old'",
+]
 risk_draws = 20
 resamples = 100
 """
@@ -42,10 +46,8 @@ resamples = 100
 def people(n=900, seed=5):
     """Households with an identifier in no order."""
     rng = np.random.default_rng(seed)
-    region, age = (
-        rng.choice(["N", "S", "E", "W"], n, p=[0.4, 0.3, 0.2, 0.1]),
-        rng.choice(["young", "middle", "old"], n),
-    )
+    region = rng.choice(["N", "S", "E", "W"], n, p=[0.4, 0.3, 0.2, 0.1])
+    age = rng.choice(["young", "middle", "old"], n)
     frame = pd.DataFrame(
         {
             "hh": rng.permutation(n) + 1000,

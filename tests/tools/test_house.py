@@ -10,17 +10,25 @@ pytestmark = pytest.mark.quick
 
 FILES = {
     "riskweighted/__init__.py": "",
-    "riskweighted/sequence/__init__.py": "def is_chain(declared):\n    return isinstance(declared, Chain)\n",
+    "riskweighted/sequence/__init__.py": """def is_chain(declared):
+    return isinstance(declared, Chain)
+""",
     "riskweighted/sequence/blocks.py": "one = is_chain(3)\n",
     "riskweighted/sequences.py": "many = is_chain(3) and study.of_several\n",
-    "riskweighted/runs/run.py": '"""Of radius nothing."""\nfits = isinstance(fit, (Fit, sequence.ChainFit)) or '
-    "isinstance(fit, Fit)\n",
+    "riskweighted/runs/run.py": '''"""Of radius nothing."""
+fits = isinstance(fit, (Fit, sequence.ChainFit)) or isinstance(fit, Fit)
+''',
     "riskweighted/runs/study.py": """
 def of_several():
     '''radius'''
     return len(run.variables) > 1 or len(rows) > 1 or settings["weights.radius"]
 """,
-    "riskweighted/risk/one.py": "KEY = 'dcap-zero'\nradius_of = 3\n\ndef balls(radius):\n    return radius\n",
+    "riskweighted/risk/one.py": """KEY = 'dcap-zero'
+radius_of = 3
+
+def balls(radius):
+    return radius
+""",
     "models/riskweighted_models/one.py": "import radius.small\nx = 1\n",
 }
 

@@ -21,9 +21,16 @@ HOUSE = {
     "riskweighted/__init__.py": "",
     "riskweighted/__main__.py": "from riskweighted.top.main import run\n",
     "riskweighted/top/__init__.py": "",
-    "riskweighted/top/main.py": "import riskweighted.left.one\nfrom riskweighted.bottom import base\n",
+    "riskweighted/top/main.py": """import riskweighted.left.one
+from riskweighted.bottom import base
+""",
     "riskweighted/left/__init__.py": "",
-    "riskweighted/left/one.py": "from ..bottom.base import thing\n\n\ndef run():\n    from .two import other\n",
+    "riskweighted/left/one.py": """from ..bottom.base import thing
+
+
+def run():
+    from .two import other
+""",
     "riskweighted/left/two.py": "import numpy\n",
     "riskweighted/right/__init__.py": "",
     "riskweighted/bottom/__init__.py": "",

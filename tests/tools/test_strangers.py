@@ -25,8 +25,9 @@ def share_beyond(context):
 
 
 def measure(key, compute, **more):
-    texts = {"source": "a handbook", "direction": "less useful", "kind": "share", "table": "utility", "each": True}
-    return rw.Measure(key, key.replace("-", " "), "share of " + key, compute=compute, **texts | more)
+    texts = {"source": "a handbook", "direction": "less useful", "kind": "share"}
+    given = {**texts, "table": "utility", "each": True, **more}
+    return rw.Measure(key, key.replace("-", " "), "share of " + key, compute=compute, **given)
 
 
 BEYOND = measure("a-stranger-beyond", share_beyond, disclosure=rw.Disclosure.TWO_DECIMALS)

@@ -150,10 +150,8 @@ def trace_run(folder: Path) -> dict[str, dict[str, int]]:
     import riskweighted as rw
 
     model = rw.load_synthesizer("linear-regression")
-    framework, models = (
-        Path(rw.__file__).parent,
-        Path(sys.modules[model.__module__].__file__ or "").parent,
-    )
+    framework = Path(rw.__file__).parent
+    models = Path(sys.modules[model.__module__].__file__ or "").parent
     import_all(rw)
     confidential_data().to_csv(folder / "data.csv", index=False)
     (folder / "study.toml").write_text(STUDY, encoding="utf-8")

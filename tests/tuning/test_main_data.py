@@ -54,10 +54,8 @@ def test_what_records_teach_at_the_mode_is_what_chains_say(scheme):
     world = make_world(data, study.scenario)
     subject, model = Subject(world, EvaluationSettings()), rw.compile_model(synthesizer, data)
     sampling = rw.Sampling(draws=300, tune=200, chains=2)
-    modes, weights = (
-        modes_of(model.sample(random_seed=5, sampling=sampling)),
-        world_weighting(world, scheme),
-    )
+    modes = modes_of(model.sample(random_seed=5, sampling=sampling))
+    weights = world_weighting(world, scheme)
     vectors = modes.find(weights)
     told = taught_at_mode(modes.information(weights, vectors), subject)
     chains = taught_by_fit(model.sample(weights, random_seed=5, sampling=sampling), subject, 200, 1)

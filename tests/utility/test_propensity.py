@@ -50,10 +50,8 @@ def test_the_null_holds_for_files_of_unequal_size():
 def test_hand_worked_for_files_of_unequal_size():
     # 40 confidential, 20 synthetic: c = 1/3. The cells' shares of synthetic records are 5/35 and
     # 15/25.
-    confidential, synthetic = (
-        pd.DataFrame({"y": [0] * 30 + [1] * 10}),
-        pd.DataFrame({"y": [0] * 5 + [1] * 15}),
-    )
+    confidential = pd.DataFrame({"y": [0] * 30 + [1] * 10})
+    synthetic = pd.DataFrame({"y": [0] * 5 + [1] * 15})
     result = propensity_distance(confidential, synthetic, "C(y)", ("y",))
     pmse = (35 * (5 / 35 - 1 / 3) ** 2 + 25 * (15 / 25 - 1 / 3) ** 2) / 60
     null = (2 / 3) ** 2 * (1 / 3) / 60
@@ -69,10 +67,8 @@ def test_identical_files_cannot_be_told_apart():
 
 def test_hand_worked_for_a_binary_variable():
     # The saturated model scores each cell by its share of synthetic records.
-    confidential, synthetic = (
-        pd.DataFrame({"y": [0] * 30 + [1] * 10}),
-        pd.DataFrame({"y": [0] * 10 + [1] * 30}),
-    )
+    confidential = pd.DataFrame({"y": [0] * 30 + [1] * 10})
+    synthetic = pd.DataFrame({"y": [0] * 10 + [1] * 30})
     result = propensity_distance(confidential, synthetic, "C(y)", ("y",))
     assert result.pmse == pytest.approx(0.0625)
     assert result.ratio == pytest.approx(0.0625 / (0.125 / 80))

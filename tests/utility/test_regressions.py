@@ -119,10 +119,8 @@ def test_incomplete_records_are_left_out():
     ) = np.nan, -8.0, np.nan, None
     complete = data.iloc[55:]
     analysis = checked_analysis(rough, "log(income) ~ age + edu")
-    found, reference = (
-        analyse(analysis, rough),
-        analyse(checked_analysis(complete, analysis.formula), complete),
-    )
+    found = analyse(analysis, rough)
+    reference = analyse(checked_analysis(complete, analysis.formula), complete)
     np.testing.assert_allclose(found.values, reference.values, rtol=1e-9)
     np.testing.assert_allclose(found.variances, reference.variances, rtol=1e-9)
     assert (found.records, found.df) == (345, 341)
@@ -141,10 +139,8 @@ def test_a_condition_names_the_records():
     assert [name for name, _ in analysis.terms] == ["Intercept", "age"]
     for frame in (data, synthetic):
         inside = frame[(frame["income"] > 1000) & (frame["edu"] != "low")]
-        found, reference = (
-            analyse(analysis, frame),
-            sm.OLS(np.log(inside["income"]), sm.add_constant(inside["age"])).fit(),
-        )
+        found = analyse(analysis, frame)
+        reference = sm.OLS(np.log(inside["income"]), sm.add_constant(inside["age"])).fit()
         np.testing.assert_allclose(found.values, reference.params, rtol=1e-9)
         np.testing.assert_allclose(np.sqrt(found.variances), reference.bse, rtol=1e-9)
         assert found.records == len(inside)
@@ -222,10 +218,8 @@ def test_a_regression_is_read_of_some_records_of_each_part(formula):
     some = pd.concat([witnesses_of(part, formula) for part in parts])
     read = read_analysis(some, formula)
     products = sum((products_of(read, part) for part in parts[1:]), products_of(read, parts[0]))
-    reported, whole = (
-        reported_analysis(read, products, products.solved()),
-        checked_analysis(data, formula),
-    )
+    reported = reported_analysis(read, products, products.solved())
+    whole = checked_analysis(data, formula)
     assert (reported.terms, reported.left_out) == (whole.terms, whole.left_out)
     mine, theirs = analyse(reported, data), analyse(whole, data)
     assert mine.values == pytest.approx(theirs.values, rel=1e-9)

@@ -55,10 +55,8 @@ def test_own_value_gives_the_weight(scheme, scenario):
     if scenario.boundary == "open":
         data["income"] = data["income"].clip(lower=1).fillna(5)
     world = make_world(data, scenario)
-    function, alpha = (
-        own_weights(world, scheme)[scenario.synthetic[-1]],
-        scheme_alpha(world, scheme).to_numpy(),
-    )
+    function = own_weights(world, scheme)[scenario.synthetic[-1]]
+    alpha = scheme_alpha(world, scheme).to_numpy()
     own = function.at(np.arange(len(data)), data[scenario.synthetic[-1]])
     assert np.allclose(np.diag(own), alpha, rtol=0, atol=1e-12)
 

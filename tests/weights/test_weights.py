@@ -78,10 +78,8 @@ def test_three_way_weights_worked_by_hand():
 def test_risk_and_marginal_weights_are_those_of_the_loops(data, frame, kind):
     settings = data.draw(brute.settings(*kind))
     scenario = Scenario(**settings)
-    risk, alpha = (
-        quietly(confidential_risk, frame, scenario),
-        quietly(marginal_weights, frame, scenario),
-    )
+    risk = quietly(confidential_risk, frame, scenario)
+    alpha = quietly(marginal_weights, frame, scenario)
     np.testing.assert_allclose(risk, brute.confidential_risk(frame, settings), rtol=0, atol=1e-12)
     np.testing.assert_allclose(alpha, brute.marginal_weights(frame, settings), rtol=0, atol=1e-12)
     np.testing.assert_array_equal(alpha.to_numpy(), 1 - risk.to_numpy())

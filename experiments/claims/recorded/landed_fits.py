@@ -29,10 +29,8 @@ def main() -> None:
     parser.add_argument("--cores", type=int, default=2)
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
-    data, scenario = (
-        load_households(),
-        Scenario(known=("married", "male", "age_band"), synthetic="inc", radius=0.2),
-    )
+    data = load_households()
+    scenario = Scenario(known=("married", "male", "age_band"), synthetic="inc", radius=0.2)
     marginal = marginal_weights(data, scenario)
     one = pd.Series(1.0, data.index)
     weights = {

@@ -5,7 +5,9 @@ With F(h) = 1 / (1 + exp(-s(h))), s(h) = A h + B h^3, which is the normal distri
 2e-4 (Page 1977), h monotone in z = log y, hat functions B_j on knots (METHODS section 5)::
 
     h(z | x) = e0(x) + integral from z0 to z of sum_j exp(gamma_j + e1(x) + u_j e2(x)) B_j
-    P(bin k | x) proportional to (F(h(edge k+1 | x)) - F(h(edge k | x))) exp(delta_k), the end bins open
+    P(bin k | x) proportional to (F(h(edge k+1 | x)) - F(h(edge k | x))) exp(delta_k)
+
+with the end bins open.
 
 Every record has the same edges, so a block of designs is carried through them side by side: what is
 inside the loops over a block is addition, multiplication and one division, which the compiler turns
@@ -271,11 +273,9 @@ def bin_probabilities(
     m, bins = eta.shape[1], delta.shape[0]
     tilt = np.exp(delta)
     shares = np.empty((m, bins))
-    filled, slope, rows = (
-        np.zeros((3, BLOCK)),
-        np.empty((gamma.shape[0], BLOCK)),
-        np.zeros(bins * _ROW),
-    )
+    filled = np.zeros((3, BLOCK))
+    slope = np.empty((gamma.shape[0], BLOCK))
+    rows = np.zeros(bins * _ROW)
     work, spare, total = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
     for start in range(0, m, BLOCK):
         size = min(BLOCK, m - start)

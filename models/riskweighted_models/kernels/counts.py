@@ -125,12 +125,10 @@ def count_sum(
     """
     components = base.shape[0]
     by_base, by_link, by_tail = np.zeros(base.shape), np.zeros(link.shape), np.zeros(link.shape)
-    ws, counts, cells, places = (
-        np.empty(BLOCK),
-        np.empty(BLOCK),
-        np.empty(BLOCK, dtype=np.uint32),
-        np.empty(BLOCK, dtype=np.uint32),
-    )
+    ws = np.empty(BLOCK)
+    counts = np.empty(BLOCK)
+    cells = np.empty(BLOCK, dtype=np.uint32)
+    places = np.empty(BLOCK, dtype=np.uint32)
     term, part = np.empty((components, BLOCK)), np.empty((components, BLOCK))
     top, total, logs, values = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK), np.zeros(BLOCK)
     bits, whole_bits = np.empty(BLOCK, dtype=np.int64), np.empty(BLOCK, dtype=np.int64)

@@ -37,26 +37,20 @@ def mixture_sum(
     taken as free.
     """
     components, gated = mean.shape[0], log_share.shape[1] > 1
-    by_mean, by_log_sd, by_log_share = (
-        np.zeros(mean.shape),
-        np.zeros(components),
-        np.zeros(log_share.shape),
-    )
+    by_mean = np.zeros(mean.shape)
+    by_log_sd = np.zeros(components)
+    by_log_share = np.zeros(log_share.shape)
     scale, level = 1.0 / sd, -np.log(sd) - _HALF_LOG_2PI
     zs, ws, cells = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK, dtype=np.uint32)
-    standard, term, part = (
-        np.empty((components, BLOCK)),
-        np.empty((components, BLOCK)),
-        np.empty((components, BLOCK)),
-    )
+    standard = np.empty((components, BLOCK))
+    term = np.empty((components, BLOCK))
+    part = np.empty((components, BLOCK))
     top, total, logs = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
     bits, whole_bits = np.empty(BLOCK, dtype=np.int64), np.empty(BLOCK, dtype=np.int64)
     power, whole = bits.view(np.float64), whole_bits.view(np.float64)
-    values, squares, shares = (
-        np.zeros(BLOCK),
-        np.zeros((components, BLOCK)),
-        np.zeros((components, BLOCK)),
-    )
+    values = np.zeros(BLOCK)
+    squares = np.zeros((components, BLOCK))
+    shares = np.zeros((components, BLOCK))
     for start in range(0, z.shape[0], BLOCK):
         _read(z, weight, cell, start, zs, ws, cells)
         for k in range(components):

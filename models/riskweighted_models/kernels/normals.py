@@ -57,17 +57,13 @@ def log_densities(
     heights, unit = np.empty(n), 1 / sd
     level = np.log(unit) - _LOG_ROOT
     bits, whole_bits = np.empty(BLOCK, dtype=np.int64), np.empty(BLOCK, dtype=np.int64)
-    power, whole, each = (
-        bits.view(np.float64),
-        whole_bits.view(np.float64),
-        np.zeros((components, BLOCK)),
-    )
-    part, top, total, logs = (
-        np.empty((components, BLOCK)),
-        np.empty(BLOCK),
-        np.empty(BLOCK),
-        np.empty(BLOCK),
-    )
+    power = bits.view(np.float64)
+    whole = whole_bits.view(np.float64)
+    each = np.zeros((components, BLOCK))
+    part = np.empty((components, BLOCK))
+    top = np.empty(BLOCK)
+    total = np.empty(BLOCK)
+    logs = np.empty(BLOCK)
     once, values = np.ones(BLOCK), np.empty(BLOCK)
     for start in range(0, n, BLOCK):
         held = min(BLOCK, n - start)
@@ -114,11 +110,9 @@ def interval_sum(
     exponential and an error function for each end took five times as long.
     """
     components, designs, intervals = mean.shape[0], mean.shape[1], expected.shape[1]
-    by_mean, by_log_sd, by_log_share = (
-        np.zeros(mean.shape),
-        np.zeros(components),
-        np.zeros(log_share.shape),
-    )
+    by_mean = np.zeros(mean.shape)
+    by_log_sd = np.zeros(components)
+    by_log_share = np.zeros(log_share.shape)
     gated, total = log_share.shape[1] > 1, 0.0
     for row in range(designs):
         for k in range(components):

@@ -178,11 +178,9 @@ def units_reaching(
     probability of a point of a bin, by ``heaps`` (C,). Without heaps (0,) values are on no grid,
     and alike within their bin.
     """
-    below, last, before = (
-        np.zeros(probabilities.shape[1] + 1),
-        probabilities.shape[1] - 1,
-        np.empty(len(heaps), np.int64),
-    )
+    below = np.zeros(probabilities.shape[1] + 1)
+    last = probabilities.shape[1] - 1
+    before = np.empty(len(heaps), np.int64)
     for design in range(len(probabilities)):
         for k in range(last + 1):
             below[k + 1] = below[k] + probabilities[design, k]

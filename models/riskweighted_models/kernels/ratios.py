@@ -72,11 +72,9 @@ def logs_of_own(
     for i in range(len(code)):
         design, total, product = which[i], 0.0, 1.0
         by_drift = drift[design] if len(drift) > 0 else 0.0
-        logit, odds, step = (
-            shift[design] - by_drift,
-            math.exp(shift[design] - by_drift),
-            math.exp(width * by_drift),
-        )
+        logit = shift[design] - by_drift
+        odds = math.exp(shift[design] - by_drift)
+        step = math.exp(width * by_drift)
         for level in range(min(code[i] + 1, levels)):
             product *= 1.0 + odds * factors[level]
             if product > _LARGE:
@@ -125,13 +123,11 @@ def log_sums(
     multiple of the block, is m or more, 0 beyond the last design; ``last`` (M / block,): how many
     levels any design of a block faces.
     """
-    odds, step, product, logs, total = (
-        np.empty(BLOCK),
-        np.empty(BLOCK),
-        np.empty(BLOCK),
-        np.empty(BLOCK),
-        np.empty(BLOCK),
-    )
+    odds = np.empty(BLOCK)
+    step = np.empty(BLOCK)
+    product = np.empty(BLOCK)
+    logs = np.empty(BLOCK)
+    total = np.empty(BLOCK)
     bits, whole_bits = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
     power, whole = bits.view(np.float64), whole_bits.view(np.float64)
     for s in range(shift.shape[0]):
@@ -193,12 +189,10 @@ def slopes_of_logs(
         along[:] = 0.0
         across[:] = 0.0
         for k in range(last[block]):
-            factor, place, weights, total = (
-                np.exp(intercepts[k]),
-                k * width - 1.0,
-                weight[k, start : start + BLOCK],
-                0.0,
-            )
+            factor = np.exp(intercepts[k])
+            place = k * width - 1.0
+            weights = weight[k, start : start + BLOCK]
+            total = 0.0
             if k > 0 and len(drift) > 0:
                 for i in range(BLOCK):
                     odds[i] *= step[i]

@@ -148,11 +148,9 @@ def scan_boxes(
     there.
     """
     variables, n = orders.shape
-    total, held, shortest = (
-        np.zeros(n, weights.dtype),
-        np.zeros(n, np.int64),
-        _shortest(first, last, most),
-    )
+    total = np.zeros(n, weights.dtype)
+    held = np.zeros(n, np.int64)
+    shortest = _shortest(first, last, most)
     beside, hit = np.empty((variables, n), np.int32), np.empty(min(max(most, 0), n), np.uint8)
     for variable in range(variables):
         for other in range(variables):

@@ -30,11 +30,9 @@ def deal(values: np.ndarray, cell: np.ndarray, begin: np.ndarray) -> Line:
     """Values (n,) dealt into their cells; those of cells of up to `SHORT` are sorted, the others in
     the order of the records.
     """
-    following, dealt, order = (
-        begin.copy(),
-        np.empty(len(values), np.float64),
-        np.empty(len(values), np.int64),
-    )
+    following = begin.copy()
+    dealt = np.empty(len(values), np.float64)
+    order = np.empty(len(values), np.int64)
     for record in range(len(values)):
         at = following[cell[record]]
         dealt[at], order[at] = values[record], record

@@ -126,12 +126,10 @@ def set_query(query: Query, values: np.ndarray, levels: np.ndarray, costs: CostT
 @kernel
 def _look_up(query: Query, variable: int, value: float, levels: int, costs: CostTables) -> None:
     """Cost of a value with every code, and the codes by cost: an insertion sort."""
-    by_code, least, within, number = (
-        query.by_code[variable],
-        query.least[variable],
-        query.within[variable],
-        0,
-    )
+    by_code = query.by_code[variable]
+    least = query.least[variable]
+    within = query.within[variable]
+    number = 0
     for code in range(levels + 1):
         cost = (
             costs.missing

@@ -73,10 +73,8 @@ def _bound_codes(
         for node in range(n):
             total[node] += least[variable, 0]
         for number in range(classes[variable] - 1):
-            codes, rise = (
-                within[variable, number],
-                least[variable, number + 1] - least[variable, number],
-            )
+            codes = within[variable, number]
+            rise = least[variable, number + 1] - least[variable, number]
             for node in range(n):
                 total[node] += rise if sets[variable, start + node] & codes == 0 else 0.0
 
@@ -104,10 +102,8 @@ def _bound_steps(
         for node in range(n):
             part[node] = missing if np.isnan(value) else steps[variable, 0]
         for number in range(breaks.shape[1] - 1):
-            limit, rise = (
-                breaks[variable, number],
-                steps[variable, number + 1] - steps[variable, number],
-            )
+            limit = breaks[variable, number]
+            rise = steps[variable, number + 1] - steps[variable, number]
             if np.isnan(value) or np.isinf(limit):
                 break
             for node in range(n):
@@ -146,11 +142,9 @@ def _bound_others(
     for variable in others:
         value, kind = query[variable], kinds[variable]
         for node in range(n):
-            held, least, most_here = (
-                sets[variable, start + node],
-                low[variable, start + node],
-                high[variable, start + node],
-            )
+            held = sets[variable, start + node]
+            least = low[variable, start + node]
+            most_here = high[variable, start + node]
             if total[node] > most:
                 continue
             if np.isnan(value) or held & PRESENT == 0:
@@ -248,10 +242,8 @@ def search(
     others = np.flatnonzero((levels < 0) & (kinds != STEPS))
     query = make_query(levels, costs)
     value, by_code, classes, by_class, within = query
-    best, least = (
-        np.full((len(queries), KEEP), -1, dtype=np.int64),
-        np.full((len(queries), KEEP), np.inf),
-    )
+    best = np.full((len(queries), KEEP), -1, dtype=np.int64)
+    least = np.full((len(queries), KEEP), np.inf)
     total, part = np.empty(widest), np.empty(widest)
     # a stack, which begins with the root
     nodes, bounds = np.zeros(len(child), dtype=np.int64), np.zeros(len(child))

@@ -87,13 +87,11 @@ def solve_cell(
     of all variables in which it agrees; and the smallest set that leaves it alone meets, for every
     other record, the variables that tell it apart.
     """
-    puf_codes, eif_codes, bits, sets, pairs = (
-        files.puf,
-        files.eif,
-        files.bits,
-        cell.sets,
-        cell.pairs,
-    )
+    puf_codes = files.puf
+    eif_codes = files.eif
+    bits = files.bits
+    sets = cell.sets
+    pairs = cell.pairs
     number = 0
     for p in puf:
         for e in eif:

@@ -171,12 +171,10 @@ def _shape(
     """
     m = len(values)
     order = np.arange(m)
-    ends, child, nodes, node = (
-        np.zeros((2 * m + 1, 2), dtype=np.int64),
-        np.zeros((2 * m + 1, 2), dtype=np.int64),
-        1,
-        0,
-    )
+    ends = np.zeros((2 * m + 1, 2), dtype=np.int64)
+    child = np.zeros((2 * m + 1, 2), dtype=np.int64)
+    nodes = 1
+    node = 0
     ends[0, 1] = m
     parts = np.empty((_MOST_CHILDREN + 1, 2), dtype=np.int64)
     while node < nodes:

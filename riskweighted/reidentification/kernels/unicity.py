@@ -151,19 +151,15 @@ def _refine(files: CodedFiles, descent: Descent, tally: Tally, depth: int, varia
     """
     puf_column, eif_column = files.puf[:, variable], files.eif[:, variable]
     puf, eif, starts = descent.puf[depth], descent.eif[depth], descent.starts[depth]
-    new_puf, new_eif, new_starts = (
-        descent.puf[depth + 1],
-        descent.eif[depth + 1],
-        descent.starts[depth + 1],
-    )
+    new_puf = descent.puf[depth + 1]
+    new_eif = descent.eif[depth + 1]
+    new_starts = descent.starts[depth + 1]
     p_count, e_count, used = tally.puf, tally.eif, tally.used
     kept, p_end, e_end = 0, 0, 0
     new_starts[0, 0], new_starts[0, 1] = 0, 0
     for cell in range(descent.n_cells[depth]):
-        puf_rows, eif_rows = (
-            puf[starts[cell, 0] : starts[cell + 1, 0]],
-            eif[starts[cell, 1] : starts[cell + 1, 1]],
-        )
+        puf_rows = puf[starts[cell, 0] : starts[cell + 1, 0]]
+        eif_rows = eif[starts[cell, 1] : starts[cell + 1, 1]]
         met = _count_codes(puf_column, puf_rows, p_count, used)
         for row in eif_rows:
             code = eif_column[row]
@@ -195,12 +191,10 @@ def _take_pairs(
 
     Those are cells of one record of each file, and from depth 2 on small ones.
     """
-    puf, eif, starts, solved = (
-        descent.puf[depth],
-        descent.eif[depth],
-        descent.starts[depth],
-        room.pairs,
-    )
+    puf = descent.puf[depth]
+    eif = descent.eif[depth]
+    starts = descent.starts[depth]
+    solved = room.pairs
     members, variable = descent.members[depth], descent.chosen[depth]
     m, everything = files.eif.shape[0], (np.int64(1) << len(files.bits)) - 1
     large, p_end, e_end = 0, 0, 0
@@ -263,17 +257,13 @@ def _make_room(files: CodedFiles) -> Room:
     starts = np.zeros((v + 1, min(n, m) + 1, 2), dtype=np.int32)
     puf[0], eif[0] = np.arange(n), np.arange(m)
     starts[0, 1, 0], starts[0, 1, 1] = n, m
-    n_cells, chosen, members = (
-        np.zeros(v + 1, dtype=np.int64),
-        np.full(v + 1, -1, dtype=np.int64),
-        np.zeros(v + 1, dtype=np.int64),
-    )
+    n_cells = np.zeros(v + 1, dtype=np.int64)
+    chosen = np.full(v + 1, -1, dtype=np.int64)
+    members = np.zeros(v + 1, dtype=np.int64)
     n_cells[0] = 1
     counts = np.zeros((5, max(files.levels.max(), 1)), dtype=np.int32)
-    sets, pairs = (
-        np.empty((SMALL_CELL + 1, SMALL_CELL), dtype=np.int64),
-        np.empty((SMALL_CELL * SMALL_CELL, 4), dtype=np.int64),
-    )
+    sets = np.empty((SMALL_CELL + 1, SMALL_CELL), dtype=np.int64)
+    pairs = np.empty((SMALL_CELL * SMALL_CELL, 4), dtype=np.int64)
     tally = Tally(counts[0], counts[1], counts[2], counts[3], counts[4])
     return Room(Descent(puf, eif, starts, n_cells, chosen, members), tally, SmallCell(sets, pairs))
 
@@ -298,11 +288,9 @@ def search_branch(
     _refine(files, descent, room.tally, 1, second)
     table = _take_pairs(files, descent, 2, room.small, empty_table(1024))
     cells = descent.n_cells[2]
-    puf, eif, starts = (
-        descent.puf[2].copy(),
-        descent.eif[2].copy(),
-        descent.starts[2, : cells + 1].copy(),
-    )
+    puf = descent.puf[2].copy()
+    eif = descent.eif[2].copy()
+    starts = descent.starts[2, : cells + 1].copy()
     # one after the other: the records of one cell fit into the processor's cache
     for cell in range(cells):
         p0, p1, e0, e1 = starts[cell, 0], starts[cell + 1, 0], starts[cell, 1], starts[cell + 1, 1]
