@@ -31,8 +31,7 @@ sys.path.insert(0, str(ROOT))  # experiments are no part of the package
 
 PREDICTORS = ["sex", "age", "agegr", "placesize", "region", "edu", "marital"]
 SCHEMES = ["unweighted", "marginal", "mix+(t=0.5)"]
-# of a chain, "auto" in the place of the first: its other blocks are the same
-ENGINES = ("nuts", "importance")
+ENGINES = ("nuts", "auto")
 
 
 def case_of(name: str, path: Path) -> tuple[Any, pd.DataFrame, rw.Scenario, dict[str, int]]:
@@ -131,7 +130,6 @@ def main() -> None:
             alpha, fits, seconds = weights_of(scheme, data, scenario), [], []
             for engine in ENGINES:
                 began = time.process_time()
-                engine = "auto" if name == "chain of seven" and engine == "nuts" else engine
                 fits.append(
                     compiled.sample(
                         alpha,

@@ -55,7 +55,6 @@ def write_study(
     )
     text = (
         text.replace("L = 20", "L = 5")
-        .replace("chains = 2", 'chains = 2\nengine = "importance"')
         .replace(
             'path = "households.parquet"', f'path = "parts/*.parquet"\nid = "household"{sample}'
         )

@@ -21,6 +21,12 @@ def __getattr__(name: str) -> object:
     """A public name from its home; where that needs a package which is not installed, one line says
     which.
     """
+    from riskweighted.common.replaced import REPLACED
+
+    if name in REPLACED["name"]:
+        raise AttributeError(
+            f"riskweighted.{name} is offered no more: write {REPLACED['name'][name]}"
+        )
     try:
         return _load(name)
     except ModuleNotFoundError as error:

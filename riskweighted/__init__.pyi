@@ -145,7 +145,6 @@ from .risk.matching import (
     matching_risk as matching_risk,
 )
 from .risk.rank import rank_measure as rank_measure
-from .risk.recovery import recovery_probability as recovery_probability
 from .runs.choice import (
     Choice as Choice,
     choose_synthesizer as choose_synthesizer,
@@ -182,7 +181,6 @@ from .utility.intervals import (
     interval_overlap as interval_overlap,
     joint_test_partially_synthetic as joint_test_partially_synthetic,
 )
-from .utility.propensity import propensity_distance as propensity_distance
 from .utility.survey import (
     survey_mean as survey_mean,
     survey_quantile as survey_quantile,

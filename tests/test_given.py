@@ -27,13 +27,7 @@ EXPECTED = [
     *((name, "synthesizer") for name in ("fit", "load_fit", "tune")),
     *(
         (name, "fit")
-        for name in (
-            "check_fit",
-            "expected_identification_risk",
-            "influence",
-            "recovery_probability",
-            "variance_ratios",
-        )
+        for name in ("check_fit", "expected_identification_risk", "influence", "variance_ratios")
     ),
     *(
         (name, "scenario")
@@ -44,16 +38,7 @@ EXPECTED = [
             "replicated_uniques",
         )
     ),
-    *(
-        (name, "scenario")
-        for name in (
-            "evaluate",
-            "assess",
-            "matching_risk",
-            "marginal_weights",
-            "recovery_probability",
-        )
-    ),
+    *((name, "scenario") for name in ("evaluate", "assess", "matching_risk", "marginal_weights")),
     *(
         (name, "synthetic")
         for name in (

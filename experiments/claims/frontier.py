@@ -35,7 +35,7 @@ from riskweighted.utility.regressions import checked_analysis, coefficient_inter
 from riskweighted.weights.match import world_weighting
 from riskweighted.weights.schemes import scheme_source
 
-__all__ = ["FRONTIER", "TWICE", "both", "families", "measured", "problem"]
+__all__ = ["FRONTIER", "GONE", "TWICE", "both", "families", "measured", "problem"]
 
 FRONTIER = Path(__file__).parent / "frontier.csv"
 _SAMPLING = rw.Sampling(draws=300, tune=200, chains=4, cores=1)
@@ -55,6 +55,17 @@ _FAMILIES: dict[str, tuple[str, ...]] = {
     "bounded": ("bounded(b=0.3)", "bounded(b=0.1)", "bounded(b=0.03)"),
     "budget": ("budget(b=0.5)", "budget(b=0.2)", "budget(b=0.05)"),
 }
+_OF_INFLUENCE = ("lipschitz", "lipschitz-target", "reweighted")
+GONE = (
+    "4-way+",
+    *(
+        f"{name}+{scheme.removeprefix(name)}"
+        for name in _OF_INFLUENCE
+        for scheme in _FAMILIES[name]
+    ),
+)
+# Centred schemes that were measured and are offered no more: others teach as little of isolated
+# records and of the worst, and lose no more
 _UNIFORM = ("uniform(c=0.5)", "uniform(c=0.2)", "uniform(c=0.1)", "uniform(c=0.03)")
 TWICE = (
     "unweighted",
@@ -77,9 +88,14 @@ def both(scheme: str) -> str:
 
 def families() -> dict[str, tuple[str, ...]]:
     """Schemes by family, from the weakest: plain, centred, and equal weights, which are both."""
+    centred = {f"{name}+": tuple(map(both, schemes)) for name, schemes in _FAMILIES.items()}
+    kept = {
+        name: tuple(scheme for scheme in schemes if scheme not in GONE)
+        for name, schemes in centred.items()
+    }
     return (
         _FAMILIES
-        | {f"{name}+": tuple(map(both, schemes)) for name, schemes in _FAMILIES.items()}
+        | {name: schemes for name, schemes in kept.items() if schemes}
         | {"uniform": _UNIFORM}
     )
 

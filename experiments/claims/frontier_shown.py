@@ -27,7 +27,6 @@ TOLD = (
         "mix+(t=0.75)",
         "mix+(t=0.9)",
         "mix(t=0.5)",
-        "4-way+",
         "3-way+",
         "pairwise+",
         "pairwise",
@@ -43,14 +42,7 @@ TOLD = (
         "delete+(q=0.05)",
         "delete(q=0.05)",
     ),
-    *(
-        "lipschitz+",
-        "lipschitz",
-        "lipschitz-target+(D=4)",
-        "lipschitz-target+(D=2)",
-        "lipschitz-target(D=2)",
-        "reweighted+(of=pairwise)",
-    ),
+    *("lipschitz", "lipschitz-target(D=2)"),
     *(
         "bounded+(b=0.3)",
         "bounded+(b=0.1)",

@@ -45,7 +45,7 @@ def run_many_levels() -> None:
             data = people(size, spread)
             for way, declared in {"a dummy each": dummies, "random intercepts": intercepts}.items():
                 start = time.process_time()
-                fit = rw.fit(declared, data, random_seed=1, engine="importance")
+                fit = rw.fit(declared, data, random_seed=1)
                 world = make_world(data, rw.Scenario(known="level", synthetic="income"))
                 table = attribution_of_fit(fit, world, Asked(), L=L, random_seed=1)
                 everybody = table[

@@ -48,7 +48,7 @@ def judged(n: int, scheme: str, seed: int) -> dict[str, object]:
     data, begin = persons(n, seed), time.process_time()
     weights = rw.centred_weights if "+" in scheme else rw.scheme_weights
     kind = rw.load_synthesizer("linear-regression")(FORMULA, transform="log")
-    fit = rw.fit(kind, data, weights(scheme, data, SCENARIO), random_seed=1, engine="importance")
+    fit = rw.fit(kind, data, weights(scheme, data, SCENARIO), random_seed=1)
     fitted = time.process_time()
     table = attribution_of_fit(
         fit, make_world(data, SCENARIO), Asked(), weighting=Weighting(scheme), random_seed=2

@@ -64,10 +64,6 @@ class _Others:
     def label(self) -> str:
         return f"{self.of.label} {len(self.kept)}"
 
-    @property
-    def later(self) -> tuple[str, ...]:
-        return tuple(self.of.later)
-
     def at(self, records: np.ndarray, values: pd.Series) -> np.ndarray:
         return np.asarray(self.of.at(self.kept[records], values))
 
@@ -83,7 +79,7 @@ def _weights(scheme: str, data: pd.DataFrame, stated: pd.DataFrame) -> pd.Series
     world = make_world(data, SCENARIO)
     alpha = np.where(confidential_risk(world) > cut, 0.0, 1.0)
     function = OwnWeights(
-        world, "y", 1, lambda risk, size: np.where(risk > cut, 0.0, 1.0), scheme=scheme
+        world, 1, lambda risk, size: np.where(risk > cut, 0.0, 1.0), scheme=scheme
     )
     return CentredWeights(pd.DataFrame({"y": alpha}, data.index), {"y": function})
 

@@ -53,7 +53,6 @@ class Common:
     values: np.ndarray
     pattern: np.ndarray
     label: str = "common"
-    later: tuple[str, ...] = ()
 
     def at(self, records: np.ndarray, values: pd.Series) -> np.ndarray:
         asked = values.to_numpy(dtype=float)

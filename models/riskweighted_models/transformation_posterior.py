@@ -222,7 +222,7 @@ def _densities_of_heaps(cells: Cells, heaped: np.ndarray) -> Iterator[tuple[int,
             heaped[bins],
         )
         density = partial(_density_of_heaps, mean=cells.heap_log_units[places], fixed=fixed)
-        yield len(places), Offering(density, by_importance=True)
+        yield len(places), density
 
 
 def _density_of_heaps(

@@ -39,10 +39,6 @@ class OwnFunction(Protocol):
     def label(self) -> str:
         """What tells it from other functions of the same data."""
 
-    @property
-    def later(self) -> tuple[str, ...]:
-        """Variables over which it is an expectation: those that are modelled after the variable."""
-
     def at(self, records: np.ndarray, values: pd.Series) -> np.ndarray:
         """a_i(y) of some records (R,) at values (G,) as the column holds them, (R, G)."""
 

@@ -97,7 +97,7 @@ class Blueprint(NamedTuple):
         it to the model.
     direct : callable, optional
         The same posterior as such a function of one vector, for a model whose posterior is close to
-        normal: it is drawn from by importance (`riskweighted.sampling.direct`) before anything is
+        normal: it is drawn from by importance (`riskweighted.sampling.near`) before anything is
         compiled, and sampled by chains where that fails. Alpha (n,) may be all zero. The function
         may offer ``heights(vectors)``, from (S, d) to the log densities (S,), and
         ``curvature(vector)``, minus the second derivatives (d, d). The model must monitor what its

@@ -17,7 +17,7 @@ from riskweighted.contract.synthesizer import Synthesizer, is_strange
 from riskweighted.design.formulas import split_formula
 from riskweighted.disclosure.anew import Weighting, depends_on_values, is_made_anew
 from riskweighted.intruder.world import World, make_world
-from riskweighted.sampling.settings import IMPORTANCE, NUTS, Sampling
+from riskweighted.sampling.settings import AUTO, NUTS, Sampling
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.fitting import fit_sequence
 from riskweighted.sequence.prepare import prepare_sequence
@@ -49,10 +49,6 @@ class _WithoutSome:
     @property
     def pattern(self) -> np.ndarray:
         return self.function.pattern
-
-    @property
-    def later(self) -> tuple[str, ...]:
-        return self.function.later
 
     @property
     def label(self) -> str:
@@ -251,7 +247,7 @@ def refit_without(
         )
     elif fit.prepared.of_one:
         made = alphas[names[0]]
-    engine = NUTS if (fit.diagnostics["engine"] == NUTS).all() else IMPORTANCE
+    engine = NUTS if (fit.diagnostics["engine"] == NUTS).all() else AUTO
     chains, long = fit.sizes["chain"], fit.sizes["draw"]
     draws = long if most is None else min(-(-most // chains), long)
     sampling = Sampling(draws=draws, tune=long, chains=chains, engine=engine)

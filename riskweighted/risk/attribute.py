@@ -1,8 +1,7 @@
 """Attribute disclosure: what synthetic data tell an intruder about a record's sensitive values.
 
 Two attacks: read the values off the synthetic records with the same key (`correct_attribution`),
-and trust a synthetic record that is as unique as the target (`replicated_uniques`). A third one
-inverts the synthesizer: `riskweighted.risk.recovery`.
+and trust a synthetic record that is as unique as the target (`replicated_uniques`).
 """
 
 from collections.abc import Sequence

@@ -37,8 +37,7 @@ from riskweighted.runs.work import Work
 from riskweighted.sampling.block_fit import BlockFit, PreparedModel
 from riskweighted.sampling.convergence import no_diagnostics
 from riskweighted.sampling.fitting import compile_prepared
-from riskweighted.sampling.laplace import Coordinates, Scaled, heights_of, parts_of
-from riskweighted.sampling.parts import by_importance
+from riskweighted.sampling.laplace import Coordinates, Scaled, parts_of
 from riskweighted.sampling.settings import NUTS
 from riskweighted.sequence.alphas import alphas_of
 from riskweighted.sequence.blocks import PreparedSequence
@@ -59,9 +58,7 @@ _COMPONENTS, _COMPONENTS_OF_FEW = 15, 40
 _FEW = 30  # records for each parameter
 # for each parameter, to find the mode; and to find it from several places
 _SEARCH, _SEARCH_FROM_STARTS = 4.5, 18
-_SHIFTING, _CURVATURES = 200, 4  # of a direct fit, besides, and Hessians
-# of compiled densities the proposals with the shift of their centre
-_PROPOSALS, _PROPOSED_NEAR, _TRIED = 2000, 2000, 20
+_PROPOSED_NEAR = 2000  # the proposals with the shift of their centre
 # Of a model that has a graph alone, which nothing can be timed of before it is compiled
 _COMPILING, _PER_DENSITY, _OF_GRAPH = 20.0, 3e-8, 20
 # Numbers that are held of every record: expected risk of a label, by block of draws and summed up;
@@ -134,7 +131,6 @@ def _fitting(work: Work, model: PreparedModel) -> float:
     if blueprint is None:
         return 0.0
     iterations = sampling.chains * (sampling.draws + sampling.tune)
-    drawn = sampling.chains * sampling.draws
     if blueprint.of_vector is None or study.guarantee is not None:
         return (
             len(study.weights.schemes)
@@ -147,18 +143,13 @@ def _fitting(work: Work, model: PreparedModel) -> float:
     began = time.process_time()
     density, size = blueprint.of_vector(weights), layout_of(blueprint).size
     made = time.process_time() - began
-    if blueprint.density is not None:
-        few = len(weights) < _FEW * size
-        each = sum(
-            _near(part, width)
-            if by_importance(part, sampling.engine, blueprint.exact is None)
-            else _by_chains(part, width, iterations, few)
-            for width, part in parts_of(density, size)
-        )
-    elif sampling.engine == NUTS:
-        each = iterations * _OF_GRAPH * _gradient(density, size)
-    else:
-        each = _directly(density, size, drawn)
+    few, near = len(weights) < _FEW * size, sampling.engine != NUTS and blueprint.exact is None
+    each = sum(
+        _near(part, width)
+        if near and getattr(part, "starts", None) is None
+        else _by_chains(part, width, iterations, few)
+        for width, part in parts_of(density, size)
+    )
     return len(study.weights.schemes) * (2 * made + each)
 
 
@@ -180,23 +171,6 @@ def _near(density: Density, size: int) -> float:
     often suffice.
     """
     return (size * _SEARCH + _PROPOSED_NEAR) * _gradient(density, size)
-
-
-def _directly(density: Density, size: int, drawn: int) -> float:
-    """The search for the mode, the shift of the centre, and the proposals of one round, of what is
-    drawn again without the data.
-    """
-    zero, curvature = np.zeros(size), getattr(density, "curvature", None)
-    hessians = _CURVATURES * (
-        2 * size * _gradient(density, size)
-        if curvature is None
-        else _timed(lambda: curvature(zero))
-    )
-    some = np.zeros((_TRIED, size))
-    proposals = (
-        (max(_PROPOSALS, drawn) + drawn) / _TRIED * _timed(lambda: heights_of(density, some))
-    )
-    return hessians + _SHIFTING * _gradient(density, size) + proposals
 
 
 def _gradient(density: Density, size: int) -> float:

@@ -45,7 +45,7 @@ from riskweighted.runs.sections import (
 from riskweighted.sampling.settings import Sampling
 from riskweighted.sequence.declared import Chain
 from riskweighted.weights.names import UNWEIGHTED, parse_scheme
-from riskweighted.weights.subsets import match_subsets
+from riskweighted.weights.subsets import match_subsets, scheme_subsets
 
 __all__ = [
     "AUTO",
@@ -152,6 +152,8 @@ class Study:
     def _check_variables(self) -> None:
         """Refuse settings of variables that are not synthesized."""
         match_subsets(self.weights.match, self.variables)
+        for scheme in self.weights.schemes:
+            scheme_subsets(scheme, self.weights.match, self.variables)
         given = self.release.precision if isinstance(self.release.precision, Mapping) else {}
         strange = [name for name in given if name not in self.variables]
         if strange:

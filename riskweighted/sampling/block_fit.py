@@ -4,7 +4,7 @@ read back.
 
 import warnings
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,11 +17,11 @@ import xarray as xr
 from riskweighted.common.counted import checked_counts
 from riskweighted.common.errors import ExplosionWarning, InputError
 from riskweighted.common.fingerprints import counted_fingerprint
-from riskweighted.common.frames import as_floats, with_columns
+from riskweighted.common.frames import as_floats
 from riskweighted.common.survey import checked_survey
 from riskweighted.contract.categories import categories_of, target_numbers
 from riskweighted.contract.centring import Centring
-from riskweighted.contract.distribution import Records, draw_values, fixed, log_densities
+from riskweighted.contract.distribution import Records, draw_values, fixed
 from riskweighted.contract.intervals import Places, places_of
 from riskweighted.contract.layout import layout_of
 from riskweighted.contract.synthesizer import (
@@ -284,27 +284,6 @@ class BlockFit:
                 else clipped - term.each(theta, float(alpha[0]), self.censoring.statement)
             )
         return np.asarray(alpha * np.where(alpha > 0, terms, 0.0))
-
-    def adding(
-        self, prepared: Any, columns: pd.DataFrame, values: np.ndarray
-    ) -> Callable[[Draw], np.ndarray]:
-        """From a draw to what each record would add to the log posterior, (n,), with other values
-        and predictors.
-
-        `prepared`: the arrays of these predictors, which stand in `columns` (n rows). Alpha is
-        held, and so is what centring takes off, a function of the predictors and of the kind of
-        value.
-        """
-        alpha, terms = self.weights.to_numpy(), log_densities(self.synthesizer, prepared, values)
-        if self.centring is None:
-            return lambda theta: np.where(
-                alpha > 0, alpha * np.where(alpha > 0, terms(theta), 0.0), 0.0
-            )
-        intervals = self.centring.intervals
-        frame = with_columns(columns, {self.synthesizer.target: values})
-        held = replace(self.centring, own=intervals.kind_of(values))
-        term = CentredTerm(self.synthesizer, prepared, frame, held)
-        return lambda theta: term.contributions(theta, alpha, terms(theta))
 
     def rounded(self, values: np.ndarray, precision: float | None = None) -> np.ndarray:
         """Drawn values (n,) as they are released: rounded within the bounds, special codes and

@@ -19,7 +19,7 @@ from riskweighted.contract.centring import Centring
 from riskweighted.contract.distribution import log_densities
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.contract.layout import as_posterior, layout_of
-from riskweighted.contract.synthesizer import Blueprint, Density, Draw, Synthesizer, is_strange
+from riskweighted.contract.synthesizer import Blueprint, Density, Draw, is_strange
 from riskweighted.guarantee.clip import LOWER, UPPER, Censoring
 from riskweighted.sampling.agreement import (
     check_censored,
@@ -31,7 +31,6 @@ from riskweighted.sampling.agreement import (
 from riskweighted.sampling.block_fit import BlockFit, PreparedModel
 from riskweighted.sampling.centred import EXPECTED, CentredTerm, graph_coefficients
 from riskweighted.sampling.convergence import WARN, Drawn, failure, judge, verdict_of
-from riskweighted.sampling.direct import draw_or_refuse
 from riskweighted.sampling.graphs import Records, WeightedSum
 from riskweighted.sampling.isolation import check_independent, near_start, refuse_dependence
 from riskweighted.sampling.laplace import heights_of, mode_of, modes_from
@@ -46,20 +45,12 @@ from riskweighted.sampling.nuts import (
 from riskweighted.sampling.parts import Parts, PartsDrawn, find_parts
 from riskweighted.sampling.released import released_quantities
 from riskweighted.sampling.second_mode import refuse_second_mode
-from riskweighted.sampling.settings import IMPORTANCE, Sampling
+from riskweighted.sampling.settings import AUTO, Sampling
 
 if TYPE_CHECKING:
     import pymc as pm
 
-__all__ = [
-    "Attempt",
-    "Censored",
-    "CompiledModel",
-    "Sampler",
-    "Weighted",
-    "attempt_of",
-    "drawn_of_density",
-]
+__all__ = ["Censored", "CompiledModel", "Sampler", "Weighted", "drawn_of_density", "weighted_of"]
 
 _COMPARED = 100  # draws at which an approximation is held to what it stands for
 _UNCLIPPED = 1e9  # a bound that no contribution reaches
@@ -75,27 +66,13 @@ class Censored(NamedTuple):
 
 
 class Weighted(NamedTuple):
-    """A block's density under its weights and itself without data, and the parts of the first."""
+    """A block's density under its weights and itself without data, and the parts of the first with
+    what importance gives of them.
+    """
 
     density: Density
     prior: Density
     parts: Parts
-
-
-class Attempt(NamedTuple):
-    """What was drawn without chains: all draws by the direct engine, or those parts of a density
-    that importance can be relied on for.
-    """
-
-    draws: Drawn | None = None
-    weighted: Weighted | None = None
-
-    @property
-    def any(self) -> bool:
-        """Whether it gave anything."""
-        return self.draws is not None or (
-            self.weighted is not None and any(self.weighted.parts.near)
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,21 +119,16 @@ class CompiledModel:
         random_seed: int | None,
         sampling: Sampling,
         centring: Centring | None = None,
-    ) -> Attempt:
+    ) -> Weighted | None:
         """What can be drawn without chains, for `sample`; it looks at nothing that changes, so
         threads may call it.
         """
         if self.blueprint is None:
-            return Attempt()
+            return None
         weights = self.model.weights(alpha).to_numpy()
-        return attempt_of(
-            self.model.synthesizer,
-            self.blueprint,
-            weights,
-            self.censored is None,
-            sampling,
-            random_seed,
-            centring,
+        name = type(self.model.synthesizer).__name__
+        return weighted_of(
+            name, self.blueprint, weights, self.censored is None, sampling, random_seed, centring
         )
 
     def sample(
@@ -167,7 +139,7 @@ class CompiledModel:
         sampling: Sampling | None = None,
         progress: Progress | None = None,
         censoring: Censoring | None = None,
-        attempt: Attempt | None = None,
+        attempt: Weighted | None = None,
         centring: Centring | None = None,
     ) -> BlockFit:
         """Sample the pseudo posterior with checked weights alpha (n,), None for 1 everywhere, under
@@ -233,7 +205,7 @@ class CompiledModel:
         self,
         blueprint: Blueprint,
         alpha: np.ndarray,
-        attempt: Attempt,
+        attempt: Weighted | None,
         censoring: Censoring | None,
         sampling: Sampling,
         random_seed: int | None,
@@ -243,10 +215,8 @@ class CompiledModel:
         """Draws for these weights, this clip and this centring; of chains that may be short, then
         of longer ones.
         """
-        if attempt.draws is not None:
-            yield attempt.draws
-        elif attempt.weighted is not None:
-            density, prior, parts = attempt.weighted
+        if attempt is not None:
+            density, prior, parts = attempt
             lengths = parts.lengths(sampling)
             for number, (length, short) in enumerate(lengths):
                 report = None if progress is None else _stretch(progress, number, len(lengths))
@@ -434,44 +404,24 @@ def drawn_of_density(
     return Drawn(posterior, log_likelihood, drawn.stats, off, drawn.which, drawn.pareto_k, heights)
 
 
-def attempt_of(
-    synthesizer: Synthesizer,
+def weighted_of(
+    name: str,
     blueprint: Blueprint,
     alpha: np.ndarray,
     plain: bool,
     sampling: Sampling,
     random_seed: int | None,
     centring: Centring | None,
-) -> Attempt:
-    """What can be drawn without chains under weights alpha (n,), the same of the same seed.
-    `plain`: no guarantee.
-    """
-    drawn = None
-    if blueprint.direct is not None or sampling.engine != IMPORTANCE:
-        drawn = draw_or_refuse(
-            synthesizer,
-            blueprint,
-            alpha,
-            plain and blueprint.direct is not None,
-            sampling,
-            random_seed,
-            centring,
-        )
-    if (
-        drawn is not None
-        or not plain
-        or (blueprint.of_vector if centring is None else blueprint.centred) is None
-    ):
-        return Attempt(drawn)
-    density, prior = _density_and_prior(type(synthesizer).__name__, blueprint, alpha, centring)
-    tried = blueprint.direct is None and blueprint.exact is None
-    return Attempt(
-        None,
-        Weighted(
-            density,
-            prior,
-            find_parts(density, layout_of(blueprint).size, sampling, random_seed, tried),
-        ),
+) -> Weighted | None:
+    """The density under weights alpha (n,) with what importance gives of its parts, the same of the
+    same seed; None where the graph alone has it. `plain`: no guarantee; `name`: of the class, for
+    an error."""
+    if not plain or (blueprint.of_vector if centring is None else blueprint.centred) is None:
+        return None
+    density, prior = _density_and_prior(name, blueprint, alpha, centring)
+    tried = sampling.engine == AUTO and blueprint.exact is None
+    return Weighted(
+        density, prior, find_parts(density, layout_of(blueprint).size, sampling, random_seed, tried)
     )
 
 
@@ -484,7 +434,7 @@ def _density_and_prior(
     density, prior = blueprint.weighted(alpha, centring), blueprint.weighted(np.zeros(len(alpha)))
     assert density is not None
     assert prior is not None
-    if centring is not None:
+    if centring is not None and blueprint.direct is None:
         unweighted = blueprint.weighted(centring.survey)
         nothing = blueprint.weighted(np.zeros(len(alpha)), centring)
         assert unweighted is not None

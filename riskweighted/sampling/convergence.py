@@ -1,5 +1,5 @@
 """Can the draws of a fit be relied on? R-hat and effective sample sizes of chains, k-hat and
-effective draws of the direct engine.
+effective draws by importance.
 
 What is judged is what leaves (METHODS section 5.13), with limits that know how many quantities are.
 """
@@ -70,11 +70,10 @@ class Drawn(NamedTuple):
     ``stats``: of chains ``diverging`` and ``energy`` by (chain, draw). ``off``: where an
     approximation was sampled, the standard deviation over draws of how far its log density is off;
     no posterior mean is off by more of its standard deviations than that, to first order. NaN where
-    the density is exact. ``which`` (chains x draws,), of the direct engine: the number of the
-    proposal that each draw is, by part (parts, chains x draws) where parts have their own;
-    ``pareto_k`` of their weights. With ``stats`` and ``which`` some parts have chains, where each
-    draw stands for itself. ``log_posterior`` (chains, draws): the log density that was sampled, up
-    to a constant.
+    the density is exact. ``which`` (chains x draws,), by importance: the number of the proposal
+    that each draw is, by part (parts, chains x draws) where parts have their own; ``pareto_k`` of
+    their weights. With ``stats`` and ``which`` some parts have chains, where each draw stands for
+    itself. ``log_posterior`` (chains, draws): the log density that was sampled, up to a constant.
     """
 
     posterior: xr.Dataset

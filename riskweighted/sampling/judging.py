@@ -11,7 +11,7 @@ from riskweighted.common.errors import InputError
 from riskweighted.contract.layout import layout_of
 from riskweighted.contract.synthesizer import Blueprint, Density
 from riskweighted.sampling.block_fit import BlockFit
-from riskweighted.sampling.compiled import attempt_of, drawn_of_density
+from riskweighted.sampling.compiled import drawn_of_density, weighted_of
 from riskweighted.sampling.convergence import Drawn, judge, no_diagnostics
 from riskweighted.sampling.graphs import log_prior_and, log_volume
 from riskweighted.sampling.laplace import heights_of
@@ -62,41 +62,25 @@ def judged_again(fit: BlockFit, sampling: Sampling) -> pd.DataFrame:
     if fit.stats is not None and not of_density:
         drawn = _of_graph(fit, blueprint, fit.stats)
     else:
-        tried = attempt_of(
-            fit.synthesizer, blueprint, alpha, plain, sampling, fit.random_seed, fit.centring
+        weighted = weighted_of(
+            type(fit.synthesizer).__name__,
+            blueprint,
+            alpha,
+            plain,
+            sampling,
+            fit.random_seed,
+            fit.centring,
         )
-        drawn = (
-            _of_direct(fit, tried.draws)
-            if tried.weighted is None
-            else _of_parts(fit, blueprint, sampling, *tried.weighted)
-        )
+        if weighted is None:
+            raise _others(fit)
+        drawn = _of_parts(fit, blueprint, sampling, *weighted)
     return judge(drawn, blueprint.monitored, released_quantities(fit))
-
-
-def _of_direct(fit: BlockFit, drawn: Drawn | None) -> Drawn:
-    """What the direct engine drew again."""
-    if drawn is None or fit.stats is not None or not _alike(drawn.posterior, fit.posterior):
-        raise _others(fit)
-    return drawn
 
 
 def _others(fit: BlockFit) -> InputError:
     return InputError(
         f"the posterior draws of {fit.synthesizer.target!r} are not those that its model, data "
         "and seed give"
-    )
-
-
-def _alike(mine: xr.Dataset, theirs: xr.Dataset) -> bool:
-    """Whether two posteriors hold the same draws, but for rounding."""
-    pairs = [
-        (values.values, theirs[name].values)
-        for name, values in mine.data_vars.items()
-        if name in theirs
-    ]
-    same = len(pairs) == len(mine.data_vars) == len(theirs.data_vars)
-    return same and all(
-        a.shape == b.shape and np.allclose(a, b, rtol=_ROUNDING, atol=_ROUNDING) for a, b in pairs
     )
 
 

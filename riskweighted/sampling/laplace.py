@@ -90,16 +90,12 @@ class Independent:
 class Offering:
     """A log density with places where chains begin, a rough one, or many values at once; see
     `Blueprint.density`. Called like any other.
-
-    ``by_importance``: whether it is so near a normal one that it is drawn from by importance
-    wherever no chains are asked for.
     """
 
     density: Density
     starts: Callable[[], np.ndarray] | None = None
     rough: Callable[[], Density] | None = None
     heights: Callable[[np.ndarray], np.ndarray] | None = None
-    by_importance: bool = False
 
     def __call__(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
         return self.density(vector)

@@ -1,5 +1,6 @@
-"""Proposals about the mode of a compiled density, in the coordinates in which chains would move,
-weighted by importance.
+"""Posterior draws without chains: proposals about the mode of a density, in the coordinates in
+which chains would move, weighted by importance and resampled, where the weights say that they can
+be.
 
 Where a prior has a scale, no multivariate t is near the posterior of the parameters; in
 `round_coordinates`, which follow the scale, one is. The scale of the joint mode is not a usual one,
@@ -7,7 +8,9 @@ so they are made anew about a usual scale and the mode given that: the transform
 records (d = 213) has 240 to 390 effective of 2,000 proposals so, 90 to 210 about the joint mode.
 Proposals are t with d / 2 degrees of freedom about where the gradient has mean zero, since the
 radius of a t with few varies far more than that of the posterior. They are added until they are
-worth enough, or will not be; what the weights say of them decides, as in `direct`.
+worth enough, or will not be. The weights, of exactly the density, are Pareto smoothed (Vehtari,
+Simpson, Gelman, Yao & Gabry 2024), and the shape k-hat of their tail says whether they can be
+relied on.
 """
 
 from dataclasses import dataclass
@@ -18,7 +21,6 @@ from scipy import stats
 from threadpoolctl import threadpool_limits
 
 from riskweighted.contract.synthesizer import Density
-from riskweighted.sampling.direct import relied_on, resampled, smoothed
 from riskweighted.sampling.laplace import (
     Coordinates,
     Following,
@@ -26,6 +28,7 @@ from riskweighted.sampling.laplace import (
     heights_of,
     round_about,
 )
+from riskweighted.sampling.loo import K_LIMIT, importance_weights
 
 __all__ = ["ENOUGH", "Near", "Resampled", "proposed_near"]
 
@@ -72,11 +75,11 @@ class Near:
     @property
     def accepted(self) -> bool:
         """Whether draws from them may be used."""
-        return relied_on(self.pareto_k, self.effective, self.needed)
+        return bool(self.pareto_k <= K_LIMIT and self.effective >= self.needed)
 
     def resampled(self, count: int, rng: np.random.Generator) -> Resampled:
         """So many draws, where a proposal of large weight stands more than once."""
-        which = resampled(self.weights, count, rng)
+        which = _resampled(self.weights, count, rng)
         vectors = np.array([self.coordinates.vector(place) for place in self.places[which]])
         return Resampled(vectors, self.heights[which] - self.coordinates.log_volume(vectors), which)
 
@@ -102,7 +105,7 @@ def proposed_near(density: Density, size: int, count: int, rng: np.random.Genera
             places, heights, log_weights = (
                 np.concatenate(each) for each in zip(*batches, strict=True)
             )
-            near = Near(coordinates, places, heights, *smoothed(log_weights), min(ENOUGH, count))
+            near = Near(coordinates, places, heights, *_smoothed(log_weights), min(ENOUGH, count))
             if near.accepted or (made >= _TELLING and near.effective * _MOST < near.needed * made):
                 break
     return near
@@ -154,3 +157,23 @@ def _proposed(
     log_share = log_share - 0.5 * (freedom + size) * np.log1p(square / freedom)
     heights = heights_of(coordinates, centre + off)
     return centre + off, heights, heights - log_share
+
+
+def _smoothed(log_weights: np.ndarray) -> tuple[np.ndarray, float]:
+    """Pareto smoothed weights (S,) that add up to 1, and the shape of their tail; NaN where no
+    proposal has a weight.
+    """
+    if not np.isfinite(log_weights).any():
+        return np.full(len(log_weights), 1 / len(log_weights)), np.nan
+    with np.errstate(all="ignore"):  # the fit of a tail overflows where there is none
+        weights, pareto_k = importance_weights(-(log_weights - log_weights.max())[None])
+    return weights[0], float(pareto_k[0])
+
+
+def _resampled(weights: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Which proposals are drawn, (count,): each as often as its weight says, to one; in random
+    order.
+    """
+    places = (rng.random() + np.arange(count)) / count
+    ends = np.cumsum(weights)
+    return rng.permutation(np.minimum(np.searchsorted(ends / ends[-1], places), len(weights) - 1))

@@ -17,9 +17,9 @@ from riskweighted.contract.synthesizer import Density
 from riskweighted.sampling.laplace import parts_of
 from riskweighted.sampling.near import Near, Resampled, proposed_near
 from riskweighted.sampling.nuts import Progress, Sampled, run_density, share_of
-from riskweighted.sampling.settings import AUTO, IMPORTANCE, Sampling
+from riskweighted.sampling.settings import Sampling
 
-__all__ = ["Parts", "PartsDrawn", "by_importance", "find_parts"]
+__all__ = ["Parts", "PartsDrawn", "find_parts"]
 
 _SHORT = ((0.15, 0.5), (0.3, 1.0))  # of the tuning steps and draws that are asked for
 _LAST = 2  # times the draws, of which every second one is kept
@@ -70,7 +70,7 @@ class Parts:
             for near, accepted in zip(self.near, self.accepted, strict=True)
             if accepted is None
         ]
-        if sampling.engine != IMPORTANCE or None in left or not left:
+        if None in left or not left:
             return ((sampling, False),)
         short = (
             replace(
@@ -133,8 +133,8 @@ class Parts:
 def find_parts(
     density: Density, size: int, sampling: Sampling, random_seed: int | None, tried: bool
 ) -> Parts:
-    """The parts of a log density of vectors (d,), each with its proposals where its engine takes
-    them and `tried` says that they may be.
+    """The parts of a log density of vectors (d,), with the proposals of each of one mode where
+    importance is `tried`.
     """
     parts = parts_of(density, size)
     seeds = [
@@ -143,21 +143,11 @@ def find_parts(
     ]
     count, near = sampling.chains * sampling.draws, list[Near | None]()
     for (width, part), seed in zip(parts, seeds, strict=True):
-        wanted = by_importance(part, sampling.engine, tried)
+        wanted = tried and getattr(part, "starts", None) is None
         near.append(
             proposed_near(part, width, count, np.random.default_rng(seed)) if wanted else None
         )
     return Parts(parts, tuple(near), tuple(seeds))
-
-
-def by_importance(part: Density, engine: str, tried: bool) -> bool:
-    """Whether an engine tries a part by importance; `tried`: whether it may be of a model that does
-    not ask for it.
-    """
-    asked = (
-        getattr(part, "by_importance", False) if engine == AUTO else tried and engine == IMPORTANCE
-    )
-    return bool(asked) and getattr(part, "starts", None) is None
 
 
 def _spread(sampled: Sampled, draws: int) -> Sampled:

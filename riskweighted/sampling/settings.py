@@ -4,11 +4,13 @@ from dataclasses import dataclass, field
 
 from riskweighted.common.checks import check_choice, check_count, is_number
 from riskweighted.common.errors import InputError
+from riskweighted.common.replaced import refuse_replaced
 from riskweighted.common.settings import APART, read_by
 
-__all__ = ["AUTO", "DIRECT", "IMPORTANCE", "NUTS", "Sampling"]
+__all__ = ["AUTO", "DIRECT", "NUTS", "Sampling"]
 
-AUTO, DIRECT, IMPORTANCE, NUTS = "auto", "direct", "importance", "nuts"
+AUTO, NUTS = "auto", "nuts"
+DIRECT = "direct"  # what diagnostics call draws without chains; nobody asks for it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,15 +18,15 @@ class Sampling:
     """Sampling settings say how to sample: draws and tuning steps per chain, chains, processor
     cores, target acceptance rate, engine.
 
-    The engine "direct" draws from a density near its mode by importance
-    (`riskweighted.sampling.direct`), chains x draws draws, and is refused where the model offers no
-    such density or the weights fail; "nuts" runs chains; "auto" tries the first, where it can, and
-    then the second. "importance", which `riskweighted init` writes, also tries importance for
-    compiled densities of one mode, such as those of the transformation model and of two parts, part
-    by part (`riskweighted.sampling.parts`). A part for which the weights fail has chains, short
-    ones first (.15 of the tuning steps, half of the draws), then twice as long, then all tuning
-    steps and twice the draws, until what leaves has converged; of every part as many draws are kept
-    as are asked for.
+    How a model is sampled is chosen for it. Where it offers a density whose mode and curvature are
+    quickly found, chains x draws draws are made about the mode by importance
+    (`riskweighted.sampling.near`); compiled densities of one mode, such as those of the
+    transformation model and of two parts, are drawn so part by part
+    (`riskweighted.sampling.parts`). A part for which the weights fail has chains, short ones first
+    (.15 of the tuning steps, half of the draws), then twice as long, then all tuning steps and
+    twice the draws, until what leaves has converged; of every part as many draws are kept as are
+    asked for. All else has chains. The engine "nuts" runs chains whatever the model, for who must
+    have them; "auto" is the choice told above.
 
     Cores of None are as many as there are chains and as the machine has; for a compiled density one
     for each third of a millisecond that a gradient takes, since shorter ones would wait for each
@@ -59,4 +61,5 @@ class Sampling:
             is_number(self.target_accept) and 0 < self.target_accept < 1
         ):
             raise InputError(f"target_accept must lie between 0 and 1, got {self.target_accept!r}")
-        check_choice(self.engine, (AUTO, NUTS, DIRECT, IMPORTANCE), "engine")
+        refuse_replaced("engine", self.engine)
+        check_choice(self.engine, (AUTO, NUTS), "engine")

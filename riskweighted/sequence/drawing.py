@@ -400,44 +400,6 @@ class Drawing:
 
         return of_draw
 
-    def contributions(self, frame: pd.DataFrame) -> Callable[[Thetas], dict[str, np.ndarray]]:
-        """From one posterior draw of every block to what each record of a frame would add to the
-        log posterior of each variable, (n,).
-
-        The frame differs from the data in values alone. Weights are held, and what centring takes
-        off as a function of the predictors and of the kind of value; InputError where a record
-        would reach other models than it did, in which it has no weight.
-        """
-        prepared, encoded, asked = self.prepared, dict(self.prepared.encoded), []
-        for link in prepared.links:
-            for block, rows, values in self._reached(link, frame):
-                if block is None:
-                    continue
-                if not np.array_equal(rows, np.flatnonzero(block.member)):
-                    raise InputError(
-                        "with another value a record would reach other models of "
-                        f"{link.variable!r}, in which it has no weight: valid are "
-                        "values of the kind that it has, or an uncentred fit"
-                    )
-                columns = (
-                    frame.iloc[rows]
-                    if prepared.of_one
-                    else prepared.columns_of(block, frame, encoded, rows)
-                )
-                adding = self.blocks[block.name].adding(
-                    self.at(block, frame, encoded, rows), columns, values
-                )
-                asked.append((link.variable, block.name, rows, adding))
-            prepared.encode(encoded, link.variable, frame)
-
-        def of_draw(thetas: Thetas) -> dict[str, np.ndarray]:
-            total = {name: np.zeros(len(frame)) for name in prepared.variables}
-            for name, block, rows, adding in asked:
-                total[name][rows] += adding(thetas[block])
-            return total
-
-        return of_draw
-
     def _among_allowed(
         self,
         link: Link,

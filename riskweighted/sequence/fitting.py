@@ -2,7 +2,6 @@
 sections 5 and 12).
 """
 
-from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
@@ -18,17 +17,16 @@ from riskweighted.contract.synthesizer import Synthesizer
 from riskweighted.guarantee.statement import Guarantee
 from riskweighted.sampling.block_fit import refuse_survey
 from riskweighted.sampling.compiled import CompiledModel
-from riskweighted.sampling.direct import not_possible
 from riskweighted.sampling.fitting import compile_prepared
 from riskweighted.sampling.nuts import Progress
-from riskweighted.sampling.settings import AUTO, DIRECT, Sampling
+from riskweighted.sampling.settings import AUTO, Sampling
 from riskweighted.sequence.alphas import Alpha, alphas_of, centrings_of, functions_of
 from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.declared import Chain
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.prepare import prepare_sequence, taught
 from riskweighted.sequence.public import refuse_told
-from riskweighted.sequence.tasks import BlockTask, block_tasks, fit_tasks
+from riskweighted.sequence.tasks import block_tasks, fit_tasks
 
 __all__ = ["CompiledSequence", "compile_model", "fit", "fit_sequence"]
 
@@ -155,7 +153,6 @@ def fit_sequence(
     )
     if guarantee is not None:
         refuse_told(prepared, guarantee)
-    _refuse_engine(wanted, sampling)
     earlier = {} if before is None else before.blocks
     fits = {
         task.name: earlier[task.name]
@@ -166,15 +163,6 @@ def fit_sequence(
         [task for task in wanted if task.name not in fits], sampling, progress, compared=compared
     )
     return Fit(prepared, checked, {task.name: fits[task.name] for task in wanted}, random_seed)
-
-
-def _refuse_engine(tasks: Sequence[BlockTask], sampling: Sampling) -> None:
-    """Refuse an engine that a block cannot be sampled by, before anything is compiled."""
-    for task in tasks if sampling.engine == DIRECT else ():
-        model, censored = task.block.model, task.censoring is not None
-        blueprint = model.build()
-        if blueprint is None or blueprint.direct is None or censored:
-            raise not_possible(model.synthesizer, blueprint)
 
 
 @dataclass(frozen=True, eq=False)

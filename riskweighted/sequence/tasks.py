@@ -17,7 +17,7 @@ from riskweighted.guarantee.cells import Cells
 from riskweighted.guarantee.clip import Censoring
 from riskweighted.guarantee.statement import Guarantee
 from riskweighted.sampling.block_fit import BlockFit
-from riskweighted.sampling.compiled import Attempt, CompiledModel
+from riskweighted.sampling.compiled import CompiledModel, Weighted
 from riskweighted.sampling.fitting import compile_prepared
 from riskweighted.sampling.nuts import Progress, share_of
 from riskweighted.sampling.settings import Sampling
@@ -152,8 +152,8 @@ def _check_centrings(prepared: PreparedSequence, centrings: Mapping[str, Centrin
 def _check_functions(
     prepared: PreparedSequence, alphas: pd.DataFrame, functions: Mapping[str, OwnFunction]
 ) -> None:
-    """Refuse centred weights that lack a function, that do not give a record's weight at its own
-    value, or that are of another order.
+    """Refuse centred weights that lack a function, or that do not give a record's weight at its own
+    value.
     """
     if lacking := [name for name in prepared.variables if name not in functions]:
         raise InputError(
@@ -163,17 +163,8 @@ def _check_functions(
         )
     n = len(prepared.confidential)
     some = np.unique(np.linspace(0, n - 1, min(n, _COMPARED)).astype(int))
-    for place, name in enumerate(prepared.variables):
+    for name in prepared.variables:
         function, column = functions[name], prepared.confidential[name]
-        if misplaced := [other for other in function.later if other in prepared.variables[:place]]:
-            raise InputError(
-                f"centred weights of {name!r} take {listing(misplaced)} to be modelled after it, "
-                "and the sequence has them before it: name "
-                "the variables in the scenario in the order of the sequence, "
-                f"{listing(prepared.variables)}"
-            )
-        if function.later:
-            continue
         own = function.at(some, column.iloc[some].reset_index(drop=True)).diagonal()
         if not np.allclose(own, alphas[name].iloc[some], rtol=0, atol=1e-6):
             raise InputError(
@@ -193,8 +184,8 @@ def fit_tasks(
     """The fits of blocks, each as soon as it is there; a warning names the block of a chain.
     `compared`: as of `compile_prepared`.
 
-    The direct engine draws for as many blocks at once as there are cores; chains, which use the
-    cores themselves, run block by block. No result depends on the number of cores.
+    Importance draws for as many blocks at once as there are cores; chains, which use the cores
+    themselves, run block by block. No result depends on the number of cores.
     """
     models = [
         compile_prepared(
@@ -232,15 +223,17 @@ def fit_tasks(
 
 def _attempts(
     tasks: Sequence[BlockTask], models: Sequence[CompiledModel], sampling: Sampling
-) -> list[Attempt]:
-    """What the direct engine gives for every block.
+) -> list[Weighted | None]:
+    """What importance gives for every block.
 
     The threads have ended before anything else is done, and the first block that has draws is tried
     before they begin: libraries import parts of themselves when these are first used, which two
     threads must not do at once.
     """
-    waiting, tried = list(zip(models, tasks, strict=True)), list[Attempt]()
-    while waiting and not any(attempt.any for attempt in tried):
+    waiting, tried = list(zip(models, tasks, strict=True)), list[Weighted | None]()
+    while waiting and not any(
+        weighted is not None and any(weighted.parts.near) for weighted in tried
+    ):
         model, task = waiting.pop(0)
         tried.append(model.attempted(task.alpha, task.seed, sampling, task.centring))
     with ThreadPoolExecutor(sampling.cores or os.cpu_count() or 1) as pool:

@@ -11,7 +11,6 @@ from riskweighted.common.found import marked
 from riskweighted.common.settings import as_toml
 from riskweighted.common.text import plain
 from riskweighted.data.layout import CsvLayout
-from riskweighted.sampling.settings import IMPORTANCE
 from riskweighted.suggest.columns import Column
 from riskweighted.suggest.kind import NUMBER
 from riskweighted.suggest.names import AGE
@@ -44,7 +43,6 @@ def starting_text(
         _scenario(suggestion),
         _synthesizer(suggestion),
         _weights(suggestion),
-        _SAMPLING,
         _release(suggestion),
         _evaluation(suggestion),
         _THRESHOLDS,
@@ -157,10 +155,6 @@ def _kinds(suggestion: Suggestion) -> list[str]:
     )
 
 
-_SAMPLING = [
-    "[sampling]",
-    *_set("engine", IMPORTANCE, "no chains where draws about the mode can be relied on"),
-]
 _THRESHOLDS = [
     "[thresholds]",
     '# policy = "example"  # what your agency asks of a release, as a file of its own; the '

@@ -11,6 +11,7 @@ import pandas as pd
 
 from riskweighted.common.checks import check_count, check_number
 from riskweighted.common.errors import InputError, listing
+from riskweighted.common.replaced import refuse_replaced
 from riskweighted.intruder.world import World
 from riskweighted.measures.context import Subject
 from riskweighted.measures.measure import Aim, Estimate, Loss as Declared, Measure
@@ -81,7 +82,13 @@ class Target(NamedTuple):
         if self.aim.of == "risk":
             return self.families
         centred = [name for name in self.centred if name.removesuffix("+") not in _MOVING]
-        return (*centred, *(name for name in self.families if f"{name}+" not in self.centred))
+        # whatever the value
+        same = (
+            name
+            for name in self.families
+            if FAMILIES[name].fit is None and FAMILIES[name].shape is None
+        )
+        return (*centred, *same)
 
 
 class Loss(NamedTuple):
@@ -144,6 +151,7 @@ class TuningSettings:
         valid = (*self.asked.families, *self.asked.centred)
         if family in valid:
             return
+        refuse_replaced("scheme", family)
         hint = f"valid for {self.target!r} are {listing(valid)}"
         if family in _WITHOUT or (isinstance(family, str) and family.endswith("-way")):
             raise InputError(f"family {family!r} has no parameter to tune; {hint}")

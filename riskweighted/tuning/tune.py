@@ -75,10 +75,9 @@ def tune(
         largest IR^c) or "top-1-percent-risk" (of the largest 1 % of the values), along "mix",
         "power" and "delete"; what records teach by their own values, "isolated-information-mean"
         (of isolated records), "largest-information" (of a record) or "information" (sum), and
-        "lipschitz" (Delta) and "range" (largest), along these, "uniform", "bounded" and "budget",
-        those of one record along "lipschitz-target" too; or the key of another measure of datasets.
-        Where several variables are synthesized it is that of all of them together, or of the one
-        that is named: "isolated-risk(income)".
+        "lipschitz" (Delta) and "range" (largest), along these, "uniform", "bounded" and "budget";
+        or the key of another measure of datasets. Where several variables are synthesized it is
+        that of all of them together, or of the one that is named: "isolated-risk(income)".
     at_most : float
         What the target shall not exceed.
     family : str, optional

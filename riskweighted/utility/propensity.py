@@ -3,24 +3,18 @@ al. 2018)
 """
 
 import math
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from formulaic import model_matrix
 
-from riskweighted.common.errors import InputError, listing
-from riskweighted.common.frames import require_columns
-from riskweighted.common.native import Frame, as_pandas
 from riskweighted.utility.tables import FileCodes
 
-__all__ = ["PropensityDistance", "coded_propensity", "propensity_distance"]
+__all__ = ["PropensityDistance", "coded_propensity"]
 
 _SAME = 1e-9  # of the largest eigenvalue: directions below it hold nothing of their own
-_RANK = 1e-12  # of the largest singular value of a formula's columns: the same
 # Newton's steps, and the change of a score at which they end: the next one would be its square
 _STEPS, _NEAR = 30, 1e-5
 _RIDGE = 1e-8  # keeps a step finite where a group stands in one file only and its slope has no end
@@ -34,84 +28,6 @@ class PropensityDistance(NamedTuple):
     pmse: float
     ratio: float
     standardised: float
-
-
-def propensity_distance(
-    confidential: Frame, synthetic: Frame, predictors: str, synthesized: tuple[str, ...]
-) -> PropensityDistance:
-    """Return the pMSE of a logistic regression with its null expectation and standard deviation
-    (METHODS section 6).
-
-    Parameters
-    ----------
-    confidential, synthetic : DataFrames
-    predictors : str
-        Right-hand side of a formula over columns of both, for example ``"income +
-        income:C(region)"``.
-    synthesized : tuple of str
-        Synthesized variables: only columns of the model matrix that involve one count in the null
-        distribution, since the others are equal in both files.
-
-    Examples
-    --------
-    >>> from riskweighted.runs.examples import data, synthetic
-    >>> round(
-    ...     float(rw.propensity_distance(data, synthetic[0], "income + age", ("income",)).ratio), 2
-    ... )
-    0.1
-    """
-    confidential, synthetic = as_pandas(confidential), as_pandas(synthetic)
-    for frame, what in ((confidential, "confidential data"), (synthetic, "synthetic data")):
-        require_columns(frame, synthesized, what)
-    both = pd.concat([confidential, synthetic], ignore_index=True)
-    try:
-        matrix = model_matrix(predictors, both, na_action="raise")
-    except Exception as error:
-        _refuse_gaps(predictors, both)
-        raise InputError(
-            f"propensity formula {predictors!r} cannot be evaluated ({type(error).__name__}); it "
-            "needs columns of both files"
-        ) from None
-    columns = np.asarray(matrix, dtype=float)
-    scale = np.where(np.ptp(columns, axis=0) > 0, np.ptp(columns, axis=0), 1.0)
-    label = np.repeat([0.0, 1.0], [len(confidential), len(synthetic)])
-    basis, lengths, _ = np.linalg.svd(columns / scale, full_matrices=False)
-    basis = basis[:, lengths > lengths[0] * _RANK]
-    scores = _scores(basis, np.eye(basis.shape[1]), np.eye(basis.shape[1]), label)
-    total, share = len(both), label.mean()
-    pmse = float(((scores - share) ** 2).mean())
-    free = sum(
-        bool(set(synthesized) & _variables_of(matrix.model_spec, column))
-        for column in range(columns.shape[1])
-    )
-    if free == 0:
-        raise InputError(
-            f"propensity formula {predictors!r} uses no synthesized variable, so it cannot tell "
-            "the files apart"
-        )
-    expected = free * (1 - share) ** 2 * share / total
-    spread = np.sqrt(2 * free) * (1 - share) ** 2 * share / total
-    return PropensityDistance(pmse, pmse / expected, (pmse - expected) / spread)
-
-
-def _refuse_gaps(predictors: str, both: pd.DataFrame) -> None:
-    """Say which variables of the formula are missing somewhere."""
-    words = set(re.findall(r"\w+", predictors))
-    gaps = [name for name in both if str(name) in words and both[name].isna().any()]
-    if gaps:
-        raise InputError(
-            f"propensity formula {predictors!r}: {listing(gaps)} is missing in some records; "
-            "fill it and add a column that "
-            "says where it was"
-        )
-
-
-def _variables_of(spec: object, column: int) -> set[str]:
-    """Variables that a column of a model matrix is made of."""
-    for term, places in spec.term_slices.items():  # type: ignore[attr-defined]
-        if places.start <= column < places.stop:
-            return {str(variable) for variable in spec.term_variables[term]}  # type: ignore[attr-defined]
-    return set()
 
 
 def coded_propensity(

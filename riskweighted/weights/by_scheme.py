@@ -1,4 +1,4 @@
-"""The functions of a record's own value that centred schemes are made of, by the scheme's name
+"""The function of a record's own value that a centred scheme is made of, by the scheme's name
 (METHODS section 15).
 """
 
@@ -12,8 +12,7 @@ from riskweighted.common.errors import InputError
 from riskweighted.contract.centring import OwnFunction
 from riskweighted.intruder.world import World
 from riskweighted.weights.families import FAMILIES, Family, family_settings
-from riskweighted.weights.functions import OwnWeights, RiskWeights
-from riskweighted.weights.joined import BoxWeights
+from riskweighted.weights.functions import OwnWeights
 from riskweighted.weights.names import SchemeName, parse_scheme
 from riskweighted.weights.schemes import tuple_size
 
@@ -33,21 +32,21 @@ def own_weights(
     shift: float = 0,
     cluster: str | None = None,
     alpha: np.ndarray | None = None,
-) -> dict[str, OwnFunction]:
-    """Return the weights of a centred scheme as functions of the records' own values, by variable.
+) -> OwnFunction:
+    """Return the weights of a centred scheme as a function of the records' own values.
 
-    `world`: under the scenario of the variables whose box makes the weights; `fit`: that of
-    `scheme_source`, if there is one; `alpha` (n,): the weights before the smallest of a cluster is
-    taken, needed for a `cluster`.
+    `world`: under the scenario that synthesizes the variable alone; `fit`: that of `scheme_source`,
+    if there is one; `alpha` (n,): the weights before the smallest of a cluster is taken, needed for
+    a `cluster`.
     """
-    named, variables = parse_scheme(scheme).plain, world.scenario.synthetic
+    named = parse_scheme(scheme).plain
     family, least = FAMILIES.get(named.name), None
-    if family is not None and family.of_fit is not None:
+    if family is not None and family.by_length is not None:
         if (scale, shift, cluster) != (1, 0, None):
             raise InputError(
                 f"scheme {scheme!r} is centred without scale, shift and cluster: leave these out"
             )
-        return {variables[0]: _of_fit(world, named, family, fit)}
+        return _of_fit(world, named, family, fit)
     shape = (
         _marginal
         if family is None or family.shape is None
@@ -57,10 +56,7 @@ def own_weights(
     if cluster is not None:
         assert alpha is not None
         least = _least_of_others(alpha, world.confidential[cluster])
-    kind: type[RiskWeights] = OwnWeights if len(variables) == 1 else BoxWeights
-    return {
-        name: kind(world, name, k, shape, scale, shift, least, named.text) for name in variables
-    }
+    return OwnWeights(world, k, shape, scale, shift, least, named.text)
 
 
 def _of_fit(world: World, named: SchemeName, family: Family, fit: "Fit | None") -> "FitWeights":
@@ -68,22 +64,15 @@ def _of_fit(world: World, named: SchemeName, family: Family, fit: "Fit | None") 
     from riskweighted.weights.of_fit import FitWeights, block_of
 
     assert fit is not None  # asked for when the weights were made
-    assert family.of_fit is not None
-    made = family.of_fit(world, fit, **family_settings(named.name, named.settings))
+    assert family.by_length is not None
     block = block_of(fit, world.scenario.synthetic[0], named.text)
-    risks = OwnWeights(world, world.scenario.synthetic[0], 1, lambda risk, size: risk)
     digest = hashlib.sha256(block.weights.to_numpy(dtype=float).tobytes())
     for name in sorted(map(str, block.posterior.data_vars)):
         digest.update(np.ascontiguousarray(block.posterior[name].to_numpy(), dtype=float).tobytes())
     label = f"{named.text} {world.scenario!r} {digest.hexdigest()}"
+    risk = OwnWeights(world, 1, lambda risk, size: risk).at if family.reads_risk else None
     return FitWeights(
-        world,
-        block,
-        made.figure,
-        made.shape,
-        made.kept,
-        label,
-        risks.at if family.reads_risk else None,
+        world, block, family.by_length(**family_settings(named.name, named.settings)), label, risk
     )
 
 

@@ -27,9 +27,10 @@ class Family(NamedTuple):
     kind the fit must be that it needs, if any; ``nothing``: whether settings leave no weight,
     whatever the data. ``shape``, of families that are made of IR^c, and so of the scenario: from
     checked data and settings to a function of risks and of how many records share the pattern, both
-    of one shape, which gives the weights. ``of_fit``, of families that are made of a fit: from
-    checked data, the fit and settings to what a value's weight is made of (`OfFit`), of risks too
-    if it ``reads_risk``.
+    of one shape, which gives the weights. ``by_length``, of families that bound what a record
+    teaches a fit: from settings to a function of the length of a value's score
+    (`riskweighted.weights.of_fit`) and of its marginal risk, 0 unless the family ``reads_risk``. A
+    family with neither has no function of a record's own value to centre.
 
     `tune` goes along a family of one setting by its ``path``, values from the unweighted
     synthesizer to ever smaller weights that are scanned first; what then falls is ``lowers``, of
@@ -43,7 +44,7 @@ class Family(NamedTuple):
     fit: str | None = None
     nothing: Callable[[Mapping[str, float]], bool] | None = None
     shape: Callable[..., "Shape"] | None = None
-    of_fit: Callable[..., "OfFit"] | None = None
+    by_length: Callable[..., "Shape"] | None = None
     reads_risk: bool = False
     path: tuple[float, ...] = ()
     lowers: tuple[str, ...] = ()
@@ -56,16 +57,6 @@ class Family(NamedTuple):
 
 
 Shape = Callable[[np.ndarray, np.ndarray], np.ndarray]
-
-
-class OfFit(NamedTuple):
-    """``figure`` of a value: "largest" or "score" (`riskweighted.weights.of_fit`); ``shape``: from
-    figures and marginal risks to weights; ``kept`` (n,): whose weight is not 0 whatever the
-    value."""
-
-    figure: str
-    shape: Callable[[np.ndarray, np.ndarray], np.ndarray]
-    kept: np.ndarray
 
 
 def _uniform(world: World, fit: "Fit", *, c: float) -> np.ndarray:
@@ -106,23 +97,15 @@ def _shaped(shape: Callable[..., Shape]) -> Callable[..., np.ndarray]:
 _TINY = float(np.finfo(float).tiny)
 
 
-def _lipschitz(world: World, fit: "Fit", *, c: float, g: float) -> OfFit:
+def _lipschitz(world: World, fit: "Fit", *, c: float, g: float) -> np.ndarray:
     largest, _ = _largest(world, fit)
-    least, span = largest.min(), np.ptp(largest)
-
-    def shape(figure: np.ndarray, risk: np.ndarray) -> np.ndarray:
-        share = (figure - least) / span if span > 0 else np.zeros(figure.shape)
-        return np.asarray(np.clip(c * (1 - share) + g, 0.0, 1.0))
-
-    return OfFit("largest", shape, np.ones(len(largest), dtype=bool))
+    span = np.ptp(largest)
+    share = (largest - largest.min()) / span if span > 0 else np.zeros(len(largest))
+    return np.asarray(np.clip(c * (1 - share) + g, 0.0, 1.0))
 
 
-def _lipschitz_target(world: World, fit: "Fit", *, D: float) -> OfFit:  # noqa: N803
-    return OfFit(
-        "largest",
-        lambda figure, risk: np.minimum(1.0, D / np.maximum(figure, _TINY)),
-        np.ones(len(world.confidential), dtype=bool),
-    )
+def _lipschitz_target(world: World, fit: "Fit", *, D: float) -> np.ndarray:  # noqa: N803
+    return np.asarray(np.minimum(1.0, D / np.maximum(_largest(world, fit)[0], _TINY)))
 
 
 def _reweighted(world: World, fit: "Fit", *, c: float) -> np.ndarray:
@@ -131,51 +114,27 @@ def _reweighted(world: World, fit: "Fit", *, c: float) -> np.ndarray:
     return np.where(alpha > 0, np.clip(grown, 0.0, 1.0), 0.0)
 
 
-def _reweighted_of(world: World, fit: "Fit", *, c: float) -> OfFit:
-    """The same of any value: alpha_i Delta / Delta_i is Delta over the largest abs(log p) of the
-    value.
-    """
-    largest, alpha = _largest(world, fit)
-    most = largest.max()
-    return OfFit(
-        "largest",
-        lambda figure, risk: np.clip(c * most / np.maximum(figure, _TINY), 0.0, 1.0),
-        alpha > 0,
-    )
+def _bounded(*, b: float) -> Shape:
+    return lambda length, risk: np.minimum(1.0, b / np.maximum(length, _TINY))
 
 
-def _bounded(world: World, fit: "Fit", *, b: float) -> OfFit:
-    return OfFit(
-        "score",
-        lambda figure, risk: np.minimum(1.0, b / np.maximum(figure, _TINY)),
-        np.ones(len(world.confidential), dtype=bool),
-    )
-
-
-def _budget(world: World, fit: "Fit", *, b: float) -> OfFit:
+def _budget(*, b: float) -> Shape:
     """A bound that falls with the record's risk."""
-    everybody = np.ones(len(world.confidential), dtype=bool)
-    return OfFit(
-        "score",
-        lambda figure, risk: np.minimum(1.0, b * (1 - risk) / np.maximum(figure, _TINY)),
-        everybody,
-    )
+    return lambda length, risk: np.minimum(1.0, b * (1 - risk) / np.maximum(length, _TINY))
 
 
-def _of_own_values(
-    of_fit: Callable[..., OfFit], reads_risk: bool = False
-) -> Callable[..., np.ndarray]:
+def _by_length(shape: Callable[..., Shape], reads_risk: bool = False) -> Callable[..., np.ndarray]:
     """Weights of the records as they are."""
 
-    def make(world: World, fit: "Fit", **settings: float) -> np.ndarray:
-        made = of_fit(world, fit, **settings)
-        figure = _largest(world, fit)[0] if made.figure == "largest" else _scores(world, fit)
-        risk = confidential_risk(world).to_numpy() if reads_risk else np.zeros(len(figure))
-        alpha = np.where(made.kept, made.shape(figure, risk), 0.0)
-        if made.figure == "score" and alpha.sum() < 1:
+    def make(world: World, fit: "Fit", *, b: float) -> np.ndarray:
+        risk = (
+            confidential_risk(world).to_numpy() if reads_risk else np.zeros(len(world.confidential))
+        )
+        alpha = shape(b=b)(_scores(world, fit), risk)
+        if alpha.sum() < 1:
             raise InputError(
-                f"a bound of {settings['b']:g} leaves less than the likelihood of one record, "
-                "and the prior decides: raise b"
+                f"a bound of {b:g} leaves less than the likelihood of one record, and the prior "
+                "decides: raise b"
             )
         return alpha
 
@@ -254,50 +213,43 @@ FAMILIES: Mapping[str, Family] = {
         _uniform, {"c": None}, {"c": (0, 1)}, path=_SHARES, lowers=("influence", "information")
     ),
     "lipschitz": Family(
-        _of_own_values(_lipschitz),
+        _lipschitz,
         {"c": 1.0, "g": 0.0},
         {"c": _ANY, "g": (-1, 1)},
         "unweighted",
         lambda given: given["c"] + given["g"] <= 0,
-        of_fit=_lipschitz,
     ),
     "lipschitz-target": Family(
-        _of_own_values(_lipschitz_target),
+        _lipschitz_target,
         {"D": None},
         {"D": _ANY},
         "unweighted",
         lambda given: given["D"] == 0,
-        of_fit=_lipschitz_target,
         path=_SHARES,
         lowers=("influence",),
         unit=_largest_of_all,
     ),
     "reweighted": Family(
-        _reweighted,
-        {"c": 0.95},
-        {"c": _ANY},
-        "weighted",
-        lambda given: given["c"] == 0,
-        of_fit=_reweighted_of,
+        _reweighted, {"c": 0.95}, {"c": _ANY}, "weighted", lambda given: given["c"] == 0
     ),
     "bounded": Family(
-        _of_own_values(_bounded),
+        _by_length(_bounded),
         {"b": None},
         {"b": _ANY},
         "unweighted",
         lambda given: given["b"] == 0,
-        of_fit=_bounded,
+        by_length=_bounded,
         path=_SHARES,
         lowers=("influence", "information"),
         unit=_largest_score,
     ),
     "budget": Family(
-        _of_own_values(_budget, True),
+        _by_length(_budget, True),
         {"b": None},
         {"b": _ANY},
         "unweighted",
         lambda given: given["b"] == 0,
-        of_fit=_budget,
+        by_length=_budget,
         reads_risk=True,
         path=(_LOOSE, *_SHARES),
         lowers=("influence", "information"),
@@ -317,7 +269,7 @@ def family_of(name: str) -> Family | None:
     family = FAMILIES.get(name.removesuffix("+"))
     if family is None or not name.endswith("+"):
         return family
-    if family.shape is None and family.of_fit is None:
+    if family.shape is None and family.by_length is None:
         return None
     return family._replace(lowers=tuple(of for of in family.lowers if of != "risk"))
 

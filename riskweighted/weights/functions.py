@@ -6,11 +6,9 @@ be taken off the pseudo posterior.
 """
 
 import hashlib
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -21,24 +19,23 @@ from riskweighted.intruder.sorted_balls import Runs
 from riskweighted.intruder.world import World
 from riskweighted.weights.families import Shape
 
-__all__ = ["GivenWeights", "OwnWeights", "RiskWeights"]
+__all__ = ["GivenWeights", "OwnWeights"]
 
 _EXACT = 52  # bits of whole numbers that a double holds
 
 
 @dataclass(frozen=True, eq=False)
-class RiskWeights(ABC):
-    """Weights of one variable's records by risks that depend on their own values. Confidential;
-    made by `own_weights`.
+class OwnWeights:
+    """Weights of one variable's records by risks that depend on their own values, exact by runs of
+    sorted records. Confidential.
 
-    ``world``: under the scenario of the variables whose box is looked at; ``variable``: whose
-    values are asked of; ``k``: of whom records are joined with; ``shape``: what a risk comes to, by
-    its pattern's size; ``scale``, ``shift``: of the adjustment; ``least`` (n,): the smallest weight
-    of the other members of its cluster.
+    Made by `own_weights`. ``world``: under the scenario that synthesizes the variable alone; ``k``:
+    of whom records are joined with; ``shape``: what a risk comes to, by its pattern's size;
+    ``scale``, ``shift``: of the adjustment; ``least`` (n,): the smallest weight of the other
+    members of its cluster.
     """
 
     world: World = field(repr=False)
-    variable: str
     k: int
     shape: Shape
     scale: float = 1.0
@@ -47,15 +44,15 @@ class RiskWeights(ABC):
     scheme: str = ""
 
     @property
+    def variable(self) -> str:
+        """Whose values are asked of."""
+        (name,) = self.world.scenario.synthetic
+        return name
+
+    @property
     def pattern(self) -> np.ndarray:
         """The known pattern of each record, (n,)."""
         return self.world.patterns.codes
-
-    @property
-    def later(self) -> tuple[str, ...]:
-        """The variables behind this one in the box."""
-        names = tuple(self.world.scenario.synthetic)
-        return names[names.index(self.variable) + 1 :]
 
     @property
     def label(self) -> str:
@@ -65,49 +62,28 @@ class RiskWeights(ABC):
             f"{self.world.scenario!r} {self.variable}"
         )
 
-    @abstractmethod
     def at(self, records: np.ndarray, values: pd.Series) -> np.ndarray:
         """a_i(y) of some records (R,) at values of the variable (G,), as its column holds them, (R,
         G).
         """
+        risks, patterns = np.empty((len(records), len(values))), self.pattern[records]
+        order = np.argsort(patterns, kind="stable")
+        for rows in np.split(order, np.flatnonzero(np.diff(patterns[order])) + 1):
+            if len(rows):
+                first, last = self._runs_of(int(patterns[rows[0]]), values)
+                risks[rows] = self._risks(records[rows], first, last)
+        return self._made(records, risks)
 
-    def made(self, records: np.ndarray, risks: np.ndarray) -> np.ndarray:
-        """Weights of some records (R,) of risks (R, ...)."""
-        wide = (len(records),) + (1,) * (risks.ndim - 1)
-        sizes = self.world.patterns.in_pattern[records].reshape(wide)
+    def _made(self, records: np.ndarray, risks: np.ndarray) -> np.ndarray:
+        """Weights of some records (R,) of risks (R, G)."""
+        sizes = self.world.patterns.in_pattern[records, None]
         policy = 0.0 if self.world.scenario.singletons == "paper" else 1.0
         weights = self.shape(
             np.where(sizes == 1, policy, risks), np.broadcast_to(sizes, risks.shape)
         )
         if (self.scale, self.shift) != (1, 0):
             weights = np.clip(self.scale * weights + self.shift, 0.0, 1.0)
-        return (
-            weights
-            if self.least is None
-            else np.minimum(weights, self.least[records].reshape(wide))
-        )
-
-    def _by_pattern(self, records: np.ndarray) -> Iterator[np.ndarray]:
-        """Places of some records (R,), those of one known pattern at a time."""
-        patterns = self.pattern[records]
-        order = np.argsort(patterns, kind="stable")
-        return (
-            rows
-            for rows in np.split(order, np.flatnonzero(np.diff(patterns[order])) + 1)
-            if len(rows)
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class OwnWeights(RiskWeights):
-    """Those of the ball of one variable: exact, by runs of sorted records."""
-
-    def at(self, records: np.ndarray, values: pd.Series) -> np.ndarray:
-        risks = np.empty((len(records), len(values)))
-        for rows in self._by_pattern(records):
-            first, last = self._runs_of(int(self.pattern[records[rows[0]]]), values)
-            risks[rows] = self._risks(records[rows], first, last)
-        return self.made(records, risks)
+        return weights if self.least is None else np.minimum(weights, self.least[records, None])
 
     @cached_property
     def _runs(self) -> Runs:
@@ -223,7 +199,6 @@ class GivenWeights:
 
     world: World = field(repr=False)
     function: Callable[[pd.DataFrame, pd.Series], np.ndarray]
-    later: ClassVar[tuple[str, ...]] = ()
 
     @property
     def pattern(self) -> np.ndarray:

@@ -20,7 +20,7 @@ from riskweighted.weights.by_scheme import own_weights
 from riskweighted.weights.functions import GivenWeights
 from riskweighted.weights.names import UNWEIGHTED, is_centred, parse_scheme
 from riskweighted.weights.schemes import scheme_alpha, scheme_source
-from riskweighted.weights.subsets import Match, match_subsets
+from riskweighted.weights.subsets import Match, scheme_subsets
 
 if TYPE_CHECKING:
     from riskweighted.sequence.fit import Fit
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Match",
     "centred_weights",
-    "match_subsets",
     "match_weights",
     "world_functions",
     "world_weighting",
@@ -54,8 +53,7 @@ def world_weights(
     influence on its own blocks, whose parameters are independent of the others', so that nothing is
     matched. Every column of the unweighted scheme is 1 and stays so.
     """
-    made_of_fit = scheme_source(scheme) is not None
-    subsets = match_subsets("own" if made_of_fit else match, world.scenario.synthetic)
+    subsets = _subsets(world, scheme, match)
     clusters = None if cluster is None else world.confidential[cluster]
 
     def weights_of(subset: tuple[str, ...]) -> pd.Series:
@@ -90,23 +88,26 @@ def world_functions(
     values, by variable.
     """
     functions = dict[str, OwnFunction]()
-    for subset in match_subsets(
-        "own" if scheme_source(scheme) is not None else match, world.scenario.synthetic
-    ):
-        box = world.only([name for name in world.scenario.synthetic if name in subset])
+    for (name,) in _subsets(world, scheme, match):
+        alone = world.only(name)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # said when the weights were made
             alpha = (
                 None
                 if cluster is None
-                else adjust_weights(scheme_alpha(box, scheme), scale, shift).to_numpy()
+                else adjust_weights(scheme_alpha(alone, scheme), scale, shift).to_numpy()
             )
-            functions.update(
-                own_weights(
-                    box, scheme, fit, scale=scale, shift=shift, cluster=cluster, alpha=alpha
-                )
+            functions[name] = own_weights(
+                alone, scheme, fit, scale=scale, shift=shift, cluster=cluster, alpha=alpha
             )
     return functions
+
+
+def _subsets(world: World, scheme: str, match: Match) -> tuple[tuple[str, ...], ...]:
+    """Whose boxes are looked at; nothing is matched of a scheme that is made of a fit."""
+    return scheme_subsets(
+        scheme, "own" if scheme_source(scheme) is not None else match, world.scenario.synthetic
+    )
 
 
 def world_weighting(
@@ -183,8 +184,8 @@ def centred_weights(
     scenario : Scenario
         Each synthetic variable is weighted by its own ball or level.
     fit : Fit, optional
-        For schemes that are made of one: "bounded+(b=0.1)", "budget+(b=0.3)",
-        "lipschitz-target+(D=2)" (unweighted), "reweighted+".
+        For schemes that are made of one: "bounded+(b=0.1)", "budget+(b=0.3)" (both of the
+        unweighted fit).
     scale, shift, cluster
         As for `match_weights`.
 
@@ -247,10 +248,10 @@ def match_weights(
     scheme : str, default "pairwise"
         As for `scheme_weights`, with its settings in its text: "mix(t=0.5)".
     match : {"own", "joint"} or sequence of sequences of str, default "own"
-        "own": the weights of a variable are the scheme's under the scenario that synthesizes this
-        variable alone, by its own ball or level. "joint": those of the box of all variables, the
-        same for each. Subsets, of which each variable stands in just one: the weights of a variable
-        are those of the box of its subset.
+        Of centred schemes "own" alone. "own": the weights of a variable are the scheme's under the
+        scenario that synthesizes this variable alone, by its own ball or level. "joint": those of
+        the box of all variables, the same for each. Subsets, of which each variable stands in just
+        one: the weights of a variable are those of the box of its subset.
     fit : Fit, optional
         For schemes that are made of a fit: the weights of a variable follow from each record's
         influence on its own models' posterior, and `match` plays no part.

@@ -8,12 +8,15 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from riskweighted.common.errors import InputError
+from riskweighted.common.replaced import refuse_replaced
 
 __all__ = ["UNWEIGHTED", "SchemeName", "is_centred", "parse_scheme", "scheme_text", "split_schemes"]
 
 UNWEIGHTED = "unweighted"  # alpha = 1: the synthesizer that whack-a-mole is measured against
 
 _FORM = re.compile(r"([^\s()=,]+)(?:\((.*)\))?", re.DOTALL)
+_TUPLES = re.compile(r"([1-9]\d{0,999})-way\+")
+_CENTRED_TUPLES = 3  # the largest whose weights are centred
 _VALID = "valid is a name, or a name with its settings as in 'uniform(c=0.1)'"
 
 
@@ -58,10 +61,13 @@ def scheme_text(
 def parse_scheme(text: str) -> SchemeName:
     """The scheme that a text names; whether there is such a scheme, with such settings, is for who
     makes its weights.
+
+    One that earlier versions had is refused by what to write in its place, wherever it is read.
     """
     match = _FORM.fullmatch(text)
     if match is None:
         raise InputError(f"weighting scheme {text!r} cannot be read; {_VALID}")
+    _refuse_gone(match[1])
     settings: dict[str, float] = {}
     of = None
     for piece in _pieces(match[2] or ""):
@@ -85,6 +91,16 @@ def parse_scheme(text: str) -> SchemeName:
                 f"weighting scheme {text!r}: {key} must be a number, got {value!r}"
             ) from None
     return SchemeName(match[1], settings, of)
+
+
+def _refuse_gone(name: str) -> None:
+    refuse_replaced("scheme", name)
+    tuples = _TUPLES.fullmatch(name)
+    if tuples is not None and int(tuples[1]) > _CENTRED_TUPLES:
+        raise InputError(
+            f"scheme {name!r} is offered no more: write '{_CENTRED_TUPLES}-way+', or "
+            f"{name[:-1]!r} without the plus"
+        )
 
 
 def is_centred(scheme: str) -> bool:

@@ -1,16 +1,15 @@
 """Weights that a fit makes of values: how much a record with a value would say under it (METHODS
 sections 9.2 and 15).
 
-Two figures of a value y at predictors x: ``largest``, max over the draws of abs(log p(y | x,
-theta_s)), and ``score``, the length of the score of all parameters in the units of the posterior,
+They are made of the length of the score of all parameters in the units of the posterior,
 abs(H^(-1/2) d log p(y | x, theta)) at the mode, H being minus the second derivatives of the log
 posterior there (Hampel 1974; Krasker and Welsch 1982).
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property, reduce
-from typing import Any, ClassVar, TypeAlias
+from functools import cached_property
+from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -89,22 +88,18 @@ def _theta(layout: Layout, vector: np.ndarray) -> dict[str, np.ndarray]:
 
 @dataclass(frozen=True, eq=False)
 class FitWeights:
-    """Weights of one variable's records as functions of their own values, by a figure that a fit
-    gives. Confidential.
+    """Weights of one variable's records as functions of their own values, by the length of a
+    value's score under a fit. Confidential.
 
-    ``figure``: "largest" or "score"; ``shape``: from figures and marginal risks, both (R, G), to
-    weights; ``risk``: what gives these risks, where the shape reads them; ``kept`` (n,): whose
-    weight is not 0 whatever the value; ``label``: see `OwnFunction`.
+    ``shape``: from lengths and marginal risks, both (R, G), to weights; ``risk``: what gives these
+    risks, where the shape reads them; ``label``: see `OwnFunction`.
     """
 
     world: World = field(repr=False)
     block: BlockFit = field(repr=False)
-    figure: str
     shape: Callable[[np.ndarray, Any], np.ndarray]
-    kept: np.ndarray = field(repr=False)
     label: str
     risk: Callable[[np.ndarray, pd.Series], np.ndarray] | None = None
-    later: ClassVar[tuple[str, ...]] = ()
     found: dict[bytes, np.ndarray] = field(default_factory=dict, repr=False)
 
     @property
@@ -124,13 +119,12 @@ class FitWeights:
             if levels is None
             else codes_in(values, levels).astype(float)
         )
-        figures = self._figures(y)[self._designs[0][records]]
+        lengths = self._lengths(y)[self._designs[0][records]]
         if self.block.survey is not None:
-            figures = figures * self.block.survey.to_numpy()[records, None]
-        made = self.shape(figures, None if self.risk is None else self.risk(records, values))
-        return np.where(self.kept[records, None], made, 0.0)
+            lengths = lengths * self.block.survey.to_numpy()[records, None]
+        return self.shape(lengths, 0.0 if self.risk is None else self.risk(records, values))
 
-    def _figures(self, y: np.ndarray) -> np.ndarray:
+    def _lengths(self, y: np.ndarray) -> np.ndarray:
         """Of every design and value, (m, G), found once."""
         key = y.tobytes()
         if key not in self.found:
@@ -141,16 +135,8 @@ class FitWeights:
                 frame = block.confidential.iloc[np.repeat(some, len(y))].reset_index(drop=True)
                 prepared = block.prepared.at(frame.drop(columns=block.synthesizer.target))
                 parts.append(
-                    self._of(log_densities(block.synthesizer, prepared, np.tile(y, len(some))))
+                    scores(block, log_densities(block.synthesizer, prepared, np.tile(y, len(some))))
                 )
             self.found.clear()  # the values of one model, asked again and again
             self.found[key] = np.concatenate(parts).reshape(-1, len(y))
         return self.found[key]
-
-    def _of(self, terms: Terms) -> np.ndarray:
-        if self.figure == "score":
-            return scores(self.block, terms)
-        places = np.ndindex(*self.block.sizes.values())
-        return np.asarray(
-            reduce(np.maximum, (np.abs(terms(self.block.draw(*place))) for place in places))
-        )

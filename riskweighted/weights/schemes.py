@@ -133,7 +133,7 @@ def _check_centred(plain: SchemeName) -> None:
     """Refuse to centre what is the same for every value."""
     family, name = FAMILIES.get(plain.name), f"{plain.name}+"
     if plain.name == UNWEIGHTED or (
-        family is not None and family.of_fit is None and family.shape is None
+        family is not None and family.by_length is None and family.shape is None
     ):
         raise InputError(
             f"scheme {name!r}: its weight is the same for every value: there is nothing to "

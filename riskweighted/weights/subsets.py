@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from riskweighted.common.checks import check_names
 from riskweighted.common.errors import InputError, listing
+from riskweighted.weights.names import parse_scheme
 
-__all__ = ["Match", "match_subsets"]
+__all__ = ["Match", "match_subsets", "scheme_subsets"]
 
 Match = str | Sequence[Sequence[str]]
 _VALID = "'own', 'joint' or a list of lists of variables"
@@ -40,6 +41,22 @@ def match_subsets(match: Match, variables: Sequence[str]) -> tuple[tuple[str, ..
                 f"match has {listing(names)} {how}: each of the synthetic variables "
                 f"{listing(variables)} must be in just one"
             )
+    return subsets
+
+
+def scheme_subsets(
+    scheme: str, match: Match, variables: Sequence[str]
+) -> tuple[tuple[str, ...], ...]:
+    """The same of one scheme: a centred one weighs every variable by its own ball, and is refused
+    with boxes of several.
+    """
+    subsets, named = match_subsets(match, variables), parse_scheme(scheme)
+    if named.centred and any(len(subset) > 1 for subset in subsets):
+        raise InputError(
+            f"scheme {scheme!r} with match {match!r}: centred weights of boxes of several "
+            "variables are offered no more: write "
+            f"match = 'own', or {named.plain.text!r} without the plus"
+        )
     return subsets
 
 

@@ -83,9 +83,6 @@ MEASURES = {
     "uniques": lambda data, drawn: rw.replicated_uniques(data, drawn, SCENARIO),
     "closest": lambda data, drawn: rw.closest_records(data, drawn, SCENARIO),
     "canonical": lambda data, drawn: rw.canonical_disclosure(data, drawn[0], ["age", "income"]),
-    "propensity": lambda data, drawn: rw.propensity_distance(
-        data, drawn[0], "income + age", ("income",)
-    ),
     "tables": lambda data, drawn: rw.table_utility(data, drawn, ["region", "income"]),
     "evaluate": lambda data, drawn: rw.evaluate(
         data,

@@ -32,6 +32,4 @@ def test_losses_beyond_bounds_that_were_found_are_losses_to_centred_weights():
     scenario = rw.Scenario(known="group", synthetic="gain", radius=0.3)
     weights = rw.centred_weights("mix+(t=0.5)", data, scenario)
     model = TwoPart("gain ~ group", support=(-20, 30, "found"))
-    assert rw.fit(
-        model, data, weights, draws=200, chains=2, random_seed=1, engine="importance"
-    ).estimates
+    assert rw.fit(model, data, weights, draws=200, chains=2, random_seed=1).estimates

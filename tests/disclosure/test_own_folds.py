@@ -254,12 +254,7 @@ def test_who_stands_out_from_a_fold_that_lacks_an_end_is_left_out_alone(monkeypa
         {"school": np.arange(300) // 10, "score": np.clip(np.rint(rng.normal(30, 8, 300)), 15, 60)}
     )
     fit = rw.fit(
-        rw.load_synthesizer("linear-regression")("score ~ 1"),
-        data,
-        None,
-        random_seed=1,
-        engine="importance",
-        draws=250,
+        rw.load_synthesizer("linear-regression")("score ~ 1"), data, None, random_seed=1, draws=250
     )
     world = make_world(
         data, rw.Scenario(known=(), synthetic="score", radius=1.0, radius_kind="absolute")

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import riskweighted as rw
-from experiments.claims.frontier import FRONTIER, TWICE, both, families, measured
+from experiments.claims.frontier import FRONTIER, GONE, TWICE, both, families, measured
 from experiments.claims.frontier_shown import TOLD, drawn, means, shown
 from riskweighted.intruder.world import make_world
 
@@ -40,6 +40,35 @@ def test_centred_weights_teach_as_little_as_plain_ones_and_cost_less(table):
             )
             # that need not fall
             assert centred["attributable_isolated"] > plain["attributable_isolated"]
+
+
+def kept_instead(part, scheme, axis):
+    """The offered schemes that teach at most a fifth more than a scheme and lose, beyond error,
+    neither U_m nor overlap against it.
+    """
+    offered = part.loc[
+        [name for of in families().values() for name in of if name in part.index]
+    ].dropna(subset=["U_m"])
+    gone = part.loc[scheme]
+    dearer = offered["U_m"] - gone["U_m"] > 2 * np.hypot(offered["U_m_error"], gone["U_m_error"])
+    worse = gone["overlap"] - offered["overlap"] > 2 * np.hypot(
+        offered["overlap_error"], gone["overlap_error"]
+    )
+    return list(
+        offered.index[
+            (offered[axis] <= 1.2 * gone[axis]) & ~dearer & ~worse & (offered.index != scheme)
+        ]
+    )
+
+
+@pytest.mark.quick
+def test_for_every_centred_scheme_that_is_gone_another_is_as_good(table):
+    for name in ("demo", "SD2011"):
+        for scheme in GONE:
+            for axis in ("information_isolated", "information_largest"):
+                assert kept_instead(table.loc[name], scheme, axis), (name, scheme, axis)
+    # which is why it stays
+    assert not kept_instead(table.loc["demo"], "budget+(b=0.5)", "information_isolated")
 
 
 @pytest.mark.quick

@@ -83,7 +83,8 @@ def test_the_whole_on_some_of_the_records(tmp_path):
         assert figures.value(scheme, "rule violations") == 0
         assert 0 <= figures.value(scheme, "expected-match") < len(data)
         assert 0 <= figures.value(scheme, "regression-overlap", "smoke ~ age + sex") <= 1
-    assert (blocks["engine"] == "direct").sum() > (blocks["engine"] == "nuts").sum() >= 3
+    assert set(blocks["engine"]) <= {"direct", "nuts"}
+    assert (blocks["engine"] == "direct").sum() > (blocks["engine"] == "nuts").sum()
     assert set(missing["variable"]) <= set(case.VARIABLES)
     page = text.write_results(results, blocks, missing, len(data), tmp_path / "RESULTS.md")
     assert page == (tmp_path / "RESULTS.md").read_text()

@@ -1,4 +1,4 @@
-"""The densities that the direct engine draws from: those of the graphs, by brute force, with
+"""The densities of levels that importance draws from: those of the graphs, by brute force, with
 gradient and curvature.
 """
 

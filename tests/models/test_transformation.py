@@ -86,7 +86,7 @@ def short(positive):
 
 @pytest.fixture(scope="module")
 def fitted(data):
-    return rw.fit(two_part(), data, random_seed=1, draws=500, tune=300)
+    return rw.fit(two_part(), data, random_seed=1, draws=500, tune=300, engine="nuts")
 
 
 @pytest.mark.parametrize("spread", [0.05, 0.1, 0.2])

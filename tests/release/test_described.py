@@ -119,7 +119,7 @@ def runs(folder, studies):
                 },
             },
             "weights": {"schemes": ["unweighted", SCHEME]},
-            "sampling": {"draws": 200, "tune": 200, "engine": "importance"},
+            "sampling": {"draws": 200, "tune": 200},
             "release": {
                 "L": 3,
                 "columns": ["place"],

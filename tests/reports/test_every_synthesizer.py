@@ -41,8 +41,8 @@ EXAMPLES = {
 CORE = [("two-part", "nuts")]
 LONG = [
     *((name, "nuts") for name in EXAMPLES if name != "two-part"),
-    ("two-part", "importance"),
-    ("logistic", "direct"),
+    ("two-part", "auto"),
+    ("logistic", "auto"),
     ("counts", "auto"),
 ]
 

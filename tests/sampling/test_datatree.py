@@ -157,7 +157,7 @@ def test_arviz_works_on_every_synthesizer(data, name):
 
 
 def test_direct_draws_have_no_energy(data):
-    tree = fitted(data, "transformation", engine="importance").to_datatree()
+    tree = fitted(data, "transformation").to_datatree()
     # chains, where importance does not do
     assert set(tree["sample_stats"].data_vars) in ({"lp"}, {"lp", "diverging", "energy"})
 

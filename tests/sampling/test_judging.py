@@ -26,7 +26,7 @@ FITS = {  # model, engine, scheme
     "direct": (LINEAR, "auto", None),
     "chains of a density": (LINEAR, "nuts", None),
     "centred chains": (LINEAR, "nuts", "marginal+"),
-    "importance": (COUNTS, "importance", None),
+    "importance": (COUNTS, "auto", None),
     "chains of one part": (AMOUNTS, "auto", None),
     "graph": (PoissonGraph("count ~ 1"), "auto", None),
 }

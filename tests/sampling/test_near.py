@@ -16,7 +16,6 @@ from scipy import signal
 from scipy.special import digamma, polygamma
 
 import riskweighted as rw
-from riskweighted.common.errors import InputError
 from riskweighted.sampling.convergence import Drawn, diagnose_direct, judge
 from riskweighted.sampling.laplace import Independent, Offering, Scaled
 from riskweighted.sampling.near import proposed_near
@@ -24,7 +23,7 @@ from riskweighted.sampling.parts import find_parts
 from riskweighted.sampling.settings import Sampling
 from riskweighted.sequence.fitting import compile_model
 
-NEAR = Sampling(draws=500, chains=2, tune=200, engine="importance", cores=1)
+NEAR = Sampling(draws=500, chains=2, tune=200, cores=1)
 CHAINS = Sampling(draws=500, chains=2, tune=200, engine="nuts", cores=1)
 
 
@@ -126,14 +125,12 @@ def test_several_modes_and_what_cannot_be_reached_are_left_to_chains():
 
 
 @pytest.mark.quick
-def test_who_asks_for_importance_is_drawn_so_unless_chains_are_asked_for():
-    parts = Independent(((1, bowl), (1, Offering(bowl, by_importance=True))))
-    drawn = {
-        engine: find_parts(parts, 2, replace(NEAR, engine=engine), 1, tried=True).of_chains
-        for engine in ("importance", "auto", "nuts")
-    }
-    assert drawn == {"importance": 0, "auto": 1, "nuts": 2}
-    assert find_parts(parts, 2, NEAR, 1, tried=False).of_chains == 2
+def test_parts_are_drawn_by_importance_only_where_that_is_tried():
+    parts = Independent(((1, bowl), (1, Offering(bowl))))
+    assert [find_parts(parts, 2, NEAR, 1, tried=tried).of_chains for tried in (True, False)] == [
+        0,
+        2,
+    ]
 
 
 @pytest.mark.quick
@@ -141,7 +138,7 @@ def test_a_refused_part_alone_has_chains_short_ones_first_and_all_parts_end_with
     """exp(x) is Gamma(.3) there, whose log has the mean digamma(.3) and the variance
     trigamma(.3).
     """
-    asked = Sampling(draws=400, chains=2, tune=400, engine="importance", cores=1)
+    asked = Sampling(draws=400, chains=2, tune=400, cores=1)
     parts = find_parts(Independent(((2, bowl), (20, heavy))), 22, asked, 1, tried=True)
     assert parts.of_chains == 1
     lengths = parts.lengths(asked)
@@ -278,10 +275,10 @@ def test_two_part_has_the_posterior_of_its_chains(scheme, scenario):
 
 
 @pytest.mark.slow
-def test_who_is_drawn_by_importance_and_only_where_it_is_asked_for():
+def test_the_package_chooses_importance_where_it_can_and_chains_are_run_where_they_are_asked_for():
     data = households()
     data = data[data["income"] > 0].reset_index(drop=True)
-    asked = {"importance": NEAR, "auto": Sampling(draws=300, chains=2, tune=200, cores=1)}
+    asked = {"auto": NEAR, "nuts": Sampling(draws=300, chains=2, tune=200, cores=1, engine="nuts")}
     models = (
         LinearRegression("income ~ group + x", transform="log"),
         Transformation("income ~ group", support=(0, 100_000)),
@@ -292,12 +289,10 @@ def test_who_is_drawn_by_importance_and_only_where_it_is_asked_for():
             for name, each in asked.items()
         }
         assert {name: set(fit.diagnostics["engine"]) for name, fit in engines.items()} == {
-            "importance": {"direct"},
-            "auto": {"nuts"},
+            "auto": {"direct"},
+            "nuts": {"nuts"},
         }
     mixture = compile_model(NormalMixture("income ~ 1", components=2), data).sample(
         random_seed=1, sampling=NEAR
     )
     assert set(mixture.diagnostics["engine"]) == {"nuts"}
-    with pytest.raises(InputError, match="'importance'"):
-        Sampling(engine="laplace")

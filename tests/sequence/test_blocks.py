@@ -310,7 +310,7 @@ def test_an_order_that_hardly_any_draw_keeps_ends_nothing(order):
     made = rw.load_synthesizer("sequential")(
         ["cost"], predictors=[], settings=settings, order=[order]
     )
-    fit = rw.fit(made, firms, random_seed=1, draws=100, tune=100, chains=2, engine="importance")
+    fit = rw.fit(made, firms, random_seed=1, draws=100, tune=100, chains=2)
     for frame in fit.synthesize(2, random_seed=2):
         assert (frame[order[0]] <= frame[order[1]]).all()
 

@@ -142,7 +142,7 @@ def test_a_gap_that_a_rule_alone_leaves_is_impossible_where_it_does_not():
     data.loc[90:, "pay"] = np.nan
     settings = {"pay": {"when": "works == 'yes'", "otherwise": "missing"}}
     made = rw.load_synthesizer("sequential")(["pay"], predictors=["works"], settings=settings)
-    fitted = rw.fit(made, data, random_seed=1, engine="importance")
+    fitted = rw.fit(made, data, random_seed=1)
     found = fitted.drawing.log_densities(data.assign(works="yes"), elsewhere=True)(
         fitted.thetas(0, 0)
     )["pay"]

@@ -80,7 +80,7 @@ def test_a_product_has_the_levels_at_which_ten_records_meet_it_and_ten_do_not(da
 @pytest.mark.parametrize("coded", [False, True])
 def test_draws_follow_a_product_of_the_synthetic_values_before_it(data, coded):
     variables, own = VARIABLES[:2], {"own": {"codes": [0]}} if coded else {}
-    more = {"engine": "importance", "draws": 50, "random_seed": 1}
+    more = {"draws": 50, "random_seed": 1}
     with_it = rw.fit(chain(variables, own, products=[PRODUCT]), data, **more).synthesize(
         L=3, random_seed=2
     )
@@ -129,7 +129,7 @@ def test_a_guarantee_is_told_of_products_that_were_found():
 
 def test_a_fit_with_a_product_is_checked_measured_and_read_again(data, tmp_path):
     made = chain(VARIABLES[:2], {"own": {"codes": [0]}}, products=[PRODUCT])
-    fit = rw.fit(made, data, engine="importance", draws=50, random_seed=1)
+    fit = rw.fit(made, data, draws=50, random_seed=1)
     checks = rw.check_fit(fit, random_seed=1)
     zero = checks[
         (checks["check"] == "check-status")

@@ -175,7 +175,14 @@ def test_the_negative_binomial_samples_the_exact_posterior():
     """
     rng = np.random.default_rng(8)
     frame = pd.DataFrame({"y": rng.negative_binomial(1, 0.4, 25)})
-    settings = {"random_seed": 1, "draws": 2500, "tune": 1000, "chains": 2, "target_accept": 0.95}
+    settings = {
+        "random_seed": 1,
+        "draws": 2500,
+        "tune": 1000,
+        "chains": 2,
+        "target_accept": 0.95,
+        "engine": "nuts",
+    }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a single divergence; more fail below
         fitted = fit(load_synthesizer("negative-binomial")("y ~ 1"), frame, **settings)

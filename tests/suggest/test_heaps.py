@@ -37,7 +37,7 @@ def fit() -> rw.Fit:
     data = pay()
     heaps = [*shared_values(data["pay"].to_numpy(), None), "found"]
     model = build_synthesizer("transformation", "pay ~ high", {"support": [0, 500], "heaps": heaps})
-    return rw.fit(model, data, engine="importance", random_seed=1)
+    return rw.fit(model, data, random_seed=1)
 
 
 @pytest.mark.quick

@@ -39,7 +39,7 @@ SETTINGS = {
     "data": {"path": "households.csv"},
     "scenario": {"known": "group", "synthetic": "income", "radius": 0.3},
     "synthesizer": {"name": "linear-regression", "formula": "income ~ group", "transform": "log"},
-    "sampling": {"draws": 60, "tune": 60, "chains": 2},
+    "sampling": {"draws": 60, "tune": 60, "chains": 2, "engine": "nuts"},
     "release": {"L": 3},
     "evaluation": {"resamples": 20, "increase": 0.05},
     "seed": 7,

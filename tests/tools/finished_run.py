@@ -31,7 +31,8 @@ SETTINGS = {
     "scenario": {"known": ["group"], "synthetic": "income"},
     "synthesizer": {"name": "linear-regression", "formula": "income ~ group", "transform": "log"},
     "weights": {"schemes": ["unweighted", "pairwise"]},
-    "sampling": {"draws": 400, "tune": 200},
+    # so that there is a disagreement of chains to tell
+    "sampling": {"draws": 400, "tune": 200, "engine": "nuts"},
     "release": {"L": 3, "columns": ["size"], "disclosure": ACCEPTED},
     "evaluation": {
         "regression": "income ~ group + C(size)",

@@ -1,4 +1,11 @@
-"""The propensity distance of whole files, from their columns."""
+"""The propensity distance of whole files, from their columns; and the pMSE of a model that is
+written as a formula, by statsmodels.
+"""
+
+import numpy as np
+import pandas as pd
+import statsmodels.api as sm
+from formulaic import model_matrix
 
 from riskweighted.utility.propensity import coded_propensity
 from riskweighted.utility.tables import codes_of
@@ -9,3 +16,13 @@ def file_propensity(confidential, synthetic, variables, synthesized):
     return coded_propensity(
         codes_of(confidential, synthetic, variables, None), confidential, set(synthesized)
     )
+
+
+def formula_pmse(confidential, synthetic, formula):
+    """That of the fitted probabilities of a record being synthetic."""
+    label = np.repeat([0.0, 1.0], [len(confidential), len(synthetic)])
+    columns = model_matrix(formula, pd.concat([confidential, synthetic], ignore_index=True)).astype(
+        float
+    )
+    fitted = sm.GLM(label, columns, family=sm.families.Binomial()).fit(tol=1e-14).fittedvalues
+    return ((fitted - label.mean()) ** 2).mean()

@@ -370,7 +370,6 @@ def test_what_is_walked_where_no_family_is_named():
         "power+",
         "bounded+",
         "budget+",
-        "lipschitz-target+",
         "uniform",
     }
 

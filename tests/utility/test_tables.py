@@ -9,8 +9,8 @@ from scipy import stats
 import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.common.groups import group_codes
-from riskweighted.utility.propensity import propensity_distance
 from riskweighted.utility.tables import table_utility
+from tests.tools.propensity import formula_pmse
 
 
 def yes_no(no, yes):
@@ -121,8 +121,9 @@ def test_it_is_the_chi_square_statistic_of_the_table_and_the_saturated_propensit
     chi = stats.chi2_contingency(crossed)
     assert row["df"] == chi.dof == 5
     assert row["s_pmse"] == pytest.approx(chi.statistic / chi.dof / (1 - 0.7), rel=1e-10)
-    saturated = propensity_distance(confidential, synthetic, "C(a) * C(b)", ("a", "b"))
-    assert row["pmse"] == pytest.approx(saturated.pmse, rel=1e-8)
+    assert row["pmse"] == pytest.approx(
+        formula_pmse(confidential, synthetic, "C(a) * C(b)"), rel=1e-8
+    )
 
 
 @pytest.mark.parametrize(("ways", "ratio"), [(1, 3), (2, 1)])

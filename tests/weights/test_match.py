@@ -12,7 +12,8 @@ from handmade import given_chain_fit, given_fit
 import riskweighted as rw
 from riskweighted.common.errors import FlatWeightsWarning, InputError, SingletonWarning
 from riskweighted.intruder.world import make_world
-from riskweighted.weights.match import match_subsets, world_weights
+from riskweighted.weights.match import world_weights
+from riskweighted.weights.subsets import match_subsets
 
 pytestmark = pytest.mark.quick
 
