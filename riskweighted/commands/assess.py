@@ -34,6 +34,7 @@ from riskweighted.common.text import as_argument
 if TYPE_CHECKING:
     import pandas as pd
 
+    from riskweighted.disclosure.any_tool import ToolsDisclosure
     from riskweighted.evaluation.assess import Assessment
     from riskweighted.intruder.scenario import Scenario
 
@@ -267,64 +268,28 @@ def _attributed(
     scenario: "Scenario",
     given: dict[str, Any],
     asked: dict[str, Any],
-) -> tuple["pd.DataFrame", "pd.DataFrame"]:
-    """What every tool's datasets give away beyond inference, by `riskweighted.attribution`, with
-    their verdict, and why; and the records whose values stand in them and not without these
-    records."""
-    import pandas as pd
-
-    from riskweighted.common.frames import with_columns
-    from riskweighted.disclosure.attribution import attribution
+) -> "ToolsDisclosure":
+    """What every tool's datasets give away beyond inference."""
+    from riskweighted.disclosure.any_tool import disclosure_of_tools
     from riskweighted.disclosure.folds import read_folds
-    from riskweighted.disclosure.policy import NOT_JUDGED, REFUSE
-    from riskweighted.evaluation.near_copies import nearly_copied
-    from riskweighted.intruder.pairing import PairingError
-    from riskweighted.intruder.world import make_world
 
-    world, found, standing_out = make_world(table, scenario), [], []
     with reporter().step("reading folds") as advance:
-        made_of = {
+        folds = {
             name: read_folds(folder, table, progress=advance)
             for name, folder in given["folds"].items()
         }
+    pairing = {name: asked[name] for name in ("unpaired", "identifier")}
     with reporter().step("measuring disclosure beyond inference") as advance:
-        for done, (name, frames) in enumerate(tools.items(), 1):
-            try:
-                if name in asked["unpaired"]:
-                    raise PairingError("they are said not to")
-                paired = world.pair_rows(frames, asked["identifier"]).frames
-                near = "; ".join(
-                    f"{100 * share:.0f} % of {variable} lie within 5 % of the record's own value "
-                    f"({100 * chance:.0f} % by chance)"
-                    for variable, (share, chance) in nearly_copied(world, paired).items()
-                )
-                rows = attribution(
-                    table,
-                    paired,
-                    scenario,
-                    released=given["released"],
-                    folds=made_of.get(name),
-                    random_seed=given["seed"],
-                )
-                told = {
-                    "verdict": rows.attrs["verdict"],
-                    "why": "; ".join(rows.attrs["reasons"]),
-                    "persons": rows.attrs["persons"],
-                }
-                told["packs_needed"] = rows.attrs.get("packs_needed", 0)
-                standing_out.append(
-                    pd.DataFrame(list(rows.attrs.get("standing_out", ()))).assign(label=name)
-                )
-                if near:  # whatever the folds say
-                    told |= {"verdict": REFUSE, "why": near, "nearly_copied": near}
-            except PairingError as error:
-                rows = pd.DataFrame({"release": ["unpaired"]})
-                told = {"verdict": NOT_JUDGED, "why": f"rows do not pair: {error}"}
-            found.append(with_columns(rows, told).assign(seed=given["seed"], label=name))
-            advance(done, len(tools))
-    whole = pd.concat(found, ignore_index=True)
-    records = pd.concat(standing_out, ignore_index=True) if standing_out else pd.DataFrame()
-    return whole[["label", *(column for column in whole.columns if column != "label")]], records
+        return disclosure_of_tools(
+            table,
+            tools,
+            scenario,
+            folds=folds,
+            released=given["released"],
+            random_seed=given["seed"],
+            progress=advance,
+            **pairing,
+        )
 
 
 def _folds_of(folds: list[str], tools: dict[str, Any]) -> dict[str, str]:

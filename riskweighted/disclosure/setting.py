@@ -15,7 +15,6 @@ from riskweighted.common.errors import SingletonWarning
 from riskweighted.common.frames import require_columns
 from riskweighted.common.survey import checked_survey
 from riskweighted.design.precision import Precision
-from riskweighted.disclosure.alone import share_alone
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.comparing import Records, Sides, compare, worst_group
 from riskweighted.disclosure.policy import ALIGNED, SHUFFLED, DisclosureSettings, judge
@@ -91,7 +90,6 @@ class Setting:
         patterns = released_patterns(
             confidential, list(dict.fromkeys([*world.scenario.known, *asked.released]))
         )
-        self.alone = share_alone(patterns)
         self.rows, stands_for = None, None
         if most is not None and asked.unit is None and len(patterns) > 2 * most:
             groups = _groups(Coding(world), ())
@@ -270,11 +268,7 @@ class Setting:
             "held": tuple(held),
             "packs": packs,
         }
-        table.attrs |= {
-            "narrow": tuple(self.narrow),
-            "leaves": self.releases[0],
-            "alone": self.alone,
-        }
+        table.attrs |= {"narrow": tuple(self.narrow), "leaves": self.releases[0]}
         table.attrs |= further
         with_verdict(table, self.asked.settings)
         first = table.iloc[0]

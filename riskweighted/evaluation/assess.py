@@ -35,7 +35,7 @@ from riskweighted.measures.attribution import DCAP
 from riskweighted.measures.closest import COPIES
 from riskweighted.measures.context import Context, Subject
 from riskweighted.measures.distributions import TOTAL_VARIATION, U_M
-from riskweighted.measures.identification import IDENTIFICATION
+from riskweighted.measures.identification import MEAN as MEAN_RISK
 from riskweighted.measures.settings import EvaluationSettings
 from riskweighted.measures.tables import DISTANCE, table_columns
 from riskweighted.risk.identification import identification_risks
@@ -45,7 +45,7 @@ from riskweighted.utility.regressions import Analysis, checked_analyses
 
 __all__ = ["Assessment", "assess"]
 
-_FOR_MAPS = (IDENTIFICATION, DCAP, COPIES)  # risk of a map: the first that all tools have
+_FOR_MAPS = (MEAN_RISK, DCAP, COPIES)  # risk of a map: the first that all tools have
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Assessment:
     --------
     >>> from riskweighted.runs.examples import data, scenario, synthetic
     >>> rw.assess(data, synthetic, scenario).summary().shape
-    (3, 30)
+    (3, 24)
     """
 
     measures: pd.DataFrame
@@ -207,10 +207,10 @@ def assess(
     >>> from riskweighted.runs.examples import data, scenario, synthetic
     >>> assessment = rw.assess(data, {"tool": synthetic}, scenario)
     >>> assessment.measures.query("label == 'tool'")[["measure", "value"]].round(3).head(3)
-                                     measure  value
-    0                    identification risk  0.193
-    1  share at identification risk over 0.5  0.080
-    2                     singleton patterns  0.000
+                  measure   value
+    0           mean risk   0.193
+    1    records over 0.5  16.000
+    2  singleton patterns   0.000
     """
     confidential = as_pandas(confidential)
     synthetic = as_pandas(synthetic)

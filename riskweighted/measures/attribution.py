@@ -22,8 +22,6 @@ def attributed(context: Context) -> Iterator[Value]:
     level = context.settings.level
     attribution = correct_attribution(*given)
     yield mean_of_records(DCAP, attribution.dcap_zero, attribution.cap.to_numpy(), level)
-    present = correct_attribution(*given, "drop").cap.dropna().to_numpy()
-    yield mean_of_records(_DROP, attribution.dcap_drop, present, level)
     interval = proportion_interval(attribution.tcap, attribution.targeted, level=level)
     yield Value(_TCAP, attribution.tcap, interval=interval, rule="Wilson, targeted records")
     yield Value(_BASELINE, attribution.baseline, rule="exact")
@@ -43,11 +41,6 @@ _cap = partial(
 )
 DCAP = _cap(
     "dcap-zero", "DCAP, absent keys 0", f"mean over records of {_CAP}; an absent key counts 0"
-)
-_DROP = _cap(
-    "dcap-drop",
-    "DCAP, absent keys dropped",
-    f"mean over records of {_CAP}; records of absent keys left out",
 )
 _TCAP = _cap(
     "tcap",
@@ -69,4 +62,4 @@ _UNIQUES = _cap(
     source="Raab, Nowok & Dibben 2024",
     kind="share",
 )
-MEASURES = (DCAP, _DROP, _TCAP, _BASELINE, _UNIQUES)
+MEASURES = (DCAP, _TCAP, _BASELINE, _UNIQUES)

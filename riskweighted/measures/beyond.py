@@ -17,7 +17,7 @@ from riskweighted.measures.measure import Aim, Disclosure, Estimate, Measure, Va
 
 __all__ = ["MEASURES", "NAMING", "values_of_attribution", "values_of_hidden"]
 
-_ALL, _ISOLATED, _TOP = "all", "isolated", "top 1 %"
+_ALL, _ISOLATED = "all", "isolated"
 _UNTOLD = 0.01  # share of the records above which a release is not judged, nor its largest D
 
 
@@ -59,13 +59,6 @@ ISOLATED = _mean(
     order=2,
     main=2,
     share=0.05,
-)
-TOP = _mean(
-    "disclosure-top",
-    "disclosure of the top 1 %",
-    "D, mean over the records with the largest 1 % of a number",
-    order=3,
-    share=0.01,
 )
 LARGEST = _beyond(
     "disclosure-largest",
@@ -111,19 +104,6 @@ NONE = _share(
     direction="neither",
     order=8,
 )
-OWN = _share(
-    "own-value",
-    "own value among the copies",
-    "share of the records whose own value is one of their L copies",
-    order=9,
-)
-OWN_OUT = _share(
-    "own-value-without",
-    "own value among the copies without it",
-    "share of the records whose own value would be one of the L copies, had it not been used",
-    direction="neither",
-    order=10,
-)
 _count = partial(_beyond, kind="count", disclosure=Disclosure.COUNT, unbounded=False)
 NAMED = _count(
     "named-records",
@@ -131,27 +111,6 @@ NAMED = _count(
     "records with more copies near their value than without it, by Fisher's one-sided test and "
     "Benjamini-Hochberg at 5 %",
     order=11,
-)
-REVERSED = _count(
-    "named-in-reverse",
-    "records named in reverse",
-    "records with fewer copies near their value than without it, by the test of the records "
-    "named: what chance makes",
-    direction="neither",
-    order=12,
-)
-ALIGNED = _mean(
-    "disclosure-aligned",
-    "disclosure of aligned datasets",
-    "D where somebody gets the datasets with their rows in one order",
-    order=13,
-)
-ALONE = _share(
-    "alone-in-released-pattern",
-    "alone in the released pattern",
-    "share of the records whose pattern of released unaltered columns nobody shares: shuffling "
-    "does nothing for them",
-    order=16,
 )
 CONSTANT = _share(
     "guessed-by-constant",
@@ -219,21 +178,15 @@ HIDDEN_AREA = _hidden(
 MEASURES = (
     MEAN,
     ISOLATED,
-    TOP,
     LARGEST,
     PERSONS,
     WITH,
     OUT,
     NONE,
     CONSTANT,
-    OWN,
-    OWN_OUT,
     NAMED,
-    REVERSED,
-    ALIGNED,
     HIDDEN,
     HIDDEN_AREA,
-    ALONE,
     *_OF_FIT,
 )
 _COLUMNS = {
@@ -241,10 +194,7 @@ _COLUMNS = {
     OUT: "out",
     NONE: "none",
     CONSTANT: "constant",
-    OWN: "own_value_with",
-    OWN_OUT: "own_value_out",
     NAMED: "named",
-    REVERSED: "reversed",
     LARGEST: "largest_D",
 }
 
@@ -257,12 +207,7 @@ def values_of_attribution(table: pd.DataFrame) -> Iterator[Value]:
     for name, rows in table.groupby("variables", sort=False):
         variable = None if name == variables[0] else str(name)  # the box of all stands first
         figures = {(row["release"], row["group"]): row for _, row in rows.iterrows()}
-        for measure, key in (
-            (MEAN, (leaves, _ALL)),
-            (ISOLATED, (leaves, _ISOLATED)),
-            (TOP, (leaves, _TOP)),
-            (ALIGNED, ("aligned", _ALL)),
-        ):
+        for measure, key in ((MEAN, (leaves, _ALL)), (ISOLATED, (leaves, _ISOLATED))):
             if key in figures:
                 yield _difference(measure, figures[key], variable)
         whole = figures[leaves, _ALL]
@@ -270,7 +215,6 @@ def values_of_attribution(table: pd.DataFrame) -> Iterator[Value]:
         for measure, column in _COLUMNS.items():
             yield Value(measure, float(whole[column]), variable)
         if variable is None:
-            yield Value(ALONE, float(table.attrs["alone"]))
             of_fit = (
                 table.attrs.get("records_per_parameter", np.nan),
                 *table.attrs.get("gain", ()),

@@ -9,7 +9,7 @@ import numpy as np
 
 from riskweighted.common.errors import InputError
 from riskweighted.measures.context import Context
-from riskweighted.measures.measure import Measure, Value, mean_of_records, share_of_records
+from riskweighted.measures.measure import Measure, Value, mean_of_records
 
 __all__ = ["MEASURES"]
 
@@ -45,8 +45,6 @@ def correlated(context: Context) -> Iterator[Value]:
         mean_of_records(
             _PROBABILITY, linked.mean_probability, linked.probability.to_numpy(), level
         ),
-        share_of_records(_LINKED, linked.reidentified, count, level),
-        Value(_BOUND, linked.midp_bound, rule="a bound"),
     ):
         yield value._replace(definition=f"{value.measure.definition}{among}")
 
@@ -73,16 +71,4 @@ _PROBABILITY = _canonical(
     f"mean over records of Fuller's P at the true record, {_FIRST}",
     kind="mean",
 )
-_LINKED = _canonical(
-    "canonical-reidentified",
-    "re-identified by canonical distance",
-    f"share of records linked to their own synthetic record by the canonical distance, {_FIRST}",
-    kind="share",
-)
-_BOUND = _canonical(
-    "midp-bound",
-    "MIDP bound",
-    f"lower bound of the mean identification probability for normal data, {_FIRST}",
-    kind="bound",
-)
-MEASURES = (_R2, _PROBABILITY, _LINKED, _BOUND)
+MEASURES = (_R2, _PROBABILITY)

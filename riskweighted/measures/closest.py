@@ -29,15 +29,14 @@ def distances(context: Context) -> Iterator[Value]:
         random_seed=subject.seed,
     )
     among = f"among {'all ' if nearest.searched == n else ''}{nearest.searched} confidential ones"
-    for measure, column in ((_DISTANCE, "distance"), (_RATIO, "ratio")):
-        for share in _QUANTILES:
-            yield Value(
-                measure,
-                nearest.quantile(column, share),
-                parameter=share,
-                rule="none",
-                told={"among": among},
-            )
+    for share in _QUANTILES:
+        yield Value(
+            _DISTANCE,
+            nearest.quantile("distance", share),
+            parameter=share,
+            rule="none",
+            told={"among": among},
+        )
     datasets = nearest.records.groupby("dataset").size().min()
     shares = [(COPIES, nearest.copies, datasets, among)]
     if subject.holdout is not None:
@@ -65,12 +64,6 @@ _DISTANCE = _quantile(
     "DCR, {parameter:g} quantile",
     f"{_OVER} the distance to the closest confidential record, {_GOWER}",
 )
-_RATIO = _quantile(
-    "nearest-ratio",
-    "NNDR, {parameter:g} quantile",
-    f"{_OVER} the distance to the closest over that to the second closest confidential record, "
-    f"{_GOWER}",
-)
 COPIES = _near(
     "copied-records",
     "copied records",
@@ -86,4 +79,4 @@ _CLOSER = _near(
     "are released unaltered",
     source="METHODS section 7.2; Platzer & Reutterer 2021",
 )
-MEASURES = (_DISTANCE, _RATIO, COPIES, _CLOSER)
+MEASURES = (_DISTANCE, COPIES, _CLOSER)

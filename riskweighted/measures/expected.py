@@ -65,11 +65,11 @@ def _with_each_left_out(risk: "ExpectedRisk") -> Iterator[np.ndarray]:
 
 
 def _rises(risk: "ExpectedRisk", baseline: "ExpectedRisk") -> tuple[np.ndarray, np.ndarray]:
-    """How many records' expected risk rises or falls by each limit, without each block of the fit's
-    draws, and of the baseline's; (1 + B, limits, 2) each."""
+    """How many records' expected risk rises by each limit, without each block of the fit's draws,
+    and of the baseline's; (1 + B, limits) each."""
 
-    def counts(rise: np.ndarray) -> list[list[int]]:
-        return [[int((rise >= limit).sum()), int((rise <= -limit).sum())] for limit in RISES]
+    def counts(rise: np.ndarray) -> list[int]:
+        return [int((rise >= limit).sum()) for limit in RISES]
 
     weighted = np.array([counts(values - baseline.risk) for values in _with_each_left_out(risk)])
     return weighted, np.array(
@@ -92,19 +92,16 @@ def _values(total: Tally | None, context: Context) -> Iterator[Value]:
     for measure, parameter, values in chosen:
         value, error = _jackknife(np.array(values))
         yield Value(measure, value, parameter=parameter, error=error)
-    if context.of_data:
-        yield Value(_COUNT, float(first["isolated"].count))
-    elif "rises" in total:
+    if "rises" in total:
         yield from _values_of_rises(*total["rises"])
 
 
 def _values_of_rises(weighted: np.ndarray, unweighted: np.ndarray) -> Iterator[Value]:
     """Of either fit's draws the error is its own, and they are independent."""
     for number, limit in enumerate(RISES):
-        for side, measure in enumerate((_ROSE, _FELL)):
-            value, error = _jackknife(weighted[:, number, side].astype(float))
-            other = _jackknife(unweighted[:, number, side].astype(float)).error
-            yield Value(measure, value, parameter=limit, error=float(np.hypot(error, other)))
+        value, error = _jackknife(weighted[:, number].astype(float))
+        other = _jackknife(unweighted[:, number].astype(float)).error
+        yield Value(_ROSE, value, parameter=limit, error=float(np.hypot(error, other)))
 
 
 def _jackknife(values: np.ndarray) -> Estimate:
@@ -218,13 +215,6 @@ _OVER = _count(
     boundary="A record at the threshold itself is not counted.",
     words="records at an expected risk over {parameter:g}",
 )
-_COUNT = _count(
-    "isolated-records",
-    "isolated records",
-    f"number of {ISOLATED_RECORDS}",
-    source=_ISOLATION,
-    direction="neither",
-)
 _ROSE = _count(
     "expected-rises",
     "expected rises of {parameter:g}",
@@ -235,15 +225,4 @@ _ROSE = _count(
     words="records whose expected risk rises by {parameter:g}",
     main=50,
 )
-_FELL = _count(
-    "expected-falls",
-    "expected falls of {parameter:g}",
-    "records with {rise} <= -{parameter:g}",
-    source="METHODS section 2.5",
-    direction="safer",
-    parameter="increase",
-    boundary="A fall of exactly the limit is counted.",
-    words="records whose expected risk falls by {parameter:g}",
-    main=60,
-)
-MEASURES = (ISOLATED, _TOP, MEAN, _MAXIMUM, _OVER, _COUNT, _ROSE, _FELL)
+MEASURES = (ISOLATED, _TOP, MEAN, _MAXIMUM, _OVER, _ROSE)

@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from riskweighted.measures.context import Context
-from riskweighted.measures.cuts import confidential_risk_alone
-from riskweighted.measures.expected import ISOLATED_RECORDS
 from riskweighted.measures.measure import Disclosure, Measure, Value
 from riskweighted.measures.parts import ByParts, Tally
 
@@ -70,11 +68,7 @@ def _again(context: Context, told: Told) -> Tally:
     if told.pooled is None:
         return Tally(pooled=pooled_copies(paired, variable, told.line))
     found = found_on(paired, variable, told.line, told.pooled)
-    isolated = context.subject.isolated_alone(confidential_risk_alone(context), variable)
-    records = np.array([found.shape[1], isolated.sum()])
-    return Tally(
-        found=np.stack([found.sum(axis=1), found[:, isolated].sum(axis=1)]), records=records
-    )
+    return Tally(found=found.sum(axis=1), records=found.shape[1])
 
 
 def _completed(total: Tally, more: Tally) -> Tally:
@@ -85,12 +79,9 @@ def _completed(total: Tally, more: Tally) -> Tally:
 
 
 def _values(total: Tally | None, context: Context) -> Iterator[Value]:
-    """Shares of all records and of the isolated ones, of the width that finds most of them."""
+    """Share of the records, of the width that finds most of them."""
     if total is not None:
-        for measure, found, records in zip(
-            (_ALL, _ISOLATED), total["found"], total["records"], strict=True
-        ):
-            yield Value(measure, float((found / records).max()), context.variable)
+        yield Value(_ALL, float((total["found"] / total["records"]).max()), context.variable)
 
 
 attacked = ByParts(_tally, _values, further=_further, again=_again, completed=_completed)
@@ -113,10 +104,4 @@ _hole = partial(
     limited=False,
 )
 _ALL = _hole("hole-attack", "hole attack", f"share of the records {_GUESS}")
-_ISOLATED = _hole(
-    "hole-attack-isolated",
-    "hole attack on isolated records",
-    f"share of the {ISOLATED_RECORDS}, {_GUESS}",
-    share=0.05,
-)
-MEASURES = (_ALL, _ISOLATED)
+MEASURES = (_ALL,)

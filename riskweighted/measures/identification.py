@@ -20,10 +20,9 @@ from riskweighted.measures.measure import (
 )
 from riskweighted.measures.parts import ByParts, Largest, Tally
 
-__all__ = ["MEASURES"]
+__all__ = ["MEAN", "MEASURES"]
 
-_QUANTILES = (0.25, 0.5, 0.75, 0.95)
-_THRESHOLD = 0.5  # over which an assessment counts records
+_QUANTILES = (0.25, 0.75, 0.95)
 
 
 def _tally(context: Context) -> Tally:
@@ -39,9 +38,8 @@ def _tally(context: Context) -> Tally:
 
 
 def _values(total: Tally, context: Context) -> Iterator[Value]:
-    q25, q50, q75, q95 = total["order"].quantiles(_QUANTILES)
+    q25, q75, q95 = total["order"].quantiles(_QUANTILES)
     yield Value(MEAN, total["risk"].mean)
-    yield Value(_MEDIAN, q50)
     yield Value(_RANGE, q75 - q25)
     yield Value(_Q95, q95)
     yield Value(_MAXIMUM, float(total["largest"].values))
@@ -72,9 +70,15 @@ def assessed(context: Context) -> Iterator[Value]:
     from riskweighted.risk.identification import identification_risks
 
     risk, level = identification_risks(context.paired).mean(axis=0), context.settings.level
-    yield mean_of_records(IDENTIFICATION, risk.mean(), risk, level)
-    yield share_of_records(_SHARE, float((risk > _THRESHOLD).mean()), len(risk), level)._replace(
-        parameter=_THRESHOLD
+    yield mean_of_records(MEAN, risk.mean(), risk, level)
+    over = share_of_records(
+        _OVER, float((risk > context.settings.threshold).mean()), len(risk), level
+    )
+    number, (lower, upper) = len(risk), over.interval
+    yield over._replace(
+        value=number * over.value,
+        interval=(number * lower, number * upper),
+        parameter=float(context.settings.threshold),
     )
     alone = f"{_SINGLETONS.definition} (eq. 1 gives it 0)"
     yield Value(
@@ -105,13 +109,8 @@ MEAN = _of_pairs(
     disclosure=_D.THREE_DECIMALS,
     words="mean risk in these datasets",
     main=120,
+    assess=assessed,
     aim=HARDLY_MOVES,
-)
-_MEDIAN = _quantile(
-    "median-risk",
-    "median risk",
-    "median over records of {risk}",
-    words="median risk in these datasets",
 )
 _RANGE = _quantile(
     "risk-interquartile-range",
@@ -143,6 +142,7 @@ _OVER = _of_pairs(
     boundary="A record at the threshold itself is not counted.",
     words="records at risk over {parameter:g} in these datasets",
     main=140,
+    assess=assessed,
 )
 _SINGLETONS = _of_risk(
     "singleton-patterns",
@@ -153,25 +153,4 @@ _SINGLETONS = _of_risk(
     disclosure=_D.COUNT,
     assess=assessed,
 )
-_assessed = partial(
-    Measure,
-    source="Hu et al. 2022, eq. 1",
-    direction="riskier",
-    order=40,
-    assess=assessed,
-    pairs=True,
-)
-IDENTIFICATION = _assessed(
-    "identification-risk",
-    "identification risk",
-    "mean over records of IR, averaged over datasets (Hu et al. 2022, eq. 1)",
-    kind="mean",
-)
-_SHARE = _assessed(
-    "share-over",
-    "share at identification risk over {parameter:g}",
-    "share of records with IR > {parameter:g} (Hu et al. 2022, eq. 1)",
-    kind="share",
-    parameter="threshold",
-)
-MEASURES = (MEAN, _MEDIAN, _RANGE, _Q95, _MAXIMUM, _OVER, _SINGLETONS, IDENTIFICATION, _SHARE)
+MEASURES = (MEAN, _RANGE, _Q95, _MAXIMUM, _OVER, _SINGLETONS)

@@ -22,11 +22,7 @@ def _tally(context: Context) -> Tally | None:
     """Of one label's fit; nothing of one that estimates nothing."""
     if context.mechanism is None or context.mechanism.influence is None:
         return None
-    from riskweighted.sampling.loo import K_LIMIT
-
-    records = context.mechanism.influence
-    isolated = context.subject.isolated
-    top = context.subject.top
+    records, isolated = context.mechanism.influence, context.subject.isolated
     information = records["information"].to_numpy()
     tally = Tally({name: Largest.of(records[name].to_numpy()) for name in ("lipschitz", "range")})
     tally |= Tally(
@@ -35,15 +31,7 @@ def _tally(context: Context) -> Tally | None:
         largest=Largest.of(information),
     )
     if "attributable" in records:
-        attributable = records["attributable"].to_numpy()
-        tally["attributable"], tally["attributable largest"] = (
-            ExactSum.of(attributable),
-            Largest.of(attributable),
-        )
-        tally["attributable isolated"] = ExactSum.of(attributable[isolated])
-        if top is not None:
-            tally["attributable top"] = ExactSum.of(attributable[top])
-        tally["unreliable"] = int((records["pareto_k"] > K_LIMIT).sum())
+        tally["attributable"] = ExactSum.of(records["attributable"].to_numpy()[isolated])
     return tally
 
 
@@ -60,16 +48,8 @@ def _values(total: Tally | None, context: Context) -> Iterator[Value]:
         ISOLATED: total["isolated"].mean,
         LARGEST: total["largest"].values,
     }
-    values[_P_EFF] = 2 * total["information"].sum  # half a variance each
     if "attributable" in total:
-        values |= {
-            _ATTRIBUTABLE: total["attributable"].mean,
-            ATTRIBUTABLE_ISOLATED: total["attributable isolated"].mean,
-        }
-        values[_ATTRIBUTABLE_LARGEST] = total["attributable largest"].values
-        if "attributable top" in total:
-            values[_TOP] = total["attributable top"].mean
-        values[_UNRELIABLE] = total["unreliable"]
+        values[ATTRIBUTABLE_ISOLATED] = total["attributable"].mean
     for measure, value in values.items():
         yield Value(measure, float(value))
 
@@ -82,12 +62,12 @@ def of_clusters(context: Context) -> Iterator[Value]:
     a file.
     """
     clusters = None if context.mechanism is None else context.mechanism.clusters
-    if clusters is None:
-        return
-    values = {_CLUSTER_DELTA: clusters["lipschitz"].max(), _CLUSTER_RANGE: clusters["range"].max()}
-    values[_CLUSTER_INFORMATION] = clusters["information"].sum()
-    for measure, value in values.items():
-        yield Value(measure, float(value), told={"cluster": str(context.settings.cluster)})
+    if clusters is not None:
+        yield Value(
+            _CLUSTER_DELTA,
+            float(clusters["lipschitz"].max()),
+            told={"cluster": str(context.settings.cluster)},
+        )
 
 
 def _from_draws(
@@ -192,8 +172,10 @@ _RANGE = _extreme(
 _INFORMATION = _sum(
     "influence-information",
     "information",
-    f"sum over records of half the variance over s of {TERM}",
+    f"sum over records of half the variance over s of {TERM}; half of the effective parameters, "
+    "p_eff",
     words="information that records give",
+    main=90,
     aim=_information("information", "sum of the records' information", "information", np.sum),
 )
 _INFORMATION_ISOLATED = _sum(
@@ -233,32 +215,12 @@ LARGEST = _extreme(
     main=64,
     aim=_information("largest-information", "largest information of a record", "influence", np.max),
 )
-_P_EFF = _sum(
-    "p-eff",
-    "effective parameters",
-    f"p_eff, sum over records of the variance over s of {TERM}",
-    direction="neither",
-    words="effective parameters",
-    symbol="p_eff",
-    main=90,
-)
 _BALL = (
     "the probability that their synthetic value lies in their ball, less that without the "
     "record: importance weights of {draws} posterior "
     "draws"
 )
 _attributable = partial(_estimate, unbounded=False)  # of probabilities
-_ATTRIBUTABLE = _attributable(
-    "attributable-mean",
-    "attributable ball probability",
-    f"mean over records of {_BALL}",
-)
-_TOP = _attributable(
-    "attributable-top",
-    "attributable ball probability of the top 1 %",
-    f"mean over the records of the largest 1 % of values of {_BALL}",
-    share=0.01,
-)
 ATTRIBUTABLE_ISOLATED = _attributable(
     "attributable-isolated",
     "attributable ball probability of isolated records",
@@ -266,21 +228,6 @@ ATTRIBUTABLE_ISOLATED = _attributable(
     words="attributable ball probability of isolated records",
     share=0.05,
     main=66,
-)
-_ATTRIBUTABLE_LARGEST = _extreme(
-    "attributable-largest",
-    "largest attributable ball probability",
-    f"largest over records of {_BALL}",
-    unbounded=False,
-)
-_UNRELIABLE = _influence(
-    "attributable-unreliable",
-    "unreliable attributions",
-    "records whose importance weights over {draws} posterior draws have a Pareto k above 0.7, so "
-    "that they are not to be relied on",
-    direction="worse",
-    kind="count",
-    disclosure=_D.COUNT,
 )
 _CLUSTER_DELTA = _extreme(
     "cluster-lipschitz",
@@ -290,29 +237,13 @@ _CLUSTER_DELTA = _extreme(
     symbol="Delta",
     compute=of_clusters,
 )
-_CLUSTER_RANGE = _extreme(
-    "cluster-range",
-    "range of influence of a cluster",
-    f"the largest {_SUMMED} max_s - min_s of {TERM}; {_NO_GUARANTEE}",
-    compute=of_clusters,
-)
-_CLUSTER_INFORMATION = _sum(
-    "cluster-information",
-    "information of clusters",
-    f"sum over clusters of half the variance, {_SUMMED} over s of {TERM}",
-    compute=of_clusters,
-)
 MEASURES = (
-    *(
-        ISOLATED,
-        LARGEST,
-        ATTRIBUTABLE_ISOLATED,
-        DELTA,
-        _RANGE,
-        _INFORMATION,
-        _INFORMATION_ISOLATED,
-        _P_EFF,
-    ),
-    *(_ATTRIBUTABLE, _TOP, _ATTRIBUTABLE_LARGEST, _UNRELIABLE),
-    *(_CLUSTER_DELTA, _CLUSTER_RANGE, _CLUSTER_INFORMATION),
+    ISOLATED,
+    LARGEST,
+    ATTRIBUTABLE_ISOLATED,
+    DELTA,
+    _RANGE,
+    _INFORMATION,
+    _INFORMATION_ISOLATED,
+    _CLUSTER_DELTA,
 )

@@ -53,7 +53,6 @@ def assessed(context: Context) -> Iterator[Value]:
     yield share_of_records(
         _FALSE, matches.false_match_rate, matches.unique_matches, level, "unique matches"
     )
-    yield Value(_UNIQUE, matches.unique_matches, rule="a count")
 
 
 _of_pairs = partial(
@@ -93,11 +92,4 @@ _FALSE = _rate(
     "without a unique match",
     direction="safer",
 )
-_UNIQUE = _of_pairs(
-    "unique-matches",
-    "unique matches",
-    "records with exactly one match, mean over datasets (Hu's lecture)",
-    kind="count",
-    assess=assessed,
-)
-MEASURES = (_EXPECTED, _ISOLATED, _TRUE, _FALSE, _UNIQUE)
+MEASURES = (_EXPECTED, _ISOLATED, _TRUE, _FALSE)

@@ -34,7 +34,6 @@ _RISKS = (  # of a map where none is named, the first that was measured
     expected.ISOLATED,
     expected.MEAN,
     identification.MEAN,
-    identification.IDENTIFICATION,
 )
 _DISCLOSURE = [measure.label for measure in beyond.MEASURES]
 _LACKING = dict.fromkeys(_DISCLOSURE, "not judged")  # what it means that a label lacks the risk

@@ -19,7 +19,7 @@ from riskweighted.measures import beyond
 from riskweighted.measures.attribution import DCAP
 from riskweighted.measures.closest import COPIES
 from riskweighted.measures.distributions import TOTAL_VARIATION, U_M
-from riskweighted.measures.identification import IDENTIFICATION
+from riskweighted.measures.identification import MEAN as MEAN_RISK
 from riskweighted.measures.measure import Measure
 from riskweighted.measures.tables import DISTANCE
 from riskweighted.plots.risk_utility import plot_risk_utility
@@ -63,7 +63,7 @@ _HEADINGS = {
     "D": "D",
 }
 # that stand in the answer
-_RISKS, _COSTS = (IDENTIFICATION, DCAP, COPIES), (U_M, TOTAL_VARIATION, DISTANCE)
+_RISKS, _COSTS = (MEAN_RISK, DCAP, COPIES), (U_M, TOTAL_VARIATION, DISTANCE)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from riskweighted.common.errors import InputError, RiskWeightedWarning, listing
 from riskweighted.common.folders import for_the_moment
 from riskweighted.common.progress import Reporter
 from riskweighted.data.io import DatasetWriter, read_table, write_table
+from riskweighted.measures.gone import GONE
 from riskweighted.measures.registry import measures
 from riskweighted.runs.finished import FinishedRun
 from riskweighted.runs.folder import precisions, weights_table
@@ -179,6 +180,11 @@ def _lacking(run: FinishedRun) -> str:
     missing = [key for key in keys if key not in measures()]
     if not missing:
         return ""
+    if went := [key for key in missing if key in GONE]:
+        return (
+            f"the run is of an earlier version, of whose measures {listing(went)} are gone: run "
+            "the study again"
+        )
     some, they = ("the measure", "it comes") if len(missing) == 1 else ("the measures", "they come")
     return (
         f"the run holds {some} {listing(missing)}, which no installed package registers here; "

@@ -82,7 +82,6 @@ def test_of_a_large_file_packs_of_some_patterns_say_what_those_of_all_do(data, m
     # of every record, whoever is looked at
     for of_copy, near in (("copy_D", 0.15), ("largest_D", 0.5)):
         assert some[of_copy].to_numpy() == pytest.approx(whole[of_copy].to_numpy(), rel=near)
-    assert some.attrs["alone"] == whole.attrs["alone"]
 
 
 def test_the_error_of_some_patterns_is_over_patterns_and_a_part_of_one_stands_for_all(data):

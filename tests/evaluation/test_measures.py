@@ -1,6 +1,7 @@
 """The registry of measures, and the one schema of their tables."""
 
 import io
+import re
 
 import numpy as np
 import pandas as pd
@@ -19,10 +20,13 @@ from riskweighted.evaluation.tables import (
     distinct,
     statistics_of,
 )
+from riskweighted.evaluation.thresholds import Limit
 from riskweighted.intruder.world import make_world
+from riskweighted.measures.gone import GONE
 from riskweighted.measures.measure import Disclosure, Value
 from riskweighted.measures.registry import measures
 from riskweighted.risk.chance import risk_rise, whacked
+from riskweighted.tuning.settings import find_target, loss_of
 
 pytestmark = pytest.mark.quick
 
@@ -102,6 +106,21 @@ def test_every_measure_says_all_that_it_must():
     assert {"maximum-risk", "largest-rise", "influence-lipschitz", "influence-range"} <= left_out
 
 
+@pytest.mark.parametrize("key", GONE)
+def test_a_measure_that_is_gone_says_what_to_write(key):
+    assert key not in measures()
+    written = re.findall(r"'([a-z0-9-]+)'", GONE[key].partition("write ")[2])
+    assert set(written) <= set(measures())
+    for refuse in (
+        lambda: Limit(key, at_most=1),
+        lambda: find_target(key),
+        lambda: loss_of(key, None, None),
+    ):
+        with pytest.raises(InputError) as refused:
+            refuse()
+        assert GONE[key] in str(refused.value)
+
+
 def test_evaluate_and_assess_share_one_schema(result, assessment):
     for table in (result.risk, result.utility, assessment.measures[list(COLUMNS)]):
         assert tuple(table.columns) == COLUMNS
@@ -109,7 +128,7 @@ def test_evaluate_and_assess_share_one_schema(result, assessment):
         assert not table.duplicated(["label", "key", "variable", "parameter", "term"]).any()
     assert list(assessment.measures["release"]) == list(assessment.measures["label"])
     assert set(assessment.measures["key"]) >= {
-        "identification-risk",
+        "mean-risk",
         "expected-match",
         "rank",
         "dcap-zero",

@@ -72,7 +72,7 @@ def test_each_says_first_what_it_comes_to(cards):
     assert "passed" in cards["Fit"][1]
     assert "mean weight of income" in cards["CentredWeights"][1]
     assert "mean risk" in cards["Evaluation"][1]
-    assert "identification risk" in cards["Assessment"][1]
+    assert "mean risk" in cards["Assessment"][1]
     assert "meets lipschitz of at most 3" in cards["Tuning"][1]
     assert cards["FinishedRun"][1].splitlines()[1].startswith("unweighted: ")
 
