@@ -108,5 +108,5 @@ CLASSIFICATION = Called(
     r"|sic|isic|isco|occ|occsoc|indnaics|occup[a-z]*|raced?|ethn[a-z]*|hispand?|bpld?|ancestr[a-z]*|marital|marit|type|[a-z]*type|codes?"
     r"|[a-z]{1,3}code|[a-z]*fips?|puma|cbsa|met(area|ro)d?|degfieldd?|zip|zipcode|plz|postcode|plan|party|partyid"
     r"|category|cat|county|counties|nuts|zone|site|icd|diagnos[a-z]*|major|field|branch|language|religion|relig|chapter|brand|model|dept"
-    r"|department|land|status|origin|citizenship|species|chain"
+    r"|department|land|[a-z]*status|origin|citizen(ship)?|species|chain|marst|(emp|mar|vet|work)statd?|labforce|classwkrd?|relate[ds]?"
 )
