@@ -14,7 +14,8 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.extras import optional
-from riskweighted.common.frames import holds_numbers, with_columns
+from riskweighted.common.frames import with_columns
+from riskweighted.data.typed import as_plain_numbers
 from riskweighted.data.variable import Code, Variable, cut
 
 __all__ = [
@@ -352,11 +353,7 @@ def _plain_column(column: pd.Series, ending: str, stated: Variable | None) -> pd
             if stated.type == "date" and ending != ".dta"
             else moments
         )
-    if isinstance(column.dtype, pd.CategoricalDtype) and holds_numbers(
-        column.cat.categories.to_series()
-    ):
-        whole = pd.api.types.is_integer_dtype(column.cat.categories.dtype)
-        column = column.astype("Int64" if whole and column.hasnans else column.cat.categories.dtype)
+    column = as_plain_numbers(column)
     if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_complex_dtype(
         column.dtype
     ):

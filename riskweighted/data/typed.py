@@ -12,7 +12,15 @@ from riskweighted.common.frames import as_floats, holds_numbers, kind_of_values,
 from riskweighted.common.text import reads_as_number
 from riskweighted.data.variable import CATEGORIES, TEXTS, Variable
 
-__all__ = ["as_categories", "in_told_order", "told_levels", "type_of", "typed", "without_untold"]
+__all__ = [
+    "as_categories",
+    "as_plain_numbers",
+    "in_told_order",
+    "told_levels",
+    "type_of",
+    "typed",
+    "without_untold",
+]
 
 _DATES = {
     "year-month-day": "%Y-%m-%d",
@@ -43,6 +51,16 @@ def as_categories(table: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
         name: _as_category(table[name], Variable()) for name in names if holds_numbers(table[name])
     }
     return with_columns(table, changed) if changed else table
+
+
+def as_plain_numbers(column: pd.Series) -> pd.Series:
+    """A category whose levels are numbers as these numbers; other columns as they are."""
+    if not isinstance(column.dtype, pd.CategoricalDtype) or not holds_numbers(
+        column.cat.categories.to_series()
+    ):
+        return column
+    whole = pd.api.types.is_integer_dtype(column.cat.categories.dtype)
+    return column.astype("Int64" if whole and column.hasnans else column.cat.categories.dtype)
 
 
 def _as_stated(column: pd.Series, variable: Variable) -> pd.Series:

@@ -42,14 +42,16 @@ def codebook(
     synthesized: Sequence[str],
     units: Mapping[str, str] | None = None,
     codes: Mapping[str, Sequence[float]] | None = None,
+    levels: Sequence[str] = (),
 ) -> pd.DataFrame:
     """Every variable of the released datasets, described from nothing else, so that the codebook
     tells no more than they do.
 
     Columns: variable, type, status (synthesized or unaltered), values, missing (records; from the
     least to the most where datasets differ), unit. Of synthesized numbers the middle 90 % of the
-    values is given, and no extreme; `codes`, the special codes by variable, are no amounts. An
-    apostrophe stands before text that a spreadsheet would run as a formula.
+    values is given, and no extreme; `codes`, the special codes by variable, are no amounts; the
+    numbers of `levels`, variables, are codes and listed. An apostrophe stands before text that a
+    spreadsheet would run as a formula.
     """
     units = dict(units or {})
     unknown = [name for name in units if name not in datasets[0].columns]
@@ -64,13 +66,14 @@ def codebook(
             if name in synthesized
             else datasets[0][name]
         )
+        amounts = name in synthesized and name not in levels
         rows.append(
             {
                 "variable": str(name),
                 "type": _type(pooled),
                 "status": "synthesized" if name in synthesized else "unaltered",
                 "values": _middle(pooled, (codes or {}).get(str(name), ()))
-                if name in synthesized
+                if amounts
                 else _values(pooled),
                 "missing": _missing(
                     [frame[name] for frame in (datasets if name in synthesized else datasets[:1])]

@@ -47,6 +47,7 @@ from riskweighted.runs.refusals import (
     share_of_uniques,
     unaccepted,
 )
+from riskweighted.suggest.kind import LEVELS
 from riskweighted.weights.names import is_centred
 
 __all__ = [
@@ -162,11 +163,17 @@ class Contents:
     def book(self) -> pd.DataFrame:
         """The codebook; of data in parts with what all parts hold."""
         run, datasets = self.run, self.frames
-        book = codebook(datasets, self.variables, self.all_units, special_codes(run))
+        stated, is_number = run.study.data.kinds, run.study.scenario.is_numeric
+        levels = [
+            name
+            for name in self.variables
+            if stated.get(name) == LEVELS or not is_number(datasets[0][name])
+        ]
+        book = codebook(datasets, self.variables, self.all_units, special_codes(run), levels)
         for name, facts in (self.facts_of_parts or {}).items():
             row = book["variable"] == name
             book.loc[row, "missing"] = facts.missing_in_words
-            if name not in self.variables or not run.study.scenario.is_numeric(datasets[0][name]):
+            if name not in self.variables or name in levels:
                 book.loc[row, "values"] = for_spreadsheet(facts.in_words)
         book.loc[
             book["variable"].isin([for_spreadsheet(name) for name in self.numbered]), "status"

@@ -11,8 +11,8 @@ import pandas as pd
 from riskweighted.common.datasets import Datasets
 from riskweighted.common.frames import with_columns
 from riskweighted.data.io import spells_alike
-from riskweighted.data.typed import in_told_order, without_untold
-from riskweighted.data.variable import Variable
+from riskweighted.data.typed import as_plain_numbers, in_told_order, without_untold
+from riskweighted.data.variable import CATEGORIES, Variable
 from riskweighted.data.variables import Variables
 from riskweighted.disclosure.shuffle import Exchange, leaving_rows, released_patterns
 from riskweighted.runs.file_order import (
@@ -86,7 +86,8 @@ def as_the_data_have_it(
     "1.50".
 
     `described`: what is said of the columns; where anything is, the datasets have its types, and
-    all unaltered columns are the data's.
+    all unaltered columns are the data's. Numbers of which a study alone says that they are levels
+    leave as the numbers that they are, and that labels are of.
     """
     if not isinstance(datasets, Datasets) or len(datasets.base) != len(confidential):
         return datasets
@@ -99,7 +100,13 @@ def as_the_data_have_it(
         ]
     else:
         other = [name for name in unaltered if name in base]
+    categories = [
+        name for name, variable in (described or {}).items() if variable.type in CATEGORIES
+    ]
     taken = {name: confidential[name].set_axis(base.index) for name in other}
+    taken |= {
+        name: as_plain_numbers(column) for name, column in taken.items() if name not in categories
+    }
     return Datasets(with_columns(base, taken), datasets.altered) if other else datasets
 
 

@@ -4,6 +4,7 @@ and rounding.
 Shares and counts are aggregates; the special codes are values of the data and stand in no table.
 """
 
+import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,17 +23,20 @@ from riskweighted.intruder.disguise import disguise_of
 from riskweighted.measures.checks import MULTIPLE, SPIKE
 from riskweighted.sequence.many_levels import are_many, groups_of_code, indicators_of_many
 from riskweighted.suggest.evidence import Evidence
-from riskweighted.suggest.kind import FEW, LABELLED, LEVELS, NUMBER, PLAYING, TIME, ColumnKind
+from riskweighted.suggest.kind import FEW, LEVELS, NUMBER, PLAYING, TIME, ColumnKind
 from riskweighted.suggest.kinds import kinds_of
 
-__all__ = ["SENSITIVE", "Column", "as_stated", "hint_in", "look_at", "skewness"]
+__all__ = ["Column", "as_stated", "hint_in", "look_at", "sensitive", "skewness"]
 
-SENSITIVE = (
-    "income|inc|wage|salar|earn|turnover|revenue|sales|profit|expend|spend|wealth|asset|debt|loan"
-    "|mortgage|rent|tax|benefit|pension|amount|cost|price|value|outcome|dis|health|diagn|illness"
-    "|disease|smok|alc|drug|crime"
+_MONEY = (
+    "income|inc|wage|salar|earn|pay|turnover|revenue|sales|profit|expend|spend|wealth|asset|debt"
+    "|loan|mortgage|rent|tax|benefit|pension|amount|cost|price|value"
 )
-_AS_READ = 8  # levels that are whole numbers, which need not be stated
+_SENSITIVE = f"{_MONEY}|outcome|dis|health|diagn|illness|disease|smok|alc|drug|crime"
+# before an amount; not in "learn"
+_LOG = re.compile(rf"\b(?:log ?|ln ?|l |l(?!earn(?!ings)|incoln))(?=(?:{_MONEY}))")
+# levels that need not be stated; that need not where the whole numbers may be counts
+_TWO, _AS_READ = 2, 8
 _EVEN = 3.0  # of the share that each value of a column has on average: less is no spike
 
 
@@ -126,24 +130,17 @@ class Column:
 
     @property
     def needs_stating(self) -> bool:
-        """Whether only a study that states its kind has its whole numbers as levels."""
-        return (
-            self.type == "whole number"
-            and _as_levels(self.found, self.distinct)
-            and self.distinct > _AS_READ
-        )
+        """Whether only a study that states its kind has its whole numbers as levels: many, or few
+        that are codes.
+        """
+        return self.type == "whole number" and _in_need(self.found, self.distinct)
 
     @property
     def is_coded(self) -> bool:
-        """Whether its numbers are levels of more than two, without labels, which a chain takes for
-        amounts wherever no study states their kind; those that have labels would lose the numbers
-        which these are of."""
-        return (
-            self.type in ("number", "whole number")
-            and self.kind == LEVELS
-            and self.distinct > 2
-            and self.found.reason != LABELLED
-        )
+        """Whether its numbers are levels of more than two, which a chain takes for amounts wherever
+        no study states their kind.
+        """
+        return self.type in ("number", "whole number") and self.kind == LEVELS and self.distinct > 2
 
     @property
     def width(self) -> int:
@@ -189,12 +186,34 @@ def _as_levels(found: ColumnKind, distinct: int) -> bool:
     return found.kind == LEVELS or (found.kind == TIME and distinct <= FEW)
 
 
+def _in_need(found: ColumnKind, distinct: int) -> bool:
+    """Whether whole numbers would be amounts unless a study says that they are levels, and a code
+    is a level among others.
+    """
+    if distinct > _AS_READ:
+        return _as_levels(found, distinct)
+    return distinct > _TWO and found.kind == LEVELS and not found.counts
+
+
 def hint_in(pattern: str, name: str) -> int:
     """Where a name stands among the hints: smaller is likelier; beyond all of them without one."""
-    words, hints = " ".join(re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)).lower(), pattern.split("|")
+    words, hints = _words(name), pattern.split("|")
     return next(
         (rank for rank, hint in enumerate(hints) if re.search(rf"\b{hint}", words)), len(hints)
     )
+
+
+def sensitive(name: str) -> float:
+    """Where a name stands among the hints at what is sensitive, that of a logarithm behind that of
+    its amount: smaller is likelier; infinite without a hint."""
+    words = _words(name)
+    amount = _LOG.sub("", words)
+    rank = hint_in(_SENSITIVE, amount)
+    return rank + (amount != words) / 2 if rank < len(_SENSITIVE.split("|")) else math.inf
+
+
+def _words(name: str) -> str:
+    return " ".join(re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)).lower()
 
 
 def as_stated(
@@ -278,9 +297,7 @@ def _look_at_numbers(
     values: np.ndarray, found: ColumnKind, kind: str, missing: int, evidence: Evidence
 ) -> Column:
     counts, stated, records = evidence.counts, evidence.stated, len(evidence.column)
-    # where a code is a level among others
-    coded = _as_levels(found, len(counts)) and len(counts) > _AS_READ
-    codes = () if coded else evidence.codes
+    codes = () if _in_need(found, len(counts)) else evidence.codes
     amounts = values[~np.isin(values, codes)] if codes else values
     shares = {
         check.check: dict(zip(check.parameters, check.statistic(amounts).tolist(), strict=True))

@@ -7,7 +7,6 @@ __all__ = [
     "DESIGN",
     "FEW",
     "KINDS",
-    "LABELLED",
     "LEVELS",
     "NUMBER",
     "PLAYING",
@@ -23,8 +22,6 @@ RECORD_ID, UNIT_ID, LEVELS, NUMBER, TIME = "record id", "unit id", "levels", "nu
 WEIGHT, DESIGN, TEXT, CONSTANT = "weight", "design", "text", "constant"
 KINDS = (RECORD_ID, UNIT_ID, LEVELS, NUMBER, TIME, WEIGHT, DESIGN, TEXT, CONSTANT)
 PLAYING = (LEVELS, NUMBER, TIME)  # the kinds that are synthesized, known or predict
-# why a column of numbers is one of levels, where its file says so
-LABELLED = "its values have labels"
 FEW = 20  # levels of a time that is known, or predicts as levels
 
 
@@ -34,7 +31,8 @@ class ColumnKind:
 
     ``question``: where the evidence is split, what to ask, with both answers, the first of which is
     in force. ``within``: the unit ids within whose values it does not vary. ``stated``: whether
-    somebody says the kind.
+    somebody says the kind. ``counts``: whether its levels are few whole numbers of which nothing
+    tells that they are codes, such as numbers of children.
     """
 
     name: str
@@ -43,6 +41,7 @@ class ColumnKind:
     question: str = ""
     within: tuple[str, ...] = ()
     stated: bool = False
+    counts: bool = False
 
     def asking(self, question: str, other: str) -> "ColumnKind":
         """The same with a question whose other answer is the kind `other`."""

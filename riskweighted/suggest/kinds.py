@@ -15,7 +15,6 @@ from riskweighted.suggest.evidence import Evidence
 from riskweighted.suggest.kind import (
     CONSTANT,
     DESIGN,
-    LABELLED,
     LEVELS,
     NUMBER,
     TEXT,
@@ -126,10 +125,13 @@ def _by_itself(column: Evidence, names: list[str], repeated: set[str]) -> Column
     labels = column.stated.number_labels
     labelled = sum(value in labels for value in column.different.tolist()) if labels else 0
     if column.whole and labelled >= max(_FEWEST_LABELS, _LABELLED * column.distinct):
-        return ColumnKind(name, LEVELS, LABELLED)
+        return ColumnKind(name, LEVELS, "its values have labels")
     if column.distinct <= 2:
         return ColumnKind(
-            name, LEVELS, "two values" if column.distinct == 2 else "one value beside codes"
+            name,
+            LEVELS,
+            "two values" if column.distinct == 2 else "one value beside codes",
+            counts=True,
         )
     if column.whole:
         return None

@@ -128,6 +128,7 @@ CLASSIFICATION = Called(
     r"|occup[a-z]*|raced?|ethn[a-z]*|hispand?|bpld?|ancestr[a-z]*|marital|marit|type|[a-z]*type"
     r"|codes?|[a-z]{1,3}code|[a-z]*fips?|puma|cbsa|met(area|ro)d?|degfieldd?|zip|zipcode|plz"
     r"|postcode|plan|party|partyid|category|cat|county|counties|nuts|zone|site|icd|diagnos[a-z]*"
-    r"|major|field|branch|language|religion|relig|chapter|brand|model|dept|department|land|status"
-    r"|origin|citizenship|species|chain"
+    r"|major|field|branch|language|religion|relig|chapter|brand|model|dept|department|land"
+    r"|[a-z]*status|origin|citizen(ship)?|species|chain|marst|(emp|mar|vet|work)statd?|labforce"
+    r"|classwkrd?|relate[ds]?"
 )

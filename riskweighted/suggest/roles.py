@@ -2,6 +2,7 @@
 predicts, what gives another away.
 """
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ from riskweighted.design.bends import independent
 from riskweighted.intruder.disguise import disguise_of
 from riskweighted.intruder.patterns import cells, level_codes
 from riskweighted.sequence.many_levels import variance_of_effects
-from riskweighted.suggest.columns import SENSITIVE, Column, hint_in, skewness
+from riskweighted.suggest.columns import Column, hint_in, sensitive, skewness
 from riskweighted.suggest.kind import FEW, LEVELS, NUMBER, TIME
 from riskweighted.suggest.texts import codes_as_text
 
@@ -76,7 +77,7 @@ def likely_target(columns: Sequence[Column], left_out: Mapping[str, str]) -> tup
         best = min(
             own,
             key=lambda column: (
-                hint_in(SENSITIVE, column.name),
+                sensitive(column.name),
                 column.kind == TIME,
                 column.missing,
                 -column.distinct,
@@ -90,15 +91,10 @@ def likely_numbers(columns: Sequence[Column]) -> list[Column]:
     return sorted((column for column in columns if column.kind == NUMBER), key=_by_name_or_skewness)
 
 
-def _by_name_or_skewness(column: Column) -> tuple[int, bool, float]:
+def _by_name_or_skewness(column: Column) -> tuple[float, bool, float]:
     """Smaller is likelier to be sensitive; of equal names the first in the file."""
-    hint = hint_in(SENSITIVE, column.name)
-    few = column.distinct <= FEW or column.held < _LEAST_ASKED
-    return (
-        (hint, False, 0.0)
-        if hint < len(SENSITIVE.split("|"))
-        else (hint, few, -skewness(column.amounts))
-    )
+    hint, few = sensitive(column.name), column.distinct <= FEW or column.held < _LEAST_ASKED
+    return (hint, False, 0.0) if hint < math.inf else (hint, few, -skewness(column.amounts))
 
 
 def amounts_with_text(data: pd.DataFrame, named: Sequence[str]) -> dict[str, pd.Series]:
@@ -106,9 +102,7 @@ def amounts_with_text(data: pd.DataFrame, named: Sequence[str]) -> dict[str, pd.
     what is sensitive: these cells by name.
     """
     likely = [
-        name
-        for name in map(str, data.columns)
-        if name in named or hint_in(SENSITIVE, name) < len(SENSITIVE.split("|"))
+        name for name in map(str, data.columns) if name in named or sensitive(name) < math.inf
     ]
     read = {
         name: cells_without_number(data[name])

@@ -178,8 +178,6 @@ def _codes(column: Evidence, others: Others) -> ColumnKind | None:
     if not QUANTITY(name) and (text := others.names_of(column)):
         kind = LEVELS if column.distinct <= _MOST_KEYS else UNIT_ID
         return ColumnKind(name, kind, f"one to one with the texts of {text}")
-    if column.distinct <= _FEW_LEVELS:
-        return ColumnKind(name, LEVELS, f"{column.distinct} different whole numbers")
     if (
         CLASSIFICATION(name)
         and not QUANTITY(name)
@@ -188,6 +186,8 @@ def _codes(column: Evidence, others: Others) -> ColumnKind | None:
         and _may_be_codes(column)
     ):
         return ColumnKind(name, LEVELS, "called like a classification")
+    if column.distinct <= _FEW_LEVELS:
+        return ColumnKind(name, LEVELS, f"{column.distinct} different whole numbers", counts=True)
     return (
         ColumnKind(name, LEVELS, "called like a key")
         if KEY(name) and column.distinct <= _MOST_KEYS

@@ -109,8 +109,6 @@ def runs(folder, studies):
     for ending, settings in studies[0].items():
         small = {
             **settings,
-            # the same model for all
-            "data": {name: value for name, value in settings["data"].items() if name != "kinds"},
             "synthesizer": {
                 "name": "sequential",
                 "predictors": ["region", "sex"],
@@ -162,7 +160,11 @@ def test_init_writes_the_same_study_and_says_what_a_file_cannot(studies):
     assert json.dumps(of_data(settings["sav"])) == json.dumps(of_data(settings["dta"])).replace(
         '-8, "found"', "-8"
     )
-    assert settings["sav"]["data"] == {"path": "s.sav", "variables": "s.sav"}
+    assert settings["sav"]["data"] == {
+        "path": "s.sav",
+        "variables": "s.sav",
+        "kinds": {"region": "levels"},
+    }
     assert "declares missing codes of 1" in said["sav"]
     assert "cannot say which mean missing" in said["dta"]
     assert "cannot say" not in said["sav"]

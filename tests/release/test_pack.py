@@ -381,6 +381,17 @@ def test_a_codebook_by_hand():
     assert "987654" not in book.to_csv()
 
 
+def test_synthesized_codes_are_listed_and_have_no_middle():
+    jobs = [pd.DataFrame({"job": [1, 7, 7, 3]}), pd.DataFrame({"job": [7, 1, 1, 3]})]
+    told = codebook(jobs, ["job"], levels=["job"]).loc[0]
+    assert [told["type"], told["status"], told["values"]] == [
+        "whole number",
+        "synthesized",
+        "1; 3; 7",
+    ]
+    assert codebook(jobs, ["job"]).loc[0, "values"].startswith("90 %")
+
+
 def test_units_of_a_command_line():
     assert parse_units(["a=b", "c = d=e"]) == {"a": "b", "c": "d=e"}
     with pytest.raises(InputError, match="1 of 2 have no '='"):

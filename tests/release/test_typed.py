@@ -18,6 +18,7 @@ from riskweighted.data.variable import Variable
 from riskweighted.data.variables import Variables
 from riskweighted.release.leak_check import Secrets, _check_unaltered
 from riskweighted.release.leaving import as_the_data_have_it, told_as_stated
+from riskweighted.runs.sections import DataSettings
 
 
 def secrets_of(frame):
@@ -152,3 +153,67 @@ def test_a_category_that_nobody_drew_and_no_label_names_is_in_no_file(tmp_path, 
         "Bonn",
         "Rome",
     ]
+
+
+@pytest.mark.quick
+def test_labelled_numbers_that_a_study_says_are_levels_leave_as_the_numbers_that_labels_are_of(
+    tmp_path,
+):
+    """With gaps and without, in every format, whatever the run's own csv made of them."""
+    data = pd.DataFrame(
+        {
+            "job": [3, 1, 2, 1],
+            "area": [2.0, np.nan, 1.0, 2.0],
+            "class": pd.Categorical([1, 2, 1, 2]),
+        }
+    )
+    said = {
+        "job": Variable("Job", {1: "clerk", 2: "smith", 3: "cook"}, type="numeric"),
+        "area": Variable("Area", {1: "town", 2: "land"}),
+    }
+    described = Variables(
+        {**said, "class": Variable(values={"1": "low", "2": "high"}, type="category")}
+    )
+    levels = DataSettings(embedded="demo", kinds={"job": "levels", "area": "levels"}).of_kinds(data)
+    assert [isinstance(levels[name].dtype, pd.CategoricalDtype) for name in levels] == [True] * 3
+    write_table(levels, tmp_path / "run.csv")
+    base = described.typed(read_table(tmp_path / "run.csv"))
+    for stated in (described, None):
+        leaving = as_the_data_have_it(Datasets(base, [{}]), levels, list(data), stated)[0]
+        assert [leaving["job"].dtype, leaving["area"].dtype] == ["int64", "Int64"]
+        assert leaving["class"].dtype == "category"
+    released = described.as_released(
+        as_the_data_have_it(Datasets(base, [{}]), levels, list(data), described)[0], []
+    )
+    assert [released[name].type for name in released] == [
+        "whole number",
+        "whole number",
+        "category",
+    ]
+    assert [dict(released[name].values) for name in ("job", "area")] == [
+        dict(said[name].values) for name in ("job", "area")
+    ]
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("ending", [".sav", ".dta", ".parquet"])
+def test_synthesized_codes_leave_with_their_value_labels(tmp_path, ending):
+    pytest.importorskip("pyreadstat")
+    job = Variable("Job", {1: "clerk", 2: "smith", 9: "unknown"}, (9,), type="numeric")
+    said = Variables({"job": job, "area": Variable("", {1: "town"})})
+    data = DataSettings(embedded="demo", kinds={"job": "levels", "area": "levels"}).of_kinds(
+        pd.DataFrame({"area": [1, 2, 1], "job": [2, 1, 9]})
+    )
+    write_table(data.assign(job=data["job"].iloc[::-1].array), tmp_path / "run.csv")
+    base = said.typed(read_table(tmp_path / "run.csv"))
+    leaving = as_the_data_have_it(Datasets(base, [{"job": base["job"]}]), data, ["area"], said)
+    DatasetWriter(leaving, variables=said.as_released(leaving[0], ["job"])).write(
+        0, tmp_path / f"out{ending}"
+    )
+    told = Variables.read(tmp_path / f"out{ending}")
+    assert [dict(told[name].values) for name in ("job", "area")] == [
+        dict(said[name].values) for name in ("job", "area")
+    ]
+    assert told["job"].label == "Job (synthetic)"
+    read = read_table(tmp_path / f"out{ending}", variables=told)
+    assert [read[name].tolist() for name in ("area", "job")] == [[1, 2, 1], [9, 1, 2]]

@@ -460,3 +460,47 @@ def test_codes_of_few_levels_predict_as_levels_in_a_chain(tmp_path):
     prepared = check_study(study, study.read_data()).work.prepared()
     (link,) = [link for link in prepared.links if link.variable == "pay"]
     assert {"does_2", "does_3", "does_4", "does_5"} & {*link.values.model.prepared.design.columns}
+
+
+@pytest.mark.quick
+def test_codes_of_few_levels_are_drawn_as_levels_and_predict_as_levels(tmp_path):
+    """Whoever lives apart earns as the married do, and the widowed do not: no line through the
+    codes says so.
+    """
+    rng, n = np.random.default_rng(8), 1_000
+    marst = rng.choice([1, 2, 3, 5, 6], n, p=[0.4, 0.1, 0.2, 0.1, 0.2])
+    work = rng.choice([1, 2, 3], n, p=[0.6, 0.1, 0.3])
+    pay = np.round(
+        rng.lognormal(8, 0.3, n) * np.where(marst == 5, 0.2, 1.0) * np.where(work == 2, 0.3, 1.0)
+    )
+    data = pd.DataFrame(
+        {
+            "sex": rng.choice(["f", "m"], n),
+            "MARST": marst,
+            "EMPSTAT": work,
+            "kids": rng.integers(0, 5, n),
+            "pay": pay,
+        }
+    )
+    suggestion, study = checked(data, tmp_path / "people.csv", ["MARST", "EMPSTAT", "kids", "pay"])
+    assert study.data.kinds == {"MARST": "levels", "EMPSTAT": "levels"}
+    assert suggestion.models["MARST"] == suggestion.models["EMPSTAT"] == "multinomial"
+    assert suggestion.models["kids"] == "counts"
+    prepared = check_study(study, study.read_data()).work.prepared()
+    (link,) = [link for link in prepared.links if link.variable == "pay"]
+    assert {"MARST_2", "MARST_3", "MARST_5", "MARST_6", "EMPSTAT_2", "EMPSTAT_3"} <= {
+        *link.values.model.prepared.design.columns
+    }
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("name", ["lwage", "lnincome", "logpay", "LN_EARN"])
+def test_the_logarithm_of_an_amount_is_as_sensitive_as_the_amount_which_comes_first(name):
+    rng = np.random.default_rng(5)
+    # of whom few have many: more skewed than any logarithm
+    wage, years = rng.lognormal(8, 0.5, N), np.round(rng.gamma(1, 9, N))
+    data = pd.DataFrame({"exp": years, "learn": rng.gamma(0.5, 9, N), name: np.log(wage)})
+    assert suggest(data, look_at(data)).targets == (name,)
+    amount = {"lwage": "wage", "lnincome": "income", "logpay": "pay", "LN_EARN": "earn"}[name]
+    both = data.assign(**{amount: wage})
+    assert suggest(both, look_at(both)).targets == (amount,)
