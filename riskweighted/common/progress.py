@@ -20,6 +20,7 @@ __all__ = [
     "Quiet",
     "Reporter",
     "Steps",
+    "Stretches",
     "TerminalBars",
     "default_reporter",
     "duration",
@@ -29,6 +30,7 @@ Advance = Callable[[int, int], None]  # done, in all
 _EVERY, _EVERY_IN_DETAIL = 60.0, 5.0  # seconds between two lines of one step
 _LOOKS = 20  # times in between at which it is seen whether a line is due
 _NEARLY = 0.999  # of a step that has not ended
+_FINE = 100_000  # parts that stretches are told in
 _STAMP = "%Y-%m-%d %H:%M:%S"
 
 
@@ -43,6 +45,27 @@ class Steps:
         self.done += 1
         if self.advance is not None:
             self.advance(self.done, self.total)
+
+
+class Stretches:
+    """Tells of work in stretches, of which nobody knows how many there will be: each has half of
+    what is left, the last one all.
+    """
+
+    def __init__(self, advance: Advance | None) -> None:
+        self.advance, self.end, self.done = advance, 0, 0
+
+    def begin(self, *, last: bool = False) -> Advance:
+        """The next stretch, to be told how much of it is done; those before it have ended."""
+        begun, width = self.end, (_FINE - self.end) // (1 if last else 2)
+        self.end = begun + width
+
+        def advance(done: int, total: int) -> None:
+            self.done = max(self.done, begun + width * min(done, total) // max(total, 1))
+            if self.advance is not None:
+                self.advance(self.done, _FINE)
+
+        return advance
 
 
 class Reporter(Protocol):

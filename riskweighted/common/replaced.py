@@ -12,10 +12,10 @@ _CHOSEN = "'auto', or leave engine out: how a model is sampled is chosen for it"
 REPLACED: Mapping[str, Mapping[str, str]] = {
     "engine": {"direct": _CHOSEN, "importance": _CHOSEN},
     "name": {
-        "propensity_distance": "rw.evaluate(...) or rw.assess(...), whose pMSE is of all variables of "
-        "the file at once",
-        "recovery_probability": "rw.attribution(...), what all copies and columns of a release tell of "
-        "each value beyond inference, or 'attributable' of rw.influence(fit, scenario), what a "
+        "propensity_distance": "rw.evaluate(...) or rw.assess(...), whose pMSE is of all "
+        "variables of the file at once",
+        "recovery_probability": "rw.attribution(...), what all copies and columns of a release "
+        "tell of each value beyond inference, or 'attributable' of rw.influence(fit, scenario), what a "
         "record's own value adds to its guess",
     },
     "scheme": {

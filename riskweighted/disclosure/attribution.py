@@ -4,7 +4,6 @@ person's value (METHODS section 13.1).
 
 import math
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import pandas as pd
 from riskweighted.common.checks import check_given, check_names, check_seed
 from riskweighted.common.errors import InputError
 from riskweighted.common.native import Frame, as_pandas
-from riskweighted.common.progress import Advance
+from riskweighted.common.progress import Advance, Steps, Stretches
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.coding import Coding
@@ -22,7 +21,7 @@ from riskweighted.disclosure.copying import CopyTests
 from riskweighted.disclosure.fold_tests import fold_tests, in_words
 from riskweighted.disclosure.folds import Folds
 from riskweighted.disclosure.own_fit import draw_copies, what_is_held
-from riskweighted.disclosure.own_folds import own_folds, why_folds
+from riskweighted.disclosure.own_folds import draws_for, own_folds, why_folds
 from riskweighted.disclosure.own_looks import judged_by_packs
 from riskweighted.disclosure.policy import NOT_JUDGED_RULE, Broken, DisclosureSettings
 from riskweighted.disclosure.refits import can_refit, refit_without
@@ -236,7 +235,13 @@ def _of_fit(
             random_seed,
             untold=_NO_SIDE if fit.converged else _NOT_CONVERGED,
         )
-    by_folds = partial(_by_own_folds, fit, world, asked, copies, weighting, rng, progress)
+    stretches = Stretches(progress)
+
+    def by_folds(untold: Sequence[str] = ()) -> pd.DataFrame:
+        return _by_own_folds(
+            fit, world, asked, copies, weighting, rng, stretches.begin(last=True), untold
+        )
+
     if (draws := math.prod(fit.sizes.values())) < 2 * copies:
         return by_folds(
             untold=(
@@ -246,7 +251,9 @@ def _of_fit(
     why = why_folds(fit)
     if why and refits:
         return by_folds(untold=() if can_refit(weighting) and not fit.of_part else why)
-    judged = judged_by_packs(fit, world, asked, copies, weighting, rng, refits, progress, copied)
+    judged = judged_by_packs(
+        fit, world, asked, copies, weighting, rng, refits, stretches.begin(last=not refits), copied
+    )
     return by_folds() if judged is None else judged
 
 
@@ -269,17 +276,18 @@ def _by_own_folds(
             ).values
         ]
         return _by_folds(Setting(world, asked, rng), values, untold=untold, held=held)
+    stretches = Stretches(progress)
     of_row, (using, *without) = own_folds(
-        fit, world, weighting, asked.unit, copies, rng, progress, asked.precision
+        fit, world, weighting, asked.unit, copies, rng, stretches.begin(), asked.precision
     )
     setting, out = Setting(world, asked, rng, of_row), list(zip(*without, strict=True))
     told = _stands_out(setting, using[0], out[0], of_row)
     apart, units = list(out[0]), np.arange(len(of_row)) if setting.units is None else setting.units
-    for unit in dict.fromkeys(
-        units[[one.record for one in told["standing_out"]]][:_ALONE].tolist()
-    ):
+    alone = dict.fromkeys(units[[one.record for one in told["standing_out"]]][:_ALONE].tolist())
+    done = Steps(stretches.begin(last=True), len(alone))
+    for unit in alone:
         gone = units == unit
-        one = refit_without(fit, world, np.flatnonzero(gone), weighting, rng)
+        one = refit_without(fit, world, np.flatnonzero(gone), weighting, rng, draws_for(copies))
         places = spread_draws(one.sizes["chain"], one.sizes["draw"], copies)
         apart.append(
             draw_copies(
@@ -287,6 +295,7 @@ def _by_own_folds(
             ).values
         )
         of_row = np.where(gone, len(apart) - 1, of_row)
+        done()
     # a fit without a fold is one without a fifth of the file, and one without the person tells more
     if len(apart) > len(out[0]):
         told = _stands_out(setting, using[0], apart, of_row)
@@ -362,7 +371,10 @@ def _by_folds(
         for release in setting.releases:
             using = tuple(setting.side(part, pack[list(which)], release) for pack in given)
             made = [
-                [setting.side(part, pack[list(which)], release) for pack in of_folds]
+                [
+                    setting.side(part, pack[list(which)], release, fold)
+                    for fold, pack in enumerate(of_folds)
+                ]
                 for of_folds in out
             ]
             without = (
@@ -380,7 +392,9 @@ def _by_folds(
             )
 
     return setting.finished(
-        setting.table(Coding(setting.world), sides, np.ones(len(setting.patterns), dtype=bool)),
+        setting.table(
+            Coding(setting.world), sides, np.ones(len(setting.patterns), dtype=bool), given[0]
+        ),
         untold,
         held,
         len(given),

@@ -18,9 +18,10 @@ from riskweighted.disclosure.own_fit import draw_copies
 from riskweighted.disclosure.refits import means_of_targets, refit_without
 from riskweighted.intruder.world import World
 from riskweighted.risk.balls import gives_mass
+from riskweighted.sampling.nuts import share_of
 from riskweighted.sequence.fit import Fit
 
-__all__ = ["K", "own_folds", "why_folds"]
+__all__ = ["K", "draws_for", "own_folds", "why_folds"]
 
 K = 5
 _PACKS = 10  # at least, of the whole and of each fold
@@ -57,6 +58,13 @@ def why_folds(fit: Fit) -> tuple[str, ...]:
     )
 
 
+def draws_for(copies: int, packs: int = _PACKS) -> int:
+    """How many draws a fit without some records is asked for, of which packs of so many copies are
+    made.
+    """
+    return _DRAWS * packs * copies
+
+
 def own_folds(
     fit: Fit,
     world: World,
@@ -83,8 +91,9 @@ def own_folds(
         math.prod(fit.sizes.values()) // copies,
     )
     for number in range(-1, K):
-        gone, most = np.flatnonzero(of_row == number), _DRAWS * packs * copies
-        one = fit if number < 0 else refit_without(fit, world, gone, weighting, rng, most)
+        gone, most = np.flatnonzero(of_row == number), draws_for(copies, packs)
+        report = None if progress is None else share_of(progress, number + 1, K + 1)
+        one = fit if number < 0 else refit_without(fit, world, gone, weighting, rng, most, report)
         places = spread_draws(one.sizes["chain"], one.sizes["draw"], packs * copies)
         values = draw_copies(
             one,

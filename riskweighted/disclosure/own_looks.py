@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
-from riskweighted.common.progress import Advance, Steps
+from riskweighted.common.progress import Advance, Steps, Stretches
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.coding import Coding
@@ -134,7 +134,8 @@ class _Looks:
         self.copies = copies
         self.weighting = weighting
         self.copied = copied
-        self.coding, self.told = Coding(setting.world, setting.rows), Steps(progress, 0)
+        self.coding = Coding(setting.world, setting.rows)
+        self.stretches = Stretches(progress)
         first, ess = copies_for(copies), _effective_draws(fit)
         most = how_many(
             min(first * 2 ** (LOOKS - 1), max(first, ess)),
@@ -155,25 +156,19 @@ class _Looks:
     def look(self) -> None:
         """Draw as many datasets again as there are, and attack packs of all of them."""
         count = min(2 * self.count or copies_for(self.copies), len(self.places))
-        self.told.total += count - self.count + 1
+        told = Steps(self.stretches.begin(), count - self.count + 1)
         rng = self.setting.rng
         precision = self.setting.asked.precision
         places = self.places[self.count : count]
         further = draw_copies(
-            self.fit,
-            self.coding,
-            rng,
-            precision,
-            places=places,
-            told=self.told,
-            see=self.copied.see,
+            self.fit, self.coding, rng, precision, places=places, told=told, see=self.copied.see
         )
         self.datasets = self.datasets.joined(further) if self.looks else further
         self.looks, self.count = self.looks + 1, count
         self.without = leave_out(
             self.fit, self.setting.world, self.datasets, self.weighting, self.setting.units
         )
-        self.told()
+        told()
         self.deal()
 
     def deal(self) -> None:
@@ -189,7 +184,9 @@ class _Looks:
         self.parts, self.apart, setting.narrow = [], None, []
         self.in_doubt = np.zeros(len(setting.patterns), dtype=bool)
         parts = setting.parts(self.coding)
-        self.told.total += len(parts) * (len(self.packs.drawn) + 2 * len(self.packs.apart))
+        self.told = Steps(
+            self.stretches.begin(), len(parts) * (len(self.packs.drawn) + 2 * len(self.packs.apart))
+        )
         for variables, coding, which in parts:
             packs, records = self.packs.of(which), setting.records(coding, everybody)
             attacked = {
@@ -200,7 +197,11 @@ class _Looks:
         self.table = self.told_by()
         for part in self.parts:
             if tells_nothing([self.table], leaves, part.variables):
-                setting.look_narrower(part.coding, partial(self._at, part, leaves))
+                setting.look_narrower(
+                    part.coding,
+                    partial(self._at, part, leaves),
+                    part.packs.values[:, :, part.packs.drawn[0]],
+                )
 
     def _at(self, part: _Part, release: str, narrow: Coding) -> pd.DataFrame:
         """The rows of a part at another radius."""
@@ -439,14 +440,9 @@ class _Looks:
         some = slice(None, None, max(self.count // _OF_PERSONS, 1))
         weights = every[:, some] / every[:, some].sum(axis=1, keepdims=True)
         parts = [(Coding(part.coding.world), part.which) for part in self.parts]
+        told = Steps(self.stretches.begin(), 0)
         persons = Persons(
-            self.fit,
-            setting,
-            weights,
-            self.places[: self.count][some],
-            parts,
-            self.copies,
-            self.told,
+            self.fit, setting, weights, self.places[: self.count][some], parts, self.copies, told
         )
         limit = (
             -math.inf
@@ -461,8 +457,7 @@ class _Looks:
         records.
         """
         rng, units, copies = self.setting.rng, self.setting.units, self.packs.apart.shape[1]
-        self.told.total += len(records)
-        drawn = []
+        drawn, told = [], Steps(self.stretches.begin(), len(records))
         for record in records.tolist():
             gone = np.array([record]) if units is None else np.flatnonzero(units == units[record])
             fit = refit_without(self.fit, self.setting.world, gone, self.weighting, rng)
@@ -475,7 +470,7 @@ class _Looks:
                     copies=self.packs.apart.size,
                 ).values
             )
-            self.told()
+            told()
         made = []
         for number, part in enumerate(self.parts):
             named, which = {}, part.which

@@ -12,6 +12,7 @@ import pandas as pd
 
 from riskweighted.common.errors import ConvergenceWarning, FlatWeightsWarning
 from riskweighted.common.frames import with_columns
+from riskweighted.common.progress import Advance
 from riskweighted.contract.centring import CentredWeights, OwnFunction
 from riskweighted.contract.synthesizer import Synthesizer, is_strange
 from riskweighted.design.formulas import split_formula
@@ -209,6 +210,7 @@ def refit_without(
     weighting: Weighting | None,
     rng: np.random.Generator,
     most: int | None = None,
+    progress: Advance | None = None,
 ) -> Fit:
     """Return the fit without a record, or those of a unit: weights are 0, and rows hold values of
     other records of their known pattern.
@@ -216,7 +218,8 @@ def refit_without(
     So all that reads the data, bounds and knots and scales, is made of the other records' values,
     and a row is still made at its place. Risk weights are those of the other records alone. It is
     sampled as the fit was, chains as long as the fit's, or where not so many draws are needed with
-    `most` in all after the warm-up.
+    `most` in all after the warm-up; of parts that importance is refused for short ones, if they
+    agree.
     """
     confidential, names = fit.confidential.copy(), list(fit.variables)
     codes, others = world.patterns.codes, np.setdiff1d(np.arange(len(confidential)), gone)
@@ -247,11 +250,14 @@ def refit_without(
         )
     elif fit.prepared.of_one:
         made = alphas[names[0]]
-    engine = NUTS if (fit.diagnostics["engine"] == NUTS).all() else AUTO
+    # where some parts have chains no row names importance
+    engine = AUTO if fit.diagnostics["pareto_k"].notna().any() else NUTS
     chains, long = fit.sizes["chain"], fit.sizes["draw"]
     draws = long if most is None else min(-(-most // chains), long)
     sampling = Sampling(draws=draws, tune=long, chains=chains, engine=engine)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", FlatWeightsWarning)
-        return fit_sequence(prepared, made, sampling, int(rng.integers(2**31)), compared=True)
+        return fit_sequence(
+            prepared, made, sampling, int(rng.integers(2**31)), progress, compared=True
+        )

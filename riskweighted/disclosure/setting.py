@@ -15,6 +15,7 @@ from riskweighted.common.errors import SingletonWarning
 from riskweighted.common.frames import require_columns
 from riskweighted.common.survey import checked_survey
 from riskweighted.design.precision import Precision
+from riskweighted.disclosure.attacks import hits
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.comparing import Records, Sides, compare, worst_group
 from riskweighted.disclosure.policy import ALIGNED, SHUFFLED, DisclosureSettings, judge
@@ -160,24 +161,45 @@ class Setting:
             ]
         return parts
 
-    def look_narrower(self, coding: Coding, told: Callable[[Coding], pd.DataFrame]) -> None:
+    def look_narrower(
+        self, coding: Coding, told: Callable[[Coding], pd.DataFrame], pack: np.ndarray
+    ) -> None:
         """Take in the rows that are told at the largest radius, each two thirds of the one before,
-        at which at most half are named without their values; nothing where no number is matched."""
-        scenario = coding.world.scenario
-        numbers = [
-            name for name, numeric in zip(coding.names, coding.is_numeric, strict=True) if numeric
+        at which at most half are named without their values; nothing where no number is matched.
+
+        `pack` (V, n, L): one of the packs, which says about where that is; from there the rows are
+        told at one radius after the other.
+        """
+        if not any(coding.is_numeric):
+            return
+        shown = (
+            exchanged(pack, self.exchange, np.random.default_rng(self._yardstick))
+            if self.releases[0] == SHUFFLED
+            else pack
+        )
+        steps = range(1, _NARROWINGS + 1)
+        about = next(
+            (
+                k
+                for k in steps
+                if hits(_narrowed(coding, k), shown, self.patterns).mean(axis=1).max() <= _TOLD
+            ),
+            _NARROWINGS,
+        )
+        rows = {about: told(_narrowed(coding, about))}
+
+        def tells(k: int) -> bool:
+            of_all = rows[k][rows[k]["group"] == "all"]
+            return bool(of_all["out"].iloc[0] <= _TOLD)
+
+        k, step = about, -1 if tells(about) else 1
+        while k + step in steps and tells(k) == (step < 0):
+            k += step
+            rows[k] = told(_narrowed(coding, k))
+        widest = sorted(filter(tells, rows))[:1]
+        self.narrow += [
+            {**row, "narrower": _NARROWER**k} for k in widest for row in rows[k].to_dict("records")
         ]
-        for k in range(1, _NARROWINGS + 1) if numbers else ():
-            share = _NARROWER**k
-            radius, least = (
-                {name: float(of(name)) / share for name in numbers}
-                for of in (scenario.radius_of, scenario.min_radius_of)
-            )
-            smaller = replace(scenario, radius=radius, min_radius=least)
-            rows = told(Coding(coding.world.under(smaller), coding.rows))
-            if rows.loc[rows["group"] == "all", "out"].iloc[0] <= _TOLD:
-                self.narrow += [{**row, "narrower": share} for row in rows.to_dict("records")]
-                return
 
     def everyone(self, coding: Coding) -> dict[str, np.ndarray]:
         """All records of the file by group, (N,) each."""
@@ -195,8 +217,10 @@ class Setting:
         of_all = (self.halves, none, named_by_constant(coding), self.cut(judged), groups, everyone)
         return Records(*of_all, self.weights, self.units, self.folds, drawn, self.repeated, level)
 
-    def table(self, coding: Coding, sides: MakeSides, judged: np.ndarray) -> pd.DataFrame:
-        """All rows."""
+    def table(
+        self, coding: Coding, sides: MakeSides, judged: np.ndarray, pack: np.ndarray
+    ) -> pd.DataFrame:
+        """All rows; `pack` (V, n, L): one of the packs."""
         rows, leaves = [], self.releases[0]
         for variables, part, which in self.parts(coding):
             records = self.records(part, judged)
@@ -205,7 +229,9 @@ class Setting:
                 rows.append(row)
                 self._note_worst(attributed, records, release, variables)
             if tells_nothing(rows, leaves, variables):
-                self.look_narrower(part, partial(self._compared, sides, which, records, variables))
+                self.look_narrower(
+                    part, partial(self._compared, sides, which, records, variables), pack[which]
+                )
         return pd.concat(rows, ignore_index=True)
 
     def _compared(
@@ -217,10 +243,8 @@ class Setting:
         narrow: Coding,
     ) -> pd.DataFrame:
         """The rows of some variables at another radius, as datasets leave."""
-        release = self.releases[0]
-        return compare(
-            dict(sides(narrow, which))[release], self.at(narrow, records), release, variables
-        )[0]
+        release, both = next(iter(sides(narrow, which)))  # as they leave stands first
+        return compare(both, self.at(narrow, records), release, variables)[0]
 
     def at(self, coding: Coding, records: Records) -> Records:
         """The same records and groups at another radius."""
@@ -245,9 +269,14 @@ class Setting:
                 }
             )
 
-    def side(self, coding: Coding, values: np.ndarray, release: str) -> Side:
-        """What copies (V, n, L) tell, aligned or with rows exchanged within released patterns."""
-        return side_of(coding, self.shown(values, release), self.patterns)
+    def side(
+        self, coding: Coding, values: np.ndarray, release: str, fold: int | None = None
+    ) -> Side:
+        """What copies (V, n, L) tell, aligned or with rows exchanged within released patterns; of a
+        fold's its own records are guessed.
+        """
+        asked = None if fold is None or self.folds is None else self.folds == fold
+        return side_of(coding, self.shown(values, release), self.patterns, asked)
 
     def shown(self, values: np.ndarray, release: str) -> np.ndarray:
         """Copies (V, n, L) as a release shows them."""
@@ -278,6 +307,21 @@ class Setting:
             persons * (self.asked.of or len(self.world.confidential)) / len(self.patterns)
         )
         return table
+
+
+def _narrowed(coding: Coding, k: int) -> Coding:
+    """The same at a radius that was made k times narrower."""
+    scenario, share = coding.world.scenario, _NARROWER**k
+    numbers = [
+        name for name, numeric in zip(coding.names, coding.is_numeric, strict=True) if numeric
+    ]
+    radius, least = (
+        {name: float(of(name)) / share for name in numbers}
+        for of in (scenario.radius_of, scenario.min_radius_of)
+    )
+    return Coding(
+        coding.world.under(replace(scenario, radius=radius, min_radius=least)), coding.rows
+    )
 
 
 def with_verdict(table: pd.DataFrame, settings: DisclosureSettings | None) -> pd.DataFrame:

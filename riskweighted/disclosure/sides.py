@@ -33,10 +33,14 @@ class Side(NamedTuple):
         return len(self.held)
 
 
-def side_of(coding: Coding, values: np.ndarray, patterns: np.ndarray) -> Side:
-    """Of copies (V, n, L) in released patterns (n,)."""
+def side_of(
+    coding: Coding, values: np.ndarray, patterns: np.ndarray, asked: np.ndarray | None = None
+) -> Side:
+    """Of copies (V, n, L) in released patterns (n,); where `asked` (n,) is given and false nothing
+    is guessed.
+    """
     near, same = copies_near(coding, values)
-    made, held = guesses(coding, values, patterns)
+    made, held = guesses(coding, values, patterns, asked)
     return Side(
         np.stack([coding.near(guess) for guess in made]), near, same, np.ascontiguousarray(held.T)
     )

@@ -30,7 +30,7 @@ from riskweighted.sampling.agreement import (
 )
 from riskweighted.sampling.block_fit import BlockFit, PreparedModel
 from riskweighted.sampling.centred import EXPECTED, CentredTerm, graph_coefficients
-from riskweighted.sampling.convergence import WARN, Drawn, failure, judge, verdict_of
+from riskweighted.sampling.convergence import WARN, Drawn, agreeing, failure, judge, verdict_of
 from riskweighted.sampling.graphs import Records, WeightedSum
 from riskweighted.sampling.isolation import check_independent, near_start, refuse_dependence
 from riskweighted.sampling.laplace import heights_of, mode_of, modes_from
@@ -141,12 +141,15 @@ class CompiledModel:
         censoring: Censoring | None = None,
         attempt: Weighted | None = None,
         centring: Centring | None = None,
+        compared: bool = False,
     ) -> BlockFit:
         """Sample the pseudo posterior with checked weights alpha (n,), None for 1 everywhere, under
         the clip that it was compiled for.
 
         `attempt`: what `attempted` gave for the same weights, seed and sampling, so that it is not
-        made again. `centring`: what centred weights take off.
+        made again. `centring`: what centred weights take off. `compared`: as of `compile_prepared`;
+        a fit of few draws, for which longer chains are run only where short ones disagree, and of
+        which nothing is told where there are none.
         """
         sampling = sampling or Sampling()
         alpha = (
@@ -176,11 +179,13 @@ class CompiledModel:
                 alpha, drawn.posterior, random_seed, censoring, centring=centring, stats=drawn.stats
             )
             self._check_contract(fitted)
+            if compared and drawn.stats is None:  # weights of proposals have been judged
+                break
             fitted = replace(
                 fitted,
                 diagnostics=judge(drawn, self.blueprint.monitored, released_quantities(fitted)),
             )
-            if fitted.converged:
+            if fitted.converged or (compared and agreeing(fitted.diagnostics)):
                 break
         if forward is not None:
             forward.end()

@@ -25,6 +25,7 @@ __all__ = [
     "R_HAT_LIMIT",
     "WARN",
     "Drawn",
+    "agreeing",
     "deciding",
     "diagnose",
     "diagnose_direct",
@@ -169,6 +170,14 @@ def verdict_of(diagnostics: pd.DataFrame) -> tuple[str, str]:
         "at most): chains may miss a region"
     )
     return (WARN, told) if diverged else (PASS, "")
+
+
+def agreeing(diagnostics: pd.DataFrame) -> bool:
+    """Whether chains agree on all that is judged, and none of their draws diverged, however few
+    these are.
+    """
+    rows = deciding(diagnostics)
+    return bool(((rows["r_hat"] <= rows["limit"]) & (rows["divergences"] == 0)).all())
 
 
 def no_diagnostics() -> pd.DataFrame:

@@ -22,6 +22,7 @@ from riskweighted.sampling.settings import Sampling
 __all__ = ["Parts", "PartsDrawn", "find_parts"]
 
 _SHORT = ((0.15, 0.5), (0.3, 1.0))  # of the tuning steps and draws that are asked for
+_LEAST_TUNED, _LEAST_DRAWS = 50, 25  # steps of a short chain, of as many as are asked for
 _LAST = 2  # times the draws, of which every second one is kept
 
 
@@ -72,11 +73,12 @@ class Parts:
         ]
         if None in left or not left:
             return ((sampling, False),)
+        tuned, drawn = min(_LEAST_TUNED, sampling.tune), min(_LEAST_DRAWS, sampling.draws)
         short = (
             replace(
                 sampling,
-                tune=max(round(tune * sampling.tune), 1),
-                draws=max(round(draws * sampling.draws), 1),
+                tune=max(round(tune * sampling.tune), tuned),
+                draws=max(round(draws * sampling.draws), drawn),
             )
             for tune, draws in _SHORT
         )

@@ -215,6 +215,7 @@ def fit_tasks(
                 censoring=task.censoring,
                 attempt=drawn,
                 centring=task.centring,
+                compared=compared,
             )
         for warning in caught:
             warnings.warn(f"{task.called}{warning.message}", warning.category, stacklevel=4)

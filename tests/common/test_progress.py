@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from riskweighted.common import progress
-from riskweighted.common.progress import Forward, LogLines, TerminalBars, duration
+from riskweighted.common.progress import Forward, LogLines, Steps, Stretches, TerminalBars, duration
 
 pytestmark = pytest.mark.quick
 
@@ -83,6 +83,26 @@ def test_progress_never_runs_backwards_and_ends_once():
     # blocks of other engines count other draws
     assert told_of((12, 24), (16, 24), (16, 48), (17, 32)) == [(12, 24), (16, 24), (24, 24)]
     assert told_of() == [(1, 1)]
+
+
+def test_stretches_that_were_not_foreseen_move_what_is_shown_and_never_bring_it_back():
+    passed = []
+    stretches = Stretches(lambda done, total: passed.append(done / total))
+    looks = Stretches(stretches.begin())
+    for _ in range(3):
+        told = Steps(looks.begin(), 4)
+        for _ in range(4):
+            told()
+    longer = Steps(looks.begin(), 2)
+    longer()
+    longer.total = 8  # more of it than was foreseen
+    longer()
+    for done in range(3):
+        stretches.begin(last=done == 2)(1, 2)
+    assert passed == sorted(passed)
+    assert passed[3] == pytest.approx(0.25, abs=1e-4)
+    assert passed[11] == pytest.approx(0.4375, abs=1e-4)
+    assert passed[-3:] == pytest.approx([0.625, 0.8125, 0.9375], abs=1e-4)
 
 
 def test_a_line_of_work_that_begins_again_says_how_far_it_was(monkeypatch):

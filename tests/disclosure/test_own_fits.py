@@ -1,5 +1,6 @@
 """What a fit's release would be without each record, by weights over whole packs."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy.stats import binomtest, norm
 import riskweighted as rw
 from experiments.disclosure.refits import households, off_from_refits
 from riskweighted.common.progress import Steps
-from riskweighted.disclosure import own_looks
+from riskweighted.disclosure import own_looks, setting as disclosure_setting
 from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.attribution import _by_folds, attribution_of_fit, coding_numbers
 from riskweighted.disclosure.coding import Coding
@@ -508,3 +509,29 @@ def test_where_no_weights_fail_no_fit_is_made_again(monkeypatch):
     monkeypatch.setattr(own_looks._Looks, "failing", np.array([], dtype=int))
     data = small(200, 1)
     assert judged(data, small_fit(data)).attrs["verdict"] in ("pass", "warn", "not shown")
+
+
+@pytest.mark.parametrize("begin", [1, 4, 7, 24])
+def test_the_narrower_radius_is_the_same_wherever_its_search_begins(begin, data, monkeypatch):
+    setting = Setting(make_world(data, SCENARIO), Asked(), np.random.default_rng(1))
+    coding, asked = Coding(setting.world), []
+    wide = float(setting.world.scenario.radius_of("income"))
+
+    def told(narrow):
+        k = round(math.log(wide / float(narrow.world.scenario.radius_of("income")), 1.5))
+        asked.append(k)
+        return pd.DataFrame({"group": ["all"], "out": [0.95 - 0.1 * k]})
+
+    monkeypatch.setattr(
+        disclosure_setting,
+        "hits",
+        lambda narrow, *given: np.full((1, 1), float(radius_step(narrow, wide) < begin)),
+    )
+    setting.look_narrower(coding, told, coding.truth[:, :, None])
+    assert [row["narrower"] for row in setting.narrow] == [pytest.approx(1.5**5)]
+    assert asked[0] == begin
+    assert len(asked) <= abs(begin - 5) + 2
+
+
+def radius_step(coding, wide):
+    return round(math.log(wide / float(coding.world.scenario.radius_of("income")), 1.5))

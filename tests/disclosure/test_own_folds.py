@@ -9,14 +9,15 @@ from laplace_fit import laplace_fit
 
 import riskweighted as rw
 from experiments.disclosure.held import by_level, levels, made_again
-from riskweighted.disclosure import attribution, refits
+from riskweighted.common.progress import Forward
+from riskweighted.disclosure import attribution, own_folds, refits
 from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.attribution import attribution_of_fit
 from riskweighted.disclosure.own_folds import why_folds
 from riskweighted.disclosure.refits import means_of_targets, refit_without
 from riskweighted.disclosure.setting import Asked
 from riskweighted.intruder.world import make_world
-from riskweighted.sampling import fitting
+from riskweighted.sampling import compiled, fitting, near, parts
 from riskweighted.sequence import learning
 
 pytest.importorskip("sklearn", reason="the extra 'learned' is not installed")
@@ -153,6 +154,74 @@ def test_what_compares_a_graph_with_its_distribution_is_not_compiled_again_witho
         without()
 
 
+def test_a_part_that_importance_is_refused_for_has_short_chains_alone_without_a_fold(monkeypatch):
+    rng = np.random.default_rng(5)
+    data = pd.DataFrame(
+        {"region": rng.choice(["n", "s"], 200), "income": np.exp(7 + rng.normal(size=200)).round()}
+    )
+    kind = rw.load_synthesizer("transformation")("income ~ C(region)")
+    fit, gone, ran = (
+        rw.fit(kind, data, random_seed=1, draws=100, engine="importance"),
+        np.arange(0, 200, 5),
+        [],
+    )
+
+    def without() -> rw.Fit:
+        return refit_without(
+            fit, make_world(data, SCENARIO), gone, None, np.random.default_rng(1), 100
+        )
+
+    def sampled(*given, short=False):
+        ran.append((given[2].tune, given[2].draws, short))
+        return run_density(*given, short=short)
+
+    by_importance, run_density = without(), parts.run_density
+    monkeypatch.setattr(parts, "run_density", sampled)
+    monkeypatch.setattr(near.Near, "accepted", property(lambda self: False))
+    by_chains = without()
+    assert set(ran) == {(50, 25, True)}
+    for name, drawn in by_importance.posterior.data_vars.items():
+        off = (by_chains.posterior[name] - drawn.mean(("chain", "draw"))).mean(
+            ("chain", "draw")
+        ) / drawn.std(("chain", "draw"))
+        # of their standard deviation, which a mean of 100 dependent draws is off by .1 to .2 of
+        assert np.abs(off).max() < 0.8
+    monkeypatch.setattr(compiled, "agreeing", lambda diagnostics: False)
+    ran.clear()
+    without()
+    # where short chains disagree longer ones are run
+    assert {short for _, _, short in ran} == {True, False}
+
+
+def test_importance_is_tried_without_a_fold_where_a_fit_drew_some_parts_by_it(
+    monkeypatch,
+):
+    rng, asked = np.random.default_rng(5), []
+    data = pd.DataFrame(
+        {"region": rng.choice(["n", "s"], 200), "income": np.exp(7 + rng.normal(size=200))}
+    )
+    fit = rw.fit(
+        rw.load_synthesizer("linear-regression")("income ~ C(region)", transform="log"),
+        data,
+        random_seed=1,
+        draws=200,
+        chains=2,
+    )
+    # what rows of a fit with both say
+    of_both = fit.diagnostics.assign(engine="nuts", pareto_k=0.3)
+    monkeypatch.setattr(
+        refits,
+        "fit_sequence",
+        lambda prepared, made, sampling, *given, **more: asked.append(sampling.engine),
+    )
+    for diagnostics in (of_both, of_both.assign(pareto_k=np.nan)):
+        monkeypatch.setattr(rw.Fit, "diagnostics", property(lambda self, told=diagnostics: told))
+        refit_without(
+            fit, make_world(data, SCENARIO), np.arange(0, 200, 5), None, np.random.default_rng(1)
+        )
+    assert asked == ["importance", "nuts"]
+
+
 def test_a_predictor_that_is_the_mean_of_the_target_by_level_is_made_again_without_a_record(
     monkeypatch,
 ):
@@ -209,6 +278,26 @@ def test_location_and_scale_of_a_strangers_class_are_held_as_our_own_are(monkeyp
     kind = rw.load_synthesizer("linear-regression")("income ~ C(region)", transform="log")
     monkeypatch.setattr("riskweighted.disclosure.own_folds.is_strange", lambda synthesizer: True)
     assert why_folds(laplace_fit(kind, data)) == ()
+
+
+def test_what_is_shown_moves_with_every_fold_and_never_falls(monkeypatch):
+    fit, world = by_level(50, areas=2)
+    shares, before, again = [0.0], [], own_folds.refit_without
+
+    def without(*given):
+        before.append(shares[-1])
+        return again(*given)
+
+    monkeypatch.setattr(own_folds, "refit_without", without)
+    monkeypatch.setattr(attribution, "why_folds", lambda fit: ())
+    # all that its packs could tell
+    monkeypatch.setattr(attribution, "judged_by_packs", lambda *given: given[-2](1, 1))
+    forward = Forward(lambda done, total: shares.append(done / total))
+    attribution_of_fit(fit, world, Asked(), L=5, random_seed=1, progress=forward)
+    assert len(before) == own_folds.K
+    assert 0.5 < before[0] < before[-1] < shares[-1] < 1
+    assert before == sorted(set(before))
+    assert shares == sorted(shares)
 
 
 @pytest.mark.long
