@@ -101,8 +101,8 @@ def measure(
     *,
     draws: int = 400,
     groups: int = 5,
-    L: int = 20,
-    random_seed: int = 1,  # noqa: N803
+    L: int = 20,  # noqa: N803
+    random_seed: int = 1,
 ) -> Measured:
     """Measure a fit.
 

@@ -135,8 +135,8 @@ def coverage(
     seed: int,
     *,
     n: int = 200,
-    L: int = 20,
-    resamples: int = 1000,  # noqa: N803
+    L: int = 20,  # noqa: N803
+    resamples: int = 1000,
 ) -> pd.DataFrame:
     """Whether each interval held the truth, replication by replication.
 

@@ -456,8 +456,8 @@ class PreparedModel:
         self,
         guarantee: Guarantee | None,
         alpha: pd.Series,
-        L: int,
-        besides: Sequence[str] = (),  # noqa: N803
+        L: int,  # noqa: N803
+        besides: Sequence[str] = (),
     ) -> Censoring | None:
         """The clip of a guarantee on this model; see `riskweighted.guarantee.clip.censor`."""
         refuse_survey(self.survey, guarantee, self.counts)

@@ -26,9 +26,9 @@ __all__ = ["drawn_blindly", "not_leaving"]
 
 def drawn_blindly(
     fit: Fit,
-    L: int,
+    L: int,  # noqa: N803
     random_seed: int,
-    precision: Precision = None,  # noqa: N803
+    precision: Precision = None,
 ) -> list[pd.DataFrame]:
     """Return the L datasets of `Fit.synthesize`, once every stranger's model was tried as when it
     was fitted (what it cached since is seen), and once all that it was asked for them was asked

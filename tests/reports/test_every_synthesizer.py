@@ -39,9 +39,13 @@ EXAMPLES = {
     "counts": {"formula": "score ~ group + age"},
 }
 CORE = [("two-part", "nuts")]
-LONG = [
-    *((name, "nuts") for name in EXAMPLES if name != "two-part"),
-    ("two-part", "importance"),
+LONG = [  # every synthesizer and every engine once
+    *(
+        (name, "nuts")
+        for name in EXAMPLES
+        if name not in ("two-part", "logistic", "counts", "linear-regression")
+    ),
+    ("linear-regression", "importance"),
     ("logistic", "direct"),
     ("counts", "auto"),
 ]

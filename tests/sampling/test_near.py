@@ -258,7 +258,7 @@ def worst(first, second):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("scheme", ["unweighted", "marginal", "mix+(t=0.5)"])
+@pytest.mark.parametrize("scheme", ["marginal", "mix+(t=0.5)"])
 def test_two_part_has_the_posterior_of_its_chains(scheme, scenario):
     data, model = (
         households(),

@@ -9,6 +9,8 @@ from riskweighted.utility.propensity import propensity_distance
 from riskweighted.utility.tables import file_codes
 from tests.tools.propensity import file_propensity
 
+pytestmark = pytest.mark.versions
+
 
 def test_a_correct_synthesis_has_ratio_one_and_standardised_zero_on_average():
     rng = np.random.default_rng(1)

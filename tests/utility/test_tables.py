@@ -12,6 +12,8 @@ from riskweighted.common.groups import group_codes
 from riskweighted.utility.propensity import propensity_distance
 from riskweighted.utility.tables import table_utility
 
+pytestmark = pytest.mark.versions
+
 
 def yes_no(no, yes):
     return pd.DataFrame({"smoke": ["NO"] * no + ["YES"] * yes})
