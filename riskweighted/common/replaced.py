@@ -15,8 +15,8 @@ REPLACED: Mapping[str, Mapping[str, str]] = {
         "propensity_distance": "rw.evaluate(...) or rw.assess(...), whose pMSE is of all "
         "variables of the file at once",
         "recovery_probability": "rw.attribution(...), what all copies and columns of a release "
-        "tell of each value beyond inference, or 'attributable' of rw.influence(fit, scenario), what a "
-        "record's own value adds to its guess",
+        "tell of each value beyond inference, or 'attributable' of rw.influence(fit, scenario), "
+        "what a record's own value adds to its guess",
     },
     "scheme": {
         "lipschitz+": "'mix+(t=0.5)', 'bounded+(b=0.1)', or 'lipschitz' without the plus",

@@ -16,6 +16,8 @@ from riskweighted.commands.main import app
 from riskweighted.common.errors import InputError
 from riskweighted.runs.study import load_study
 
+pytestmark = pytest.mark.versions
+
 N = 300
 rng = np.random.default_rng(13)
 HOUSEHOLDS = pd.DataFrame(

@@ -13,6 +13,8 @@ import pytest
 from command_line import Command, riskweighted, without_log
 from study_text import study_text
 
+pytestmark = pytest.mark.versions
+
 SECRET = "98765.4321"
 STUDY = study_text(
     '[evaluation]\nregression = "income ~ group"\ncoefficient = "group[T.b]"\nresamples = 50',

@@ -13,6 +13,8 @@ from finished_run import finished_run
 
 from riskweighted.common.extras import EXTRAS, missing
 
+pytestmark = pytest.mark.versions
+
 ROOT = Path(__file__).parents[2]
 BLOCKED = {package for packages in EXTRAS.values() for package in packages}
 # ArviZ below 1, so PyMC 5, needs it itself

@@ -14,6 +14,8 @@ from riskweighted.common.errors import InputError
 from riskweighted.common.folders import opened
 from riskweighted.common.interrupts import interrupts_kept, raise_interrupt
 
+pytestmark = pytest.mark.versions
+
 
 def swallowed():
     """Ctrl-C while C code or `__del__` is at work: the exception is printed at most."""

@@ -15,6 +15,8 @@ import riskweighted as rw
 from riskweighted.common.native import as_pandas, native_of
 from riskweighted.data.io import read_table
 
+pytestmark = pytest.mark.versions
+
 LIBRARIES = ["polars", "arrow"]
 SCENARIO = rw.Scenario(known=["region", "sex"], synthetic="income", radius=0.2)
 

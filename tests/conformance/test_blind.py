@@ -123,7 +123,7 @@ def test_no_model_of_the_package_refuses_moved_data(make, values):
 
 
 @pytest.mark.long
-def test_a_class_that_refuses_moved_data_fails_from_a_fresh_process():
+def test_a_class_that_refuses_moved_data_fails_from_a_fresh_process(anew):
     with pytest.raises(ContractError, match="it refuses the data"):
         look(leaking.RefusesOthers, guaranteed=True, elsewhere=True)
 
@@ -138,7 +138,6 @@ def test_a_class_that_cached_the_first_data_is_seen_from_a_fresh_process(plugin)
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("forked")  # the tests above start Python anew
 @pytest.mark.parametrize(
     "plugin", [*leaking.BLIND, *leaking.AWARE], ids=lambda plugin: plugin.__name__
 )
@@ -180,7 +179,7 @@ class OneSeed(leaking.Kept):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::riskweighted.common.errors.ConvergenceWarning")
-def test_what_leaves_is_drawn_again_where_the_truth_is_not(forked, monkeypatch):
+def test_what_leaves_is_drawn_again_where_the_truth_is_not(monkeypatch):
     clean = fitted(leaking.Clean)
     for mine, theirs in zip(
         drawn_blindly(clean, 2, 5), clean.synthesize(2, random_seed=5), strict=True

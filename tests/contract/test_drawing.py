@@ -8,6 +8,8 @@ from riskweighted.common.checks import check_count
 from riskweighted.common.errors import InputError
 from riskweighted.contract.drawing import as_column, random_draws, spread_draws
 
+pytestmark = pytest.mark.versions
+
 
 @given(chains=st.integers(1, 6), draws=st.integers(1, 40), share=st.floats(0, 1))
 @hypothesis_settings(max_examples=100)

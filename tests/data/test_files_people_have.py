@@ -28,6 +28,8 @@ from riskweighted.runs.study import load_study
 from riskweighted.sequence.prepare import prepare_sequence
 from riskweighted.suggest.columns import look_at
 
+pytestmark = pytest.mark.versions
+
 N = 300
 rng = np.random.default_rng(45)
 SEX, REGION = rng.choice(["f", "m"], N), rng.choice(["north", "south", "west"], N)

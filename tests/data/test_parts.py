@@ -12,6 +12,8 @@ from riskweighted.data.io import read_table
 from riskweighted.data.parts import find_parts
 from riskweighted.runs.sections import DataSettings
 
+pytestmark = pytest.mark.versions
+
 RECORDS = pd.DataFrame(
     {
         "group": pd.Categorical(["a", "b", "a", None, "b", "a"]),

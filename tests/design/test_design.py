@@ -9,6 +9,8 @@ from riskweighted.common.errors import InputError
 from riskweighted.design.design import build_design, response_values
 from riskweighted.design.formulas import response_name
 
+pytestmark = pytest.mark.versions
+
 
 def data(n=40, **columns):
     rng = np.random.default_rng(7)

@@ -10,6 +10,8 @@ from riskweighted.common.errors import InputError
 from riskweighted.design.design import build_design
 from riskweighted.design.formulas import ALLOWED, split_formula
 
+pytestmark = pytest.mark.versions
+
 FRAME = pd.DataFrame(
     {"inc": [1.0, 2.0, 5.0, 4.0, 7.0], "age": [30.0, 41.0, 25.0, 60.0, 33.0], "sex": list("abbab")}
 )

@@ -11,6 +11,8 @@ from riskweighted.design.tables import Tables
 from riskweighted.sequence.prepare import prepare_sequence
 from riskweighted.sequence.recoding import make_recipes
 
+pytestmark = pytest.mark.versions
+
 N = 200
 
 

@@ -66,16 +66,14 @@ def test_a_tool_that_copies_is_refused(name):
 
 @pytest.mark.long
 def test_honest_tools_are_not_refused_of_many_files():
-    """None of forty of a tool: were one of ten refused, sixty-seven times of sixty-eight one would
-    be.
-    """
-    for n, files in ((300, 32), (1_500, 8)):
+    """None of twenty-two of a tool: were one of ten refused, nine times of ten one would be."""
+    for n, files in ((300, 20), (1_500, 2)):
         for tool in TOOLS.values():
             words = [
                 word_of_tests(try_tool(tool, n, 10, seed)) for seed in range(1_000, 1_000 + files)
             ]
             assert words.count("refuse") == 0
-            assert words.count("warn") <= files // 8
+            assert words.count("warn") <= max(1, files // 8)
 
 
 def test_one_copied_person_is_refused_whom_the_allowance_for_named_records_would_let_pass():

@@ -20,6 +20,8 @@ from riskweighted.measures.registry import measures
 from riskweighted.risk.closest import closest_records
 from riskweighted.utility.intervals import combine_fully_synthetic
 
+pytestmark = pytest.mark.versions
+
 scenario = Scenario(known=("g", "h"), synthetic="y")
 
 

@@ -9,6 +9,8 @@ from riskweighted.intruder.world import make_world
 from riskweighted.measures.context import Subject
 from riskweighted.utility.intervals import combine_partially_synthetic
 
+pytestmark = pytest.mark.versions
+
 
 @pytest.fixture(scope="module")
 def confidential():

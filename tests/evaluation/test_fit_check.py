@@ -24,8 +24,6 @@ from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sampling.convergence import no_diagnostics
 from riskweighted.sequence.fit import Fit
 
-pytestmark = pytest.mark.usefixtures("forked")  # of models that are none of the package's
-
 
 @dataclass(frozen=True)
 class LogNormal:

@@ -29,8 +29,6 @@ from riskweighted.sequence.alphas import alphas_of
 from riskweighted.sequence.prepare import prepare_sequence
 from riskweighted.sequence.tasks import block_tasks
 
-pytestmark = pytest.mark.usefixtures("forked")  # of models that are none of the package's
-
 N = 60
 NORMAL = rw.Reference("norm", {"loc": 0.2, "scale": 1.3})
 COUNTED = rw.Reference("nbinom", {"n": 2, "p": 0.1})

@@ -27,8 +27,6 @@ from riskweighted.sampling.graphs import PLAIN
 from riskweighted.sampling.isolation import refuse_dependence
 from riskweighted.sampling.saving import data_hash
 
-pytestmark = pytest.mark.usefixtures("forked")  # of models that are none of the package's
-
 N = 80
 SHORT = {"draws": 120, "tune": 150, "chains": 2, "cores": 1, "random_seed": 3}
 NB80 = rw.Reference("nbinom", {"n": 2, "p": 2 / 82})

@@ -17,10 +17,7 @@ from riskweighted.guarantee.ledger import LEDGER, opened
 from riskweighted.sequence.blinded import not_leaving
 from riskweighted.sequence.fit import Fit
 
-pytestmark = [
-    pytest.mark.usefixtures("forked"),
-    pytest.mark.filterwarnings("ignore::riskweighted.common.errors.ConvergenceWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore::riskweighted.common.errors.ConvergenceWarning")
 
 N, L = 120, 3
 GUARANTEE = rw.Guarantee(epsilon=60_000)  # clips little, so that datasets differ

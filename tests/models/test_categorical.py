@@ -28,8 +28,6 @@ from riskweighted.sampling.laplace import mode_of
 from riskweighted.sampling.saving import data_hash
 from riskweighted.sequence.fit import Fit
 
-pytestmark = pytest.mark.usefixtures("forked")  # of models that are none of the package's
-
 N = 160
 LEVELS = ("low", "middle", "high")
 

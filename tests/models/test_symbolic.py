@@ -14,6 +14,8 @@ import riskweighted as rw
 from riskweighted.contract.categories import target_numbers
 from riskweighted.sampling.graphs import PLAIN, parameters_at
 
+pytestmark = pytest.mark.versions
+
 N = 70
 
 

@@ -23,7 +23,7 @@ from riskweighted.parts.gather import (
     refuse_repeated,
 )
 
-pytestmark = pytest.mark.filterwarnings("default")
+pytestmark = [pytest.mark.filterwarnings("default"), pytest.mark.versions]
 KNOWN, COLUMNS = ["region", "age"], ["region", "age", "edu", "income"]
 
 

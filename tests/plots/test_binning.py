@@ -16,6 +16,8 @@ from riskweighted.plots.binning import (
     shares_in_bins,
 )
 
+pytestmark = pytest.mark.versions
+
 sizes = st.integers(2, 12)
 numbers = st.floats(-1e6, 1e6, allow_nan=False) | st.integers(-20, 20).map(float)
 shares = st.floats(0, 1) | st.sampled_from([0.0, 0.05, 0.5, 1.0])

@@ -24,6 +24,8 @@ from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sampling.convergence import diagnose, diagnose_direct
 from riskweighted.sequence.fit import Fit
 
+pytestmark = pytest.mark.versions
+
 SCHEMES = ["unweighted", "marginal", "pairwise", "top-coding"]
 ODD = ["x" * 150 + "y" * 150, "שיטה משוקללת", '$a^2$ \N{GRINNING FACE} 漢 <b>"q"</b>', "_hidden"]
 MEASURE = "mean"

@@ -8,6 +8,8 @@ from matplotlib.collections import PathCollection
 import riskweighted as rw
 from riskweighted.common.errors import InputError
 
+pytestmark = pytest.mark.versions
+
 
 def frontier():
     rows = []

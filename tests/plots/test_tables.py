@@ -12,6 +12,8 @@ from riskweighted.common.errors import InputError
 from riskweighted.evaluation.tables import Statistic, as_row, as_table
 from riskweighted.measures.measure import Value
 
+pytestmark = pytest.mark.versions
+
 
 @pytest.fixture(autouse=True)
 def closed():

@@ -9,6 +9,8 @@ import pytest
 from riskweighted import BreakScores, InputError, PairScores, read_scores, reidentify
 from riskweighted.common.errors import RiskWeightedWarning
 
+pytestmark = pytest.mark.versions
+
 SECRET = "zyx9876"
 KINDS = {"age": "categorical", "sex": "categorical"}
 

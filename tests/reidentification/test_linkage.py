@@ -10,6 +10,8 @@ from riskweighted.common.errors import InputError
 from riskweighted.reidentification import linkage
 from riskweighted.reidentification.linkage import linkage_pairs, suspected_links, threshold_sweep
 
+pytestmark = pytest.mark.versions
+
 pytest.importorskip("splink")
 
 LINKING = {

@@ -28,6 +28,8 @@ from riskweighted.runs.finished import load_run
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study
 
+pytestmark = pytest.mark.versions
+
 pyreadstat = pytest.importorskip("pyreadstat")
 
 N = 200
@@ -104,9 +106,12 @@ def studies(folder):
 
 @pytest.fixture(scope="module")
 def runs(folder, studies):
-    """A small run of each."""
+    """A small run of the file of SPSS and of the csv; what is read of that of Stata is the same as
+    of SPSS (below).
+    """
     made = {}
-    for ending, settings in studies[0].items():
+    for ending in ("sav", "csv"):
+        settings = studies[0][ending]
         small = {
             **settings,
             "synthesizer": {
@@ -152,6 +157,19 @@ def of_data(settings):
 
 
 @pytest.mark.quick
+def test_what_a_study_reads_of_stata_is_what_it_reads_of_spss(folder, studies):
+    """The values, and what the survey says of them, but the missing codes, which Stata cannot
+    declare: so runs and packs are the same.
+    """
+    read = {ending: make_study(studies[0][ending], folder) for ending in ("sav", "dta")}
+    pd.testing.assert_frame_equal(read["dta"].read_data(), read["sav"].read_data())
+    said = {ending: Variables.read(folder / f"s.{ending}") for ending in read}
+    for name, label in LABELS.items():
+        assert said["dta"][name].label == said["sav"][name].label == label
+        assert said["dta"][name].values == said["sav"][name].values == VALUES[name]
+
+
+@pytest.mark.quick
 def test_init_writes_the_same_study_and_says_what_a_file_cannot(studies):
     settings, said = studies
     assert settings["sav"]["scenario"]["codes"] == {"income": [-8]}
@@ -182,8 +200,7 @@ def test_init_writes_the_same_study_and_says_what_a_file_cannot(studies):
 @pytest.mark.long
 def test_the_same_risk_and_the_same_datasets(runs, packs):
     for name, table in runs["sav"].tables.items():
-        for ending in ("dta", "csv"):
-            pd.testing.assert_frame_equal(table, runs[ending].tables[name], rtol=1e-12)
+        pd.testing.assert_frame_equal(table, runs["csv"].tables[name], rtol=1e-12)
     for number in (1, 2, 3):
         files = {
             ending: pack / "data" / SCHEME / f"synthetic_{SCHEME}_{number}"
@@ -193,15 +210,13 @@ def test_the_same_risk_and_the_same_datasets(runs, packs):
         def content(ending, kind, files=files):
             return Path(f"{files[ending]}.{kind}").read_bytes()
 
-        assert content("sav", "csv") == content("dta", "csv") != content("csv", "csv")
-        assert content("sav", "dta") == content("dta", "dta")
-        assert content("sav", "xpt") == content("dta", "xpt")
+        assert content("sav", "csv") != content("csv", "csv")
         assert content("csv", "csv").decode("cp1252").splitlines()[0] == "region;sex;place;income"
         plain = read_table(f"{files['sav']}.csv")
         pd.testing.assert_frame_equal(read_table(f"{files['csv']}.csv", LAYOUT), plain)
         for kind in FORMATS[1:]:
             pd.testing.assert_frame_equal(
-                read_table(Path(f"{files['dta']}.{kind}"), variables=Variables({})),
+                read_table(Path(f"{files['sav']}.{kind}"), variables=Variables({})),
                 plain,
                 check_dtype=False,
             )

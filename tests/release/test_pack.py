@@ -41,6 +41,8 @@ from riskweighted.release.pack import FORMATS, release_run
 from riskweighted.runs.finished import load_run
 from riskweighted.utility.intervals import combine_partially_synthetic
 
+pytestmark = pytest.mark.versions
+
 ALL = ("csv", "parquet", "dta", "sav", "xpt")
 
 

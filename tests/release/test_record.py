@@ -17,6 +17,8 @@ from riskweighted.release.pack import release_run
 from riskweighted.release.record import SCHEMA, disclosure_record, record_schema
 from riskweighted.runs.finished import load_run
 
+pytestmark = pytest.mark.versions
+
 _KINDS = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float)}
 DDI = "{ddi:codebook:2_5}"
 

@@ -20,6 +20,8 @@ from riskweighted.release.leak_check import Secrets, _check_unaltered
 from riskweighted.release.leaving import as_the_data_have_it, told_as_stated
 from riskweighted.runs.sections import DataSettings
 
+pytestmark = pytest.mark.versions
+
 
 def secrets_of(frame):
     fields = {field.name: None for field in dataclasses.fields(Secrets)}

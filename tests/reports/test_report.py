@@ -28,6 +28,8 @@ from riskweighted.reports.render import make_report, render_report
 from riskweighted.reports.wording import capital, in_words
 from riskweighted.runs.finished import FinishedRun, find_confidential, load_run
 
+pytestmark = pytest.mark.versions
+
 
 @pytest.fixture(scope="module")
 def run():

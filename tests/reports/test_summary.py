@@ -22,6 +22,8 @@ from riskweighted.reports.summary import (
 )
 from riskweighted.runs.finished import load_run
 
+pytestmark = pytest.mark.versions
+
 HOSTILE = "$_%&#~^\\{}<b>\"quoted\" 'x' |`"
 NAMES = [HOSTILE, "🙂", "מחיר", "\u202eevil\u2066", "\x1b[31mred", "two\nlines", "long" * 75]
 ROWS = [(plain(name), ("1", "-", "yes"), f"definition of {plain(name)}") for name in NAMES]

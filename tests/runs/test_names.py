@@ -15,6 +15,8 @@ from riskweighted.runs.finished import load_run
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study
 
+pytestmark = pytest.mark.versions
+
 
 def _file(names):
     rng = np.random.default_rng(1)

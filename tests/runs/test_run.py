@@ -25,6 +25,8 @@ from riskweighted.runs.stages import fit_key
 from riskweighted.runs.study import make_study
 from riskweighted.sampling import fitting
 
+pytestmark = pytest.mark.versions
+
 SETTINGS = {
     "data": {"path": "households.csv"},
     "scenario": {"known": "group", "synthetic": "income"},
@@ -138,30 +140,32 @@ def test_what_never_leaves_is_its_owners_only_from_the_first_byte(whole):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "damage",
-    ["bit", *(pytest.param(how, marks=pytest.mark.long) for how in ("short", "foreign", "old"))],
+    "damages", [("bit", "short"), pytest.param(("foreign", "old"), marks=pytest.mark.long)]
 )
-def test_a_damaged_fit_is_named_and_made_again(
-    tmp_path, confidential, whole, begun, samplings, damage
+def test_damaged_fits_are_named_and_made_again(
+    tmp_path, confidential, whole, begun, samplings, damages
 ):
-    one, other = sorted(shutil.copytree(begun, tmp_path / "out.partial").glob("*.nc"))
-    content = one.read_bytes()
-    if damage == "bit":
-        one.write_bytes(content[:-100] + bytes([content[-100] ^ 1]) + content[-99:])
-    elif damage == "short":
-        one.write_bytes(content[: len(content) // 2])
-    elif damage == "foreign":  # the fit of another scheme, whole with its seal
-        for end in ("", ".seal"):
-            one.with_name(one.name + end).write_bytes(
-                other.with_name(other.name + end).read_bytes()
-            )
-    else:
-        one.with_name(one.name + ".seal").unlink()
-    with pytest.warns(
-        RiskWeightedWarning, match=f"'{one.name}' is damaged or was made for something else"
+    files = sorted(shutil.copytree(begun, tmp_path / "out.partial").glob("*.nc"))
+    for one, other, damage in zip(files, files[::-1], damages, strict=True):
+        content = one.read_bytes()
+        if damage == "bit":
+            one.write_bytes(content[:-100] + bytes([content[-100] ^ 1]) + content[-99:])
+        elif damage == "short":
+            one.write_bytes(content[: len(content) // 2])
+        elif damage == "foreign":  # the fit of another scheme, whole with its seal
+            for end in ("", ".seal"):
+                one.with_name(one.name + end).write_bytes(
+                    other.with_name(other.name + end).read_bytes()
+                )
+        else:
+            one.with_name(one.name + ".seal").unlink()
+    named, also = (f"'{file.name}' is damaged or was made for something else" for file in files)
+    with (
+        pytest.warns(RiskWeightedWarning, match=named),
+        pytest.warns(RiskWeightedWarning, match=also),
     ):
         run_study(make_study(SETTINGS), tmp_path / "out", confidential=confidential)
-    assert samplings["calls"] == 2  # the damaged and the interrupted one
+    assert samplings["calls"] == 3  # the damaged ones and the interrupted one
     assert content_of(tmp_path / "out") == content_of(whole[0].folder)
     assert list(tmp_path.iterdir()) == [tmp_path / "out"]
 

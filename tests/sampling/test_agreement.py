@@ -10,6 +10,8 @@ import pytest
 from riskweighted.contract.synthesizer import ContractError
 from riskweighted.sampling.isolation import check_independent
 
+pytestmark = pytest.mark.versions
+
 DATA = pd.DataFrame({"colour": list("rrgbgbrbggbrrbgr")})
 SHARES = {"b": 0.2, "g": 0.5, "r": 0.3}
 

@@ -19,7 +19,7 @@ from riskweighted.sequence.tasks import block_tasks
 from riskweighted.weights.margins import FLOOR, overfilling
 from riskweighted.weights.names import is_centred
 
-pytestmark = [pytest.mark.filterwarnings("ignore::UserWarning"), pytest.mark.usefixtures("forked")]
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 N = 240
 

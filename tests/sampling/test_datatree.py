@@ -13,6 +13,8 @@ import pytest
 import riskweighted as rw
 from riskweighted.common.errors import InputError
 
+pytestmark = pytest.mark.versions
+
 OLD = az.__version__.startswith("0.")
 N = 120
 ALL = [

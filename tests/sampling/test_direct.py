@@ -27,8 +27,6 @@ from riskweighted.sampling.settings import Sampling
 from riskweighted.sequence.fitting import compile_model
 from riskweighted.sequence.modes import modes_of
 
-pytestmark = pytest.mark.usefixtures("forked")  # of models that are none of the package's
-
 
 def normal(mean, covariance):
     precision = np.linalg.inv(covariance)

@@ -32,7 +32,7 @@ from riskweighted.sampling.settings import Sampling
 from riskweighted.sequence.fitting import compile_model, fit
 from riskweighted.sequence.saved import load_fit, read_fit
 
-pytestmark = pytest.mark.usefixtures("forked")  # of models that are none of the package's
+pytestmark = pytest.mark.versions
 
 N = 150
 SHORT = {"draws": 600, "tune": 400, "chains": 2, "target_accept": 0.9}

@@ -255,7 +255,7 @@ def worst(first, second):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("scheme", ["unweighted", "marginal", "mix+(t=0.5)"])
+@pytest.mark.parametrize("scheme", ["marginal", "mix+(t=0.5)"])
 def test_two_part_has_the_posterior_of_its_chains(scheme, scenario):
     data = households()
     model = compile_model(TwoPart("income ~ group + x", support=(0, 100_000)), households())

@@ -19,7 +19,7 @@ from riskweighted.sampling import nuts as chains
 from riskweighted.sampling.laplace import Scaled
 from riskweighted.sampling.settings import Sampling
 
-pytestmark = pytest.mark.usefixtures("forked")  # of models that are none of the package's
+pytestmark = pytest.mark.versions
 
 FREE, STUCK = "draws that know nothing of each other", "a chain that hardly moves"
 LONG, FAR = 10, 3

@@ -20,6 +20,8 @@ from riskweighted.sequence.prepare import prepare_sequence
 from riskweighted.sequence.recoding import make_recipes
 from riskweighted.sequence.saved import read_fit
 
+pytestmark = pytest.mark.versions
+
 N = 600
 VARIABLES = ("marital", "smoke", "cigarettes", "income", "health")
 SETTINGS = {

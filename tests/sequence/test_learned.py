@@ -16,6 +16,8 @@ from riskweighted.sequence.learning import FOLDS
 from riskweighted.sequence.prepare import prepare_sequence, taught
 from riskweighted.sequence.questions import questions_of
 
+pytestmark = pytest.mark.versions
+
 pytest.importorskip("sklearn", reason="the extra 'learned' is not installed")
 
 N = 800

@@ -20,6 +20,8 @@ from riskweighted.suggest.mixtures import suggest_mixture
 from riskweighted.suggest.starting import carries_values, starting_text
 from riskweighted.suggest.suggestion import suggest, with_fewer
 
+pytestmark = pytest.mark.versions
+
 N = 400
 rng = np.random.default_rng(11)
 

@@ -79,20 +79,21 @@ def riskweighted(*arguments, cwd, columns=None, before=None):
         return command.ended()
 
 
-@pytest.fixture(scope="module")
-def forked():
-    """From here to the end of its file, what a fit tries in a fresh process is tried in a forked
-    one: a tenth of the time.
+def pytest_runtest_setup(item):
+    """What a fit of a class that is none of the package's tries in a fresh process is tried in a
+    forked one: a tenth of the time.
     """
+    isolation = sys.modules.get("riskweighted.sampling.isolation")
+    if isolation is not None:
+        isolation.subprocess = _FORKED
+
+
+@pytest.fixture
+def anew(monkeypatch):
+    """A fit starts Python anew in this test, as it does for users."""
     from riskweighted.sampling import isolation
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            isolation,
-            "subprocess",
-            SimpleNamespace(run=_program, TimeoutExpired=subprocess.TimeoutExpired),
-        )
-        yield
+    monkeypatch.setattr(isolation, "subprocess", subprocess)
 
 
 def _program(words, *, input, **settings):
@@ -108,6 +109,9 @@ def _program(words, *, input, **settings):
         process.start()
         process.join(_LIMIT)
         return subprocess.CompletedProcess(words, process.exitcode, answer.read_bytes())
+
+
+_FORKED = SimpleNamespace(run=_program, TimeoutExpired=subprocess.TimeoutExpired)
 
 
 def _answer(program, given, answer):

@@ -1,11 +1,11 @@
-"""Which tests a session is for: of the quick and of the long ones only the files are imported that
-hold one; and what it cost.
+"""Which tests a session is for: of the quick, the long and those that versions could change, only
+files that hold one are imported; and what it cost.
 
-``pytest -m quick`` and ``-m "long ..."`` look for the mark in the text of a file before importing
-it: collecting every test takes 9 s of processor time, and 20 where no module is compiled yet. A
-file without the mark holds no such test: nothing is left out, no list is kept. A session ends with
-the processor time of the tests that took most of it: on a machine that does other work too, a clock
-would not tell.
+``pytest -m quick``, ``-m "(quick or versions) and ..."`` and ``-m "long ..."`` look for the mark in
+the text of a file before importing it: collecting every test takes 9 s of processor time, and 20
+where no module is compiled yet. A file without the mark holds no such test: nothing is left out, no
+list is kept. A session ends with the processor time of the tests that took most of it: on a machine
+that does other work too, a clock would not tell.
 """
 
 import os
@@ -13,7 +13,7 @@ import re
 
 import pytest
 
-ALONE = re.compile(r"(quick|long)\b(?! or )")
+ALONE = re.compile(r"(quick|long)\b(?! or )|\((quick or versions)\) and ")
 
 COST, SHOWN = "processor seconds", 10
 BEGAN = pytest.StashKey[float]()
@@ -26,12 +26,10 @@ def spent():
 
 def pytest_ignore_collect(collection_path, config):
     sought = ALONE.match(config.option.markexpr or "")
-    if (
-        sought
-        and collection_path.suffix == ".py"
-        and not re.search(rf"\bmark\.{sought[1]}\b", collection_path.read_text(encoding="utf-8"))
-    ):
-        return True
+    if sought and collection_path.suffix == ".py":
+        marks = (sought[1] or sought[2]).replace(" or ", "|")
+        if not re.search(rf"\bmark\.({marks})\b", collection_path.read_text(encoding="utf-8")):
+            return True
     return None
 
 

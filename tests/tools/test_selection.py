@@ -55,7 +55,10 @@ def session(folder, *words, plugin="selection", shell=()):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("words", "passed"), [("quick", 1), ("long", 1), ("long and not slow", 1)])
+@pytest.mark.parametrize(
+    ("words", "passed"),
+    [("quick", 1), ("long and not slow", 1), ("(quick or versions) and not slow", 1)],
+)
 def test_files_without_the_mark_are_not_imported(tmp_path, words, passed):
     for name, text in ALL.items():
         (tmp_path / name).write_text(text)

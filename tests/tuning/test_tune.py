@@ -18,8 +18,6 @@ from riskweighted.risk.expected import isolated_records, top_values
 from riskweighted.risk.identification import confidential_risk
 from riskweighted.tuning.settings import find_target
 
-pytestmark = pytest.mark.usefixtures("forked")  # of models that are none of the package's
-
 DATA = (
     Path(__file__).resolve().parents[2] / "experiments" / "simulation_data" / "nb_mixture_n1000.csv"
 )

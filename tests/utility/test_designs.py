@@ -13,6 +13,8 @@ from experiments.designs.records import records
 from riskweighted.common.errors import InputError
 from riskweighted.utility.regressions import analyse, checked_analysis
 
+pytestmark = pytest.mark.versions
+
 HERE = Path(__file__).parents[2] / "experiments" / "designs"
 RECORDS = records()
 FIGURES = pd.read_csv(HERE / "figures.csv", skipinitialspace=True).set_index(["design", "what"])

@@ -5,6 +5,8 @@ import pytest
 from riskweighted.utility.tables import file_codes
 from tests.tools.propensity import file_propensity, formula_pmse
 
+pytestmark = pytest.mark.versions
+
 
 def test_hand_worked_for_files_of_unequal_size():
     # 40 confidential, 20 synthetic: c = 1/3. The cells' shares of synthetic records are 5/35 and

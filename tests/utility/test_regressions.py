@@ -21,6 +21,8 @@ from riskweighted.utility.regressions import (
     witnesses_of,
 )
 
+pytestmark = pytest.mark.versions
+
 
 def people(n=400, seed=1):
     rng = np.random.default_rng(seed)

@@ -13,6 +13,8 @@ import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.utility.survey import weighted_ecdf, weighted_quantile, weighted_total_variation
 
+pytestmark = pytest.mark.versions
+
 # Estimate, standard error and 95 % interval of samplics 0.6.1 (TaylorEstimator, with replacement),
 # without strata and within h.
 SAMPLICS = {

@@ -12,6 +12,8 @@ from riskweighted.common.groups import group_codes
 from riskweighted.utility.tables import table_utility
 from tests.tools.propensity import formula_pmse
 
+pytestmark = pytest.mark.versions
+
 
 def yes_no(no, yes):
     return pd.DataFrame({"smoke": ["NO"] * no + ["YES"] * yes})
