@@ -650,6 +650,7 @@ def test_the_log_pseudo_likelihood_is_the_weighted_sum_over_the_records(
         draws=100,
         tune=200,
         chains=2,
+        engine="nuts",
     )
     own = np.array(
         [
