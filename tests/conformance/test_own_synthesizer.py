@@ -20,7 +20,7 @@ MODEL = "our_models/hurdle_gamma.py"
 
 def test_the_page_has_the_files_it_speaks_of_and_the_model_is_short():
     assert list(BLOCKS) == ["pyproject.toml", "our_models/__init__.py", MODEL, "check.py", "use.py"]
-    assert len([line for line in BLOCKS[MODEL].splitlines() if line.strip()]) < 80
+    assert len([line for line in BLOCKS[MODEL].splitlines() if line.strip()]) < 85
 
 
 def test_the_page_uses_public_names_alone():
