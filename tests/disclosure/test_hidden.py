@@ -76,7 +76,10 @@ def fit():
         + 0.5 * rng.normal(size=n)
     ).round(3)
     return rw.fit(
-        LinearRegression("income ~ holds + C(size) + age", transform="log"), data, random_seed=1
+        LinearRegression("income ~ holds + C(size) + age", transform="log"),
+        data,
+        random_seed=1,
+        engine="nuts",
     )
 
 

@@ -48,6 +48,7 @@ def fit_of(scheme: str) -> rw.Fit:
         random_seed=1,
         draws=500,
         tune=300,
+        engine="nuts",
     )
 
 
@@ -234,8 +235,10 @@ def test_disclosure_tells_of_every_dataset_and_every_pack_how_far_it_is(data):
         random_seed=3,
         progress=lambda *far: seen.append(far),
     )
-    assert [done for done, _ in seen] == list(range(1, len(seen) + 1))
-    assert seen[-1][0] <= seen[-1][1]
+    shares = [done / total for done, total in seen]
+    assert shares == sorted(shares)
+    assert 0 < shares[0] < 0.05
+    assert shares[-1] <= 1
     # datasets, packs, and those that share no dataset, both ways
     assert len(seen) > 400 + 100 + 2 * 80
 
