@@ -120,9 +120,8 @@ def test_nothing_is_computed_twice(tmp_path, confidential, calls):
     assert sum(key[0] == "datasets" for key in once) == fits * LS
     assert sum(key[0] == "mechanism" for key in once) == REPETITIONS * RADII * 3
     assert sum(key[0] == "weights" for key in once) == 1 + RADII + 1
-    attributed = REPETITIONS * RADII * 3 * LS
     # the data as their own release, whatever the seed
-    assert calls["paired"] == fits * LS + 1 + attributed
+    assert calls["paired"] == fits * LS + 1
     # the data, and as their own release
     assert calls["scores"] == REPETITIONS * RADII * 3 * LS + RADII + RADII
     assert calls["scores of the baseline"] == 0  # they are those of the unweighted cells
