@@ -15,7 +15,9 @@ from riskweighted.derivation.find import find_structure
 from riskweighted.runs import plan, remarks
 from riskweighted.runs.study import load_study
 
-AT_MOST, TRIES = 5.0, 3  # processor seconds, also of a machine that works on other things besides
+# processor seconds on a quiet machine, where a process that imports pandas and SciPy takes 1.3;
+# a machine that works on other things besides takes up to three times as many, for both
+AT_MOST, IMPORTS, TRIES = 5.0, 1.3, 3
 STUDY = {
     "data": {"path": "agency.csv"},
     "scenario": {
@@ -54,11 +56,11 @@ def study(tmp_path):
 
 
 def seconds_of(*arguments):
-    """Processor seconds of a command in a process of its own, from its start to its end, and what
+    """Processor seconds of Python in a process of its own, from its start to its end, and what
     it said.
     """
     process = subprocess.Popen(
-        [sys.executable, "-m", "riskweighted", *map(str, arguments)],
+        [sys.executable, *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )
@@ -74,9 +76,10 @@ def seconds_of(*arguments):
 def test_a_chain_of_four_variables_is_checked_in_five_processor_seconds(study):
     taken = []
     for _ in range(TRIES):
-        seconds, said = seconds_of("check", study)
-        taken.append(seconds)
-        if seconds <= AT_MOST:
+        slow = max(seconds_of("-c", "import pandas, scipy.stats")[0] / IMPORTS, 1)
+        seconds, said = seconds_of("-m", "riskweighted", "check", study)
+        taken.append(seconds / slow)
+        if taken[-1] <= AT_MOST:
             break
     assert min(taken) <= AT_MOST, taken
     assert "income (TwoPart)" in said

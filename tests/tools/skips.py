@@ -2,16 +2,20 @@
 does not pass.
 
 ``RISKWEIGHTED_MUST_RUN`` names what must run, by words separated by spaces: a skip whose reason
-holds one of them fails the session.
+holds one of them fails the session. ``RISKWEIGHTED_UNTIL`` is a time, in seconds as ``date +%s``
+gives them, from which on no further test begins: those that are left are skipped, and counted.
 """
 
 import os
 import re
+import time
 from collections import Counter
 
 import pytest
 
 MUST_RUN = "RISKWEIGHTED_MUST_RUN"
+UNTIL = "RISKWEIGHTED_UNTIL"
+_until = float(os.environ.get(UNTIL, "inf"))
 
 
 def skips(terminal) -> Counter[str]:
@@ -28,6 +32,13 @@ def not_allowed(reasons) -> list[str]:
         for reason in reasons
         if any(re.search(rf"\b{re.escape(word)}\b", reason, re.IGNORECASE) for word in words)
     ]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    os.environ.pop(UNTIL, None)  # a session that a test starts ends with the test
+    if time.time() > _until:
+        pytest.skip("the time for this run is over")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from skips import MUST_RUN
+from skips import MUST_RUN, UNTIL
 
 TESTS = """
 import pytest
@@ -25,17 +25,19 @@ def test_in_a_browser():
 MODULE = 'import pytest\npytest.importorskip("no_such_linkage")\ndef test_it():\n    pass\n'
 
 
-def session(folder, *, holds="True", must_run=None):
+def session(folder, *, holds="True", must_run=None, until=None):
     (folder / "test_some.py").write_text(TESTS.format(holds=holds))
     (folder / "test_module.py").write_text(MODULE)
     settings = {
         name: value
         for name, value in os.environ.items()
-        if name not in (MUST_RUN, "PYTEST_ADDOPTS")
+        if name not in (MUST_RUN, UNTIL, "PYTEST_ADDOPTS")
     }
     settings["PYTHONPATH"] = str(Path(__file__).parent)
     if must_run is not None:
         settings[MUST_RUN] = must_run
+    if until is not None:
+        settings[UNTIL] = str(until)
     command = [
         sys.executable,
         "-m",
@@ -79,3 +81,11 @@ def test_a_session_is_judged_by_its_tests_too(tmp_path):
     # no reason holds these words
     assert session(tmp_path, must_run="splink linkage").returncode == 0
     assert session(tmp_path, holds="False", must_run="splink").returncode == 1
+
+
+@pytest.mark.parametrize(("until", "ran"), [(0, 0), (4e9, 1)], ids=["over", "not over"])
+def test_no_test_begins_when_the_time_is_over(tmp_path, until, ran):
+    done = session(tmp_path, holds="False", until=until)  # fails where it begins
+    assert ("1 failed" in done.stdout) == ran
+    assert ("the time for this run is over" in done.stdout) != ran
+    assert done.returncode == ran
