@@ -22,7 +22,6 @@ __all__ = [
     "quantile_of",
     "records_at",
     "sd_of",
-    "times_of",
 ]
 
 _MOST = 2**53  # records, of which sums of floats are still whole numbers
@@ -46,11 +45,6 @@ def checked_counts(counts: Any, index: pd.Index) -> pd.Series:
     if wrong:
         raise InputError(f"counts must be whole numbers >= 1: {wrong} of {len(values)} are not")
     return pd.Series(values.astype(np.int64), index, name="counts")
-
-
-def times_of(counts: np.ndarray | None, n: int) -> np.ndarray:
-    """How many records each of n rows stands for, (n,)."""
-    return np.ones(n, dtype=np.int64) if counts is None else counts
 
 
 def number_of(there: np.ndarray, counts: np.ndarray | None = None) -> int:

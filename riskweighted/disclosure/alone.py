@@ -11,12 +11,12 @@ import pandas as pd
 from riskweighted.common.errors import SingletonWarning, listing
 from riskweighted.disclosure.shuffle import released_patterns
 
-__all__ = ["columns_that_part", "share_alone", "warn_of_columns_that_part"]
+__all__ = ["columns_that_part", "warn_of_columns_that_part"]
 
 _MANY = 0.5  # share of records alone from which on columns are named
 
 
-def share_alone(patterns: np.ndarray) -> float:
+def _share_alone(patterns: np.ndarray) -> float:
     """The share of the records that are alone in their pattern, of codes (n,)."""
     return float((np.bincount(patterns)[patterns] == 1).mean()) if len(patterns) else 0.0
 
@@ -31,12 +31,12 @@ def columns_that_part(
     records are alone. No column is named where fewer are alone anyway.
     """
     left, taken = list(dict.fromkeys(released)), list[str]()
-    with_all = share = share_alone(released_patterns(confidential, left))
+    with_all = share = _share_alone(released_patterns(confidential, left))
     distinct = {name: confidential[name].nunique(dropna=False) for name in left}
     while share >= _MANY and left:
         taken.append(max(left, key=distinct.__getitem__))
         left.remove(taken[-1])
-        share = share_alone(released_patterns(confidential, left))
+        share = _share_alone(released_patterns(confidential, left))
     return (tuple(taken) if share < with_all else ()), with_all, share
 
 

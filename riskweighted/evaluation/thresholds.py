@@ -13,7 +13,7 @@ from riskweighted.common.checks import check_path, check_text, is_number, real_p
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.settings import as_table, read_toml
 from riskweighted.evaluation.tables import Statistic
-from riskweighted.measures.gone import GONE
+from riskweighted.measures.gone import refuse_gone
 from riskweighted.measures.measure import Measure
 from riskweighted.measures.registry import measures
 
@@ -43,9 +43,8 @@ class Limit:
         measure = measures().get(self.key)
         if measure is not None and not measure.limited:
             raise InputError(f"{self.key!r} is judged of every run: no threshold is needed")
-        if measure is None and self.key in GONE:
-            raise InputError(f"{self.key!r} is no measure any more: {GONE[self.key]}")
         if measure is None:
+            refuse_gone(self.key)
             raise InputError(f"{self.key!r} is no measure; valid are {listing(_limited())}")
         given = self.to_table()
         for name, value in given.items():

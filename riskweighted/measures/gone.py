@@ -1,8 +1,8 @@
-"""Keys of measures that there were, for whoever meets them in a study file or a finished run: what
-to write, or to read, in their place.
-"""
+"""Keys of measures that went, and what to write, or to read, in their place."""
 
-__all__ = ["GONE"]
+from riskweighted.common.errors import InputError
+
+__all__ = ["GONE", "refuse_gone"]
 
 _TABLE = "tables/disclosure.csv holds it"
 _CLUSTER = "write 'cluster-lipschitz', or take it of riskweighted.influence(cluster=)"
@@ -38,3 +38,11 @@ GONE = {
     "released-patterns": "write 'released-uniques'",
     "released-match-risk": "write 'released-mean-risk'",
 }
+
+
+def refuse_gone(key: object, called: str = "") -> None:
+    """Refuse the key of a measure that went by one line that says what to write in its place;
+    `called`: what was asked for by it.
+    """
+    if isinstance(key, str) and key in GONE:
+        raise InputError(f"{called} {key!r} is no measure any more: {GONE[key]}".lstrip())

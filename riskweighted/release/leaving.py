@@ -103,9 +103,10 @@ def as_the_data_have_it(
     categories = [
         name for name, variable in (described or {}).items() if variable.type in CATEGORIES
     ]
-    taken = {name: confidential[name].set_axis(base.index) for name in other}
-    taken |= {
-        name: as_plain_numbers(column) for name, column in taken.items() if name not in categories
+    columns = {name: confidential[name].set_axis(base.index) for name in other}
+    taken = {
+        name: column if name in categories else as_plain_numbers(column)
+        for name, column in columns.items()
     }
     return Datasets(with_columns(base, taken), datasets.altered) if other else datasets
 

@@ -14,7 +14,7 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.replaced import refuse_replaced
 from riskweighted.intruder.world import World
 from riskweighted.measures.context import Subject
-from riskweighted.measures.gone import GONE
+from riskweighted.measures.gone import refuse_gone
 from riskweighted.measures.measure import Aim, Estimate, Loss as Declared, Measure
 from riskweighted.measures.registry import measures
 from riskweighted.measures.settings import EvaluationSettings
@@ -210,8 +210,7 @@ def _found(asked: object, what: str, valid: Sequence[str]) -> Target:
     match = _NAME.fullmatch(asked) if isinstance(asked, str) else None
     name = match["measure"] if match is not None else ""
     measure = _short().get(name) or measures().get(name)
-    if name in GONE:
-        raise InputError(f"{what} {name!r} is no measure any more: {GONE[name]}")
+    refuse_gone(name, what)
     if match is None or measure is None:
         raise InputError(
             f"{what} must be one of {listing(valid)} or another measure's key, got {asked!r}"
@@ -268,8 +267,7 @@ def _declared_loss(name: object) -> Declared:
     measure = (short.get(name) or measures().get(name)) if isinstance(name, str) else None
     if measure is not None and measure.loss is not None:
         return measure.loss
-    if isinstance(name, str) and name in GONE:
-        raise InputError(f"loss {name!r} is no measure any more: {GONE[name]}")
+    refuse_gone(name, "loss")
     if measure is None or measure.table != "utility" or not is_measured(measure):
         raise InputError(
             f"loss must be one of {listing(short)} or another measure of utility, got {name!r}"
