@@ -34,7 +34,6 @@ def not_allowed(reasons) -> list[str]:
     ]
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item):
     os.environ.pop(UNTIL, None)  # a session that a test starts ends with the test
     if time.time() > _until:

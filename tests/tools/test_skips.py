@@ -44,6 +44,8 @@ def session(folder, *, holds="True", must_run=None, until=None):
         "pytest",
         "-q",
         "-p",
+        "selection",
+        "-p",
         "skips",
         "-p",
         "no:cacheprovider",
