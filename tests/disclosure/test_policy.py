@@ -49,6 +49,7 @@ def test_what_gives_nothing_away_passes():
     [
         ({"upper": 0.021}, "not shown"),
         ({"D": 0.03, "upper": 0.04, "lower": 0.021}, "refuse"),
+        ({"D": 0.025, "upper": 0.03, "lower": 0.019}, "not shown"),
         ({"D": 0.006, "upper": 0.01}, "warn"),
         ({"group": "isolated", "upper": 0.049}, "pass"),
         ({"group": "isolated", "upper": 0.051}, "not shown"),

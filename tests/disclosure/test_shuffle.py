@@ -5,7 +5,7 @@ else.
 import numpy as np
 import pytest
 
-from riskweighted.disclosure.shuffle import shuffled_rows
+from riskweighted.disclosure.shuffle import leaving_rows, shuffled_rows
 
 pytestmark = pytest.mark.quick
 
@@ -38,3 +38,8 @@ def test_rows_of_a_unit_move_together_to_a_unit_of_the_same_patterns():
 
 def test_a_row_that_is_alone_stays():
     assert shuffled_rows(np.arange(50), np.random.default_rng(0)).tolist() == list(range(50))
+
+
+def test_rows_of_no_unit_leave_in_any_order():
+    rng = np.random.default_rng(3)
+    assert len({tuple(leaving_rows(5, rng)) for _ in range(2_000)}) == 120

@@ -111,6 +111,13 @@ def test_mean_interval_hand_worked():
     assert np.isnan(mean_interval(np.array([1.0]))).all()
 
 
+@pytest.mark.parametrize(("hits", "count"), [(0, 4), (1, 4), (3, 7), (7, 7)])
+def test_a_proportion_has_wilson_s_interval(hits, count):
+    expected = stats.binomtest(hits, count).proportion_ci(0.9, method="wilson")
+    assert proportion_interval(hits / count, count, level=0.9) == pytest.approx(tuple(expected))
+    assert np.isnan(proportion_interval(0.5, 0)).all()
+
+
 @pytest.mark.parametrize("level", [None, "0.95", 0, 1, 1.5, np.nan, True, 0.9 + 0j], ids=str)
 @pytest.mark.parametrize(
     "interval",
