@@ -52,6 +52,14 @@ def test_weights_made_of_the_risk(confidential):
     assert risk[deleted == 0].min() > risk[deleted == 1].max()
 
 
+def test_weights_by_the_share_of_the_others_that_are_near(confidential):
+    jobs, area = (confidential[name].to_numpy() for name in ("jobs", "area"))
+    near = np.abs(jobs - jobs[:, None]) <= 0.2 * jobs[:, None]
+    same = area == area[:, None]
+    expected = ((near & same).sum(axis=1) - 1) / (same.sum(axis=1) - 1)
+    np.testing.assert_allclose(weights("others", confidential), expected)
+
+
 def test_weights_made_of_the_unweighted_fit(confidential, fit):
     terms = np.array([fit.block.terms(fit.block.draw(c, d)) for c in range(2) for d in range(40)])
     largest = np.abs(terms).max(axis=0)
