@@ -4,6 +4,7 @@ the work.
 
 import json
 import os
+import shutil
 import signal
 import threading
 import time
@@ -21,6 +22,7 @@ from riskweighted.common.atomic import keep
 from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import file_hash
 from riskweighted.common.progress import Quiet
+from riskweighted.common.seeds import ENTROPY_BYTES
 from riskweighted.evaluation.verdicts import LEAVES, overall
 from riskweighted.parts.run import run_by_parts
 from riskweighted.release.pack import check_release, release_run
@@ -30,13 +32,21 @@ from riskweighted.runs.folder import CONCERNED
 from riskweighted.runs.study import load_study
 
 pytestmark = [pytest.mark.filterwarnings("default"), pytest.mark.slow]
-ROOM = 250
+ROOM, ENTROPY = 250, bytes(ENTROPY_BYTES)
+ACCEPTED = (
+    '[release.disclosure]\naccept = {isolated = "a test", mean = "a test", not_judged = "a test"}'
+)
+
+
+def of_parts(study, out, **settings):
+    """A run with the random numbers of every other one of its study."""
+    return run_by_parts(study, out, room=ROOM, entropy=ENTROPY, **settings)
 
 
 def ran(folder, name, data=None, cuts=(100, 500), workers=1, **asked):
     write_parts(folder / name, people() if data is None else data, list(cuts))
     study = load_study(study_file(folder / name, **asked))
-    return run_by_parts(study, folder / name / "out", workers=workers, room=ROOM)
+    return of_parts(study, folder / name / "out", workers=workers)
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +56,15 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def run(folder):
-    return ran(folder, "one")
+    return ran(folder, "one", release=ACCEPTED)
+
+
+@pytest.fixture(scope="module")
+def centred(folder):
+    """One whose numbers follow from its seed, which is not released."""
+    write_parts(folder / "three", people(), [100, 500])
+    file = study_file(folder / "three", schemes=["unweighted", "mix+(t=0.5)"], seeded=True)
+    return run_by_parts(load_study(file), folder / "three" / "out", workers=1, room=ROOM)
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +122,7 @@ def test_what_is_drawn_differs_as_draws_do(run, whole):
 
 def test_parts_their_order_and_workers_make_no_difference(folder, run):
     data = people().sample(frac=1, random_state=2)
-    other = ran(folder, "two", data, cuts=(10, 10, 777, 850), workers=2)
+    other = ran(folder, "two", data, cuts=(10, 10, 777, 850), workers=2, release=ACCEPTED)
     assert files_of(other.folder) == files_of(run.folder)
 
 
@@ -132,9 +150,8 @@ def test_the_run_is_read_back_as_a_sample_and_reported(folder, run):
     assert "900" in page
 
 
-def test_centred_weights_are_centred_by_parts(folder, run):
-    made = ran(folder, "three", schemes=["unweighted", "mix+(t=0.5)"])
-    kappa = made.evaluation.utility.query("key == 'variance-ratio'")["value"]
+def test_centred_weights_are_centred_by_parts(folder, run, centred):
+    kappa = centred.evaluation.utility.query("key == 'variance-ratio'")["value"]
     assert len(kappa) == 1
     assert kappa.between(1.0, 1.5).all()
     study, data = load_study(folder / "three" / "study.toml"), people()
@@ -142,7 +159,7 @@ def test_centred_weights_are_centred_by_parts(folder, run):
     whole = rw.fit(
         study.make_synthesizer(), data, weights, draws=400, chains=2, random_seed=4
     ).posterior
-    parts = load_run(made.folder).posteriors["mix+(t=0.5)"]
+    parts = load_run(centred.folder).posteriors["mix+(t=0.5)"]
     plain = load_run(run.folder).posteriors["mix(t=0.5)"]
     for name in ("coefficient", "sigma"):
         mine, theirs, bent = (
@@ -154,25 +171,15 @@ def test_centred_weights_are_centred_by_parts(folder, run):
     assert (np.abs(bent - theirs) > 0.8 * spread).all()
 
 
-def test_a_study_that_is_not_for_release_is_not_released(folder, run):
+def test_a_study_that_is_not_for_release_is_not_released(folder, centred):
     with pytest.raises(InputError, match="the run is reproducible"):
-        release_run(run.folder, folder / "pack", schemes=["unweighted"])
+        release_run(centred.folder, folder / "pack", schemes=["unweighted"])
 
 
-def test_a_pack_is_released_part_by_part(folder):
+def test_a_pack_is_released_part_by_part(folder, run):
     place = folder / "four"
-    write_parts(place, people(), [100, 500])
-    accepted = (
-        '[release.disclosure]\naccept = {isolated = "a test", mean = "a test", not_judged = "a '
-        'test"}'
-    )
-    file = study_file(place, release=accepted)
-    file.write_text(
-        file.read_text().replace("reproducible = true\n", "").replace("draws = 250", "draws = 400")
-    )
-    made = run_by_parts(
-        load_study(file), place / "out", workers=1, room=ROOM, entropy=bytes(range(32))
-    )
+    shutil.copytree(folder / "one", place)
+    made = load_run(place / "out")
     listed = pd.read_csv(made.folder / CONCERNED)
     assert list(listed) == ["label", "row", "rule", "D"]
     assert set(listed["row"]) <= set(people()["hh"])
@@ -407,9 +414,8 @@ def test_killed_workers_change_nothing(folder, run, capfd):
     # among them one that starts, which its nanny gives up
     place, killer = folder / "killed", KillsWorkers(0)
     write_parts(place, people(), [100, 500])
-    made = run_by_parts(
-        load_study(study_file(place)), place / "out", workers=2, room=ROOM, reporter=killer
-    )
+    study = load_study(study_file(place, release=ACCEPTED))
+    made = of_parts(study, place / "out", workers=2, reporter=killer)
     assert len(killer.killed) >= 10
     assert files_of(made.folder) == files_of(run.folder)
 
@@ -423,12 +429,8 @@ def test_a_scheduler_that_runs_already_gives_the_same(folder, run):
     with LocalCluster(
         n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
     ) as cluster:
-        made = run_by_parts(
-            load_study(study_file(place)),
-            place / "out",
-            scheduler=cluster.scheduler_address,
-            room=ROOM,
-        )
+        study = load_study(study_file(place, release=ACCEPTED))
+        made = of_parts(study, place / "out", scheduler=cluster.scheduler_address)
     assert files_of(made.folder) == files_of(run.folder)
 
 
@@ -439,12 +441,12 @@ def test_a_run_that_was_killed_goes_on(folder, run):
 
     place = folder / "interrupted"
     write_parts(place, people(), [100, 500])
-    file = study_file(place)
+    file = study_file(place, release=ACCEPTED)
     code = (
         "from riskweighted.parts.run import run_by_parts; from riskweighted.runs.study import "
         "load_study\n"
         f"if __name__ == '__main__': run_by_parts(load_study({str(file)!r}), "
-        f"{str(place / 'out')!r}, workers=1, room={ROOM})"
+        f"{str(place / 'out')!r}, workers=1, room={ROOM}, entropy={ENTROPY!r})"
     )
     (place / "job.py").write_text(code)
     system, seen = place / "tmp", set()
@@ -482,11 +484,11 @@ def test_a_run_that_was_killed_goes_on(folder, run):
             keep(work / stage / "000000", b"", f"{work.name.removeprefix('work-')}/{stage}/0")
     held = poison(partial, place / "ran", spared=("entropy", "gathered", ".parquet"))
     with pytest.raises(InputError, match="no saved fit, or is damaged"):
-        run_by_parts(load_study(file), place / "out", workers=1, room=ROOM)
+        of_parts(load_study(file), place / "out", workers=1)
     (work,) = partial.glob("work-*")
     restore({path: content for path, content in held.items() if path.parent.name == "fits"})
     poison(work, place / "ran", spared=(".fit", ".said"))
-    made = run_by_parts(load_study(file), place / "out", workers=1, room=ROOM)
+    made = of_parts(load_study(file), place / "out", workers=1)
     assert not (place / "ran").exists()
     assert files_of(made.folder) == files_of(run.folder)
     assert not partial.exists()

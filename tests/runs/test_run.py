@@ -36,7 +36,7 @@ SETTINGS = {
         "transform": "log",
         "support": [0, math.inf],
     },
-    "sampling": {"draws": 400, "tune": 200},
+    "sampling": {"draws": 100, "tune": 100, "chains": 2},
     "release": {"L": 3, "format": "parquet"},
     "evaluation": {"resamples": 20},
     "reproducible": True,

@@ -99,6 +99,25 @@ def calls(monkeypatch):
         ),
     )
     count(fitting.CompiledModel, "sample", lambda *_, **__: "fits")
+    attributed, told = working.attributed, {}
+
+    def once(label, *given):  # what is given away takes longest, and only how often is counted
+        if label not in told:
+            told[label] = attributed(label, *given)
+        return told[label]
+
+    monkeypatch.setattr(working, "attributed", once)
+    count(
+        working,
+        "attributed",
+        lambda label, study, *_: (
+            "given away",
+            label,
+            study.scenario.radius,
+            study.seed,
+            study.release.L,
+        ),
+    )
     return counted
 
 
@@ -120,6 +139,7 @@ def test_nothing_is_computed_twice(tmp_path, confidential, calls):
     assert sum(key[0] == "datasets" for key in once) == fits * LS
     assert sum(key[0] == "mechanism" for key in once) == REPETITIONS * RADII * 3
     assert sum(key[0] == "weights" for key in once) == 1 + RADII + 1
+    assert sum(key[0] == "given away" for key in once) == REPETITIONS * RADII * 3 * LS
     # the data as their own release, whatever the seed
     assert calls["paired"] == fits * LS + 1
     # the data, and as their own release

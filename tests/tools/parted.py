@@ -7,7 +7,7 @@ import pandas as pd
 
 STUDY = """
 seed = 3
-reproducible = true
+{numbers}
 [data]
 path = "{path}"
 {identified}
@@ -23,7 +23,7 @@ support = [1, 10000000]
 [weights]
 schemes = {schemes}
 [sampling]
-draws = 250
+draws = 100
 tune = 100
 chains = 2
 [release]
@@ -39,7 +39,7 @@ regressions = [
     "age ~ log(income) + edu where age != 'old'",
 ]
 risk_draws = 20
-resamples = 100
+resamples = 20
 """
 
 
@@ -79,12 +79,17 @@ def study_file(
     schemes=("unweighted", "mix(t=0.5)"),
     release="",
     identified='id = "hh"',
+    seeded=False,
 ):
-    """A study of what lies in a folder."""
+    """A study of what lies in a folder; `seeded`: whose numbers follow from a seed."""
     file = folder / "study.toml"
     file.write_text(
         STUDY.format(
-            path=path, identified=identified, schemes=json.dumps(list(schemes)), release=release
+            numbers="reproducible = true" if seeded else "",
+            path=path,
+            identified=identified,
+            schemes=json.dumps(list(schemes)),
+            release=release,
         )
     )
     return file
