@@ -140,3 +140,6 @@ def test_scores_are_those_of_a_normal_regression(fitted):
     e = ((logs - logs.mean()) / logs.std(ddof=0)).to_numpy()
     lengths = np.sqrt((e**2 + (e**2 - 1) ** 2 / 2) / len(data))
     assert np.allclose(alpha, np.minimum(1, 0.05 / lengths), rtol=0.03)
+    safe = 1 - rw.identification_risk(data, scenario=scenario).to_numpy()
+    alpha = rw.scheme_weights("budget(b=0.05)", data, scenario, fit=fit).to_numpy()
+    assert np.allclose(alpha, np.minimum(1, 0.05 * safe / lengths), rtol=0.03)
