@@ -329,20 +329,19 @@ def _judged_rows(subject: _Subject, count: int, random_seed: int | None) -> list
     other.
     """
     fit = subject.block_fit
-    column, values = fit.confidential[fit.synthesizer.target], fit.numbers(fit.confidential)
+    values = fit.numbers(fit.confidential)
     # as they would be released, so that values that many records share are one
     if fit.categories is None and fit.precision is None:
         values = round_to(values, None)
-    drawing, step = subject.fit.drawing, subject.fit.drawing.rounding(subject.block).precision
-    compared, sizes = subject.compared(values, step), fit.sizes
+    drawing, sizes = subject.fit.drawing, fit.sizes
+    rounding = drawing.rounding(subject.block)
+    compared = subject.compared(values, rounding.precision)
     available = sizes["chain"] * sizes["draw"]
     places = (
         spread_draws(sizes["chain"], sizes["draw"], min(count, available))
         if fit.estimates
         else [(0, 0)] * count
     )
-    whole = pd.api.types.is_integer_dtype(column.dtype)
-    unit = step or (1.0 if whole else None)
     seeds = np.random.SeedSequence(random_seed).spawn(len(places) + 1)
     measured, below, equal = [], np.zeros(len(values)), np.zeros(len(values))
     pairs, counted = subject.pairs(values), list[list[np.ndarray]]()
@@ -359,7 +358,7 @@ def _judged_rows(subject: _Subject, count: int, random_seed: int | None) -> list
         for row in _compared(comparison, values, np.array([every[k] for every in measured]))
     ]
     pit = randomized_pit(
-        fit, places, values, unit, (below, equal, len(places)), np.random.default_rng(seeds[-1])
+        rounding, places, values, (below, equal, len(places)), np.random.default_rng(seeds[-1])
     )
     judged, variable = bool((fit.weights == 1).all()), subject.block.variable
     beside = (

@@ -128,6 +128,13 @@ class Rounding:
             (values >= low) & (values <= high) & (round_to(values, self.precision) == values)
         )
 
+    def around(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The draws that numbers (n,) of a column stand for, whether or not they are multiples: from
+        half a unit below them to half a unit above.
+        """
+        half = unit_of(values, self.precision) / 2
+        return values - half, values + half
+
     def ends(self, lower: np.ndarray, upper: np.ndarray) -> Ends:
         """Of the draws that are released as a number from lower to upper (n,), both included, codes
         of the model aside.
