@@ -129,8 +129,8 @@ class Rounding:
         )
 
     def around(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The draws that numbers (n,) stand for, whether or not they are multiples of the unit: from
-        half a unit below them to half a unit above.
+        """The draws that numbers (n,) stand for, whether or not they are multiples: from half a
+        unit below them to half a unit above.
         """
         half = unit_of(values, self.precision) / 2
         return values - half, values + half
