@@ -216,11 +216,12 @@ def test_the_cells_of_a_sweep_see_a_new_setting(moving, tmp_path):
     assert (checked["verdict"] == "misfits").all()
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_the_parts_of_a_file_see_a_new_setting(moving, tmp_path):
     """Workers are threads of this process, to which the setting is known."""
     distributed = pytest.importorskip("distributed")
-    write_parts(tmp_path, people(400), [150])
+    write_parts(tmp_path, people(), [500])
     study = load_study(study_file(tmp_path))
     with distributed.LocalCluster(
         n_workers=1,
