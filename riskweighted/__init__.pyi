@@ -162,6 +162,7 @@ from .sampling.block_fit import BlockFit as BlockFit
 from .sampling.settings import Sampling as Sampling
 from .sequence.fit import Fit as Fit
 from .sequence.fitting import compile_model as compile_model, fit as fit
+from .sequence.rounding import DrawingSettings as DrawingSettings
 from .sequence.saved import load_fit as load_fit
 from .sweeps.grid import (
     Sweep as Sweep,

@@ -199,7 +199,7 @@ def attribution_of_fit(
     pack the draw of every block.
     """
     patterns = released_patterns(world.confidential, list(asked.released or world.scenario.known))
-    copied = CopyTests(fit, world, asked.precision, patterns=patterns, random_seed=random_seed)
+    copied = CopyTests(fit, world, patterns=patterns, random_seed=random_seed)
     if packs is not None and places is not None:
         copied.leave(packs[0], places)
     table = _of_fit(fit, world, asked, packs, L, weighting, refits, random_seed, progress, copied)
@@ -270,15 +270,11 @@ def _by_own_folds(
     """The table of a fit by fits of its own without a fifth of the units each."""
     held = what_is_held(fit, weighting, refitted=True)
     if untold:
-        values = [
-            draw_copies(
-                fit, Coding(world), rng, asked.precision, copies=copies, values_alone=True
-            ).values
-        ]
+        values = [draw_copies(fit, Coding(world), rng, copies=copies, values_alone=True).values]
         return _by_folds(Setting(world, asked, rng), values, untold=untold, held=held)
     stretches = Stretches(progress)
     of_row, (using, *without) = own_folds(
-        fit, world, weighting, asked.unit, copies, rng, stretches.begin(), asked.precision
+        fit, world, weighting, asked.unit, copies, rng, stretches.begin()
     )
     setting, out = Setting(world, asked, rng, of_row), list(zip(*without, strict=True))
     told = _stands_out(setting, using[0], out[0], of_row)
@@ -289,11 +285,7 @@ def _by_own_folds(
         gone = units == unit
         one = refit_without(fit, world, np.flatnonzero(gone), weighting, rng, draws_for(copies))
         places = spread_draws(one.sizes["chain"], one.sizes["draw"], copies)
-        apart.append(
-            draw_copies(
-                one, Coding(world), rng, asked.precision, places=places, values_alone=True
-            ).values
-        )
+        apart.append(draw_copies(one, Coding(world), rng, places=places, values_alone=True).values)
         of_row = np.where(gone, len(apart) - 1, of_row)
         done()
     # a fit without a fold is one without a fifth of the file, and one without the person tells more

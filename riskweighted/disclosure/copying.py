@@ -25,7 +25,6 @@ from riskweighted.common.errors import InputError, SingletonWarning
 from riskweighted.common.ranks import normal_scores
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.contract.synthesizer import is_strange
-from riskweighted.design.precision import Precision
 from riskweighted.disclosure.policy import COPIES, Broken
 from riskweighted.intruder.world import World
 from riskweighted.risk.balls import gives_mass
@@ -91,18 +90,17 @@ class CopyTests:
         self,
         fit: Fit,
         world: World,
-        precision: Precision = None,
         *,
         patterns: np.ndarray | None = None,
         random_seed: int | None = None,
     ) -> None:
-        self._fit, self._precision, self._rng = fit, precision, np.random.default_rng(random_seed)
+        self._fit, self._rng = fit, np.random.default_rng(random_seed)
         variables = (
             []
             if fit.keeps_true_values
             else [name for name in fit.variables if name in world.scenario.synthetic]
         )
-        unknown = not_in_closed_form(fit, variables, self._rng, precision)
+        unknown = not_in_closed_form(fit, variables, self._rng)
         self.silent = tuple(
             name for name in unknown if not all(gives_mass(block) for block in _blocks(fit, name))
         )
@@ -115,9 +113,7 @@ class CopyTests:
             for link in fit.prepared.links
             if link.variable in variables and link.variable not in unknown
         ]
-        spaces = [
-            Space(fit, link, precision, world.scenario.codes_of(link.variable)) for link in links
-        ]
+        spaces = [Space(fit, link, world.scenario.codes_of(link.variable)) for link in links]
         asked = _asked(
             world, spaces, world.patterns.codes if patterns is None else patterns, self._rng
         )
@@ -155,7 +151,7 @@ class CopyTests:
             theta = self._fit.thetas(*place)
             # rules leave these parameters no value, so no dataset is released of them
             with suppress(InputError):
-                self._others.see(self._fit.drawing.made(theta, self._rng, self._precision), theta)
+                self._others.see(self._fit.drawing.made(theta, self._rng), theta)
 
     def _wanted(self, draws: int) -> int:
         sizes = self._fit.sizes
@@ -187,7 +183,6 @@ def copy_tests(
     world: World,
     datasets: Iterable[pd.DataFrame],
     places: Sequence[Sequence[tuple[int, int]]],
-    precision: Precision = None,
     *,
     patterns: np.ndarray | None = None,
     draws: int = _DRAWS,
@@ -205,7 +200,6 @@ def copy_tests(
         As they leave but for the order of rows: row i is record i's.
     places : L sequences of (chain, draw)
         Of each dataset the draw of every block, as `Fit.places` gives them.
-    precision : as in `Fit.synthesize`
     patterns : (n,), optional
         Codes of the patterns of columns that are released unaltered; those of the scenario's known
         variables otherwise.
@@ -236,7 +230,7 @@ def copy_tests(
     >>> found.broken, found.untold
     ((), {})
     """
-    tests = CopyTests(fit, world, precision, patterns=patterns, random_seed=random_seed)
+    tests = CopyTests(fit, world, patterns=patterns, random_seed=random_seed)
     tests.leave(datasets, places)
     tests.draw(draws)
     return tests.found()

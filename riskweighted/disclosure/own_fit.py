@@ -12,7 +12,6 @@ import pandas as pd
 from riskweighted.common.progress import Steps
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.contract.synthesizer import data_dependent, is_strange
-from riskweighted.design.precision import Precision
 from riskweighted.disclosure.anew import Weighting, change_of_weights, is_made_anew
 from riskweighted.disclosure.coding import Coding
 from riskweighted.intruder.world import World
@@ -89,7 +88,6 @@ def draw_copies(
     fit: Fit,
     coding: Coding,
     rng: np.random.Generator,
-    precision: Precision = None,
     copies: int = COPIES,
     places: Sequence[tuple[int, int]] | None = None,
     told: Steps | None = None,
@@ -114,10 +112,10 @@ def draw_copies(
     told_of = fit.estimates and not values_alone
     terms = {name: np.empty((count, n)) for name in (fit.variables if told_of else ())}
     masses = np.empty((count, n)) if told_of and gives_masses(fit) else None
-    mass = None if masses is None else ball_masses(fit, coding.world, precision)
+    mass = None if masses is None else ball_masses(fit, coding.world)
     for s, place in enumerate(places):
         theta: Any = fit.thetas(*place)
-        frame = fit.drawing.made(theta, rng, precision)
+        frame = fit.drawing.made(theta, rng)
         values[s] = coding.numbers(frame)
         if see is not None:
             see(frame, theta)

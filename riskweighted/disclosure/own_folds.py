@@ -9,7 +9,6 @@ import numpy as np
 from riskweighted.common.progress import Advance, Steps
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.contract.synthesizer import is_strange
-from riskweighted.design.precision import Precision
 from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.folds import assigned
@@ -73,7 +72,6 @@ def own_folds(
     copies: int,
     rng: np.random.Generator,
     progress: Advance | None = None,
-    precision: Precision = None,
 ) -> tuple[np.ndarray, list[list[np.ndarray]]]:
     """Return the fold of every record (n,), and of the fit and of K fits without the values of one
     fold of units R packs each (V, n, L).
@@ -99,7 +97,6 @@ def own_folds(
             one,
             Coding(world),
             rng,
-            precision,
             places=rng.permutation(places).tolist(),
             values_alone=True,
         ).values

@@ -158,10 +158,9 @@ class _Looks:
         count = min(2 * self.count or copies_for(self.copies), len(self.places))
         told = Steps(self.stretches.begin(), count - self.count + 1)
         rng = self.setting.rng
-        precision = self.setting.asked.precision
         places = self.places[self.count : count]
         further = draw_copies(
-            self.fit, self.coding, rng, precision, places=places, told=told, see=self.copied.see
+            self.fit, self.coding, rng, places=places, told=told, see=self.copied.see
         )
         self.datasets = self.datasets.joined(further) if self.looks else further
         self.looks, self.count = self.looks + 1, count
@@ -466,7 +465,6 @@ class _Looks:
                     fit,
                     self.coding,
                     rng,
-                    self.setting.asked.precision,
                     copies=self.packs.apart.size,
                 ).values
             )

@@ -151,7 +151,7 @@ class Persons(NamedTuple):
         values = np.empty((len(coding.names), len(self.places), times, len(rows)))
         for s, place in enumerate(self.places):
             theta: Any = self.fit.thetas(*place)
-            frame = drawing.made(theta, self.setting.rng, self.setting.asked.precision)
+            frame = drawing.made(theta, self.setting.rng)
             values[:, s] = coding.numbers(frame).reshape(-1, len(rows), times).swapaxes(1, 2)
         return values
 

@@ -258,6 +258,7 @@ def refit_without(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", FlatWeightsWarning)
-        return fit_sequence(
+        anew = fit_sequence(
             prepared, made, sampling, int(rng.integers(2**31)), progress, compared=True
         )
+    return anew.with_drawing(fit.settings)

@@ -14,7 +14,6 @@ import pandas as pd
 from riskweighted.common.errors import SingletonWarning
 from riskweighted.common.frames import require_columns
 from riskweighted.common.survey import checked_survey
-from riskweighted.design.precision import Precision
 from riskweighted.disclosure.attacks import hits
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.comparing import Records, Sides, compare, worst_group
@@ -51,7 +50,7 @@ class Asked(NamedTuple):
     """Of what attribution is asked besides a scenario: released unaltered columns, groups, units,
     survey weights, a board's limits, and whether rows leave shuffled within released patterns.
     ``of``: records of the file, where those of the question are known patterns of it that were
-    taken at random. ``precision``: as in `Fit.synthesize`.
+    taken at random.
     """
 
     released: Sequence[str] = ()
@@ -61,7 +60,6 @@ class Asked(NamedTuple):
     settings: DisclosureSettings | None = None
     shuffled: bool = True
     of: int | None = None
-    precision: Precision = None
 
 
 class Setting:

@@ -17,7 +17,6 @@ from riskweighted.risk.expected import count_draws, expected_risk, gives_masses
 if TYPE_CHECKING:  # at run time it would load xarray
     import pandas as pd
 
-    from riskweighted.design.precision import Precision
     from riskweighted.sequence.fit import Fit
 
 __all__ = ["check_fits", "expected_seed", "find_mechanism"]
@@ -40,15 +39,12 @@ def find_mechanism(
     world: World,
     settings: EvaluationSettings,
     random_seed: int | None,
-    precision: "Precision" = None,
 ) -> Mechanism:
-    """Both of the fit under a label, in one walk over its draws; `precision`: of the released
-    values.
-    """
+    """Both of the fit under a label, in one walk over its draws."""
     seed, draws = expected_seed(random_seed, label), settings.risk_draws
     if not fit.estimates:
         return Mechanism(
-            expected_risk(fit, world, draws, seed, precision=precision),
+            expected_risk(fit, world, draws, seed),
             compared=not fit.keeps_true_values,
         )
     # loads numba, for which who gives no fits need not wait
@@ -66,7 +62,7 @@ def find_mechanism(
         if clusters is not None and of_clusters is not None:
             of_clusters.add(clusters.sums(terms))
 
-    risk = expected_risk(fit, world, draws, seed, precision=precision, each=each)
+    risk = expected_risk(fit, world, draws, seed, each=each)
     return Mechanism(risk, of_records.table(), None if of_clusters is None else of_clusters.table())
 
 

@@ -15,10 +15,9 @@ from scipy.stats import norm
 from riskweighted.common.checks import check_count, check_given, check_names, check_seed
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import require_columns
-from riskweighted.contract.distribution import draw_values
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.design.formulas import split_formula
-from riskweighted.design.precision import Precision, precision_of, round_to
+from riskweighted.design.precision import round_to
 from riskweighted.evaluation.fit_pairs import Pairs, pairs_of
 from riskweighted.evaluation.fit_pit import pit_rows, randomized_pit
 from riskweighted.evaluation.fit_statistics import (
@@ -87,7 +86,6 @@ def check_fit(
     by: Sequence[str] | str | None = None,
     others: Sequence[str] | None = None,
     draws: int | None = None,
-    precision: Precision = None,
     random_seed: int | None = None,
 ) -> pd.DataFrame:
     """Return how a fit compares with its data: statistics of predictive datasets beside the
@@ -114,8 +112,6 @@ def check_fit(
     draws : int, optional
         Predictive datasets, from draws spread evenly over the posterior; default 100, shared by
         several variables, and 30 at least.
-    precision : float or mapping of variable to float, optional
-        Drawn numbers are multiples of it; default as in `Fit.synthesize`.
     random_seed : int, optional
 
     Returns
@@ -157,7 +153,6 @@ def check_fit(
             f"{type(fit.synthesizer).__name__} keeps true values: there is no model to judge"
         )
     check_seed(random_seed)
-    fit.check_precision(precision)
     if scenario is not None and by is not None:
         raise InputError(
             "give scenario or by, not both: each says by which columns means are compared"
@@ -184,7 +179,7 @@ def check_fit(
     rows = list[_Row]()
     for block, seed in zip(blocks, seeds, strict=False):
         subject = _Subject(fit, block, grouped, named)
-        rows += _judged_rows(subject, precision_of(precision, block.variable), count, seed)
+        rows += _judged_rows(subject, count, seed)
     statuses = [
         block
         for block in fit.prepared.blocks
@@ -329,35 +324,30 @@ class _Subject:
         )
 
 
-def _judged_rows(
-    subject: _Subject, precision: float | None, count: int, random_seed: int | None
-) -> list[_Row]:
+def _judged_rows(subject: _Subject, count: int, random_seed: int | None) -> list[_Row]:
     """Every row of a block, from predictive datasets that are made and measured one after the
     other.
     """
     fit = subject.block_fit
-    column, values = fit.confidential[fit.synthesizer.target], fit.numbers(fit.confidential)
+    values = fit.numbers(fit.confidential)
     # as they would be released, so that values that many records share are one
     if fit.categories is None and fit.precision is None:
         values = round_to(values, None)
-    step = fit.precision if fit.categories is not None else precision or fit.precision
-    compared, sizes = subject.compared(values, step), fit.sizes
+    drawing, sizes = subject.fit.drawing, fit.sizes
+    rounding = drawing.rounding(subject.block)
+    compared = subject.compared(values, rounding.precision)
     available = sizes["chain"] * sizes["draw"]
     places = (
         spread_draws(sizes["chain"], sizes["draw"], min(count, available))
         if fit.estimates
         else [(0, 0)] * count
     )
-    whole = pd.api.types.is_integer_dtype(column.dtype)
-    unit = step or (1.0 if whole else None)
     seeds = np.random.SeedSequence(random_seed).spawn(len(places) + 1)
     measured, below, equal = [], np.zeros(len(values)), np.zeros(len(values))
     pairs, counted = subject.pairs(values), list[list[np.ndarray]]()
     for draw, seed in zip(places, seeds, strict=False):
-        drawn = draw_values(
-            fit.synthesizer, fit.draw(*draw), fit.prepared, np.random.default_rng(seed), len(values)
-        ).astype(float)
-        drawn = np.clip(fit.rounded(drawn, unit), -_LARGEST, _LARGEST)
+        drawn = drawing.of_members(subject.block, fit.draw(*draw), np.random.default_rng(seed))
+        drawn = np.clip(drawn, -_LARGEST, _LARGEST)
         below += drawn < values
         equal += drawn == values
         measured.append([comparison.statistic(drawn) for comparison in compared])
@@ -368,7 +358,7 @@ def _judged_rows(
         for row in _compared(comparison, values, np.array([every[k] for every in measured]))
     ]
     pit = randomized_pit(
-        fit, places, values, unit, (below, equal, len(places)), np.random.default_rng(seeds[-1])
+        rounding, places, values, (below, equal, len(places)), np.random.default_rng(seeds[-1])
     )
     judged, variable = bool((fit.weights == 1).all()), subject.block.variable
     beside = (
@@ -402,11 +392,8 @@ def _status_rows(
     places = spread_draws(sizes["chain"], sizes["draw"], min(count, sizes["chain"] * sizes["draw"]))
     true = held.numbers(held.confidential)
     comparison = status_comparison(what, true)
-    each = (
-        draw_values(held.synthesizer, held.draw(*place), held.prepared, rng, len(true))
-        for place in places
-    )
-    drawn = np.array([comparison.statistic(np.asarray(values, dtype=float)) for values in each])
+    each = (fit.drawing.of_members(block, held.draw(*place), rng) for place in places)
+    drawn = np.array([comparison.statistic(values) for values in each])
     judged = bool((held.weights == 1).all())
     for row in _compared(comparison, true, drawn):
         yield _Row._make((*row, "", block.variable, judged))

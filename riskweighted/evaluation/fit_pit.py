@@ -8,9 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from riskweighted.contract.distribution import has_mass, interval_masses
-from riskweighted.design.precision import unit_of
 from riskweighted.measures import checks
-from riskweighted.sampling.block_fit import BlockFit
+from riskweighted.sequence.rounding import Rounding
 
 __all__ = ["OUTER", "pit_rows", "randomized_pit"]
 
@@ -53,30 +52,28 @@ def pit_rows(pit: np.ndarray) -> list[Row]:
 
 
 def randomized_pit(
-    fit: BlockFit,
+    rounding: Rounding,
     places: Sequence[tuple[int, int]],
     values: np.ndarray,
-    unit: float | None,
     ranks: tuple[np.ndarray, np.ndarray, int],
     rng: np.random.Generator,
 ) -> np.ndarray:
     """u_i = P(Y_i < y_i) + v_i P(Y_i = y_i), v_i uniform, averaged over posterior draws, (n,) in
     [0, 1]; uniform if the model is right.
 
-    `places`: (chain, draw) pairs; `unit`: to which drawn values are rounded, None of 7 digits: y_i
-    stands for the interval of that length; `ranks`: how many of how many predictive datasets lie
-    below, and at, each value, used where the synthesizer has no ``mass``.
+    `rounding` of the draws of a fit, by which y_i stands for an interval; `places`: (chain, draw)
+    pairs; `ranks`: how many of how many predictive datasets lie below, and at, each value, used
+    where the synthesizer has no ``mass``.
     """
+    fit = rounding.fit
     random = rng.random(len(values))
     if not has_mass(fit.synthesizer, fit.draw(0, 0), fit.prepared):
         below, equal, count = ranks
         return np.asarray((below + random * (equal + 1)) / (count + 1))
-    half = unit_of(values, unit) / 2
+    lower, upper = rounding.around(values)
     total, used = np.zeros(len(values)), places[:: math.ceil(len(places) / _MOST_DRAWS)]
-    up_to = interval_masses(
-        fit.synthesizer, fit.prepared, np.full(len(values), -np.inf), values + half
-    )
-    around = interval_masses(fit.synthesizer, fit.prepared, values - half, values + half)
+    up_to = interval_masses(fit.synthesizer, fit.prepared, np.full(len(values), -np.inf), upper)
+    around = interval_masses(fit.synthesizer, fit.prepared, lower, upper)
     for draw in used:
         theta = fit.draw(*draw)
         total += up_to(theta) - (1 - random) * around(theta)

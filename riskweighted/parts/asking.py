@@ -51,7 +51,6 @@ def disclose_looked(
         settings=study.release.disclosure,
         shuffled=study.release.shuffle,
         of=None if len(data) == total else total,
-        precision=study.release.precision,
     )
     weighting = Weighting(label, world=weighing, **study.weights.making)
     with warnings.catch_warnings():
@@ -99,7 +98,6 @@ def check_looked(job: Job, label: str, fit: LightFit, looked: list[Looked]) -> p
         held,
         scenario=job.world(records).scenario,
         others=others,
-        precision=study.release.precision,
         random_seed=job.streams.seed_for("check", label),
     )
 

@@ -17,9 +17,8 @@ __all__ = ["columns_of", "count_far", "draw_bucket", "drawn_of", "part_file", "w
 
 def draw_bucket(job: Job, number: int, label: str, fit: Fit) -> Datasets:
     """The datasets of a label."""
-    release = job.study.release
     seed = job.streams.seed_for("synthesize", label)
-    frames = fit.synthetic(release.L, random_seed=seed, precision=release.precision, part=number)
+    frames = fit.synthetic(job.study.release.L, random_seed=seed, part=number)
     return Datasets.of(fit.confidential, frames, job.study.variables)
 
 

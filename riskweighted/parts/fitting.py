@@ -20,11 +20,12 @@ from riskweighted.common.errors import RiskWeightedWarning
 from riskweighted.common.frames import as_floats
 from riskweighted.contract.centring import CentredSums, CentredWeights
 from riskweighted.contract.synthesizer import Synthesizer
-from riskweighted.design.precision import LEVELS, find_precision, in_words
+from riskweighted.design.precision import find_precision
 from riskweighted.intruder.world import World
 from riskweighted.parts.centred import Centred
 from riskweighted.parts.counting import Counted, Values
 from riskweighted.parts.job import Job
+from riskweighted.runs.folder import precisions
 from riskweighted.sampling.block_fit import FAR
 from riskweighted.sampling.judging import refuse_other_diagnostics
 from riskweighted.sampling.saving import read_sealed, sealed
@@ -150,12 +151,8 @@ def _fitted(
     archive: bytes,
     said: tuple[tuple[type[Warning], str], ...] = (),
 ) -> Fitted:
-    light = _light(fit, values)
-    precision = (
-        LEVELS
-        if light.categories is not None
-        else in_words(job.study.release.precision_of(job.target) or light.precision)
-    )
+    light = _light(fit, values).with_drawing(job.study.release.drawing)
+    precision = precisions(light)[job.target]
     return Fitted(_kept(job, scheme, light, rows), fit.diagnostics, archive, precision, said)
 
 

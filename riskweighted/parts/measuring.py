@@ -176,9 +176,7 @@ def _contexts(
         paired = world.pair(datasets, further)
         risk, matched = mean_risk_and_matches(paired)
         seed = job.seed("evaluate", label, number)
-        mechanism = find_mechanism(
-            label, fit, world, study.evaluation.measures, seed, study.release.precision
-        )
+        mechanism = find_mechanism(label, fit, world, study.evaluation.measures, seed)
         rival = None if baseline is None else Rival(UNWEIGHTED, baseline.risk, baseline.mechanism)
         context = Context(
             label,

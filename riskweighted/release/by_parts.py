@@ -235,10 +235,7 @@ def _release_bucket(job: Job, number: int, asked: _Asked) -> _Released:
         # the same posterior draws in every bucket
         seed = job.streams.seed_for("leak check", scheme)
         fresh = [
-            frame[job.target]
-            for frame in fit.synthetic(
-                _FRESH, random_seed=seed, precision=study.release.precision, part=number
-            )
+            frame[job.target] for frame in fit.synthetic(_FRESH, random_seed=seed, part=number)
         ]
         equal[scheme] = tuple(  # type: ignore[assignment]
             np.array([int(_same(column, truth).sum()) for column in columns])

@@ -3,7 +3,7 @@ posterior are the confidential value.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -136,9 +136,8 @@ def find_sensitive(
         fit, seed = _load(run, prepared, scheme), run.streams.seed_for("leak check", scheme)
         if strange:
             _refuse_other_draws(fit, run, scheme, confidential)
-        frames = [
-            *not_leaving(fit).synthetic(_FRESH, random_seed=seed, precision=precisions or None)
-        ]
+        finely = replace(fit.settings, precision=precisions or None)
+        frames = [*not_leaving(fit).with_drawing(finely).synthetic(_FRESH, random_seed=seed)]
         equal[scheme] = tuple(
             np.array([variable.equal(variable.numbers(frame[variable.name])) for frame in frames])
             for variable in variables
@@ -152,8 +151,8 @@ def _refuse_other_draws(
     """Refuse datasets of a run that are not, byte for byte, what its fit draws with the seed of the
     run where the truth is not.
     """
-    seed, release = run.streams.seed_for("synthesize", scheme), run.study.release
-    drawn = drawn_blindly(fit, release.L, seed, release.precision)
+    seed = run.streams.seed_for("synthesize", scheme)
+    drawn = drawn_blindly(fit, run.study.release.L, seed)
     datasets = as_the_data_have_it(
         run.synthetic[scheme], confidential, run.study.unaltered(confidential), None
     )
@@ -174,9 +173,10 @@ def _load(run: FinishedRun, prepared: PreparedSequence, scheme: str) -> Fit:
         world = make_world(prepared.confidential, study.weighting_scenario())
         made_of = None if source is None else _load(run, prepared, source)
         alpha = world_weighting(world, scheme, made_of, alphas=table, **study.weights.making)
-    return read_fit(
+    fit = read_fit(
         run.posterior_path(scheme), prepared, alpha, None, study.guarantee, study.release.L
     )
+    return fit.with_drawing(study.release.drawing)
 
 
 def _of_link(run: FinishedRun, prepared: PreparedSequence, link: Link) -> Sensitive:

@@ -13,8 +13,8 @@ from riskweighted.contract.distribution import fixed, has_mass, interval_masses
 from riskweighted.contract.synthesizer import ContractError, Draw, Synthesizer
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.statuses import AMOUNT, MISSING, find_statuses
-from riskweighted.risk.cells import Rounding
 from riskweighted.sampling.block_fit import BlockFit
+from riskweighted.sequence.rounding import Rounding
 
 if TYPE_CHECKING:  # at run time it would load xarray
     from riskweighted.sampling.block_fit import BlockFit
@@ -39,15 +39,15 @@ class DrawnBalls(NamedTuple):
     """Balls on the scale of unrounded draws: closed intervals (n,), whose ends say nothing where
     they are ``empty``.
 
-    ``precision`` to which draws are rounded; ``codes``: what is drawn as each special code of the
-    scenario; ``status`` (n,) of the records; ``near`` (2, n): the balls of released values.
-    ``points``: of each code of the model that no multiple stands for, where its share of the draws
-    comes to that of the interval (1) or goes off it (-1), (n,).
+    ``rounding`` of draws; ``codes``: what is drawn as each special code of the scenario; ``status``
+    (n,) of the records; ``near`` (2, n): the balls of released values. ``points``: of each code of
+    the model that no multiple stands for, where its share of the draws comes to that of the
+    interval (1) or goes off it (-1), (n,).
     """
 
     lower: np.ndarray
     upper: np.ndarray
-    precision: float | None
+    rounding: Rounding
     codes: Mapping[float, tuple[float, float]]
     status: np.ndarray
     empty: np.ndarray
@@ -55,10 +55,10 @@ class DrawnBalls(NamedTuple):
     points: Mapping[float, np.ndarray]
 
     @classmethod
-    def of_code(cls, code: float, count: int) -> "DrawnBalls":
+    def of_code(cls, code: float, count: int, rounding: Rounding) -> "DrawnBalls":
         """Of one code of levels for that many records."""
         ends, nobody = np.full((2, count), code), np.zeros(count, dtype=bool)
-        return cls(ends[0] - 0.5, ends[1] + 0.5, 1.0, {}, np.zeros(count), nobody, ends, {})
+        return cls(ends[0] - 0.5, ends[1] + 0.5, rounding, {}, np.zeros(count), nobody, ends, {})
 
     def at(self, rows: np.ndarray) -> "DrawnBalls":
         """Those of some records."""
@@ -105,7 +105,7 @@ def drawn_balls(
         released = (near[0] <= code) & (code <= near[1])
         points[code] = np.where(status == AMOUNT, released.astype(float) - drawn, 0.0)
     lower, upper = (fixed(np.where(empty, values, end)) for end in (lower, upper))
-    return DrawnBalls(lower, upper, rounding.precision, drawn_as, status, empty, near, points)
+    return DrawnBalls(lower, upper, rounding, drawn_as, status, empty, near, points)
 
 
 def gives_mass(fit: "BlockFit") -> bool:
@@ -194,8 +194,8 @@ class Inside:
         """By the model's `inverse`; without it by halving, until a ball holds a quarter of the
         precision, or a millionth of its width.
         """
-        low, high, precision = self.balls.lower, self.balls.upper, self.balls.precision
-        width = high - low
+        low, high, rounding = self.balls.lower, self.balls.upper, self.balls.rounding
+        width, precision = high - low, rounding.precision
         wide = width > 0 if precision is None else width > 1.5 * precision
         if wide.any():
             share = self.rng.random(len(low))
@@ -207,11 +207,7 @@ class Inside:
                 inverted = inverse(low, high, share)
                 low = high = np.where(wide & np.isfinite(inverted), inverted, (low + high) / 2)
         middle = (low + high) / 2
-        return (
-            np.rint(middle)
-            if self.fit.categories is not None
-            else self.fit.rounded(middle, precision)
-        )
+        return np.rint(middle) if rounding.of_levels else rounding.released(middle)
 
     def _halved(
         self, low: np.ndarray, high: np.ndarray, wide: np.ndarray, aim: np.ndarray
@@ -219,7 +215,7 @@ class Inside:
         """Ends (m,) between which the mass from the lower end of a wide ball reaches what is aimed
         at.
         """
-        width, precision = (high - low).max(), self.balls.precision
+        width, precision = (high - low).max(), self.balls.rounding.precision
         most = _MOST_HALVINGS if precision is None else int(np.ceil(np.log2(width / precision))) + 2
         for _ in range(min(most, _MOST_HALVINGS)):
             middle = (low + high) / 2
@@ -242,10 +238,8 @@ class Counted:
     there.
     """
 
-    def __init__(self, fit: BlockFit, draws: Iterable[np.ndarray], balls: DrawnBalls) -> None:
-        self._values = np.array(
-            [fit.rounded(values, balls.precision) for values in draws], dtype=float
-        )
+    def __init__(self, draws: Iterable[np.ndarray], balls: DrawnBalls) -> None:
+        self._values = np.array([balls.rounding.released(values) for values in draws], dtype=float)
         self._near = np.array([balls.hold(values) for values in self._values])
 
     def mass(self) -> np.ndarray:

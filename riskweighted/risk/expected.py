@@ -18,7 +18,6 @@ import pandas as pd
 from riskweighted.common.checks import check_count, check_given, check_seed
 from riskweighted.common.errors import InputError, listing
 from riskweighted.contract.drawing import spread_draws
-from riskweighted.design.precision import Precision
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import World, make_world
 from riskweighted.risk.balls import gives_mass
@@ -150,22 +149,21 @@ def expected_risk(
     draws: int | None = None,
     random_seed: int | None = None,
     *,
-    precision: Precision = None,
     each: Callable[[np.ndarray, np.ndarray], None] | None = None,
 ) -> ExpectedRisk:
     """`expected_identification_risk` of checked data, block by block.
 
-    `draws`: without it 100, or as many as the fit has. `precision`: of the released values, as in
-    `Fit.synthesize`. `each` is given, at every draw of a fit that estimates anything, what the
-    records add to the log posterior of each variable (V, n), and p_i (n,).
+    `draws`: without it 100, or as many as the fit has. `each` is given, at every draw of a fit that
+    estimates anything, what the records add to the log posterior of each variable (V, n), and p_i
+    (n,).
     """
     _check_target(fit, world)
     check_seed(random_seed)
-    blocks, precision = _blocks(fit, draws), None if fit.keeps_true_values else precision
+    blocks = _blocks(fit, draws)
     from riskweighted.risk.masses import ball_masses  # loads xarray, which a fit did
 
     count = sum(map(len, blocks))
-    masses = ball_masses(fit, world, precision)
+    masses = ball_masses(fit, world)
     n = len(world.confidential)
     in_pattern = world.patterns.in_pattern
     one_record = 1 / in_pattern  # as a share of its pattern
@@ -176,7 +174,7 @@ def expected_risk(
     for number, block in enumerate(blocks):
         for chain, draw in block:
             theta: Any = fit.thetas(chain, draw)
-            frame = fit.drawing.made(theta, rng, precision)
+            frame = fit.drawing.made(theta, rng)
             neighbours = world.find(frame)
             outside = 1 - (1 + neighbours.within - neighbours.own_inside) * one_record
             mass = masses(theta, rng, frame)

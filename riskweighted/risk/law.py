@@ -18,13 +18,12 @@ import pandas as pd
 from riskweighted.common.frames import holds_numbers
 from riskweighted.contract.categories import codes_in
 from riskweighted.contract.distribution import fixed
-from riskweighted.design.precision import Precision, precision_of
 from riskweighted.risk.balls import gives_mass
-from riskweighted.risk.cells import Ends, Rounding
 from riskweighted.sequence.blocks import Block, Link
 from riskweighted.sequence.drawing import Thetas
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.outcomes import is_missing
+from riskweighted.sequence.rounding import Ends, Rounding
 from riskweighted.sequence.rule_kinds import Order
 from riskweighted.sequence.rules import Structure
 from riskweighted.sequence.ruling import Ruling
@@ -76,7 +75,6 @@ class Space:
 
     fit: Fit = field(repr=False)
     link: Link = field(repr=False)
-    precision: Precision = None
     codes: tuple[float, ...] = ()
 
     @cached_property
@@ -119,8 +117,7 @@ class Space:
         """How amounts are released, as they are read; None where there are none."""
         if self.of_levels or self.link.values is None:
             return None
-        block = self._block
-        return Rounding(block, precision_of(self.precision, self.link.variable) or block.precision)
+        return self.fit.drawing.rounding(self.link.values)
 
     @cached_property
     def special(self) -> np.ndarray:
@@ -468,7 +465,7 @@ def laws(spaces: Sequence[Space], frame: pd.DataFrame, thetas: Thetas) -> Iterat
 
 
 def not_in_closed_form(
-    fit: Fit, variables: Collection[str], rng: np.random.Generator, precision: Precision = None
+    fit: Fit, variables: Collection[str], rng: np.random.Generator
 ) -> dict[str, str]:
     """Which variables' laws are not known in closed form, and why.
 
@@ -484,7 +481,7 @@ def not_in_closed_form(
             why[link.variable] = f"the model of {silent[0]!r} gives no masses"
         elif not all(isinstance(rule, Order | Structure) for rule in checked):
             why[link.variable] = "a rule is kept by drawing again, and its share is not known"
-    last = _last_drawn_again(fit, rng, precision)
+    last = _last_drawn_again(fit, rng)
     for link in links[: last + 1]:
         why.setdefault(
             link.variable, f"rules of {links[last].variable!r} have records drawn again whole"
@@ -492,7 +489,7 @@ def not_in_closed_form(
     return {variable: reason for variable, reason in why.items() if variable in variables}
 
 
-def _last_drawn_again(fit: Fit, rng: np.random.Generator, precision: Precision) -> int:
+def _last_drawn_again(fit: Fit, rng: np.random.Generator) -> int:
     """The place of the last variable to which rules leave some record no value, in twenty datasets;
     -1 where there is none.
     """
@@ -505,7 +502,7 @@ def _last_drawn_again(fit: Fit, rng: np.random.Generator, precision: Precision) 
         frame, encoded = fit.confidential.assign(), dict(fit.prepared.encoded)
         for place, link in enumerate(links):
             stuck: list[np.ndarray] = []
-            values = fit.drawing.drawn(link, frame, encoded, thetas, rng, precision, None, stuck)
+            values = fit.drawing.drawn(link, frame, encoded, thetas, rng, None, stuck)
             fit.drawing.put(link, values, frame, encoded)
             last = max(last, place) if stuck else last
     return last

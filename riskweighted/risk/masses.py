@@ -19,7 +19,6 @@ from riskweighted.common.frames import as_floats, with_columns
 from riskweighted.contract.categories import codes_in, target_numbers
 from riskweighted.contract.synthesizer import Draw
 from riskweighted.design.distinct import Distinct
-from riskweighted.design.precision import Precision, precision_of
 from riskweighted.intruder.statuses import AMOUNT, find_statuses
 from riskweighted.intruder.world import World
 from riskweighted.risk.balls import (
@@ -32,7 +31,6 @@ from riskweighted.risk.balls import (
     mass_inside,
     masses_inside,
 )
-from riskweighted.risk.cells import Rounding
 from riskweighted.sequence.blocks import Block, Link
 from riskweighted.sequence.drawing import ROUNDS, Thetas
 from riskweighted.sequence.fit import Fit
@@ -45,7 +43,7 @@ __all__ = ["Masses", "ball_masses"]
 Masses: TypeAlias = Callable[[Thetas, np.random.Generator, pd.DataFrame], np.ndarray]
 
 
-def ball_masses(fit: Fit, world: World, precision: Precision = None) -> Masses:
+def ball_masses(fit: Fit, world: World) -> Masses:
     """From parameters, a generator and a dataset drawn with them to an estimate of P(y*_i in B_i |
     theta), (n,).
 
@@ -58,7 +56,7 @@ def ball_masses(fit: Fit, world: World, precision: Precision = None) -> Masses:
     if fit.keeps_true_values:
         return lambda thetas, rng, frame: world.find(frame).own_inside.astype(float)
     balls = {
-        link.variable: _balls(fit, link, world, precision)
+        link.variable: _balls(fit, link, world)
         for link in fit.prepared.links
         if link.variable in world.scenario.synthetic
     }
@@ -71,7 +69,6 @@ def ball_masses(fit: Fit, world: World, precision: Precision = None) -> Masses:
             fit,
             balls,
             with_mass,
-            precision,
             thetas,
             rng,
             frame.copy(deep=False),
@@ -104,7 +101,7 @@ class _Balls(NamedTuple):
     near: Callable[[np.ndarray], np.ndarray] | None = None
 
 
-def _balls(fit: Fit, link: Link, world: World, precision: Precision) -> _Balls:
+def _balls(fit: Fit, link: Link, world: World) -> _Balls:
     statuses = tuple(_holds(world, link, block.status.outcome) for block in link.statuses)  # type: ignore[union-attr]
     structural = (
         None
@@ -139,7 +136,7 @@ def _balls(fit: Fit, link: Link, world: World, precision: Precision) -> _Balls:
         if block.categories is None
         else target_numbers(block.synthesizer, block.prepared, world.confidential)
     )
-    rounding = Rounding(block, precision_of(precision, name) or block.precision, column.dtype)
+    rounding = fit.drawing.rounding(link.values, column.dtype)
     balls = drawn_balls(world.scenario, name, numbers, name in world.numeric, rounding)
     possible = ~np.isnan(numbers) if block.categories is None else numbers >= 0
     fixed = None
@@ -187,7 +184,6 @@ class _Walk:
     fit: Fit
     balls: Mapping[str, _Balls]
     with_mass: Mapping[str, bool]  # whether a block's model gives masses
-    precision: Precision
     thetas: Thetas
     rng: np.random.Generator
     frame: pd.DataFrame
@@ -206,7 +202,7 @@ class _Walk:
         elif self.truncated and needed:
             rows = np.flatnonzero(self.mass > 0)
             values = self.fit.drawing.drawn(
-                link, self.frame, self.encoded, self.thetas, self.rng, self.precision, rows, []
+                link, self.frame, self.encoded, self.thetas, self.rng, rows, []
             )
             self.fit.drawing.put(link, values, self.frame, self.encoded)
             drawn = True
@@ -272,9 +268,8 @@ class _Walk:
             if not len(again):
                 break
             at = rows[again]
-            precision = precision_of(self.precision, link.variable)
             values = self.fit.drawing.values_at(
-                link, frame, self.encoded, self.thetas, self.rng, at, precision
+                link, frame, self.encoded, self.thetas, self.rng, at
             )
             tries[again] += 1
             drawn = with_columns(frame.iloc[at], {link.variable: outcomes.column(values, at)})
@@ -368,7 +363,10 @@ class _Walk:
             return np.asarray(np.mean(list(draw), axis=0))
         prepared = self.fit.drawing.at(block, self.frame, self.encoded, rows)
         return mass_inside(
-            fit, self.thetas[block.name], prepared, DrawnBalls.of_code(1.0, len(rows))
+            fit,
+            self.thetas[block.name],
+            prepared,
+            DrawnBalls.of_code(1.0, len(rows), self.fit.drawing.rounding(block)),
         )
 
     def _value_piece(
@@ -418,4 +416,4 @@ class _Walk:
             )
             for _ in range(times)
         )
-        return Counted(fit, drawn, balls)
+        return Counted(drawn, balls)

@@ -18,7 +18,6 @@ import pandas as pd
 
 from riskweighted.common.frames import holds_numbers, with_columns
 from riskweighted.contract.drawing import spread_draws
-from riskweighted.design.precision import Precision
 from riskweighted.intruder.statuses import AMOUNT
 from riskweighted.intruder.world import World, make_world
 from riskweighted.risk.expected import ExpectedRisk, expected_risk
@@ -50,7 +49,6 @@ class RiskShares:
     counted: np.ndarray = field(repr=False)
     predictors: Sequence[str]
     random_seed: int
-    precision: Precision = field(default=None, repr=False)
 
     @cached_property
     def draws(self) -> list[tuple[int, int]]:
@@ -64,9 +62,7 @@ class RiskShares:
     @cached_property
     def _whole(self) -> ExpectedRisk:
         """With all its sources."""
-        return expected_risk(
-            self.fit, self.world, len(self.draws), self.random_seed, precision=self.precision
-        )
+        return expected_risk(self.fit, self.world, len(self.draws), self.random_seed)
 
     @property
     def figure(self) -> float:
@@ -116,13 +112,11 @@ class RiskShares:
             data, {name: data[name].take(order).set_axis(data.index) for name in names}
         )
         exchanged = at_other_predictors(self.fit, frame)
-        masses, mass = ball_masses(exchanged, self.world, self.precision), np.zeros(len(data))
+        masses, mass = ball_masses(exchanged, self.world), np.zeros(len(data))
         for place in self.draws:
             theta: Any = exchanged.thetas(*place)
             several = len(self.fit.variables) > 1
-            mass += masses(
-                theta, rng, exchanged.drawing.made(theta, rng, self.precision) if several else frame
-            )
+            mass += masses(theta, rng, exchanged.drawing.made(theta, rng) if several else frame)
         mass = np.minimum(mass / len(self.draws), 1.0)
         return float((mass * self._whole.outside)[self.counted].mean())
 
@@ -137,7 +131,6 @@ class RiskShares:
                 make_world(data, less),
                 len(self.draws),
                 self.random_seed,
-                precision=self.precision,
             )
             yield "known", str(name), float(expected.risk[self.counted].mean()), len(data)
 

@@ -91,7 +91,7 @@ def _made_of_fits(
         for number, path in enumerate(sorted((run.folder / "synthetic" / scheme).iterdir())):
             if not writer.is_in(path, number):
                 raise not_made(path.relative_to(run.folder).as_posix())
-    if precisions(work.study, work.fit(run.schemes[0])) != run.manifest["precision"]:
+    if precisions(work.fit(run.schemes[0])) != run.manifest["precision"]:
         raise not_made("the precision in manifest.json")
     result, tables = measured(work)
     verdicts_of = replace(run, tables=tables).verdicts

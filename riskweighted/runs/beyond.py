@@ -77,15 +77,13 @@ def attributed(
     most.
     """
     weights, released = study.weights, study.unaltered(fit.confidential)
-    release = study.release
     asked = Asked(
         released,
         (),
         study.linking_column,
         weights.survey,
-        release.disclosure,
-        release.shuffle,
-        precision=release.precision,
+        study.release.disclosure,
+        study.release.shuffle,
     )
     # the same halves, and the same yardstick, for every label
     seed = streams.seed_for("disclosure", "")

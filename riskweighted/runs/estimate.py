@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -217,7 +217,9 @@ def _some(work: Work) -> _Some:
             )
         else:
             model = prepare_sequence(work.study.make_synthesizer(), data, work.study.weights.survey)
-    return _Some(work.study, world, _stand_in(model))
+    fit = _stand_in(model)
+    drawing = work.study.release.drawing
+    return _Some(work.study, world, None if fit is None else fit.with_drawing(drawing))
 
 
 def _stand_in(prepared: PreparedSequence) -> Fit | None:
@@ -263,10 +265,9 @@ def _after(some: _Some, share: float) -> tuple[dict[str, float], float]:
     settings = study.evaluation.measures
     frames, seconds = [world.confidential] * 2, dict[str, float]()
     if fit is not None:
-        precision: Any = study.release.precision
-        frames, drawing = _once(lambda: list(fit.synthetic(2, random_seed=0, precision=precision)))
+        frames, drawing = _once(lambda: list(fit.synthetic(2, random_seed=0)))
         tried = replace(settings, risk_draws=_DRAWS if fit.estimates else None)
-        _, walking = _once(lambda: find_mechanism("", fit, world, tried, 0, precision))
+        _, walking = _once(lambda: find_mechanism("", fit, world, tried, 0))
         _, checking = _once(
             lambda: check_fit(fit, scenario=world.scenario, draws=_DRAWS, random_seed=0)
         )
@@ -317,7 +318,7 @@ def _disclosing(
     seed = work.streams.seed_for("synthesize", UNWEIGHTED)
     drawn = Datasets.of(
         world.confidential,
-        fit.synthetic(L, random_seed=seed, precision=study.release.precision),
+        fit.synthetic(L, random_seed=seed),
         study.variables,
     )
     worlds = world, world.under(replace(study.weighting_scenario(), singletons="protect"))

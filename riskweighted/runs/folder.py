@@ -171,7 +171,7 @@ def write_results(
         study,
         work.streams,
         result,
-        precisions(study, fits[study.weights.schemes[0]]),
+        precisions(fits[study.weights.schemes[0]]),
         read,
         tuned=tuned,
     )
@@ -246,19 +246,16 @@ def weights_table(alphas: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     return pd.concat(named, axis=1)
 
 
-def precisions(study: "Study", fit: "Fit") -> dict[str, str]:
+def precisions(fit: "Fit") -> dict[str, str]:
     """How finely the released values of each variable are recorded, in words."""
     words = {}
-    for variable, block_fit in fit.value_fits().items():
-        given = study.release.precision_of(variable)
-        if block_fit is None:  # its statuses say all
-            words[variable] = "-" if holds_numbers(fit.confidential[variable]) else LEVELS
+    for link in fit.prepared.links:
+        if link.values is None:  # its statuses say all
+            numbers = holds_numbers(fit.confidential[link.variable])
+            words[link.variable] = "-" if numbers else LEVELS
         else:
-            words[variable] = (
-                LEVELS
-                if block_fit.categories is not None
-                else in_words(given or block_fit.precision)
-            )
+            rounding = fit.drawing.rounding(link.values)
+            words[link.variable] = LEVELS if rounding.of_levels else in_words(rounding.precision)
     return words
 
 

@@ -77,7 +77,6 @@ def risk_reasons(work: "Work", verdicts: Sequence[Verdict]) -> pd.DataFrame:
             if name not in study.variables
         ],
         work.streams.seed_for("check", verdict.label),
-        study.release.precision,
     )
     table = shares.table()
     kept = table[table["share"] >= _LEAST].head(_MOST)

@@ -7,7 +7,7 @@ field that only some of them read says so where it is declared, with the reason 
 import dataclasses
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -33,6 +33,7 @@ from riskweighted.design.precision import Precision, precision_of
 from riskweighted.disclosure.policy import DisclosureSettings
 from riskweighted.measures.settings import EvaluationSettings
 from riskweighted.sequence.conditions import Condition
+from riskweighted.sequence.rounding import DrawingSettings
 from riskweighted.suggest.kind import FEW, KINDS, LEVELS, TIME
 from riskweighted.weights.names import UNWEIGHTED, parse_scheme
 
@@ -549,6 +550,12 @@ class ReleaseSettings:
             )
         object.__setattr__(self, "hidden", check_reasons(self.hidden, "hidden"))
         object.__setattr__(self, "derived", check_reasons(self.derived, "derived"))
+
+    @property
+    def drawing(self) -> DrawingSettings:
+        """What of these settings decides how draws become released values: fields of one name."""
+        names = [setting.name for setting in fields(DrawingSettings)]
+        return DrawingSettings(**{name: getattr(self, name) for name in names})
 
     def precision_of(self, variable: str) -> float | None:
         """The precision of one variable, where one is given."""

@@ -220,7 +220,8 @@ class Work:
 
     def fit(self, label: str, which: str = "") -> Fit:
         """The fit of a scheme or baseline; `which`: of how many, for the reporter."""
-        return self.store.fit(self.stages.key("fit", label), partial(self._fit, label, which))
+        fit = self.store.fit(self.stages.key("fit", label), partial(self._fit, label, which))
+        return fit.with_drawing(self.study.release.drawing)
 
     def _fit(self, label: str, which: str) -> Fit:
         study = self.study
@@ -307,12 +308,10 @@ class Work:
         """
         if label == CONFIDENTIAL:
             return Datasets(self.confidential, [{}])
-        release, seed = self.study.release, self.streams.seed_for("synthesize", label)
+        L, seed = self.study.release.L, self.streams.seed_for("synthesize", label)  # noqa: N806
 
         def make() -> Datasets:
-            frames = self.fit(label).synthetic(
-                release.L, random_seed=seed, precision=release.precision
-            )
+            frames = self.fit(label).synthetic(L, random_seed=seed)
             return Datasets.of(self.confidential, frames, self.study.variables)
 
         return self.store.once(
@@ -321,15 +320,13 @@ class Work:
 
     def expected(self, label: str) -> Mechanism:
         """Expected risk and influence of a fit."""
-        settings, precision = self.study.evaluation.measures, self.study.release.precision
         make = partial(
             find_mechanism,
             label,
             self.fit(label),
             self.world(),
-            settings,
+            self.study.evaluation.measures,
             self._evaluation_seed,
-            precision,
         )
         return self.store.once(("expected", self.stages.key("expected", label)), make)
 
@@ -353,7 +350,6 @@ class Work:
             fit,
             scenario=scenario,
             others=others,
-            precision=study.release.precision,
             random_seed=seed,
         )
         table.insert(0, "label", label)

@@ -34,7 +34,7 @@ from riskweighted.contract.synthesizer import (
     keeps_true_values,
     takes_counts,
 )
-from riskweighted.design.precision import find_precision, round_within
+from riskweighted.design.precision import find_precision
 from riskweighted.guarantee.clip import Censoring, censor
 from riskweighted.guarantee.ledger import CHANGED, LEDGER, entropy_of, opened
 from riskweighted.guarantee.statement import Guarantee, Statement
@@ -284,18 +284,6 @@ class BlockFit:
                 else clipped - term.each(theta, float(alpha[0]), self.censoring.statement)
             )
         return np.asarray(alpha * np.where(alpha > 0, terms, 0.0))
-
-    def rounded(self, values: np.ndarray, precision: float | None = None) -> np.ndarray:
-        """Drawn values (n,) as they are released: rounded within the bounds, special codes and
-        codes of levels as they are.
-        """
-        if self.keeps_true_values or self.categories is not None:
-            return values
-        rounded = round_within(
-            values, precision or self.precision, getattr(self.synthesizer, "support", None)
-        )
-        codes = getattr(self.synthesizer, "codes", ())
-        return np.where(np.isin(values, codes), values, rounded) if len(codes) else rounded
 
     def count_far(self, values: pd.Series) -> int:
         """How many drawn values lie beyond ten times the largest absolute confidential one; none of

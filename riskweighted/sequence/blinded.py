@@ -14,7 +14,6 @@ import pandas as pd
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.contract.synthesizer import Draw, Synthesizer, is_strange
 from riskweighted.design.distinct import Distinct
-from riskweighted.design.precision import Precision
 from riskweighted.guarantee.ledger import without_ledger
 from riskweighted.sampling.isolation import Question, check_independent, refuse_other_answers
 from riskweighted.sequence.blocks import Block
@@ -28,17 +27,14 @@ def drawn_blindly(
     fit: Fit,
     L: int,  # noqa: N803
     random_seed: int,
-    precision: Precision = None,
 ) -> list[pd.DataFrame]:
     """Return the L datasets of `Fit.synthesize`, once every stranger's model was tried as when it
     was fitted (what it cached since is seen), and once all that it was asked for them was asked
     again in a fresh process, which has the true values of its target in other rows only, and was
     answered alike; ContractError where it was not.
     """
-    watched = _Watched(fit.prepared, fit.blocks)
-    frames = [
-        *_with_drawing(fit, watched).synthetic(L, random_seed=random_seed, precision=precision)
-    ]
+    watched = _Watched(fit.prepared, fit.blocks, fit.settings)
+    frames = [*_with_drawing(fit, watched).synthetic(L, random_seed=random_seed)]
     for name, asked in watched.asked.items():
         block = fit.blocks[name]
         places = spread_draws(

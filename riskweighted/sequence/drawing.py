@@ -17,11 +17,11 @@ from riskweighted.contract.categories import codes_in
 from riskweighted.contract.distribution import draw_values, log_densities
 from riskweighted.contract.synthesizer import Draw, Synthesizer
 from riskweighted.design.distinct import Distinct
-from riskweighted.design.precision import Precision, precision_of
 from riskweighted.design.tables import Tables
 from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sequence.blocks import Block, Link, PreparedSequence
 from riskweighted.sequence.outcomes import Outcomes
+from riskweighted.sequence.rounding import DrawingSettings, Rounding
 from riskweighted.sequence.rule_kinds import Order
 from riskweighted.sequence.rules import any_broken
 from riskweighted.sequence.ruling import Ruling, chosen
@@ -35,8 +35,8 @@ _FEWER_ROUNDS = 10  # where the whole record can be drawn again
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """What draws datasets from the fits of a sequence's blocks, given one posterior draw of each.
-    Confidential.
+    """What draws from the fits of a sequence's blocks, given one posterior draw of each, and says
+    how draws are released: datasets, expected risk, disclosure and checks ask it. Confidential.
 
     ``records``: the numbers of those for which values are drawn, each as often as wanted; None for
     all in turn.
@@ -44,15 +44,18 @@ class Drawing:
 
     prepared: PreparedSequence = field(repr=False)
     blocks: Mapping[str, BlockFit] = field(repr=False)
+    settings: DrawingSettings
     records: np.ndarray | None = field(default=None, repr=False)
 
     def of_records(self, records: np.ndarray) -> "Drawing":
         """The same for some records, by number, such as a few many times over."""
         return replace(self, records=records)
 
-    def released(
-        self, thetas: Thetas, rng: np.random.Generator, precision: Precision = None
-    ) -> pd.DataFrame:
+    def rounding(self, block: Block, dtype: object = np.dtype(float)) -> Rounding:
+        """How what a block draws is released, stored in a dtype."""
+        return self.settings.rounding(self.blocks[block.name], block.variable, dtype)
+
+    def released(self, thetas: Thetas, rng: np.random.Generator) -> pd.DataFrame:
         """One synthetic dataset given parameters, rounded as it is released; none under a
         guarantee, whose datasets its ledger decides.
         """
@@ -60,11 +63,9 @@ class Drawing:
             raise InputError(
                 "this fit has a guarantee, whose datasets are those of synthesize and no others"
             )
-        return self.made(thetas, rng, precision)
+        return self.made(thetas, rng)
 
-    def made(
-        self, thetas: Thetas, rng: np.random.Generator, precision: Precision = None
-    ) -> pd.DataFrame:
+    def made(self, thetas: Thetas, rng: np.random.Generator) -> pd.DataFrame:
         """The same of any fit: for the datasets that the ledger decides, and for those by which
         risk is measured, which do not leave.
         """
@@ -72,7 +73,7 @@ class Drawing:
         stuck, rows = list[np.ndarray](), None
         for _ in range(ROUNDS):
             for link in self.prepared.links:
-                values = self.drawn(link, frame, encoded, thetas, rng, precision, rows, stuck)
+                values = self.drawn(link, frame, encoded, thetas, rng, rows, stuck)
                 self.put(link, values, frame, encoded)
             if not stuck:
                 return frame
@@ -145,7 +146,6 @@ class Drawing:
         encoded: Mapping[str, Distinct],
         thetas: Thetas,
         rng: np.random.Generator,
-        precision: Precision = None,
         rows: np.ndarray | None = None,
         stuck: list[np.ndarray] | None = None,
     ) -> np.ndarray:
@@ -158,14 +158,13 @@ class Drawing:
         """
         outcomes = self.outcomes[link.variable]
         rules = self.prepared.rules
-        unit = precision_of(precision, link.variable)
         checked = rules.redrawn(link.variable, not link.levels)
         values = (
             outcomes.empty(len(frame)) if rows is None else outcomes.numbers(frame[link.variable])
         )
         rows = np.arange(len(frame)) if rows is None else rows
         for _ in range(ROUNDS if link.decider is None else _FEWER_ROUNDS):
-            values[rows] = self.values_at(link, frame, encoded, thetas, rng, rows, unit, stuck)
+            values[rows] = self.values_at(link, frame, encoded, thetas, rng, rows, stuck)
             if not checked:
                 return values
             drawn = with_columns(frame, {link.variable: outcomes.column(values)})
@@ -176,7 +175,7 @@ class Drawing:
                 return values
         orders = [rule for rule in checked if isinstance(rule, Order)]
         if link.decider is None and len(orders) == len(checked):
-            values[rows] = self._within(orders, link, frame, encoded, thetas, rng, rows, unit)
+            values[rows] = self._within(orders, link, frame, encoded, thetas, rng, rows)
             drawn = with_columns(frame, {link.variable: outcomes.column(values)})
             if not (any_broken(checked, drawn) | np.isnan(values))[rows].any():
                 return values
@@ -194,7 +193,6 @@ class Drawing:
         thetas: Thetas,
         rng: np.random.Generator,
         rows: np.ndarray,
-        precision: float | None,
     ) -> np.ndarray:
         """Numbers of some rows from their model between what the orders leave, (m,), where draws
         hardly land; NaN where it cannot say.
@@ -207,7 +205,6 @@ class Drawing:
             ends[above] = tighter(ends[above], rule.amounts(frame.iloc[rows])[int(above)])
         if block is None:
             return np.full(len(rows), np.nan)
-        fit = self.blocks[block.name]
         records = self.model_of(block).distribution(
             thetas[block.name], self.at(block, frame, encoded, rows)
         )
@@ -215,7 +212,7 @@ class Drawing:
         if inverse is None or link.levels:
             return np.full(len(rows), np.nan)
         numbers = np.asarray(inverse(ends[False], ends[True], rng.random(len(rows))))
-        rounded = fit.rounded(np.where(np.isnan(numbers), 0.0, numbers), precision)
+        rounded = self.rounding(block).released(np.where(np.isnan(numbers), 0.0, numbers))
         return np.where(np.isnan(numbers), np.nan, self.outcomes[link.variable].drawn(rounded))
 
     def values_at(
@@ -226,7 +223,6 @@ class Drawing:
         thetas: Thetas,
         rng: np.random.Generator,
         rows: np.ndarray,
-        precision: float | None,
         stuck: list[np.ndarray] | None = None,
     ) -> np.ndarray:
         """New values of a variable for some rows, as numbers: structure, what implications decide,
@@ -262,7 +258,7 @@ class Drawing:
             values[left] = outcomes.number(link.constant)
         elif len(left):
             values[left] = self._new_values(
-                link, link.values, ruling, frame, encoded, thetas, rng, rows, left, precision
+                link, link.values, ruling, frame, encoded, thetas, rng, rows, left
             )
             if (
                 ruling is not None
@@ -283,7 +279,6 @@ class Drawing:
         rng: np.random.Generator,
         rows: np.ndarray,
         left: np.ndarray,
-        precision: float | None,
     ) -> np.ndarray:
         """What the block of the values draws for those rows that are left; of levels of which some
         are ruled out, one of the others.
@@ -303,7 +298,7 @@ class Drawing:
         return (
             numbers
             if fit.keeps_true_values
-            else self.outcomes[link.variable].drawn(fit.rounded(numbers, precision))
+            else self.outcomes[link.variable].drawn(self.rounding(block).released(numbers))
         )
 
     def model_of(self, block: Block) -> Synthesizer:
@@ -342,6 +337,17 @@ class Drawing:
         """What a block draws for some rows, (m,)."""
         prepared = self.at(block, frame, encoded, rows)
         return draw_values(self.model_of(block), thetas[block.name], prepared, rng, len(rows))
+
+    def of_members(self, block: Block, theta: Draw, rng: np.random.Generator) -> np.ndarray:
+        """What a block draws for the records that reach it, values as they are released, given
+        the confidential values of the variables before it, (m,).
+        """
+        fit = self.blocks[block.name]
+        numbers = np.asarray(
+            draw_values(self.model_of(block), theta, fit.prepared, rng, len(fit.confidential)),
+            dtype=float,
+        )
+        return numbers if block.status is not None else self.rounding(block).released(numbers)
 
     def log_densities(
         self, frame: pd.DataFrame, *, elsewhere: bool = False

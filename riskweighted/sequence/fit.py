@@ -25,7 +25,7 @@ from riskweighted.common.native import Frame, Native, as_pandas, native_of
 from riskweighted.common.notebook import card
 from riskweighted.contract.drawing import random_draws
 from riskweighted.contract.synthesizer import Synthesizer
-from riskweighted.design.precision import Precision, precision_of
+from riskweighted.design.precision import Precision
 from riskweighted.guarantee.clip import Censoring
 from riskweighted.guarantee.ledger import CHANGED
 from riskweighted.guarantee.statement import Statement
@@ -38,6 +38,7 @@ from riskweighted.sequence.centring import centring_of
 from riskweighted.sequence.declared import Chain, SideBySide
 from riskweighted.sequence.drawing import Drawing, Thetas
 from riskweighted.sequence.prepare import sequence_of
+from riskweighted.sequence.rounding import DrawingSettings
 
 __all__ = ["Fit", "block_file"]
 
@@ -60,6 +61,8 @@ class Fit:
         That it was sampled with, where it is known.
     native : Native or None
         What the data were given as, and datasets are given back as, where that is not pandas.
+    settings : DrawingSettings
+        How draws become released values, see `with_drawing`.
 
     Examples
     --------
@@ -73,6 +76,7 @@ class Fit:
     blocks: Mapping[str, BlockFit]
     random_seed: int | None = field(default=None, repr=False)
     native: Native | None = field(default=None, repr=False)
+    settings: DrawingSettings = field(default_factory=DrawingSettings, repr=False)
 
     @classmethod
     def of(cls, block: BlockFit) -> "Fit":
@@ -87,7 +91,8 @@ class Fit:
 
     def changed(self, **changes: Any) -> "Fit":
         """The same with other values of the fields of its one block."""
-        return replace(Fit.of(replace(self.block, **changes)), native=self.native)
+        made = Fit.of(replace(self.block, **changes))
+        return replace(made, native=self.native, settings=self.settings)
 
     def on(self, records: Frame, alphas: Alpha) -> "Fit":
         """The same posterior for other records of the file, such as a part of it, with their risk
@@ -453,22 +458,34 @@ class Fit:
 
     @cached_property
     def drawing(self) -> Drawing:
-        return Drawing(self.prepared, self.blocks)
+        """What draws from it: everything that is drawn or measured of the fit asks this."""
+        return Drawing(self.prepared, self.blocks, self.settings)
 
-    def released(
-        self, theta: Mapping[str, Any], rng: np.random.Generator, precision: Precision = None
-    ) -> pd.DataFrame:
+    def with_drawing(self, settings: DrawingSettings) -> "Fit":
+        """Return the same posterior with other settings of drawing, which datasets and all that is
+        measured of the fit keep to; InputError where they do not suit its variables.
+
+        Examples
+        --------
+        >>> from riskweighted.runs.examples import fit
+        >>> coarse = fit.with_drawing(rw.DrawingSettings(precision=100.0))
+        >>> bool((coarse.synthesize(1, random_seed=2)[0]["income"] % 100 == 0).all())
+        True
+        """
+        self._check_precision(settings.precision)
+        return self if settings == self.settings else replace(self, settings=settings)
+
+    def released(self, theta: Mapping[str, Any], rng: np.random.Generator) -> pd.DataFrame:
         """One synthetic dataset given parameters, rounded as in `synthesize`; none under a
         guarantee, whose datasets its ledger decides.
         """
-        return self.drawing.released(self._by_block(theta), rng, precision)
+        return self.drawing.released(self._by_block(theta), rng)
 
     def synthesize(
         self,
         L: int = 20,  # noqa: N803
         *,
         random_seed: int | None = None,
-        precision: Precision = None,
         parameters: str = "draws",
     ) -> list[pd.DataFrame]:
         """Draw L synthetic datasets, each from its own posterior draw of every block (METHODS
@@ -488,11 +505,6 @@ class Fit:
             gives the noise away: who knows it and sees the datasets can work back to the posterior
             draws, and test a guess at a confidential value. Leave it out, for fresh entropy, where
             datasets are to leave; give one for experiments and tests.
-        precision : float or mapping of variable to float, optional
-            Drawn numbers are multiples of it. Without it: of the largest power of ten (or other
-            constant) of which all confidential values are multiples, or they have 7 significant
-            digits. Under a guarantee it must be given, but for a whole-number dtype, whose
-            precision is then 1.
         parameters : {"draws", "mode"}
             "mode" draws every dataset from the mode of each block's posterior, as tools do that
             estimate and plug in: for comparison with them, not for release, since intervals of the
@@ -508,9 +520,8 @@ class Fit:
         Raises
         ------
         InputError
-            If L exceeds the number of draws, or what the guarantee of the fit is stated for; a
-            precision is given for a categorical column, which has none; or a rule leaves a record
-            no value that its model would draw.
+            If L exceeds the number of draws, or what the guarantee of the fit is stated for; or a
+            rule leaves a record no value that its model would draw.
 
         Warns
         -----
@@ -526,16 +537,13 @@ class Fit:
         >>> [frame.shape for frame in fit.synthesize(2, random_seed=2)]
         [(200, 5), (200, 5)]
         """
-        return list(
-            self.synthetic(L, random_seed=random_seed, precision=precision, parameters=parameters)
-        )
+        return list(self.synthetic(L, random_seed=random_seed, parameters=parameters))
 
     def synthetic(
         self,
         L: int = 20,  # noqa: N803
         *,
         random_seed: int | None = None,
-        precision: Precision = None,
         parameters: str = "draws",
         part: int | None = None,
     ) -> Iterator[pd.DataFrame]:
@@ -547,8 +555,7 @@ class Fit:
         """
         check_seed(random_seed)
         check_choice(parameters, ("draws", "mode"), "parameters")
-        self.check_precision(precision)
-        entropy, every = self._check_guarantee(check_count(L), precision, parameters)
+        entropy, every = self._check_guarantee(check_count(L), parameters)
         plugged = (
             {name: plug_in(fit) for name, fit in self.blocks.items()}
             if parameters == "mode"
@@ -563,7 +570,7 @@ class Fit:
                 np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, part))
                 for seed in seeds
             ]
-        drawn = self._drawn(places, seeds, plugged, precision)
+        drawn = self._drawn(places, seeds, plugged)
         return drawn if self.native is None else map(self.native.like, drawn)
 
     def places(self, L: int = 20, *, random_seed: int | None) -> list[tuple[tuple[int, int], ...]]:  # noqa: N803
@@ -620,7 +627,6 @@ class Fit:
         places: Sequence[tuple[tuple[int, int], ...]],
         seeds: Sequence[np.random.SeedSequence],
         plugged: Thetas | None,
-        precision: Precision,
     ) -> Iterator[pd.DataFrame]:
         """A dataset for each seed, of the posterior draw of every block at its place; then the
         warnings of amounts that lie far out.
@@ -633,7 +639,7 @@ class Fit:
         far, amounts = Counter[str](), Counter[str]()
         for each, seed in zip(places, seeds, strict=True):
             thetas = plugged or self.thetas_at(each)
-            frame = self.drawing.made(thetas, np.random.default_rng(seed), precision)
+            frame = self.drawing.made(thetas, np.random.default_rng(seed))
             for name, fit in fits.items():
                 codes, column = [*self.prepared.codes.get(name, ())], frame[name]
                 held = (column[~column.isin(codes)] if codes else column).dropna()
@@ -643,7 +649,7 @@ class Fit:
         for name, count in far.items():
             fits[name].warn_of_far(count, amounts[name])
 
-    def check_precision(self, precision: Precision) -> None:
+    def _check_precision(self, precision: Precision) -> None:
         """Refuse a precision that is no number, or of a variable that is none of the fit's or
         categorical.
         """
@@ -683,9 +689,7 @@ class Fit:
             raise InputError(CHANGED)
         return kept or None
 
-    def _check_guarantee(
-        self, count: int, precision: Precision, parameters: str
-    ) -> tuple[list[int] | None, int]:
+    def _check_guarantee(self, count: int, parameters: str) -> tuple[list[int] | None, int]:
         """The entropy that a guarantee keeps, if there is one, and how many datasets it decides;
         refuses those that it does not cover.
         """
@@ -701,12 +705,12 @@ class Fit:
             raise InputError(
                 "parameters must be 'draws' under a guarantee, which proves nothing of the mode"
             )
-        for name, fit in self.value_fits().items():
-            if fit is not None and precision_of(precision, name) is None and fit.precision is None:
+        for link in self.prepared.links:
+            if link.values is not None and self.drawing.rounding(link.values).precision is None:
                 raise InputError(
-                    f"precision must be given under a guarantee: the dtype of {name!r} does not "
-                    "hold whole numbers, and a "
-                    "precision found in the data depends on them"
+                    "precision must be given under a guarantee: the dtype of "
+                    f"{link.variable!r} does not hold whole numbers, and a precision found in the "
+                    "data depends on them"
                 )
         return entropy, max(count, min(self.statement.L, self.sizes["chain"] * self.sizes["draw"]))
 

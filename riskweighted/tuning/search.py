@@ -84,10 +84,19 @@ def tune_model(
     sample = sample or partial(_sample, model, sampling, streams, reporter)
     if unweighted is None:
         unweighted = sample(UNWEIGHTED, alphas_of(model.variables, None, model.confidential.index))
+    drawn = unweighted.settings
     subject = Subject(world if of is None else world.only(of), EvaluationSettings())
     constraints = constraints_of(settings, world, leaving)
     return _Search(
-        sample, subject, weigh, settings, streams, unweighted, loss, reporter, constraints
+        lambda scheme, alphas: sample(scheme, alphas).with_drawing(drawn),
+        subject,
+        weigh,
+        settings,
+        streams,
+        unweighted,
+        loss,
+        reporter,
+        constraints,
     ).run()
 
 

@@ -54,20 +54,20 @@ def fitted(model, settings, kind, seed=1, draws=100, n=N):
 
 
 def judged(fit, *, precision=None, seed=1, codes=(), draws=100):
+    fit = fit.with_drawing(rw.DrawingSettings(precision))
     scenario = rw.Scenario(
         known=["region", "age"],
         synthetic="income",
         radius=0.2,
         codes={"income": list(codes)} if codes else {},
     )
-    datasets = fit.synthesize(L, random_seed=seed, precision=precision)
+    datasets = fit.synthesize(L, random_seed=seed)
     places = fit.places(L, random_seed=seed)
     return copy_tests(
         fit,
         make_world(fit.confidential, scenario),
         datasets,
         places,
-        precision,
         draws=draws,
         random_seed=seed,
     )

@@ -359,7 +359,7 @@ def test_the_precision_is_that_of_the_dtype_or_given(jobs):
     with pytest.raises(rw.InputError) as caught:
         numbers.synthesize(1)
     assert_clear(caught, "precision must be given", "'jobs'")
-    (synthetic,) = numbers.synthesize(1, random_seed=1, precision=7)
+    (synthetic,) = numbers.with_drawing(rw.DrawingSettings(7)).synthesize(1, random_seed=1)
     assert (synthetic["jobs"] % 7 == 0).all()
 
 

@@ -249,7 +249,7 @@ def drawn_of(fit, monkeypatch):
             "made",
             lambda self, thetas, *given: seen.append(thetas["rent"]) or made(self, thetas, *given),
         )
-        fit.synthesize(3, precision={"rent": 1.0} if len(fit.blocks) > 1 else 1.0)
+        fit.with_drawing(rw.DrawingSettings({"rent": 1.0})).synthesize(3)
     return [(*theta["coefficient"], float(theta["sigma"])) for theta in seen]
 
 
@@ -292,11 +292,9 @@ def test_a_chain_is_fitted_under_a_guarantee_saved_and_counted(tmp_path):
     ):
         fit.synthesize(2)
     with pytest.raises(rw.InputError, match="L must be at most 2"):
-        fit.synthesize(3, precision={"rent": 1.0})
-    assert set(fit.synthesize(2, random_seed=1, precision={"rent": 1.0})[0]["size"]) <= {
-        "small",
-        "large",
-    }
+        fit.synthesize(3)
+    whole = fit.with_drawing(rw.DrawingSettings({"rent": 1.0}))
+    assert set(whole.synthesize(2, random_seed=1)[0]["size"]) <= {"small", "large"}
     total = rw.accountant({"all": fit}).query("release == 'all' and neighbours == 'replace'")
     assert total["epsilon"].tolist() == pytest.approx([40])
     fit.save(tmp_path / "fit.zip")

@@ -214,7 +214,7 @@ def test_released_columns_keep_dtype_categories_order_and_index(model):
     assert not synthetic[target].equals(frame[target])
     pd.testing.assert_frame_equal(synthetic.drop(columns=target), frame.drop(columns=target))
     with pytest.raises(InputError) as caught:
-        fitted.synthesize(1, precision=0.1)
+        fitted.with_drawing(rw.DrawingSettings(0.1))
     assert_clear(caught, "precision", "levels")
 
 

@@ -263,7 +263,8 @@ def test_codes_have_a_share_of_their_own_and_are_drawn_exactly(data):
         [frame["income"].to_numpy() for frame in fitted.synthesize(10, random_seed=1)]
     )
     assert abs((drawn == -8).mean() - 0.1) < 0.06
-    coarse = fitted.synthesize(10, random_seed=1, precision=100)
+    hundreds = fitted.with_drawing(rw.DrawingSettings(100))
+    coarse = hundreds.synthesize(10, random_seed=1)
     assert np.mean([(frame["income"] == -8).mean() for frame in coarse]) == pytest.approx(
         (drawn == -8).mean()
     )

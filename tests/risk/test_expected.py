@@ -179,11 +179,12 @@ def test_what_makes_no_sense_is_refused(confidential, call, text):
 def test_a_coarser_precision_is_that_of_the_risk_too(confidential):
     """Values released in twenties: the ball of a record holds what rounds into it."""
     fit, world = given_fit(confidential), make_world(confidential, SCENARIO)
-    found = expected_risk(fit, world, 120, random_seed=1, precision=20.0)
+    twenties = fit.with_drawing(rw.DrawingSettings(20.0))
+    found = expected_risk(twenties, world, 120, random_seed=1)
     rng, landed = np.random.default_rng(2), np.zeros(N)
     values = confidential["jobs"].to_numpy(dtype=float)
     for turn in range(2000):
-        frame = fit.released(fit.draw(turn % 2, turn % 60), rng, 20.0)
+        frame = twenties.released(fit.draw(turn % 2, turn % 60), rng)
         landed += abs(frame["jobs"].to_numpy() - values) <= 0.2 * values
     assert abs(found.own_mass - landed / 2000).max() < 4.5 * 0.5 / np.sqrt(2000)
     assert abs(found.own_mass - expected_risk(fit, world, 120, random_seed=1).own_mass).max() > 0.1

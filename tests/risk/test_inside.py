@@ -9,8 +9,8 @@ import pytest
 import riskweighted as rw
 from riskweighted.contract.layout import layout_of
 from riskweighted.risk.balls import Inside, drawn_balls
-from riskweighted.risk.cells import Rounding
 from riskweighted.sampling.block_fit import BlockFit
+from riskweighted.sequence.rounding import Rounding
 
 N = 300
 

@@ -217,7 +217,8 @@ def test_the_same_seed_gives_the_same_and_a_coarse_precision_widens_balls(fit, c
     world = make_world(confidential, scenario_of("income"))
     once, again = (expected_risk(fit, world, 10, random_seed=4) for _ in range(2))
     np.testing.assert_array_equal(once.blocks, again.blocks)
-    coarse = expected_risk(fit, world, 10, random_seed=4, precision={"income": 10_000.0})
+    rough = fit.with_drawing(rw.DrawingSettings({"income": 10_000.0}))
+    coarse = expected_risk(rough, world, 10, random_seed=4)
     amounts = (confidential["income"] > 0).to_numpy()
     assert (coarse.own_mass[amounts] == 0).all()  # no multiple of it lies in a ball
     np.testing.assert_allclose(coarse.own_mass[~amounts], once.own_mass[~amounts], atol=1e-9)

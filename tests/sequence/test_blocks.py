@@ -452,14 +452,15 @@ def test_precision_is_that_of_the_amounts_or_given(fitted, data):
     frame = fitted.synthesize(1, random_seed=1)[0]
     amounts = frame["income"].dropna()
     assert (amounts == amounts.round()).all()
-    coarse = fitted.synthesize(1, random_seed=1, precision={"income": 100})[0]["income"].dropna()
+    tens = fitted.with_drawing(rw.DrawingSettings({"income": 100}))
+    coarse = tens.synthesize(1, random_seed=1)[0]["income"].dropna()
     assert (coarse[coarse != -9] % 100 == 0).all()
     for precision, message in (
         ({"marital": 1}, "precision names 'marital'"),
         ({"income": 0}, "must be a number > 0"),
     ):
         with pytest.raises(InputError, match=message):
-            fitted.synthesize(1, precision=precision)
+            fitted.with_drawing(rw.DrawingSettings(precision))
 
 
 def test_an_integer_column_stays_one_and_data_are_not_touched(fitted, data, frames):

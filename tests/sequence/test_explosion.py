@@ -67,10 +67,10 @@ def test_draws_like_the_data_are_not_warned_of():
 @pytest.mark.parametrize("precision", [None, 10.0, 25.0, 0.5])
 def test_released_values_keep_to_the_bounds_after_rounding(precision):
     support = (0.26, float(frame()["y"].max()) + 3.14159)
-    fitted = fit_with(4.0, support=support)
+    fitted = fit_with(4.0, support=support).with_drawing(rw.DrawingSettings(precision))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        frames = fitted.synthesize(4, random_seed=1, precision=precision)
+        frames = fitted.synthesize(4, random_seed=1)
     values = np.concatenate([one["y"] for one in frames])
     assert values.min() >= support[0]
     assert values.max() <= support[1]

@@ -12,7 +12,6 @@ from riskweighted.common.found import hide_found, is_found
 from riskweighted.contract.distribution import interval_masses, log_densities
 from riskweighted.contract.synthesizer import data_dependent
 from riskweighted.design.precision import round_to
-from riskweighted.risk.cells import Rounding
 from riskweighted.runs.models import build_synthesizer
 from riskweighted.sampling.graphs import start_of
 from riskweighted.suggest.columns import look_at
@@ -154,7 +153,7 @@ def test_the_copy_tests_ask_for_the_cell_that_rounding_takes_to_a_heap(fit):
     held = np.flatnonzero(
         (np.abs(data["pay"].to_numpy()[:, None] / np.array(heaps) - 1) < 1e-6).any(axis=1)
     )
-    rounding = Rounding.of(block)
+    rounding = fit.drawing.rounding(fit.prepared.blocks[0], data["pay"].dtype)
     ends = rounding.ends(*2 * [rounding.read(data["pay"])])
     theta = block.draw(0, 0)
     masses = interval_masses(model, block.prepared, ends.lower, ends.upper)(theta)

@@ -76,7 +76,7 @@ def calls(monkeypatch):
     count(
         working,
         "find_mechanism",
-        lambda label, fit, world, settings, seed, _: (
+        lambda label, fit, world, settings, seed: (
             "mechanism",
             label,
             world.scenario.radius,
@@ -91,7 +91,7 @@ def calls(monkeypatch):
     count(
         Fit,
         "synthetic",
-        lambda fit, count, random_seed, precision: (
+        lambda fit, count, random_seed: (
             "datasets",
             count,
             random_seed,

@@ -1,8 +1,8 @@
-"""What was drawn where a value is released: cells of unrounded draws, as `BlockFit.rounded` and the
-column's dtype make released values.
+"""How draws become released values, and which draws a released value stands for.
 
 Every released number stands for the draws that are rounded to it, its cell. A wider set is the
-union of whole cells.
+union of whole cells. What decides both are the settings of drawing, which everything that reads a
+fit asks of it.
 """
 
 from dataclasses import dataclass, field
@@ -12,12 +12,19 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pandas as pd
 
-from riskweighted.design.precision import SIGNIFICANT_DIGITS, round_to, unit_of
+from riskweighted.design.precision import (
+    SIGNIFICANT_DIGITS,
+    Precision,
+    precision_of,
+    round_to,
+    round_within,
+    unit_of,
+)
 
 if TYPE_CHECKING:  # at run time it would load xarray
     from riskweighted.sampling.block_fit import BlockFit
 
-__all__ = ["Ends", "Rounding"]
+__all__ = ["DrawingSettings", "Ends", "Rounding"]
 
 _SLACK = 1e-4  # of a unit: by which an end is moved, so that a point that lies on it is in, or out
 _OFF = 1e-6  # of a unit: how far from a multiple a number may be written
@@ -56,11 +63,6 @@ class Rounding:
     precision: float | None
     dtype: object = np.dtype(float)
 
-    @classmethod
-    def of(cls, fit: "BlockFit", precision: float | None = None) -> "Rounding":
-        """That of a fit's target, to the precision of its column where none is given."""
-        return cls(fit, precision or fit.precision, fit.confidential[fit.synthesizer.target].dtype)
-
     @property
     def of_levels(self) -> bool:
         """Whether codes of levels are drawn."""
@@ -71,6 +73,17 @@ class Rounding:
         """Public bounds, infinite where there are none."""
         given = None if self.of_levels else getattr(self.fit.synthesizer, "support", None)
         return (-np.inf, np.inf) if given is None else (float(given[0]), float(given[1]))
+
+    def released(self, values: np.ndarray) -> np.ndarray:
+        """Drawn values (n,) as they are released, before they are stored: rounded within the
+        bounds, special codes and codes of levels as they are.
+        """
+        if self.fit.keeps_true_values or self.of_levels:
+            return values
+        model = self.fit.synthesizer
+        rounded = round_within(values, self.precision, getattr(model, "support", None))
+        codes = getattr(model, "codes", ())
+        return np.where(np.isin(values, codes), values, rounded) if len(codes) else rounded
 
     @cached_property
     def points(self) -> tuple[float, ...]:
@@ -114,6 +127,13 @@ class Rounding:
         return np.asarray(
             (values >= low) & (values <= high) & (round_to(values, self.precision) == values)
         )
+
+    def around(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The draws that numbers (n,) stand for, whether or not they are multiples: from half a
+        unit below them to half a unit above.
+        """
+        half = unit_of(values, self.precision) / 2
+        return values - half, values + half
 
     def ends(self, lower: np.ndarray, upper: np.ndarray) -> Ends:
         """Of the draws that are released as a number from lower to upper (n,), both included, codes
@@ -187,3 +207,31 @@ class Rounding:
         slack = np.maximum(_SLACK * unit, 4 * np.spacing(np.abs(half)))
         edge[there] = half + np.where(taken, side, -side) * np.where(unit > 0, slack, 0.0)
         return edge
+
+
+@dataclass(frozen=True)
+class DrawingSettings:
+    """What decides how draws become released values, for datasets and for everything that is
+    measured of a fit.
+
+    Attributes
+    ----------
+    precision : float or mapping of variable to float, optional
+        Drawn numbers are multiples of it. Without it: of the largest power of ten (or other
+        constant) of which all confidential values are multiples, or they have 7 significant
+        digits. Under a guarantee it must be given, but for a whole-number dtype, whose precision
+        is then 1.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import fit
+    >>> coarse = fit.with_drawing(rw.DrawingSettings(precision=100.0))
+    >>> bool((coarse.synthesize(1, random_seed=2)[0]["income"] % 100 == 0).all())
+    True
+    """
+
+    precision: Precision = None
+
+    def rounding(self, fit: "BlockFit", variable: str, dtype: object = np.dtype(float)) -> Rounding:
+        """How draws of the fit of a variable's block are released, stored in a dtype."""
+        return Rounding(fit, precision_of(self.precision, variable) or fit.precision, dtype)
