@@ -15,6 +15,7 @@ from scipy.stats import norm
 from riskweighted.common.checks import check_count, check_given, check_names, check_seed
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import require_columns
+from riskweighted.common.replaced import refuse_precision
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.design.formulas import split_formula
 from riskweighted.design.precision import round_to
@@ -87,6 +88,7 @@ def check_fit(
     others: Sequence[str] | None = None,
     draws: int | None = None,
     random_seed: int | None = None,
+    precision: None = None,
 ) -> pd.DataFrame:
     """Return how a fit compares with its data: statistics of predictive datasets beside the
     confidential ones, each with a verdict.
@@ -113,6 +115,8 @@ def check_fit(
         Predictive datasets, from draws spread evenly over the posterior; default 100, shared by
         several variables, and 30 at least.
     random_seed : int, optional
+    precision : None
+        Refused: see `Fit.with_drawing`.
 
     Returns
     -------
@@ -146,6 +150,7 @@ def check_fit(
     'fits'
     """
     check_given(fit, "fit", "blocks", "Fit", "fit(...)")
+    refuse_precision(precision, "check_fit(fit)")
     if scenario is not None:
         check_given(scenario, "scenario", "is_numeric", "Scenario", "Scenario(...)")
     if fit.keeps_true_values:

@@ -23,6 +23,7 @@ from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.frames import require_columns
 from riskweighted.common.native import Frame, Native, as_pandas, native_of
 from riskweighted.common.notebook import card
+from riskweighted.common.replaced import refuse_precision
 from riskweighted.contract.drawing import random_draws
 from riskweighted.contract.synthesizer import Synthesizer
 from riskweighted.design.precision import Precision
@@ -487,6 +488,7 @@ class Fit:
         *,
         random_seed: int | None = None,
         parameters: str = "draws",
+        precision: None = None,
     ) -> list[pd.DataFrame]:
         """Draw L synthetic datasets, each from its own posterior draw of every block (METHODS
         sections 5.4 and 12).
@@ -510,6 +512,8 @@ class Fit:
             estimate and plug in: for comparison with them, not for release, since intervals of the
             combining rules are then too short. For models with a density of one vector
             (`Blueprint.of_vector`).
+        precision : None
+            Refused: see `with_drawing`.
 
         Returns
         -------
@@ -537,6 +541,7 @@ class Fit:
         >>> [frame.shape for frame in fit.synthesize(2, random_seed=2)]
         [(200, 5), (200, 5)]
         """
+        refuse_precision(precision, "fit.synthesize(L)")
         return list(self.synthetic(L, random_seed=random_seed, parameters=parameters))
 
     def synthetic(

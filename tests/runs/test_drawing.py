@@ -235,3 +235,10 @@ def test_the_parts_of_a_file_see_a_new_setting(moving, tmp_path):
         made = run_by_parts(study, tmp_path / "out", scheduler=cluster.scheduler_address, room=250)
     run = load_run(made.folder)
     assert_seen(run)
+
+
+def test_a_call_of_old_with_a_precision_is_told_what_to_write(plain):
+    with pytest.raises(rw.InputError, match="with_drawing"):
+        plain.synthesize(2, precision=1.0)
+    with pytest.raises(rw.InputError, match="with_drawing"):
+        rw.check_fit(plain, precision=1.0)
