@@ -164,7 +164,12 @@ def _computed(
         for variable in variables if each else (None,):
             of_variable = context if variable is None else replace(context, variable=variable)
             yield from (
-                (compute, measure, of_variable) for compute, measure in computations.items()
+                (
+                    compute.under(context) if isinstance(compute, ByParts) else compute,
+                    measure,
+                    of_variable,
+                )
+                for compute, measure in computations.items()
             )
 
 
