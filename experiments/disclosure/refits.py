@@ -2,7 +2,9 @@
 
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -30,6 +32,7 @@ SCHEMES = (
     "marginal+",
 )
 FITS, RECORDS, DRAWS = 5, 20, 2_000
+SAMPLING: Mapping[str, Any] = {"draws": 500, "tune": 300, "engine": "nuts"}
 
 
 def households(n: int = 300) -> pd.DataFrame:
@@ -49,14 +52,15 @@ def off_from_refits(data: pd.DataFrame, scheme: str, records: int, seed: int) ->
     their difference.
 
     One copy's D is how much likelier it lands in the record's ball because the record's value was
-    used. The error of z is that of both means over draws.
+    used. The error of z is that of both means over draws, which are those of chains: draws by
+    importance are worth fewer than there are.
     """
     world = make_world(data, SCENARIO)
     weighting = Weighting(scheme)
     rng = np.random.default_rng(seed)
     kind = rw.load_synthesizer("linear-regression")("income ~ C(region)", transform="log")
     weigh = rw.centred_weights if is_centred(scheme) else rw.scheme_weights
-    fit = rw.fit(kind, data, weigh(scheme, data, SCENARIO), random_seed=seed, draws=500, tune=300)
+    fit = rw.fit(kind, data, weigh(scheme, data, SCENARIO), random_seed=seed, **SAMPLING)
     coding = Coding(world)
     drawn = draw_copies(fit, coding, rng, copies=DRAWS)
     without = leave_out(fit, world, drawn, weighting)
@@ -98,8 +102,7 @@ def _mass_of_others(
         others,
         rw.centred_weights(scheme, others, SCENARIO),
         random_seed=seed,
-        draws=500,
-        tune=300,
+        **SAMPLING,
     )
     (block,) = fit.blocks.values()
     row = block.prepared.at(data.loc[[record], ["region"]])
