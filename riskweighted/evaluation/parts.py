@@ -164,12 +164,7 @@ def _computed(
         for variable in variables if each else (None,):
             of_variable = context if variable is None else replace(context, variable=variable)
             yield from (
-                (
-                    compute.under(context) if isinstance(compute, ByParts) else compute,
-                    measure,
-                    of_variable,
-                )
-                for compute, measure in computations.items()
+                (compute, measure, of_variable) for compute, measure in computations.items()
             )
 
 

@@ -1,5 +1,5 @@
 """Distances of one variable's distribution: U_m and U_a of numbers (Woo et al. 2009), total
-variation of levels (METHODS section 6); in a study with survey weights under these.
+variation of levels (METHODS section 6).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -13,7 +13,6 @@ from riskweighted.measures.context import Context
 from riskweighted.measures.counts import NumberCounts, counts_of_variable
 from riskweighted.measures.measure import Disclosure, Estimate, Loss, Measure, Value
 from riskweighted.measures.parts import ByParts, Tally
-from riskweighted.measures.survey import UNDER_WEIGHTS, amounts_of, design_of
 
 if TYPE_CHECKING:
     from riskweighted.intruder.world import World
@@ -36,32 +35,7 @@ def _values(total: Tally, context: Context) -> Iterator[Value]:
     yield Value(_U_A, distance.mean_square, context.variable)
 
 
-def _weighted(context: Context) -> Iterator[Value]:
-    """The same of the distributions under survey weights."""
-    design = design_of(context)
-    if context.of_data:
-        return
-    from riskweighted.utility.survey import weighted_ecdf_distance, weighted_total_variation
-
-    def value(measure: Measure, distance: float) -> Value:
-        definition = f"{measure.definition}, {UNDER_WEIGHTS}"
-        return Value(measure, distance, context.variable, definition=definition)
-
-    if not context.is_numeric:
-        distances = [
-            weighted_total_variation(context.true_values, column, design.weights)
-            for column in context.columns
-        ]
-        yield value(TOTAL_VARIATION, float(np.mean(distances)))
-        return
-    true = amounts_of(context, context.true_values)
-    drawn = [amounts_of(context, column) for column in context.columns]
-    each = np.array([weighted_ecdf_distance(true, values, design.weights) for values in drawn])
-    for measure, distance in zip((U_M, _U_A), each.mean(axis=0), strict=True):
-        yield value(measure, float(distance))
-
-
-distances = ByParts(counts_of_variable, _values, weighted=_weighted)
+distances = ByParts(counts_of_variable, _values)
 
 
 def _mean_of_largest(

@@ -7,11 +7,10 @@ from functools import partial
 
 from riskweighted.common.value_counts import ValueCounts
 from riskweighted.measures.context import Context
-from riskweighted.measures.counts import NumberCounts, counts_of, counts_of_variable, told_apart
+from riskweighted.measures.counts import NumberCounts, counts_of_variable, told_apart
 from riskweighted.measures.distributions import AMOUNTS
 from riskweighted.measures.measure import Disclosure, Measure, Value
 from riskweighted.measures.parts import ByParts, Tally
-from riskweighted.measures.survey import amounts_of, design_of, having, survey_value
 
 __all__ = ["BIASED", "MEAN", "MEASURES", "QUANTILE"]
 
@@ -49,28 +48,7 @@ def _value(
     return Value.of(measure, pooled, context.variable, parameter=parameter, term=term)
 
 
-def _weighted(context: Context) -> Iterator[Value]:
-    """The same under survey weights, with design-based intervals."""
-    from riskweighted.utility.survey import survey_mean, survey_quantile
-
-    design, level = design_of(context), context.settings.level
-    if context.is_numeric:
-        values = [amounts_of(context, column) for column in context.columns]
-        yield survey_value(
-            context, MEAN, [survey_mean(amounts, design, level=level) for amounts in values]
-        )
-        for quantile in map(float, context.settings.quantiles):
-            found = [survey_quantile(amounts, quantile, design, level=level) for amounts in values]
-            yield survey_value(context, QUANTILE, found, parameter=quantile)
-    for coded, term, what in told_apart(context, counts_of(context, context.true_values)):
-        found = [
-            survey_mean(having(context, column, what).astype(float), design, level=level)
-            for column in context.columns
-        ]
-        yield survey_value(context, _MISSING if coded else _LEVEL, found, term=term)
-
-
-estimates = ByParts(counts_of_variable, _values, weighted=_weighted)
+estimates = ByParts(counts_of_variable, _values)
 
 
 def combined(context: Context) -> Iterator[Value]:
@@ -106,10 +84,7 @@ BIASED = (
     "Weights below 1 bias it, so its interval holds the truth less often than its level says, "
     "often much less (docs/trust.md)."
 )
-_BOOTSTRAP = (
-    "mean over datasets, with the interval of the pooled bootstrap; in a study with survey weights "
-    "under these, and design-based"
-)
+_BOOTSTRAP = "mean over datasets, with the interval of the pooled bootstrap"
 _of_one = partial(
     Measure,
     source="METHODS section 6",

@@ -7,21 +7,7 @@ __all__ = ["GONE", "refuse_gone"]
 _TABLE = "tables/disclosure.csv holds it"
 _CLUSTER = "write 'cluster-lipschitz', or take it of riskweighted.influence(cluster=)"
 _CANONICAL = "write 'identification-probability', or take it of riskweighted.canonical_disclosure"
-_WEIGHTED = (
-    "ecdf-maximum",
-    "ecdf-mean-square",
-    "total-variation",
-    "level-share",
-    "missing-share",
-    "mean",
-    "quantile",
-    "regression-coefficient",
-    "regression-overlap",
-)  # of which a study with survey weights had a second measure
 GONE = {
-    f"survey-{key}": f"write {key!r}, which is under the survey weights where a study has some"
-    for key in _WEIGHTED
-} | {
     "disclosure-top": f"{_TABLE}: D of the group 'top 1 %'; a limit of D is 'disclosure' or "
     "'disclosure-isolated'",
     "own-value": f"{_TABLE} in the column own_value_with; [release.disclosure] own_value limits it",

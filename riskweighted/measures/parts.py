@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from riskweighted.measures.measure import Computation, Measure, Value
+from riskweighted.measures.measure import Measure, Value
 
 if TYPE_CHECKING:
     from riskweighted.measures.context import Context
@@ -78,9 +78,6 @@ class ByParts:
     again, completed : callable, optional
         From a part's context and what it is told to another tally; from the total and the total of
         those to the completed one.
-    weighted : callable, optional
-        From a `Context` of the whole file to the values under the survey weights of its design;
-        they take the place of the sum over parts wherever a study has survey weights.
     """
 
     tally: "Callable[[Context], Any]"
@@ -88,17 +85,9 @@ class ByParts:
     further: "Callable[[Any, Context], Any] | None" = None
     again: "Callable[[Context, Any], Any] | None" = None
     completed: "Callable[[Any, Any], Any] | None" = None
-    weighted: "Callable[[Context], Iterable[Value]] | None" = None
 
     def __call__(self, context: "Context") -> "float | Iterable[Value]":
-        if (computation := self.under(context)) is not self:
-            return computation(context)
         return self.values(total_of(self, [context]), context)
-
-    def under(self, context: "Context") -> "Computation":
-        """What computes the values: this sum, or what takes its place under survey weights."""
-        surveyed = context.subject.design is not None and self.weighted is not None
-        return self.weighted if surveyed else self  # type: ignore[return-value]
 
     @property
     def name(self) -> str:

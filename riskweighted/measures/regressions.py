@@ -16,7 +16,6 @@ from riskweighted.measures.context import CONFIDENTIAL, Context
 from riskweighted.measures.estimates import BIASED
 from riskweighted.measures.measure import Disclosure, Estimate, Loss, Measure, Value
 from riskweighted.measures.parts import ByParts, Tally
-from riskweighted.measures.survey import UNDER_WEIGHTS, design_of
 
 if TYPE_CHECKING:
     from riskweighted.intruder.world import World
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from riskweighted.utility.intervals import Interval
     from riskweighted.utility.logistic import Point
     from riskweighted.utility.regressions import Analysis
+    from riskweighted.utility.survey_design import SurveyDesign
 
 __all__ = ["COEFFICIENT", "MEASURES", "OVERLAP", "OVERLAPS", "mean_overlaps"]
 
@@ -61,12 +61,7 @@ def _values_of_named(
         )
 
 
-def _named_weighted(context: Context) -> Iterator[Value]:
-    analysis = context.subject.analysis
-    return iter(()) if analysis is None else _weighted(context, COEFFICIENT, [analysis])
-
-
-estimated = ByParts(_of_named, _values_of_named, weighted=_named_weighted)
+estimated = ByParts(_of_named, _values_of_named)
 
 
 def _of_list(context: Context) -> Tally:
@@ -138,18 +133,16 @@ def _values_of_list(total: Tally, context: Context) -> Iterator[Value]:
         yield from _of_products(context, _EACH, analysis, datasets, each)
 
 
-def _list_weighted(context: Context) -> Iterator[Value]:
-    return _weighted(context, _EACH, context.subject.analyses)
-
-
 coefficients = ByParts(
-    _of_list,
-    _values_of_list,
-    further=_further,
-    again=_again,
-    completed=_completed,
-    weighted=_list_weighted,
+    _of_list, _values_of_list, further=_further, again=_again, completed=_completed
 )
+
+
+def surveyed(context: Context) -> Iterator[Value]:
+    """The same with survey weights, where there is a design."""
+    design = context.subject.design
+    for analysis in context.subject.analyses if design is not None else ():
+        yield from _intervals(context, _SURVEYED, analysis, design)
 
 
 def _of_products(
@@ -172,23 +165,13 @@ def _of_products(
     )
 
 
-def _weighted(
-    context: Context, measure: Measure, analyses: "Sequence[Analysis]"
+def _intervals(
+    context: Context, measure: Measure, analysis: "Analysis", design: "SurveyDesign | None" = None
 ) -> Iterator[Value]:
-    """Coefficient by coefficient under survey weights, with the variances of the design."""
     from riskweighted.utility.regressions import coefficient_intervals
 
-    design = design_of(context)
-    for analysis in analyses:
-        intervals = coefficient_intervals(
-            analysis, context.synthetic, design=design, **_how(context)
-        )
-        for value in _as_values(context, measure, analysis, intervals):
-            defined = measure.definition.format(term=value.term, **value.told)
-            yield value._replace(
-                definition=f"{defined}, {UNDER_WEIGHTS}, with the sandwich variance of the design "
-                "(Binder 1983)"
-            )
+    intervals = coefficient_intervals(analysis, context.synthetic, design=design, **_how(context))
+    yield from _as_values(context, measure, analysis, intervals)
 
 
 def _how(context: Context) -> dict[str, Any]:
@@ -208,7 +191,7 @@ def _as_values(
     """A value a coefficient; a warning names the regression where some cannot be estimated."""
     failed = [interval.rule for interval in intervals.values() if np.isnan(interval.estimate)]
     if failed:
-        weighted = "" if context.subject.design is None else " with survey weights"
+        weighted = " with survey weights" if measure is _SURVEYED else ""
         warnings.warn(
             f"regression {analysis.formula!r}{weighted}, {context.label!r}: {len(failed)} of "
             f"{len(intervals)} coefficients "
@@ -231,6 +214,7 @@ def mean_overlaps(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[str, Value]]
     """
     overlaps_of = {
         _EACH.key: _MEAN_OVERLAP,
+        _SURVEYED.key: _SURVEY_OVERLAP,
         analyses.ESTIMATE.key: analyses.MEAN_OVERLAP,
     }
     groups: dict[tuple[str, str, str, str], list[float]] = {}
@@ -329,5 +313,19 @@ _EACH = _each(
 _MEAN_OVERLAP = _mean_overlap(
     "regression-overlap", "mean overlap in {term}", f"mean over the coefficients {_TEXT}"
 )
-MEASURES = (COEFFICIENT, OVERLAP, _EACH, _MEAN_OVERLAP)
-OVERLAPS = (OVERLAP.key, _MEAN_OVERLAP.key, analyses.MEAN_OVERLAP.key)
+_SURVEYED = _each(
+    "survey-regression-coefficient",
+    "survey regression coefficient {term}",
+    "survey-weighted coefficient {term}, by complete cases, with the sandwich variance of the "
+    f"design: {_KINDS}",
+    source="Binder 1983; Reiter 2003; METHODS section 6",
+    compute=surveyed,
+    assess=surveyed,
+)
+_SURVEY_OVERLAP = _mean_overlap(
+    "survey-regression-overlap",
+    "survey mean overlap in {term}",
+    f"mean over the survey-weighted coefficients {_TEXT}",
+)
+MEASURES = (COEFFICIENT, OVERLAP, _EACH, _MEAN_OVERLAP, _SURVEYED, _SURVEY_OVERLAP)
+OVERLAPS = (OVERLAP.key, _MEAN_OVERLAP.key, _SURVEY_OVERLAP.key, analyses.MEAN_OVERLAP.key)

@@ -103,10 +103,10 @@ def test_tables_hold_weighted_estimates_and_coefficients(folder):
     utility = load_run(folder / "results").tables["utility"]
     design = rw.survey_design(people(), "w", "region")
     own = rw.survey_mean(people()["income"].to_numpy(), design)
-    assert by_label(utility, Statistic("mean", "income"))["confidential"] == pytest.approx(
+    assert by_label(utility, Statistic("survey-mean", "income"))["confidential"] == pytest.approx(
         own.value
     )
-    overlaps = by_label(utility, Statistic("regression-overlap", "income", term=FORMULA))
+    overlaps = by_label(utility, Statistic("survey-regression-overlap", "income", term=FORMULA))
     assert list(overlaps.index) == ["unweighted", "marginal", "lipschitz-target(D=1)"]
     assert load_run(folder / "results").tables["fit_check"]["verdict"].eq("cost").all()
 
