@@ -212,11 +212,12 @@ def test_importance_is_tried_without_a_fold_where_a_fit_drew_some_parts_by_it(mo
     )
     # what rows of a fit with both say
     of_both = fit.diagnostics.assign(engine="nuts", pareto_k=0.3)
-    monkeypatch.setattr(
-        refits,
-        "fit_sequence",
-        lambda prepared, made, sampling, *given, **more: asked.append(sampling.engine),
-    )
+
+    def refitted(prepared, made, sampling, *given, **more):
+        asked.append(sampling.engine)
+        return fit
+
+    monkeypatch.setattr(refits, "fit_sequence", refitted)
     for diagnostics in (of_both, of_both.assign(pareto_k=np.nan)):
         monkeypatch.setattr(rw.Fit, "diagnostics", property(lambda self, told=diagnostics: told))
         refit_without(
