@@ -6,10 +6,14 @@ from collections.abc import Mapping
 
 from riskweighted.common.errors import InputError
 
-__all__ = ["REPLACED", "refuse_precision", "refuse_replaced"]
+__all__ = ["REPLACED", "refuse_replaced"]
 
 _CHOSEN = "'auto', or leave engine out: how a model is sampled is chosen for it"
 REPLACED: Mapping[str, Mapping[str, str]] = {
+    "argument": {
+        "precision": "fit = fit.with_drawing(rw.DrawingSettings(precision=...)) before it, to "
+        "which all that is drawn and measured of the fit keeps"
+    },
     "engine": {"direct": _CHOSEN, "importance": _CHOSEN},
     "name": {
         "propensity_distance": "rw.evaluate(...) or rw.assess(...), whose pMSE is of all "
@@ -32,14 +36,3 @@ def refuse_replaced(what: str, name: object) -> None:
     """
     if isinstance(name, str) and name in REPLACED[what]:
         raise InputError(f"{what} {name!r} is offered no more: write {REPLACED[what][name]}")
-
-
-def refuse_precision(precision: object, write: str) -> None:
-    """Refuse the precision of an earlier version's call, which knows it from the fit's drawing;
-    `write`: the call without it.
-    """
-    if precision is not None:
-        raise InputError(
-            f"precision is offered no more, since what is measured of the fit would not keep to "
-            f"it: write {write} with fit = fit.with_drawing(rw.DrawingSettings(precision=...))"
-        )

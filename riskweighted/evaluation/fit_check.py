@@ -15,7 +15,7 @@ from scipy.stats import norm
 from riskweighted.common.checks import check_count, check_given, check_names, check_seed
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import require_columns
-from riskweighted.common.replaced import refuse_precision
+from riskweighted.common.replaced import refuse_replaced
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.design.formulas import split_formula
 from riskweighted.design.precision import round_to
@@ -150,7 +150,8 @@ def check_fit(
     'fits'
     """
     check_given(fit, "fit", "blocks", "Fit", "fit(...)")
-    refuse_precision(precision, "check_fit(fit)")
+    if precision is not None:
+        refuse_replaced("argument", "precision")
     if scenario is not None:
         check_given(scenario, "scenario", "is_numeric", "Scenario", "Scenario(...)")
     if fit.keeps_true_values:

@@ -13,7 +13,6 @@ from riskweighted.contract.distribution import fixed, has_mass, interval_masses
 from riskweighted.contract.synthesizer import ContractError, Draw, Synthesizer
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.statuses import AMOUNT, MISSING, find_statuses
-from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sequence.rounding import Rounding
 
 if TYPE_CHECKING:  # at run time it would load xarray
@@ -167,7 +166,12 @@ class Inside:
     """A model with ``mass``, cut to the balls of m records."""
 
     def __init__(
-        self, fit: BlockFit, theta: Draw, prepared: Any, balls: DrawnBalls, rng: np.random.Generator
+        self,
+        fit: "BlockFit",
+        theta: Draw,
+        prepared: Any,
+        balls: DrawnBalls,
+        rng: np.random.Generator,
     ) -> None:
         self.fit, self.theta, self.prepared, self.balls, self.rng = fit, theta, prepared, balls, rng
 

@@ -23,7 +23,7 @@ from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.frames import require_columns
 from riskweighted.common.native import Frame, Native, as_pandas, native_of
 from riskweighted.common.notebook import card
-from riskweighted.common.replaced import refuse_precision
+from riskweighted.common.replaced import refuse_replaced
 from riskweighted.contract.drawing import random_draws
 from riskweighted.contract.synthesizer import Synthesizer
 from riskweighted.design.precision import Precision
@@ -408,13 +408,6 @@ class Fit:
             else None
         )
 
-    def value_fits(self) -> dict[str, BlockFit | None]:
-        """The fit of each variable's amounts or levels; None where its statuses say all."""
-        return {
-            link.variable: None if link.values is None else self.blocks[link.values.name]
-            for link in self.prepared.links
-        }
-
     # -- what is made of it
 
     def thetas(self, chain: int, draw: int) -> dict[str, dict[str, np.ndarray]]:
@@ -541,7 +534,8 @@ class Fit:
         >>> [frame.shape for frame in fit.synthesize(2, random_seed=2)]
         [(200, 5), (200, 5)]
         """
-        refuse_precision(precision, "fit.synthesize(L)")
+        if precision is not None:
+            refuse_replaced("argument", "precision")
         return list(self.synthetic(L, random_seed=random_seed, parameters=parameters))
 
     def synthetic(

@@ -225,9 +225,8 @@ class DrawingSettings:
     Examples
     --------
     >>> from riskweighted.runs.examples import fit
-    >>> coarse = fit.with_drawing(rw.DrawingSettings(precision=100.0))
-    >>> bool((coarse.synthesize(1, random_seed=2)[0]["income"] % 100 == 0).all())
-    True
+    >>> rw.DrawingSettings(precision={"income": 100.0}).rounding(fit.block, "income").precision
+    100.0
     """
 
     precision: Precision = None

@@ -11,6 +11,7 @@ from moved_draws import MovedDrawing, are_moved
 from parted import people, study_file, write_parts
 
 import riskweighted as rw
+from riskweighted.common.replaced import REPLACED
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.own_fit import draw_copies
 from riskweighted.disclosure.own_folds import own_folds
@@ -238,6 +239,7 @@ def test_the_parts_of_a_file_see_a_new_setting(moving, tmp_path):
 
 
 def test_a_call_of_old_with_a_precision_is_told_what_to_write(plain):
+    assert set(REPLACED["argument"]) == {"precision"}
     with pytest.raises(rw.InputError, match="with_drawing"):
         plain.synthesize(2, precision=1.0)
     with pytest.raises(rw.InputError, match="with_drawing"):

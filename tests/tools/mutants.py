@@ -310,31 +310,36 @@ MUTANTS = (
 )
 
 
-def survives(mutant: Mutant) -> bool:
-    """Whether the tests of a fault pass with it."""
-    with tempfile.TemporaryDirectory() as folder:
-        for name in ("riskweighted", "models", "experiments", "tests", "pyproject.toml"):
-            there, copy = ROOT / name, Path(folder) / name
-            if there.is_dir():
-                shutil.copytree(there, copy, ignore=shutil.ignore_patterns("__pycache__"))
-            else:
-                shutil.copy(there, copy)
-        changed = Path(folder) / mutant.path
-        changed.write_text(_once(changed.read_text(encoding="utf-8"), mutant), encoding="utf-8")
-        paths = os.pathsep.join([folder, str(Path(folder) / "models")])
-        command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
-        tests, _, words = mutant.tests.partition(" -k ")
-        chosen = [*tests.split(), "-m", "not long", *(["-k", words] if words else [])]
+def survives(mutant: Mutant, tree: Path) -> bool:
+    """Whether the tests of a fault pass with it, in a copy of the checkout that is left as it
+    was.
+    """
+    changed = tree / mutant.path
+    held = changed.read_text(encoding="utf-8")
+    tests, _, words = mutant.tests.partition(" -k ")
+    chosen = [*tests.split(), "-m", "not long", *(["-k", words] if words else [])]
+    changed.write_text(_once(held, mutant), encoding="utf-8")
+    try:
         done = subprocess.run(
-            [*command, *chosen],
-            cwd=folder,
-            env=os.environ | {"PYTHONPATH": paths},
+            [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *chosen],
+            cwd=tree,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tree), str(tree / "models")])},
             capture_output=True,
             check=False,
         )
-        if done.returncode not in (0, 1):
-            raise RuntimeError(f"the tests of {mutant.path} did not run: {done.stdout.decode()}")
-        return done.returncode == 0
+    finally:
+        changed.write_text(held, encoding="utf-8")
+    if done.returncode not in (0, 1):
+        raise RuntimeError(f"the tests of {mutant.path} did not run: {done.stdout.decode()}")
+    return done.returncode == 0
+
+
+def _copied(tree: Path) -> Path:
+    """A copy of what tests read of the checkout."""
+    for name in ("riskweighted", "models", "experiments", "tests"):
+        shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tree)
+    return tree
 
 
 def _once(text: str, mutant: Mutant) -> str:
@@ -350,11 +355,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     only = parser.parse_args(arguments).only
     chosen = [of for of in MUTANTS if any(part in of.path for part in only)]
     alive = 0
-    for mutant in chosen:
-        lives = survives(mutant)
-        alive += lives
-        said = "SURVIVES" if lives else "seen"
-        print(f"{said}: {mutant.path}: {mutant.before!r} -> {mutant.after!r}", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        tree = _copied(Path(folder))
+        for mutant in chosen:
+            lives = survives(mutant, tree)
+            alive += lives
+            said = "SURVIVES" if lives else "seen"
+            print(f"{said}: {mutant.path}: {mutant.before!r} -> {mutant.after!r}", flush=True)
     print(f"{alive} of {len(chosen)} survive")
     return alive
 
