@@ -9,7 +9,6 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
-import pymc as pm
 import pytensor.tensor as pt
 
 from riskweighted.common.errors import InputError
@@ -22,7 +21,6 @@ from riskweighted.contract.synthesizer import Blueprint, Draw, Tensor
 from riskweighted.design.design import Design, build_design
 from riskweighted.design.formulas import response_name
 from riskweighted.design.tables import Tables
-from riskweighted.sampling.coordinates import free_vector
 from riskweighted.sampling.laplace import round_coordinates
 from riskweighted_models.bounds import interval_ends
 from riskweighted_models.continuation import cell_weights
@@ -146,6 +144,10 @@ class LevelModel(OfFormula, ABC):
 
     def build(self, prepared: Levelled) -> Blueprint:
         """Priors and weighted likelihood by cells of level and design."""
+        import pymc as pm
+
+        from riskweighted.sampling.coordinates import free_vector
+
         levels, cells = len(prepared.levels), len(prepared.rows)
         mean, sd = self._prior(levels, prepared.rows.shape[1])
 
@@ -188,6 +190,10 @@ class LevelModel(OfFormula, ABC):
             direct=direct,
             centred=centred,
         )
+
+    def n_parameters(self, prepared: Levelled) -> int:
+        """How many parameters `build` gives the model."""
+        return len(self._prior(len(prepared.levels), prepared.rows.shape[1])[0])
 
     def intervals(self, prepared: Levelled) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The levels, for what is expected over them

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-import pymc as pm
 import pytensor.tensor as pt
 from scipy.special import expit
 
@@ -78,6 +77,8 @@ def slopes_can_follow(
 
 def status_priors(cells: StatusCells) -> dict[str, Tensor]:
     """The parameters, as variables of the ``pm.Model`` around."""
+    import pymc as pm
+
     moments = {"status_intercept": (_INTERCEPT_MEAN, _INTERCEPT_SD), "status_slope": (0.0, 1.0)}
     return {
         name: pm.Normal(name, *moments[name], shape=shape) for name, shape in cells.shapes.items()

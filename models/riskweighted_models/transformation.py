@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
-import pymc as pm
 import pytensor.tensor as pt
 
 from riskweighted.common.checks import is_number
@@ -18,6 +17,7 @@ from riskweighted.common.errors import InputError
 from riskweighted.common.found import FoundNumbers, found_numbers, is_found
 from riskweighted.contract.centring import Centring
 from riskweighted.contract.distribution import is_symbolic, once
+from riskweighted.contract.layout import EndToEnd
 from riskweighted.contract.synthesizer import Blueprint, Density, Draw
 from riskweighted.design.design import build_design, response_values
 from riskweighted.design.formulas import response_name
@@ -233,6 +233,8 @@ class Transformation(OfFormula):
 
     def build(self, prepared: Binned) -> Blueprint:
         """Priors and weighted likelihood; the same as a compiled density, which is sampled."""
+        import pymc as pm
+
         cells = prepared.cells
         with pm.Model() as model:
             data = {
@@ -254,6 +256,10 @@ class Transformation(OfFormula):
             density=partial(density_of, cells),
             centred=centred,
         )
+
+    def n_parameters(self, prepared: Binned) -> int:
+        """How many parameters `build` gives the model."""
+        return EndToEnd(prepared.cells.shapes).size
 
     def intervals(self, prepared: Binned) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The bins, for what is expected over values

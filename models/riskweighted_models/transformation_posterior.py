@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-import pymc as pm
 import pytensor.tensor as pt
 
 from riskweighted.contract.layout import EndToEnd
@@ -111,6 +110,8 @@ class Cells(NamedTuple):
 
 def priors(cells: Cells) -> dict[str, Tensor]:
     """The parameters, as variables of the ``pm.Model`` around."""
+    import pymc as pm
+
     drawn: dict[str, Tensor] = {}
     for name, shape in cells.shapes.items():
         mean: Any = {"log_tau": _LOG_TAU, "log_heaping": cells.heap_log_units}.get(name, 0.0)

@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
-import pymc as pm
 import pytensor.tensor as pt
 
 from riskweighted.common.checks import is_number
@@ -21,7 +20,7 @@ from riskweighted.common.frames import with_columns
 from riskweighted.common.settings import as_tuples
 from riskweighted.contract.centring import Centring
 from riskweighted.contract.distribution import is_symbolic
-from riskweighted.contract.layout import EndToEnd, Joined, layout_of
+from riskweighted.contract.layout import EndToEnd, Joined, layout_of, n_parameters
 from riskweighted.contract.synthesizer import (
     Blueprint,
     ContractError,
@@ -348,6 +347,8 @@ class TwoPart(OfFormula):
 
     def build(self, prepared: TwoParts) -> Blueprint:
         """One model of all parts, whose likelihoods add."""
+        import pymc as pm
+
         cells = prepared.cells
         with pm.Model() as model:
             data = {
@@ -404,6 +405,12 @@ class TwoPart(OfFormula):
             )
         return Blueprint(
             model, total, weigh, monitored, terms, geometry, density, layout=layout, centred=centred
+        )
+
+    def n_parameters(self, prepared: TwoParts) -> int:
+        """How many parameters `build` gives the model."""
+        return EndToEnd(prepared.cells.shapes).size + sum(
+            n_parameters(part.synthesizer, part.prepared) for part in prepared.parts.values()
         )
 
     def intervals(self, prepared: TwoParts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from riskweighted.contract.synthesizer import Blueprint, Draw, Layout
+from riskweighted.contract.synthesizer import Blueprint, Draw, Layout, Prepared, Synthesizer
 
 if TYPE_CHECKING:
     import pymc as pm
 
-__all__ = ["EndToEnd", "Joined", "as_posterior", "free_shapes", "layout_of"]
+__all__ = ["EndToEnd", "Joined", "as_posterior", "free_shapes", "layout_of", "n_parameters"]
 
 
 def free_shapes(model: "pm.Model") -> dict[str, tuple[int, ...]]:
@@ -26,6 +26,17 @@ def free_shapes(model: "pm.Model") -> dict[str, tuple[int, ...]]:
         start = model.initial_point()
         return {name: np.shape(start[str(value.name)]) for name, value in values.items()}
     return shapes
+
+
+def n_parameters(synthesizer: Synthesizer, prepared: Prepared) -> int:
+    """How many parameters a model has, which it may say before it is built; 0 if it estimates
+    nothing.
+    """
+    told = getattr(synthesizer, "n_parameters", None)
+    if told is not None:
+        return int(told(prepared))
+    blueprint = synthesizer.build(prepared)
+    return 0 if blueprint is None else EndToEnd(free_shapes(blueprint.model)).size
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 import inspect
 import sys
-import warnings
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeAlias
 
@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
+from riskweighted.common.late import late
 from riskweighted.contract.descriptions import CHAINS, GROUP
 
 if TYPE_CHECKING:
@@ -320,6 +321,7 @@ def is_strange(synthesizer: object) -> bool:
     )
 
 
+@cache
 def load_synthesizer(name: str) -> Callable[..., Synthesizer]:
     """Return the synthesizer class of that name, which is built with a formula first.
 
@@ -350,8 +352,6 @@ def load_synthesizer(name: str) -> Callable[..., Synthesizer]:
             f"unknown synthesizer {name!r}; installed are "
             f"{listing([*synthesizer_names(), *chain_names()])}"
         )
-    with warnings.catch_warnings():
-        # ArviZ 0.23 announces ArviZ 1, which we support
-        warnings.simplefilter("ignore", FutureWarning)
-        make: Callable[..., Synthesizer] = point.load()
+    late(point.module)
+    make: Callable[..., Synthesizer] = point.load()
     return make

@@ -1,6 +1,5 @@
 """A study with its data, checked once before anything runs: what a dry run and a run start from."""
 
-import math
 import re
 import warnings
 from collections.abc import Mapping
@@ -14,7 +13,7 @@ from riskweighted.common.frames import require_columns
 from riskweighted.common.groups import most_categories
 from riskweighted.common.survey import survey_weights
 from riskweighted.contract.categories import categories_of
-from riskweighted.contract.layout import free_shapes
+from riskweighted.contract.layout import n_parameters
 from riskweighted.contract.synthesizer import Synthesizer, keeps_true_values
 from riskweighted.design.design import Design
 from riskweighted.design.levels import SPARSE, level_members, sparse_levels
@@ -294,9 +293,5 @@ def chosen_parameters(prepared: PreparedSequence) -> dict[str, int]:
     """How many parameters the models of each variable have, where they were chosen for it."""
     counts = dict.fromkeys(prepared.variables if prepared.chosen else (), 0)
     for block in prepared.blocks if counts else ():
-        blueprint = block.model.build()
-        if blueprint is not None:
-            counts[block.variable] += sum(
-                math.prod(shape) for shape in free_shapes(blueprint.model).values()
-            )
+        counts[block.variable] += n_parameters(block.model.synthesizer, block.model.prepared)
     return counts

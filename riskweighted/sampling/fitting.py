@@ -8,8 +8,9 @@ versions of PyMC, nutpie and ArviZ.
 import warnings
 from collections import OrderedDict
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from riskweighted.common.late import late
 from riskweighted.contract.centring import Centring
 from riskweighted.contract.synthesizer import Blueprint, is_strange
 from riskweighted.guarantee.cells import Cells
@@ -27,11 +28,8 @@ from riskweighted.sampling.graphs import (
 )
 from riskweighted.sampling.nuts import LOG_LIKELIHOOD
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore", FutureWarning)  # ArviZ 0.23 announces ArviZ 1, which we support
-    import nutpie
+if TYPE_CHECKING:
     import pymc as pm
-    import pytensor
 
 __all__ = ["CompiledModel", "compile_prepared"]
 
@@ -41,11 +39,11 @@ def _compile(model: "pm.Model") -> Any:
     disk: its functions all have the same few names, and one compiled by another process was called
     in the place of its namesake."""
     with (
-        pytensor.config.change_flags(cxx="", mode="NUMBA", numba__cache=False),
+        late("pytensor").config.change_flags(cxx="", mode="NUMBA", numba__cache=False),
         warnings.catch_warnings(),
     ):
         warnings.simplefilter("ignore")
-        return nutpie.compile_pymc_model(model, backend="numba")
+        return late("nutpie").compile_pymc_model(model, backend="numba")
 
 
 _KEPT = 32  # as many as a chain of many variables has blocks
@@ -99,8 +97,8 @@ def compile_prepared(
             )
             term, total = None if compared else compile_term(blueprint, off), total - off
         with blueprint.model:
-            pm.Potential("weighted_log_likelihood", total)
-            pm.Deterministic(LOG_LIKELIHOOD, total)
+            late("pymc").Potential("weighted_log_likelihood", total)
+            late("pymc").Deterministic(LOG_LIKELIHOOD, total)
         sampler = (
             Sampler(blueprint.model, _compile)
             if blueprint.density is None or censored or in_graph

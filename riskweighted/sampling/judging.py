@@ -4,10 +4,10 @@ convergence.
 
 import numpy as np
 import pandas as pd
-import pymc as pm
 import xarray as xr
 
 from riskweighted.common.errors import InputError
+from riskweighted.common.late import late
 from riskweighted.contract.layout import layout_of
 from riskweighted.contract.synthesizer import Blueprint, Density
 from riskweighted.sampling.block_fit import BlockFit
@@ -124,7 +124,7 @@ def _of_graph(fit: BlockFit, blueprint: Blueprint, stats: xr.Dataset) -> Drawn:
     alpha, sizes = fit.weights.to_numpy(), tuple(fit.sizes.values())
     if blueprint.geometry is not None:
         with blueprint.model:
-            pm.set_data(blueprint.geometry(alpha))
+            late("pymc").set_data(blueprint.geometry(alpha))
     log_prior, _ = log_prior_and(blueprint, log_volume(blueprint.model))
     thetas = [fit.draw(*place) for place in np.ndindex(sizes)]
     log_likelihood = np.array([fit.contributions(theta).sum() for theta in thetas]).reshape(sizes)

@@ -2,20 +2,13 @@
 (Vehtari, Gelman & Gabry 2017).
 """
 
-import warnings
-from typing import NamedTuple
+from importlib.util import find_spec
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore", FutureWarning)  # ArviZ 0.23 announces ArviZ 1, which we support
-    import arviz as az
-
-try:
-    from arviz_stats.base import array_stats
-except ImportError:
-    array_stats = None
+from riskweighted.common.late import late
 
 __all__ = ["K_LIMIT", "LeaveOneOut", "importance_weights", "leave_one_out"]
 
@@ -50,10 +43,16 @@ def importance_weights(contributions: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return np.exp(log_weights - logsumexp(log_weights, axis=-1, keepdims=True)), pareto_k
 
 
+def array_stats() -> Any:
+    """What ArviZ 1 has in the place of ``arviz.psislw``; None where an older one is installed."""
+    return late("arviz_stats.base").array_stats if find_spec("arviz_stats") else None
+
+
 def _smoothed(contributions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Pareto-smoothed logarithms of weights proportional to exp(-contribution), and the shapes."""
-    if array_stats is None:
-        log_weights, pareto_k = az.psislw(-contributions, reff=1.0)
+    later = array_stats()
+    if later is None:
+        log_weights, pareto_k = late("arviz").psislw(-contributions, reff=1.0)
     else:  # ArviZ 1, which takes what is divided by
-        log_weights, pareto_k = array_stats.psislw(contributions, r_eff=1.0, axis=-1)
+        log_weights, pareto_k = later.psislw(contributions, r_eff=1.0, axis=-1)
     return np.asarray(log_weights), np.asarray(pareto_k, dtype=float)

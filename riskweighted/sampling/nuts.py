@@ -14,16 +14,11 @@ import xarray as xr
 from threadpoolctl import threadpool_limits
 
 from riskweighted.common.interrupts import interrupts_kept
+from riskweighted.common.late import late
 from riskweighted.common.threads import worker_threads
 from riskweighted.contract.synthesizer import Density
 from riskweighted.sampling.laplace import Coordinates, Following, begun_at_modes
 from riskweighted.sampling.settings import Sampling
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore", FutureWarning)  # ArviZ 0.23 announces ArviZ 1, which we support
-    import arviz as az
-    import nutpie
-    import nutpie.compiled_pyfunc
 
 __all__ = [
     "LOG_LIKELIHOOD",
@@ -99,7 +94,7 @@ def run_chains(
         compiled = _reporting(compiled, sampling.cores or 1, progress, raised)
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        sampler = nutpie.sample(
+        sampler = late("nutpie").sample(
             compiled,
             draws=sampling.draws,
             tune=sampling.tune,
@@ -226,9 +221,10 @@ def _slow(vectors: np.ndarray) -> bool:
     """
     if vectors.shape[1] < _FEWEST:
         return False
+    ess = late("arviz").ess
     with np.errstate(all="ignore"):
         worth = [
-            float(az.ess(values[None], method="mean")) if np.ptp(values) else 0.0
+            float(ess(values[None], method="mean")) if np.ptp(values) else 0.0
             for chain in vectors
             for values in chain.T
         ]
@@ -251,7 +247,7 @@ def _density_model(coordinates: Coordinates | Following, places: np.ndarray) -> 
         place = places[rng.integers(len(places)) if len(places) > 1 else 0]
         return np.asarray(place + rng.uniform(-1, 1, size))
 
-    return nutpie.compiled_pyfunc.from_pyfunc(
+    return late("nutpie.compiled_pyfunc").from_pyfunc(
         size,
         lambda: coordinates,
         lambda *seeds: lambda w: {_VECTOR: coordinates.vector(w)},
@@ -359,7 +355,7 @@ def _reporting(compiled: Any, cores: int, progress: Progress, raised: list[BaseE
             *(bars if isinstance(argument, type(bars)) else argument for argument in arguments)
         )
 
-    kinds = nutpie._lib.ProgressType
+    kinds = late("nutpie")._lib.ProgressType
     bars = kinds.template_callback(
         500, "{{ total_finished_draws }}/{{ total_draws }}", cores, report
     )

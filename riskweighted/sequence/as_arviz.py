@@ -13,6 +13,7 @@ import xarray as xr
 
 from riskweighted.common.checks import check_names
 from riskweighted.common.errors import InputError, listing
+from riskweighted.common.late import late
 from riskweighted.contract.distribution import draw_values
 from riskweighted.design.design import Design
 from riskweighted.sampling.block_fit import BlockFit
@@ -61,11 +62,9 @@ def as_arviz(fit: Any, groups: Sequence[str], *, weighted: bool, random_seed: in
 
 
 def _of_installed(groups: Mapping[str, xr.Dataset]) -> Any:
-    import arviz as az
-
-    of_old: Any = az
+    az = late("arviz")
     return (
-        of_old.InferenceData(**groups)
+        az.InferenceData(**groups)
         if az.__version__.startswith("0.")
         else xr.DataTree.from_dict(groups)
     )

@@ -7,6 +7,7 @@ against scipy.
 
 import dataclasses
 import functools
+import math
 from importlib.metadata import distribution
 
 import numpy as np
@@ -25,6 +26,7 @@ from scipy import stats
 
 import riskweighted
 from riskweighted.common.errors import InputError
+from riskweighted.contract.layout import free_shapes, n_parameters
 from riskweighted.design.design import build_design
 from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sequence.fit import Fit
@@ -374,8 +376,10 @@ def test_zero_weights_leave_the_prior(name, settings):
 
 @cases(BAYESIAN, first=[*REFERENCED, *FIRST])
 def test_the_blueprint_holds_priors_alone_and_names_what_it_monitors(name, settings):
-    _, _, graph = graph_of(name, settings)
+    synthesizer, prepared, graph = graph_of(name, settings)
     blueprint = graph.blueprint
+    shapes = free_shapes(blueprint.model)
+    assert n_parameters(synthesizer, prepared) == sum(map(math.prod, shapes.values()))
     assert blueprint.model.observed_RVs == []
     assert blueprint.model.potentials == []
     assert blueprint.weighted_log_likelihood.ndim == 0

@@ -13,7 +13,9 @@ import zipfile
 from collections import OrderedDict
 
 import numpy as np
+import nutpie
 import pandas as pd
+import pytensor
 import pytest
 import xarray as xr
 from brute import SECRET, assert_clear
@@ -149,9 +151,9 @@ def test_nothing_that_another_process_compiled_is_called(monkeypatch):
     """
     seen = []
     monkeypatch.setattr(
-        fitting.nutpie,
+        nutpie,
         "compile_pymc_model",
-        lambda model, backend: seen.append(fitting.pytensor.config.numba__cache),
+        lambda model, backend: seen.append(pytensor.config.numba__cache),
     )
     fitting._compile(None)
     assert seen == [False]

@@ -1,5 +1,6 @@
 """Leave-one-out probabilities against the exact ones of a conjugate model."""
 
+import arviz
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -41,15 +42,15 @@ def test_a_record_that_decides_the_posterior_is_said_to_be_unreliable():
 
 def test_arviz_1_is_given_the_log_likelihood_itself(monkeypatch):
     """Its function changes the sign itself; the one of 0.23 does not."""
-    if loo.array_stats is not None:
+    if loo.array_stats() is not None:
         pytest.skip("ArviZ 1 is installed: the tests above are its")
 
     class Later:
         @staticmethod
         def psislw(log_likelihood, r_eff, axis):
             assert (r_eff, axis) == (1.0, -1)
-            return loo.az.psislw(-log_likelihood, reff=r_eff)
+            return arviz.psislw(-log_likelihood, reff=r_eff)
 
     terms, exact, _ = problem()
-    monkeypatch.setattr(loo, "array_stats", Later)
+    monkeypatch.setattr(loo, "array_stats", lambda: Later)
     np.testing.assert_allclose(loo.leave_one_out(terms).elpd, exact, atol=0.02)
