@@ -13,16 +13,19 @@ from riskweighted.design.levels import indicators
 
 __all__ = ["RawColumns", "raw_columns", "ridge", "root_of_inverse"]
 
+_SAME = 1e-9  # of the largest number of a column: rounding
+
 
 class RawColumns(NamedTuple):
     """The model matrix without its intercept, centred and divided by ``unit`` (p,).
 
-    ``distinct``: its different rows (m, p), and which of them each record has, (n,). The unit of an
-    indicator in the confidential data, a column that holds only 0 and 1, or 0 and a t below 1, is
-    1; that of any other is its standard deviation there. A slope b_j ~ N(0, 1) on a column is thus
-    an effect of the order of one standard deviation of the response between two levels, t times as
-    much where the indicator says so, or over one standard deviation of a numeric predictor, however
-    rare a level is.
+    ``distinct``: its different rows (m, p), and which of them each record has, (n,). The unit of a
+    column in the confidential data is its standard deviation; where half of the records or more
+    hold one number, as an amount that most records do not have is 0, it is the root mean square
+    distance of all other records from that number. It is 1 for a column of 0 and t, 0 < t <= 1. A
+    slope b_j ~ N(0, 1) on a column is thus an effect of the order of one standard deviation of the
+    response between two levels, t times as much where the indicator says so, or over one standard
+    deviation of a numeric predictor, however rare a level or an amount is.
     """
 
     distinct: Distinct
@@ -54,9 +57,28 @@ def raw_columns(design: Design) -> RawColumns:
     centred = design.distinct
     recorded = centred.rows + design.centre
     unit = np.where(
-        indicators(recorded), 1.0, np.sqrt(design.records @ centred.rows**2 / design.size)
+        indicators(recorded),
+        1.0,
+        [_unit(column, design.records, design.size) for column in centred.rows.T],
     )
     return RawColumns(centred._replace(rows=centred.rows / unit), unit)
+
+
+def _unit(column: np.ndarray, records: np.ndarray, n: int) -> float:
+    """Of a centred column (m,), of so many records (m,) each, n in all."""
+    usual = _middle(column, records)
+    others = records * (np.abs(column - usual) > _SAME * np.abs(column).max())
+    there = others.sum()
+    if there > n / 2:
+        return float(np.sqrt(records @ column**2 / n))
+    return float(np.sqrt(others @ (column - usual) ** 2 / there))
+
+
+def _middle(column: np.ndarray, records: np.ndarray) -> float:
+    """The median of a column (m,), a value of it."""
+    order = np.argsort(column, kind="stable")
+    upto = np.cumsum(records[order])
+    return float(column[order[np.searchsorted(upto, upto[-1] / 2)]])
 
 
 def ridge(

@@ -29,10 +29,10 @@ def frame():
     return data.assign(y=rng.normal(0, 1, N) + (group == "b"))
 
 
-def test_dummies_keep_their_unit_and_other_columns_take_their_standard_deviation():
+def test_columns_of_two_values_have_unit_of_their_difference_and_others_their_standard_deviation():
     data = frame()
     raw = raw_columns(build_design("y ~ x + C(g) + b + k", data))
-    expected = [data["x"].std(ddof=0), 1, 1, 1, data["k"].std(ddof=0)]  # 1 and 2 are no dummy
+    expected = [data["x"].std(ddof=0), 1, 1, 1, 1]
     np.testing.assert_allclose(raw.unit, expected)
     recorded = np.column_stack(
         [data["x"], data["g"] == "b", data["g"] == "c", data["b"], data["k"]]
@@ -40,6 +40,19 @@ def test_dummies_keep_their_unit_and_other_columns_take_their_standard_deviation
     np.testing.assert_allclose(
         raw.columns, (recorded - recorded.mean(axis=0)) / expected, atol=1e-12
     )
+
+
+@pytest.mark.parametrize("holders", [3, 30, 60, 61])
+def test_the_unit_of_an_amount_that_few_have_is_how_far_it_lies_from_zero(holders):
+    amount = np.where(np.arange(N) < holders, np.linspace(1, 3, N), 0.0)
+    data = frame().assign(x=amount)
+    design = build_design("y ~ x + k", data)
+    spread = np.sqrt((amount[:holders] ** 2).mean()) if holders <= N / 2 else amount.std()
+    np.testing.assert_allclose(raw_columns(design).unit, [spread, 1])
+    rows = data.drop_duplicates(["x", "k"])
+    counts = data.groupby(["x", "k"]).size().loc[list(zip(rows["x"], rows["k"], strict=True))]
+    counted = build_design("y ~ x + k", rows, counts.to_numpy())
+    np.testing.assert_allclose(raw_columns(counted).unit, [spread, 1])
 
 
 def test_other_rows_keep_the_confidential_unit():

@@ -79,7 +79,8 @@ def test_a_product_has_the_levels_at_which_ten_records_meet_it_and_ten_do_not(da
 
 @pytest.mark.parametrize("coded", [False, True])
 def test_draws_follow_a_product_of_the_synthetic_values_before_it(data, coded):
-    variables, own = VARIABLES[:2], {"own": {"codes": [0]}} if coded else {}
+    variables, bounds = VARIABLES[:2], {"support": [0, 10_000]}
+    own = {"own": {"codes": [0], **bounds} if coded else bounds}
     more = {"draws": 50, "random_seed": 1}
     with_it = rw.fit(chain(variables, own, products=[PRODUCT]), data, **more).synthesize(
         L=3, random_seed=2
