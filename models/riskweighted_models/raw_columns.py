@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
+from riskweighted.common.counted import cut_of
 from riskweighted.design.design import Design
 from riskweighted.design.distinct import Distinct
 from riskweighted.design.levels import indicators
@@ -66,19 +67,12 @@ def raw_columns(design: Design) -> RawColumns:
 
 def _unit(column: np.ndarray, records: np.ndarray, n: int) -> float:
     """Of a centred column (m,), of so many records (m,) each, n in all."""
-    usual = _middle(column, records)
+    usual = cut_of(column, 0.5, records)
     others = records * (np.abs(column - usual) > _SAME * np.abs(column).max())
     there = others.sum()
     if there > n / 2:
         return float(np.sqrt(records @ column**2 / n))
     return float(np.sqrt(others @ (column - usual) ** 2 / there))
-
-
-def _middle(column: np.ndarray, records: np.ndarray) -> float:
-    """The median of a column (m,), a value of it."""
-    order = np.argsort(column, kind="stable")
-    upto = np.cumsum(records[order])
-    return float(column[order[np.searchsorted(upto, upto[-1] / 2)]])
 
 
 def ridge(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
+from riskweighted.common.counted import cut_of
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import as_floats, holds_numbers, require_columns, with_columns
 from riskweighted.common.survey import checked_survey
@@ -425,7 +426,7 @@ class _Linking:
                 if status is None
                 else _ALL * (events >= _FEWEST_EVENTS)
             )
-            keep = self._kept(sources, Tables(tables, len(rows)), most)
+            keep = self._kept(sources, Tables(tables, len(rows)), most, status is None)
             scale = (
                 np.concatenate(
                     [
@@ -460,11 +461,15 @@ class _Linking:
             raise InputError(place + str(error).removeprefix(place)) from None
         return Block(name, self.variable, status, member, sources, scale, model)
 
-    def _kept(self, sources: Sequence[str], columns: Tables, most: int) -> np.ndarray:
+    def _kept(
+        self, sources: Sequence[str], columns: Tables, most: int, amounts: bool
+    ) -> np.ndarray:
         """Which columns (m, p) of a block's sources predict, booleans (p,).
 
         All that vary and are no combination of others, if they are at most so many; of many levels
-        those of ten of its records, as far as the others leave room, the largest first.
+        those of ten of its records, as far as the others leave room, the largest first. What
+        predicts `amounts` differs from its usual value in ten of the records, and in ten more for
+        every bend before it.
         """
         recoders = [self.prepared.recoder(source) for source in sources]
         many = np.concatenate(
@@ -474,6 +479,14 @@ class _Linking:
             [np.empty(0), *(table.counts @ table.rows for table in columns.parts)]
         )
         keep = ~many | (records >= FEWEST)
+        if amounts and recoding_of(self.chain) != RECODINGS[0]:
+            place = [np.where(of.straight, 1, np.arange(len(of.names)) + 1) for of in recoders]
+            unusual = [
+                table.counts[row != cut_of(row, 0.5, table.counts)].sum()
+                for table in columns.parts
+                for row in table.rows.T
+            ]
+            keep &= many | (np.array(unusual) >= FEWEST * np.concatenate([np.empty(0), *place]))
         keep[keep] = independent(np.asarray(columns)[:, keep])
         if keep.sum() > most and recoding_of(self.chain) != RECODINGS[0]:  # lines before none
             keep &= np.concatenate([of.straight for of in recoders])

@@ -549,6 +549,33 @@ def test_an_error_names_its_variable_once(data):
     assert str(error.value).count("variable 'smoke'") == 1
 
 
+@pytest.mark.parametrize(("holders", "columns"), [(9, 0), (10, 2), (20, 3), (49, 5)])
+def test_an_amount_that_few_of_its_records_have_predicts_by_as_many_columns_as_ten_have_each(
+    holders, columns
+):
+    rng = np.random.default_rng(4)
+    has = np.arange(1000) < 300
+    aid = np.where(
+        (np.arange(1000) < holders) | (np.arange(1000) >= 700), rng.gamma(3, 40, 1000), 0
+    )
+    data = pd.DataFrame(
+        {
+            "aid": aid.round(),
+            "age": rng.integers(18, 80, 1000),
+            "wage": np.where(has, rng.lognormal(7, 0.6, 1000).round(), np.nan),
+        }
+    )
+    made = rw.load_synthesizer("sequential")(["wage"], ["aid", "age"], recoding="statuses")
+    block = prepare_sequence(made, data).blocks[-1]
+    kept = dict(
+        zip(
+            ["aid", "aid_bend_1", "aid_bend_2", "aid_bend_3", "aid_is_0"], block.scale, strict=False
+        )
+    )
+    assert sum(scale > 0 for scale in kept.values()) == columns
+    assert (block.scale[5:] > 0).all()
+
+
 def test_with_statuses_bends_are_left_out_before_lines_are():
     rng = np.random.default_rng(6)
     n = 400
