@@ -3,7 +3,7 @@ section 13.1).
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -72,16 +72,27 @@ class Without:
     """How probable each of M datasets is without each record. Confidential.
 
     ``weights`` (n, M) of sum 1; ``pareto_k`` (n,): the shape of their tail; ``single`` (n,):
-    attributable disclosure of one copy, NaN where it is not known; ``bounded`` (n,): the same, of
-    records whose weights fail what it is at most, the probability that a copy lands in the ball;
-    ``held``: what reads the records' values and is not made anew.
+    attributable disclosure of one copy, NaN where it is not known; ``told`` (n,): whether weights
+    tell it, or a fit without the record; ``bounded`` (n,): the same, of the others what it is at
+    most, the probability that a copy lands in the ball; ``held``: what reads the records' values
+    and is not made anew.
     """
 
     weights: np.ndarray = field(repr=False)
     pareto_k: np.ndarray = field(repr=False)
     single: np.ndarray = field(repr=False)
+    told: np.ndarray = field(repr=False)
     bounded: np.ndarray = field(repr=False)
     held: tuple[str, ...] = ()
+
+    def refitted(self, records: np.ndarray, single: np.ndarray) -> "Without":
+        """With D of one copy of some records by fits without them."""
+        made = replace(
+            self, single=self.single.copy(), told=self.told.copy(), bounded=self.bounded.copy()
+        )
+        made.single[records] = made.bounded[records] = single
+        made.told[records] = True
+        return made
 
 
 def draw_copies(
@@ -195,13 +206,10 @@ def leave_out(
     )
     if not drawn.terms:
         single = np.zeros(n)
-    bounded = (
-        single
-        if drawn.masses is None
-        else np.where(pareto_k > FAILING, drawn.masses.mean(axis=1), single)
-    )
+    told = np.full(n, drawn.masses is None) | (pareto_k <= FAILING)
+    bounded = single if drawn.masses is None else np.where(told, single, drawn.masses.mean(axis=1))
     return Without(
-        weights, pareto_k, single, bounded, what_is_held(fit, weighting, bool(known.all()))
+        weights, pareto_k, single, told, bounded, what_is_held(fit, weighting, bool(known.all()))
     )
 
 

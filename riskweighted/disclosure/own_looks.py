@@ -268,12 +268,58 @@ class _Looks:
             if len(failing):
                 alone = self.refitted(failing, alone)
                 self.table = self.told_by(alone)
+        if self.copies_without(refits):
+            self.table = self.told_by(alone)
         return self._finished(alone)
+
+    def copies_without(self, refits: int) -> bool:
+        """Whether D of one copy was found, by fits without them, of the records whose weights do
+        not tell it and whose bound is above the limit of a warning; only of at most so many records
+        or units."""
+        limits, units = self.setting.asked.settings or DisclosureSettings(), self.setting.units
+        asked = np.flatnonzero(~self.without.told & (self.without.bounded > limits.warn_largest))
+        groups = np.unique(asked if units is None else units[asked])
+        if not 0 < len(groups) <= refits or not self.may_refit or self.datasets.masses is None:
+            return False
+        told = Steps(self.stretches.begin(), len(groups))
+        for group in groups.tolist():
+            gone = np.array([group]) if units is None else np.flatnonzero(units == group)
+            some = np.intersect1d(gone, asked)
+            masses = self._drawn_without(gone).masses
+            assert masses is not None
+            D = self.datasets.masses[some].mean(axis=1) - masses[some].mean(axis=1)  # noqa: N806
+            self.without = self.without.refitted(some, D)
+            self.packs.single[some] = D
+            told()
+        return True
+
+    def _drawn_without(self, gone: np.ndarray) -> Drawn:
+        """Datasets of a fit without some records, as many as packs that share none have."""
+        rng = self.setting.rng
+        fit = refit_without(self.fit, self.setting.world, gone, self.weighting, rng)
+        return draw_copies(fit, self.coding, rng, copies=self.packs.apart.size)
+
+    def of_bounds(self) -> Iterator[Broken]:
+        """What D of one copy is not shown to stay below, of records of which nothing tells it."""
+        limits = self.setting.asked.settings or DisclosureSettings()
+        most = np.where(self.without.told, 0.0, self.without.bounded)
+        if most.max() > limits.largest:
+            count = int((most > limits.largest).sum())
+            who = f"{count} record{'s' * (count != 1)} that the fit depends on"
+            yield Broken(
+                "not_shown", f"D of one copy of {who} is not shown to be at most {limits.largest:g}"
+            )
+        elif most.max() > limits.warn_largest:
+            text = (
+                f"D of one copy of a record that the fit depends on is at most {most.max():.3f}, "
+                f"above {limits.warn_largest:g}"
+            )
+            yield Broken("warn_largest", text, warning=True)
 
     def _finished(self, alone: Sequence[Apart]) -> pd.DataFrame:
         """The judged table."""
         self.persons = []
-        broken = list(self.of_persons(alone))
+        broken = [*self.of_persons(alone), *self.of_bounds()]
         packs = self.count // self.copies
         gain = self.packs.gain
         if self.count < _FEWEST_DRAWS or packs < FEWEST:
@@ -455,19 +501,11 @@ class _Looks:
         """With packs of fits without a record each, in the place of what weights tell of these
         records.
         """
-        rng, units, copies = self.setting.rng, self.setting.units, self.packs.apart.shape[1]
+        units, copies = self.setting.units, self.packs.apart.shape[1]
         drawn, told = [], Steps(self.stretches.begin(), len(records))
         for record in records.tolist():
             gone = np.array([record]) if units is None else np.flatnonzero(units == units[record])
-            fit = refit_without(self.fit, self.setting.world, gone, self.weighting, rng)
-            drawn.append(
-                draw_copies(
-                    fit,
-                    self.coding,
-                    rng,
-                    copies=self.packs.apart.size,
-                ).values
-            )
+            drawn.append(self._drawn_without(gone).values)
             told()
         made = []
         for number, part in enumerate(self.parts):

@@ -87,8 +87,8 @@ class OwnPacks:
     ``values`` (V, n, M) of the n records that are looked at; ``log_weights`` (n, M): log of M times
     the weight of each dataset without each record; ``drawn`` (R, L), ``apart`` (P, L): packs as
     numbers of datasets, which overlap, and which do not; ``shape`` (n,): of the tail of the
-    weights; ``single`` (N,): D of one copy of all records of the file, of failing ones at most, NaN
-    where it is not known; ``inefficiency``: by which dependence between draws multiplies the
+    weights; ``single`` (N,): D of one copy of all records of the file, NaN where it is not told or
+    not known; ``inefficiency``: by which dependence between draws multiplies the
     variance.
     """
 
@@ -127,7 +127,7 @@ class OwnPacks:
             drawn,
             apart,
             setting.cut(without.pareto_k),
-            without.bounded,
+            np.where(without.told, without.single, np.nan),
             inefficiency,
         )
 

@@ -364,6 +364,37 @@ def test_folds_are_asked_at_once_where_packs_of_their_own_could_not_tell_of_all_
 
 
 @pytest.mark.slow
+def test_an_ordinary_member_of_a_household_that_the_fit_depends_on_is_not_refused(data):
+    """Nothing is told of the household by weights, and the ball of its other member, in the middle
+    of the file, has a mass far above the limit.
+    """
+    data = data.assign(household=np.arange(len(data)) // 2)
+    data.loc[0, "income"] = 1.0
+    data.loc[1, "income"] = data["income"].median()
+    scenario = rw.Scenario(known="region", synthetic="income", radius=0.6)
+    made = rw.load_synthesizer("linear-regression")("income ~ C(region)", transform="log")
+    fit = rw.fit(made, data, random_seed=1, draws=300)
+    world = make_world(data, scenario)
+    without = leave_out(
+        fit,
+        world,
+        draw_copies(fit, Coding(world), np.random.default_rng(2)),
+        units=data["household"].to_numpy(),
+    )
+    assert not without.told[:2].any()
+    assert without.bounded[1] > 0.2
+
+    def judged_with(refits: int) -> pd.DataFrame:
+        asked = Asked(unit="household")
+        return attribution_of_fit(fit, world, asked, L=5, refits=refits, random_seed=3)
+
+    refitted, bound = judged_with(3), judged_with(0)
+    assert refitted["largest_D"].max() < 0.1
+    assert refitted.attrs["verdict"] in ("pass", "warn")
+    assert bound.attrs["verdict"] == "not shown"
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "persons"), [(200, 1), pytest.param(500, 2, marks=pytest.mark.long)])
 def test_persons_alone_in_a_pattern_with_a_dummy_of_their_own_are_refused(n, persons):
     data = small(n, 5)
@@ -460,7 +491,7 @@ def test_disclosure_by_weights_is_that_of_leaving_every_record_out():
     weights, shape = smoothed_weights((y[:, None] - means) ** 2 / 2)
     packs = OwnPacks.dealt(
         Drawn(values[None], {}, None),
-        Without(weights, shape, shape * np.nan, shape * np.nan),
+        Without(weights, shape, shape * np.nan, shape <= 1, shape * np.nan),
         setting,
         COPIES,
         1.0,
