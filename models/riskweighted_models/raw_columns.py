@@ -55,24 +55,15 @@ class RawColumns(NamedTuple):
 
 def raw_columns(design: Design) -> RawColumns:
     """The raw columns of a design that `build_design` made of the confidential data."""
-    centred = design.distinct
-    recorded = centred.rows + design.centre
-    unit = np.where(
-        indicators(recorded),
-        1.0,
-        [_unit(column, design.records, design.size) for column in centred.rows.T],
-    )
+    centred, records = design.distinct, design.records
+    unit = np.sqrt(records @ centred.rows**2 / design.size)
+    for place, column in enumerate(centred.rows.T):
+        usual = cut_of(column, 0.5, records)
+        others = records * (np.abs(column - usual) > _SAME * np.abs(column).max())
+        if others.sum() <= design.size / 2:
+            unit[place] = np.sqrt(others @ (column - usual) ** 2 / others.sum())
+    unit[indicators(centred.rows + design.centre)] = 1.0
     return RawColumns(centred._replace(rows=centred.rows / unit), unit)
-
-
-def _unit(column: np.ndarray, records: np.ndarray, n: int) -> float:
-    """Of a centred column (m,), of so many records (m,) each, n in all."""
-    usual = cut_of(column, 0.5, records)
-    others = records * (np.abs(column - usual) > _SAME * np.abs(column).max())
-    there = others.sum()
-    if there > n / 2:
-        return float(np.sqrt(records @ column**2 / n))
-    return float(np.sqrt(others @ (column - usual) ** 2 / there))
 
 
 def ridge(
