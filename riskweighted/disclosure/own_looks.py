@@ -17,7 +17,14 @@ from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.comparing import Records
 from riskweighted.disclosure.copying import CopyTests
-from riskweighted.disclosure.own_fit import Drawn, Without, draw_copies, how_many, leave_out
+from riskweighted.disclosure.own_fit import (
+    FAILING,
+    Drawn,
+    Without,
+    draw_copies,
+    how_many,
+    leave_out,
+)
 from riskweighted.disclosure.own_packs import (
     FEWEST,
     LOOKS,
@@ -263,35 +270,32 @@ class _Looks:
                 self.table = self.told_by(alone)
         if refits and unshown_by_bound(self.table, (), leaves, settings) and self.may_refit:
             failing = self.failing
-            if len(failing) > refits:
+            if self._units_of(failing) > refits:
                 return None
             if len(failing):
                 alone = self.refitted(failing, alone)
                 self.table = self.told_by(alone)
-        if self.copies_without(refits):
+        untold = self.untold(alone) if refits and self.may_refit else np.empty(0, dtype=np.int64)
+        if 0 < self._units_of(untold) <= refits:
+            alone = self.refitted(untold, alone)
             self.table = self.told_by(alone)
         return self._finished(alone)
 
-    def copies_without(self, refits: int) -> bool:
-        """Whether D of one copy was found, by fits without them, of the records whose weights do
-        not tell it and whose bound is above the limit of a warning; only of at most so many records
-        or units."""
-        limits, units = self.setting.asked.settings or DisclosureSettings(), self.setting.units
-        asked = np.flatnonzero(~self.without.told & (self.without.bounded > limits.warn_largest))
-        groups = np.unique(asked if units is None else units[asked])
-        if not 0 < len(groups) <= refits or not self.may_refit or self.datasets.masses is None:
-            return False
-        told = Steps(self.stretches.begin(), len(groups))
-        for group in groups.tolist():
-            gone = np.array([group]) if units is None else np.flatnonzero(units == group)
-            some = np.intersect1d(gone, asked)
-            masses = self._drawn_without(gone).masses
-            assert masses is not None
-            D = self.datasets.masses[some].mean(axis=1) - masses[some].mean(axis=1)  # noqa: N806
-            self.without = self.without.refitted(some, D)
-            self.packs.single[some] = D
-            told()
-        return True
+    def untold(self, alone: Sequence[Apart]) -> np.ndarray:
+        """The records whose weights do not tell D of one copy and whose bound on it, or what they
+        say of the pack, is above the limit of a warning."""
+        limit = (self.setting.asked.settings or DisclosureSettings()).warn_largest
+        above = [np.flatnonzero(~self.without.told & (self.without.bounded > limit))]
+        above += [of.records[(limit < of.D) & self._unserved(of)] for of in alone[:1]]
+        return np.unique(np.concatenate(above))
+
+    def _unserved(self, of: Apart) -> np.ndarray:
+        """Which records are told of by weights that tell nothing, (m,)."""
+        return np.asarray((self.packs.shape[of.records] > FAILING) & ~of.refitted)
+
+    def _units_of(self, records: np.ndarray) -> int:
+        units = self.setting.units
+        return len(records if units is None else np.unique(units[records]))
 
     def _drawn_without(self, gone: np.ndarray) -> Drawn:
         """Datasets of a fit without some records, as many as packs that share none have."""
@@ -299,27 +303,28 @@ class _Looks:
         fit = refit_without(self.fit, self.setting.world, gone, self.weighting, rng)
         return draw_copies(fit, self.coding, rng, copies=self.packs.apart.size)
 
-    def of_bounds(self) -> Iterator[Broken]:
-        """What D of one copy is not shown to stay below, of records of which nothing tells it."""
+    def of_bounds(self, alone: Sequence[Apart]) -> Iterator[Broken]:
+        """What the disclosure of records of whom nothing tells is not shown to stay below."""
         limits = self.setting.asked.settings or DisclosureSettings()
-        most = np.where(self.without.told, 0.0, self.without.bounded)
+        most = self.setting.cut(np.where(self.without.told, 0.0, self.without.bounded))
+        for of in alone[:1]:
+            there = self._unserved(of)
+            np.maximum.at(most, of.records[there], of.D[there])
         if most.max() > limits.largest:
             count = int((most > limits.largest).sum())
             who = f"{count} record{'s' * (count != 1)} that the fit depends on"
-            yield Broken(
-                "not_shown", f"D of one copy of {who} is not shown to be at most {limits.largest:g}"
-            )
+            yield Broken("not_shown", f"D of {who} is not shown to be at most {limits.largest:g}")
         elif most.max() > limits.warn_largest:
             text = (
-                f"D of one copy of a record that the fit depends on is at most {most.max():.3f}, "
-                f"above {limits.warn_largest:g}"
+                f"D of a record that the fit depends on is at most {most.max():.3f}, above "
+                f"{limits.warn_largest:g}"
             )
             yield Broken("warn_largest", text, warning=True)
 
     def _finished(self, alone: Sequence[Apart]) -> pd.DataFrame:
         """The judged table."""
         self.persons = []
-        broken = [*self.of_persons(alone), *self.of_bounds()]
+        broken = [*self.of_persons(alone), *self.of_bounds(alone)]
         packs = self.count // self.copies
         gain = self.packs.gain
         if self.count < _FEWEST_DRAWS or packs < FEWEST:
@@ -498,22 +503,28 @@ class _Looks:
         return self.apart
 
     def refitted(self, records: np.ndarray, alone: Sequence[Apart]) -> list[Apart]:
-        """With packs of fits without a record each, in the place of what weights tell of these
-        records.
+        """With packs of fits without a record each, or without its unit, in the place of what
+        weights tell of these records; D of one copy by such fits, too.
         """
-        units, copies = self.setting.units, self.packs.apart.shape[1]
-        drawn, told = [], Steps(self.stretches.begin(), len(records))
-        for record in records.tolist():
-            gone = np.array([record]) if units is None else np.flatnonzero(units == units[record])
-            drawn.append(self._drawn_without(gone).values)
+        units, copies, drawn = self.setting.units, self.packs.apart.shape[1], dict[int, Drawn]()
+        groups = records if units is None else units[records]
+        told = Steps(self.stretches.begin(), len(np.unique(groups)))
+        for group in np.unique(groups).tolist():
+            some = records[groups == group]
+            without = self._drawn_without(some if units is None else np.flatnonzero(units == group))
+            drawn |= dict.fromkeys(some.tolist(), without)
+            if without.masses is not None and self.datasets.masses is not None:
+                masses = self.datasets.masses[some].mean(axis=1), without.masses[some].mean(axis=1)
+                self.without = self.without.refitted(some, masses[0] - masses[1])
+                self.packs.single[some] = masses[0] - masses[1]
             told()
         made = []
         for number, part in enumerate(self.parts):
             named, which = {}, part.which
-            for record, values in zip(records.tolist(), drawn, strict=True):
+            for record in records.tolist():
                 both = (
                     self.packs.values[which][:, :, self.packs.apart.T],
-                    values[which][:, :, : self.packs.apart.size],
+                    drawn[record].values[which][:, :, : self.packs.apart.size],
                 )
                 named[record] = np.stack(
                     [
@@ -525,9 +536,8 @@ class _Looks:
                         for side in both
                     ]
                 )
-            made.append(
-                apart_of(records, named, refitted=True).joined(alone[number] if alone else None)
-            )
+            others = alone[number].of(~np.isin(alone[number].records, records)) if alone else None
+            made.append(apart_of(records, named, refitted=True).joined(others))
         return made
 
     def _named(self, coding: Coding, values: np.ndarray, record: int) -> np.ndarray:
@@ -547,7 +557,11 @@ class _Looks:
         """What the packs of their patterns tell of persons who may stand alone."""
         if not alone:
             return
-        settings, of_all = self.setting.asked.settings or DisclosureSettings(), alone[0]
+        settings = self.setting.asked.settings or DisclosureSettings()
+        of_all = alone[0].of(~self._unserved(alone[0]))
+        if not len(of_all.records):
+            return
+        least = np.where(of_all.refitted, of_all.D - _SURE * of_all.se, of_all.D)
         largest, of = float(of_all.D.max()), f"over the pack ({self.setting.releases[0]})"
         above = settings.warn_largest < of_all.D
         alone_with = zip(of_all.records[above], of_all.D[above], strict=True)
@@ -555,8 +569,8 @@ class _Looks:
             Concerned(int(row), "D of a record that may stand alone", float(D))
             for row, D in alone_with
         ]
-        if largest > settings.largest:
-            count = int((settings.largest < of_all.D).sum())
+        if least.max() > settings.largest:
+            count = int((settings.largest < least).sum())
             who = f"{count} record{'s' * (count != 1)} that may stand alone"
             yield Broken(
                 "largest", f"D of {who} is above {settings.largest:g} {of}, at most {largest:.3f}"

@@ -318,14 +318,14 @@ def _broken(table: pd.DataFrame, settings: DisclosureSettings) -> Iterator[Broke
             yield Broken("group", text)
         elif worst.get("unshown", 0) and worst["release"] == leaves:
             text = (
-                f"D of {worst['unshown']} of {worst['groups']} groups by {worst['of']} is not "
-                f"shown to be at most {2 * settings.group:g}"
+                f"D of {worst['unshown']} of {worst['groups']} groups by {worst['of']} "
+                f"({worst['variables']}) is not shown to be at most {2 * settings.group:g}"
             )
             yield Broken(_UNSHOWN, text)
         elif worst.get("above", 0) and worst["release"] == leaves:
             text = (
-                f"D of {worst['above']} of {worst['groups']} groups by {worst['of']} is above "
-                f"{settings.group:g}, by less than its error"
+                f"D of {worst['above']} of {worst['groups']} groups by {worst['of']} "
+                f"({worst['variables']}) is above {settings.group:g}, by less than its error"
             )
             yield Broken("warn_group", text, warning=True)
 
