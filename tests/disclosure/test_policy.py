@@ -40,6 +40,11 @@ def verdict(settings=None, worst=-1.0, group="all", leaves="shuffled", **changes
     return judge(table, settings)
 
 
+def test_looks_of_earlier_runs_leave_less_room_for_chance():
+    levels = [rw.DisclosureSettings(earlier=earlier).level for earlier in (0, 1, 2)]
+    assert levels == pytest.approx([0.05, 0.05 / 4, 0.05 / 9])
+
+
 def test_what_gives_nothing_away_passes():
     assert verdict() == ("pass", (), (), (), (), ())
 
@@ -58,6 +63,7 @@ def test_what_gives_nothing_away_passes():
         ({"largest_D": 0.06}, "warn"),
         ({"largest_D": 0.21}, "refuse"),
         ({"own_value_with": 0.07}, "refuse"),
+        ({"own_value_with": 0.3, "own_value_out": 0.26}, "pass"),
         ({"named": 4.0}, "refuse"),
         ({"named": 40.0, "reversed": 38.0}, "pass"),
         ({"worst": 0.06}, "refuse"),
