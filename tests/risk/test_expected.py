@@ -13,7 +13,7 @@ import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.contract.synthesizer import ContractError
 from riskweighted.intruder.world import make_world
-from riskweighted.risk.expected import expected_risk
+from riskweighted.risk.expected import ExpectedRisk, expected_risk
 from riskweighted.risk.identification import identification_risks
 
 OTHER = rw.Scenario(known=[], synthetic="area", categorical=["area"])
@@ -243,3 +243,11 @@ def test_missing_values_of_the_one_target_are_refused(confidential):
     )
     with pytest.raises(InputError, match="'jobs' is missing in 2 of 80 records"):
         rw.expected_identification_risk(fit, SCENARIO)
+
+
+@pytest.mark.quick
+def test_the_error_is_that_of_a_mean_of_blocks():
+    blocks, sizes = np.random.default_rng(1).random((7, 3)), np.full(7, 5)
+    risk = ExpectedRisk(blocks, sizes, np.zeros(3), np.zeros(3))
+    assert risk.error == pytest.approx(blocks.std(axis=0, ddof=1) / np.sqrt(7))
+    assert np.isnan(ExpectedRisk(blocks[:1], sizes[:1], np.zeros(3), np.zeros(3)).error).all()
