@@ -441,9 +441,15 @@ def test_the_time_for_sixty_columns():
     levels = {f"g{k}": rng.integers(0, 2 + k, n).astype(str) for k in range(20)}
     data = pd.DataFrame({"y": rng.lognormal(10, 0.7, n), **numbers, **levels})
     rw.derived(data.head(500), "y")
+    ranked = pd.DataFrame(numbers)
+    began = time.process_time()
+    for _ in range(10):
+        ranked.rank()
+    yardstick = time.process_time() - began
     began = time.process_time()
     rw.derived(data, "y")
-    assert time.process_time() - began < 3  # 1.0 s on a machine that does nothing else
+    # nine times as long; seconds depend on what else the machine does
+    assert time.process_time() - began < 25 * yardstick
 
 
 @pytest.mark.parametrize("firms", [60, 300, 400])
