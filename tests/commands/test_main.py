@@ -109,7 +109,7 @@ def test_run_from_file_to_tables_and_again_on_another_number_of_cores(folder):
 
 @pytest.mark.slow
 def test_an_interrupted_run_goes_on_where_it_stopped(folder):
-    (folder / "long.toml").write_text(STUDY.replace("draws = 400", "draws = 3000000"))
+    (folder / "long.toml").write_text(STUDY.replace("draws = 100", "draws = 3000000"))
     with Command("run", "long.toml", "--out", "results", "--verbose", cwd=folder) as command:
         end = time.monotonic() + 300
         while not re.search("fitting unweighted .*: begins", command.stderr):
@@ -128,7 +128,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(folder):
 @pytest.mark.slow
 def test_a_run_that_did_not_converge_is_published_and_exits_with_3(folder):
     (folder / "study.toml").write_text(
-        STUDY.replace("draws = 400\ntune = 200", "draws = 10\ntune = 10")
+        STUDY.replace("draws = 100\ntune = 100", "draws = 10\ntune = 10")
     )
     done = riskweighted("run", "study.toml", "--out", "results", cwd=folder)
     assert done.returncode == 3, done.stderr

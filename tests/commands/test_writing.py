@@ -147,7 +147,7 @@ def test_a_file_in_a_place_that_cannot_be_written_is_refused_before_any_work(fol
 
 @pytest.mark.slow
 def test_a_killed_run_leaves_no_lock(folder):
-    (folder / "study.toml").write_text(STUDY.replace("draws = 400", "draws = 1000000"))
+    (folder / "study.toml").write_text(STUDY.replace("draws = 100", "draws = 1000000"))
     with Command("run", "study.toml", "--out", "out", cwd=folder):  # killed where this ends
         end = time.monotonic() + 300
         while not (folder / "out.partial" / ".riskweighted").exists():

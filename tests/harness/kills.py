@@ -32,6 +32,8 @@ STUDY = study_text(
     '[weights]\nschemes = ["unweighted", "pairwise"]',
     "[evaluation]\nresamples = 50",
     f"[release.disclosure.accept]\n{_ACCEPTED}",
+    draws=400,
+    tune=200,
 )
 FILES = {
     "study.toml": STUDY,

@@ -122,7 +122,7 @@ def runs(folder, studies):
                 },
             },
             "weights": {"schemes": ["unweighted", SCHEME]},
-            "sampling": {"draws": 200, "tune": 200},
+            "sampling": {"draws": 100, "tune": 100, "chains": 2},
             "release": {
                 "L": 3,
                 "columns": ["place"],

@@ -59,7 +59,7 @@ def settings(**changes):
         "scenario": {"known": "group", "synthetic": "income"},
         "synthesizer": {"name": "auto", "formula": "income ~ group"},
         "weights": {"schemes": ["unweighted", "pairwise"]},
-        "sampling": {"draws": 300, "tune": 200},
+        "sampling": {"draws": 100, "tune": 100, "chains": 2},
         "release": {"L": 3},
         "evaluation": {"resamples": 20},
         "seed": 5,

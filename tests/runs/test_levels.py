@@ -30,7 +30,7 @@ SETTINGS = {
     "scenario": {"known": ["region"], "synthetic": "job"},
     "synthesizer": {"name": "multinomial", "formula": "job ~ age + region"},
     "weights": {"schemes": ["unweighted", "marginal"]},
-    "sampling": {"draws": 400, "tune": 200},
+    "sampling": {"draws": 100, "tune": 100, "chains": 2},
     "release": {"L": 3, "disclosure": ACCEPTED},
     "evaluation": {"resamples": 20},
 }

@@ -36,7 +36,7 @@ SETTINGS = {
         "transform": "log",
     },
     "weights": {"schemes": ["unweighted", "marginal", "lipschitz-target(D=1)"], "survey": "w"},
-    "sampling": {"draws": 400, "tune": 300},
+    "sampling": {"draws": 100, "tune": 100, "chains": 2},
     "release": {"L": 3, "columns": ["age"], "disclosure": ACCEPTED},
     "evaluation": {"resamples": 20, "survey": "w", "strata": "region", "regressions": [FORMULA]},
 }

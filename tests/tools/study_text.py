@@ -18,9 +18,9 @@ transform = "log"
 
 
 def study_text(
-    *sections: str, draws: int = 400, tune: int = 200, reproducible: bool = False
+    *sections: str, draws: int = 100, tune: int = 100, reproducible: bool = False
 ) -> str:
     """The study with further sections, each a text that begins with its name in brackets."""
     settings = "seed = 3\n" + ("reproducible = true\n" if reproducible else "")
-    sampling = f"[sampling]\ndraws = {draws}\ntune = {tune}\n[release]\nL = 3\n"
+    sampling = f"[sampling]\nchains = 2\ndraws = {draws}\ntune = {tune}\n[release]\nL = 3\n"
     return settings + _FIRST + sampling + "".join(f"{section}\n" for section in sections)

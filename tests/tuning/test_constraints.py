@@ -21,6 +21,7 @@ DATA = (
     Path(__file__).resolve().parents[2] / "experiments" / "simulation_data" / "nb_mixture_n1000.csv"
 )
 SCENARIO = rw.Scenario(known=(), synthetic="outcome", radius=0.2)
+SHORT = {"draws": 100, "tune": 100, "chains": 2}
 
 
 def scan_of(target, kept, points=(0, 0.2, 0.4, 0.6, 0.8, 1.0)):
@@ -80,7 +81,7 @@ def synthesizer():
 
 @pytest.fixture(scope="module")
 def unweighted(counts, synthesizer):
-    return rw.fit(synthesizer, counts, random_seed=1, draws=200, tune=200)
+    return rw.fit(synthesizer, counts, random_seed=1, **SHORT)
 
 
 @pytest.fixture(scope="module")
@@ -90,9 +91,8 @@ def tuned(counts, synthesizer, unweighted):
             "target": "isolated-risk",
             "at_most": 0.03,
             "family": "mix",
-            "draws": 200,
-            "tune": 200,
             "random_seed": 3,
+            **SHORT,
         }
         return rw.tune(synthesizer, counts, SCENARIO, fit=unweighted, **(given | settings))
 
