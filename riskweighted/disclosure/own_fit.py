@@ -73,25 +73,26 @@ class Without:
 
     ``weights`` (n, M) of sum 1; ``pareto_k`` (n,): the shape of their tail; ``single`` (n,):
     attributable disclosure of one copy, NaN where it is not known; ``told`` (n,): whether weights
-    tell it, or a fit without the record; ``bounded`` (n,): the same, of the others what it is at
-    most, the probability that a copy lands in the ball; ``held``: what reads the records' values
-    and is not made anew.
+    tell it, or a fit without the record; ``mass`` (n,): the probability that a copy lands in the
+    ball; ``held``: what reads the records' values and is not made anew.
     """
 
     weights: np.ndarray = field(repr=False)
     pareto_k: np.ndarray = field(repr=False)
     single: np.ndarray = field(repr=False)
     told: np.ndarray = field(repr=False)
-    bounded: np.ndarray = field(repr=False)
+    mass: np.ndarray = field(repr=False)
     held: tuple[str, ...] = ()
+
+    @property
+    def bounded(self) -> np.ndarray:
+        """D of one copy, (n,); of records of which nothing tells it what it is at most."""
+        return np.where(self.told, self.single, self.mass)
 
     def refitted(self, records: np.ndarray, single: np.ndarray) -> "Without":
         """With D of one copy of some records by fits without them."""
-        made = replace(
-            self, single=self.single.copy(), told=self.told.copy(), bounded=self.bounded.copy()
-        )
-        made.single[records] = made.bounded[records] = single
-        made.told[records] = True
+        made = replace(self, single=self.single.copy(), told=self.told.copy())
+        made.single[records], made.told[records] = single, True
         return made
 
 
@@ -199,17 +200,13 @@ def leave_out(
         np.add.at(together, units, changes)
         changes = together[units]
     weights, pareto_k = smoothed_weights(changes)
-    single = (
-        np.full(n, np.nan)
-        if drawn.masses is None
-        else drawn.masses.mean(axis=1) - (weights * drawn.masses).sum(axis=1)
-    )
+    mass = np.full(n, np.nan) if drawn.masses is None else drawn.masses.mean(axis=1)
+    single = mass if drawn.masses is None else mass - (weights * drawn.masses).sum(axis=1)
     if not drawn.terms:
         single = np.zeros(n)
-    told = np.full(n, drawn.masses is None) | (pareto_k <= FAILING)
-    bounded = single if drawn.masses is None else np.where(told, single, drawn.masses.mean(axis=1))
+    told = np.full(n, drawn.masses is None) | ~(pareto_k > FAILING)  # no shape where none varies
     return Without(
-        weights, pareto_k, single, told, bounded, what_is_held(fit, weighting, bool(known.all()))
+        weights, pareto_k, single, told, mass, what_is_held(fit, weighting, bool(known.all()))
     )
 
 

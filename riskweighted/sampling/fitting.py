@@ -10,6 +10,8 @@ from collections import OrderedDict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import pytensor
+
 from riskweighted.common.late import late
 from riskweighted.contract.centring import Centring
 from riskweighted.contract.synthesizer import Blueprint, is_strange
@@ -39,7 +41,7 @@ def _compile(model: "pm.Model") -> Any:
     disk: its functions all have the same few names, and one compiled by another process was called
     in the place of its namesake."""
     with (
-        late("pytensor").config.change_flags(cxx="", mode="NUMBA", numba__cache=False),
+        pytensor.config.change_flags(cxx="", mode="NUMBA", numba__cache=False),
         warnings.catch_warnings(),
     ):
         warnings.simplefilter("ignore")
